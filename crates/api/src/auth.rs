@@ -1,0 +1,61 @@
+//! Registration, login and sessions.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{Email, NewPassword, OrganizationName, Presented, Text, Timestamp, User};
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AdminRegistered {
+    pub admin_registered: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Register {
+    pub email: Email,
+    pub password: NewPassword,
+    /// Default: the part of the e-mail address before the `@`.
+    pub username: Option<Text<1, 50>>,
+    /// The name of the new user's own organization. Default: `<username>'s team`, and none with an invitation.
+    pub organization: Option<OrganizationName>,
+    /// The token of an invitation; for the very first user the set-up token that the server printed.
+    pub token: Option<Presented>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Login {
+    pub email: Email,
+    pub password: Presented,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LoggedIn {
+    /// Send it as `Authorization: Bearer <access_token>`. It is shown only now.
+    pub access_token: String,
+    pub expires_at: Timestamp,
+    pub user: User,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangePassword {
+    pub current_password: Presented,
+    pub new_password: NewPassword,
+}
+
+/// One place where the caller is logged in.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Session {
+    pub id: Uuid,
+    /// Whether it is the session of this very request.
+    pub current: bool,
+    pub ip_address: String,
+    pub user_agent: String,
+    /// Kept to the minute.
+    pub last_used_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,124 @@
+//! The one shape of every answer, and the stable codes of everything that can go wrong.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Success,
+    Error,
+}
+
+/// `error` is absent on success, except on the endpoints whose specification always shows it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Envelope<T> {
+    pub status: Outcome,
+    pub message: String,
+    pub data: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl<T> Envelope<T> {
+    pub fn success(message: impl Into<String>, data: T) -> Self {
+        Self { status: Outcome::Success, message: message.into(), data, error: None }
+    }
+}
+
+impl Envelope<()> {
+    pub fn failure(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { status: Outcome::Error, message: message.into(), data: (), error: Some(code.as_str().to_owned()) }
+    }
+}
+
+/// What went wrong, for machines. Codes are never renamed; the sentence for people is in `message`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// The body, a parameter or a header is not acceptable; `message` names the field.
+    InvalidRequest,
+    /// No credentials, or credentials that are not valid (any more).
+    Unauthenticated,
+    /// Login failed: unknown account or wrong password.
+    InvalidCredentials,
+    /// The first registration needs the set-up token that the server printed.
+    SetupTokenRequired,
+    /// The caller's role lacks the permission.
+    Forbidden,
+    /// Registration needs an invitation.
+    RegistrationClosed,
+    /// The invitation is for another e-mail address.
+    InvitationForAnotherAddress,
+    /// No such record, or none that the caller may know of.
+    NotFound,
+    /// The path exists, the method does not.
+    MethodNotAllowed,
+    /// The request contradicts the present state.
+    Conflict,
+    /// An account with this e-mail address exists.
+    EmailTaken,
+    /// The user is a member of the organization already.
+    AlreadyMember,
+    /// An organization keeps at least one owner.
+    LastOwner,
+    /// The organization still owns things, so it cannot be deleted.
+    OrganizationNotEmpty,
+    /// The body is larger than the limit.
+    TooLarge,
+    /// Too many requests; `Retry-After` says when to try again.
+    RateLimited,
+    /// A fault of the server. The request id finds it in the server's log.
+    Internal,
+    /// The server, or something it needs, cannot answer now.
+    Unavailable,
+    /// The request took longer than the limit.
+    TimeLimit,
+}
+
+impl ErrorCode {
+    /// The HTTP status that goes with a code.
+    pub const fn status(self) -> u16 {
+        match self {
+            Self::InvalidRequest => 400,
+            Self::Unauthenticated | Self::InvalidCredentials => 401,
+            Self::Forbidden
+            | Self::SetupTokenRequired
+            | Self::RegistrationClosed
+            | Self::InvitationForAnotherAddress => 403,
+            Self::NotFound => 404,
+            Self::MethodNotAllowed => 405,
+            Self::Conflict | Self::EmailTaken | Self::AlreadyMember | Self::LastOwner | Self::OrganizationNotEmpty => {
+                409
+            }
+            Self::TooLarge => 413,
+            Self::RateLimited => 429,
+            Self::Internal => 500,
+            Self::Unavailable | Self::TimeLimit => 503,
+        }
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "invalid_request",
+            Self::Unauthenticated => "unauthenticated",
+            Self::InvalidCredentials => "invalid_credentials",
+            Self::SetupTokenRequired => "setup_token_required",
+            Self::Forbidden => "forbidden",
+            Self::RegistrationClosed => "registration_closed",
+            Self::InvitationForAnotherAddress => "invitation_for_another_address",
+            Self::NotFound => "not_found",
+            Self::MethodNotAllowed => "method_not_allowed",
+            Self::Conflict => "conflict",
+            Self::EmailTaken => "email_taken",
+            Self::AlreadyMember => "already_member",
+            Self::LastOwner => "last_owner",
+            Self::OrganizationNotEmpty => "organization_not_empty",
+            Self::TooLarge => "too_large",
+            Self::RateLimited => "rate_limited",
+            Self::Internal => "internal",
+            Self::Unavailable => "unavailable",
+            Self::TimeLimit => "time_limit",
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Organizations, their members and invitations to them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{Can, Email, Link, Presented, Role, Text, Timestamp, User};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Organization {
+    pub id: Uuid,
+    pub name: String,
+    pub description: String,
+    pub users: Vec<User>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub deleted_at: Option<Timestamp>,
+}
+
+/// A user's membership in an organization.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OrganizationUser {
+    pub id: Uuid,
+    pub organization_id: Uuid,
+    pub user_id: Uuid,
+    pub organization: Link<Organization>,
+    pub user: Link<User>,
+    pub roles: Vec<Role>,
+    pub permissions: Vec<Can>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub deleted_at: Option<Timestamp>,
+}
+
+/// Somebody who was asked to join and has not answered yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Invitation {
+    pub id: Uuid,
+    pub organization_id: Uuid,
+    pub email: String,
+    pub role: Role,
+    pub expires_at: Timestamp,
+    pub created_at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct InvitationCreated {
+    pub invitation: Invitation,
+    /// Give this to the invited person. It is shown only now, and the one before it no longer works.
+    pub link: String,
+    /// The token inside the link: for `token` of registration and of accepting.
+    pub token: String,
+}
+
+pub type OrganizationName = Text<1, 100>;
+pub type Description = Text<0, 500>;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateOrganization {
+    pub name: OrganizationName,
+    /// Default: empty.
+    pub description: Option<Description>,
+}
+
+/// Which organization: this `id`, else the query parameter `id`, else the header, else the default one.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OrganizationId {
+    pub id: Option<Uuid>,
+}
+
+/// The same as a query parameter.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct OrganizationQuery {
+    /// Default: the organization of the header, else the caller's default one.
+    pub id: Option<Uuid>,
+}
+
+/// What is absent stays as it is.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateOrganization {
+    pub id: Option<Uuid>,
+    pub name: Option<OrganizationName>,
+    pub description: Option<Description>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchOrganization {
+    pub organization_id: Uuid,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SendInvitation {
+    pub organization_id: Option<Uuid>,
+    pub email: Email,
+    /// Default: `member`. Inviting an owner needs `owner:update`.
+    pub role: Option<Role>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptInvitation {
+    pub token: Presented,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RemoveUser {
+    pub organization_id: Option<Uuid>,
+    pub user_id: Uuid,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateUserRole {
+    pub organization_id: Option<Uuid>,
+    pub user_id: Uuid,
+    pub role: Role,
+}

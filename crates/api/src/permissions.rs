@@ -1,0 +1,264 @@
+//! Who may do what: the whole table, in one place.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// A member's role in one organization. Each role has everything that the ones below it have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Reads, with the values of variables masked.
+    Viewer,
+    /// Reads, and works on applications, domains, code-host connections and webhooks.
+    Member,
+    /// Everything but deleting the organization and changing owners.
+    Admin,
+    /// Everything.
+    Owner,
+}
+
+impl Role {
+    pub const ALL: [Self; 4] = [Self::Viewer, Self::Member, Self::Admin, Self::Owner];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Member => "member",
+            Self::Admin => "admin",
+            Self::Owner => "owner",
+        }
+    }
+
+    /// Host access is an instance admin's grant to the organization; no role implies it.
+    pub fn can(self, action: Can, host_access: bool) -> bool {
+        TABLE.iter().any(|rule| rule.action == action && self.satisfies(rule, host_access))
+    }
+
+    pub fn permissions(self, host_access: bool) -> Vec<Can> {
+        TABLE.iter().filter(|rule| self.satisfies(rule, host_access)).map(|rule| rule.action).collect()
+    }
+
+    fn satisfies(self, rule: &Rule, host_access: bool) -> bool {
+        self >= rule.least_role && (host_access || !rule.needs_host_access)
+    }
+}
+
+impl TryFrom<String> for Role {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|role| role.as_str() == text).ok_or_else(|| format!("unknown role {text:?}"))
+    }
+}
+
+/// One thing that a member may do in an organization, written `resource:action`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Can {
+    OrganizationRead,
+    OrganizationUpdate,
+    OrganizationDelete,
+    MemberRead,
+    MemberCreate,
+    MemberUpdate,
+    MemberDelete,
+    OwnerUpdate,
+    DeployRead,
+    DeployCreate,
+    DeployUpdate,
+    DeployDelete,
+    VariableRead,
+    DomainRead,
+    DomainCreate,
+    DomainUpdate,
+    DomainDelete,
+    ConnectorRead,
+    ConnectorCreate,
+    ConnectorUpdate,
+    ConnectorDelete,
+    WebhookRead,
+    WebhookCreate,
+    WebhookUpdate,
+    WebhookDelete,
+    SmtpRead,
+    SmtpUpdate,
+    SmtpDelete,
+    ApiKeyRead,
+    ApiKeyDelete,
+    ExtensionRead,
+    ExtensionCreate,
+    ExtensionDelete,
+    ExtensionRun,
+    AuditRead,
+}
+
+struct Rule {
+    action: Can,
+    name: &'static str,
+    least_role: Role,
+    needs_host_access: bool,
+}
+
+const fn rule(action: Can, name: &'static str, least_role: Role) -> Rule {
+    Rule { action, name, least_role, needs_host_access: false }
+}
+
+const fn host_rule(action: Can, name: &'static str, least_role: Role) -> Rule {
+    Rule { action, name, least_role, needs_host_access: true }
+}
+
+/// In the order of [`Can`], so that a permission's rule is found by its number.
+const TABLE: [Rule; 35] = [
+    rule(Can::OrganizationRead, "organization:read", Role::Viewer),
+    rule(Can::OrganizationUpdate, "organization:update", Role::Admin),
+    rule(Can::OrganizationDelete, "organization:delete", Role::Owner),
+    rule(Can::MemberRead, "member:read", Role::Viewer),
+    rule(Can::MemberCreate, "member:create", Role::Admin),
+    rule(Can::MemberUpdate, "member:update", Role::Admin),
+    rule(Can::MemberDelete, "member:delete", Role::Admin),
+    rule(Can::OwnerUpdate, "owner:update", Role::Owner),
+    rule(Can::DeployRead, "deploy:read", Role::Viewer),
+    rule(Can::DeployCreate, "deploy:create", Role::Member),
+    rule(Can::DeployUpdate, "deploy:update", Role::Member),
+    rule(Can::DeployDelete, "deploy:delete", Role::Member),
+    rule(Can::VariableRead, "variable:read", Role::Member),
+    rule(Can::DomainRead, "domain:read", Role::Viewer),
+    rule(Can::DomainCreate, "domain:create", Role::Member),
+    rule(Can::DomainUpdate, "domain:update", Role::Member),
+    rule(Can::DomainDelete, "domain:delete", Role::Member),
+    rule(Can::ConnectorRead, "connector:read", Role::Viewer),
+    rule(Can::ConnectorCreate, "connector:create", Role::Member),
+    rule(Can::ConnectorUpdate, "connector:update", Role::Member),
+    rule(Can::ConnectorDelete, "connector:delete", Role::Member),
+    rule(Can::WebhookRead, "webhook:read", Role::Viewer),
+    rule(Can::WebhookCreate, "webhook:create", Role::Member),
+    rule(Can::WebhookUpdate, "webhook:update", Role::Member),
+    rule(Can::WebhookDelete, "webhook:delete", Role::Member),
+    rule(Can::SmtpRead, "smtp:read", Role::Admin),
+    rule(Can::SmtpUpdate, "smtp:update", Role::Admin),
+    rule(Can::SmtpDelete, "smtp:delete", Role::Admin),
+    rule(Can::ApiKeyRead, "api_key:read", Role::Admin),
+    rule(Can::ApiKeyDelete, "api_key:delete", Role::Admin),
+    rule(Can::ExtensionRead, "extension:read", Role::Viewer),
+    rule(Can::ExtensionCreate, "extension:create", Role::Admin),
+    rule(Can::ExtensionDelete, "extension:delete", Role::Admin),
+    host_rule(Can::ExtensionRun, "extension:run", Role::Admin),
+    rule(Can::AuditRead, "audit:read", Role::Viewer),
+];
+
+impl Can {
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|rule| rule.action)
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        TABLE[self as usize].name
+    }
+
+    pub const fn least_role(self) -> Role {
+        TABLE[self as usize].least_role
+    }
+}
+
+impl Serialize for Can {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl JsonSchema for Can {
+    fn schema_name() -> Cow<'static, str> {
+        "Permission".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<_> = TABLE.iter().map(|rule| rule.name).collect();
+        let mut lines = String::from("What each role may do; a role has everything that the roles before it have.\n");
+        for role in Role::ALL {
+            let first_here: Vec<_> =
+                TABLE.iter().filter(|rule| rule.least_role == role).map(|rule| rule.name).collect();
+            lines.push_str(&format!("\n- `{}`: {}", role.as_str(), first_here.join(", ")));
+        }
+        lines
+            .push_str("\n\n`extension:run` also needs host access, which an instance admin grants to an organization.");
+        json_schema!({ "type": "string", "enum": names, "description": lines })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_is_in_the_order_of_the_enum() {
+        for (index, rule) in TABLE.iter().enumerate() {
+            assert_eq!(rule.action as usize, index, "{}", rule.name);
+        }
+    }
+
+    /// The promise to users, spelled out: a change of the table must be a change here.
+    #[test]
+    fn each_role_has_exactly_its_permissions() {
+        let viewer = [
+            "organization:read",
+            "member:read",
+            "deploy:read",
+            "domain:read",
+            "connector:read",
+            "webhook:read",
+            "extension:read",
+            "audit:read",
+        ];
+        let member = [
+            "deploy:create",
+            "deploy:update",
+            "deploy:delete",
+            "variable:read",
+            "domain:create",
+            "domain:update",
+            "domain:delete",
+            "connector:create",
+            "connector:update",
+            "connector:delete",
+            "webhook:create",
+            "webhook:update",
+            "webhook:delete",
+        ];
+        let admin = [
+            "organization:update",
+            "member:create",
+            "member:update",
+            "member:delete",
+            "smtp:read",
+            "smtp:update",
+            "smtp:delete",
+            "api_key:read",
+            "api_key:delete",
+            "extension:create",
+            "extension:delete",
+        ];
+        let owner = ["organization:delete", "owner:update"];
+        let mut expected: Vec<&str> = Vec::new();
+        for (role, added) in [
+            (Role::Viewer, viewer.as_slice()),
+            (Role::Member, member.as_slice()),
+            (Role::Admin, admin.as_slice()),
+            (Role::Owner, owner.as_slice()),
+        ] {
+            expected.extend(added);
+            expected.sort_unstable();
+            let mut granted: Vec<_> = role.permissions(false).into_iter().map(Can::as_str).collect();
+            granted.sort_unstable();
+            assert_eq!(granted, expected, "{role:?}");
+        }
+    }
+
+    #[test]
+    fn running_extensions_needs_host_access_as_well() {
+        for role in Role::ALL {
+            assert!(!role.can(Can::ExtensionRun, false), "{role:?}");
+            assert_eq!(role.can(Can::ExtensionRun, true), role >= Role::Admin, "{role:?}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Argon2id, away from the async threads and a few at a time: each hash takes tens of milliseconds and 19 MiB.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use argon2::{Argon2, PasswordHasher, PasswordVerifier};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::error::{Error, Result};
+
+/// How long a login may wait for its turn.
+const WAIT: Duration = Duration::from_secs(5);
+
+pub struct Passwords {
+    turns: Semaphore,
+    /// The hash of a password that nobody has. Checking against it makes an unknown account cost what a known one does.
+    nobody: Arc<str>,
+}
+
+impl Passwords {
+    pub fn new(parallel: usize) -> Self {
+        // The salt and parameters matter for the time it takes; the hash itself matches no password.
+        let nobody = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5IGhhcyB0aGlz$\
+                      AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+        Self { turns: Semaphore::new(parallel), nobody: nobody.into() }
+    }
+
+    pub async fn hash(&self, password: &str) -> Result<String> {
+        let _turn = self.turn().await?;
+        let password = password.to_owned();
+        let hash = tokio::task::spawn_blocking(move || {
+            Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string())
+        });
+        hash.await.map_err(Error::internal)?.map_err(Error::internal)
+    }
+
+    /// Takes the same time whether there is a hash to compare with or not.
+    pub async fn verify(&self, password: &str, hash: Option<&str>) -> Result<bool> {
+        let _turn = self.turn().await?;
+        let known = hash.is_some();
+        let hash = hash.unwrap_or(&self.nobody).to_owned();
+        let password = password.to_owned();
+        let matches = tokio::task::spawn_blocking(move || {
+            Argon2::default().verify_password(password.as_bytes(), hash.as_str()).is_ok()
+        });
+        Ok(matches.await.map_err(Error::internal)? && known)
+    }
+
+    async fn turn(&self) -> Result<SemaphorePermit<'_>> {
+        let busy = |cause| Error::unavailable("Too many logins at once. Try again in a moment.", cause);
+        match tokio::time::timeout(WAIT, self.turns.acquire()).await {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(closed)) => Err(busy(closed.to_string())),
+            Err(late) => Err(busy(late.to_string())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn tells_right_from_wrong() {
+        let passwords = Passwords::new(1);
+        let hash = passwords.hash("correct horse").await.unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        assert!(passwords.verify("correct horse", Some(&hash)).await.unwrap());
+        assert!(!passwords.verify("battery staple", Some(&hash)).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn nobody_takes_as_long_as_somebody() {
+        let passwords = Passwords::new(1);
+        let hash = passwords.hash("correct horse").await.unwrap();
+        let mut times = [Duration::MAX; 2];
+        for _ in 0..5 {
+            for (best, hash) in times.iter_mut().zip([Some(hash.as_str()), None]) {
+                let start = std::time::Instant::now();
+                assert!(!passwords.verify("wrong", hash).await.unwrap());
+                *best = start.elapsed().min(*best);
+            }
+        }
+        let [known, unknown] = times.map(|time| time.as_secs_f64());
+        assert!((0.5..2.0).contains(&(unknown / known)), "known {known} s, unknown {unknown} s");
+    }
+}

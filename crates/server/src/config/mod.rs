@@ -1,0 +1,298 @@
+//! Settings: a flag goes before the environment, the environment before the file, the file before the default. All
+//! problems are found before anything starts.
+
+mod keys;
+
+use std::collections::{BTreeMap, HashSet};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+pub use keys::{KEYS, Key};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    pub data_dir: PathBuf,
+    pub listen: Vec<SocketAddr>,
+    pub database_url: Option<String>,
+    pub database_connections: u32,
+    pub base_domain: String,
+    pub public_url: String,
+    pub cors_origins: Vec<String>,
+    pub log_format: LogFormat,
+    pub log_level: LogLevel,
+    pub open_registration: bool,
+    pub session_seconds: i64,
+    pub invitation_seconds: i64,
+    pub login_attempts: u32,
+    pub parallel_logins: usize,
+    pub body_limit: usize,
+    pub request_limit: Duration,
+    pub max_connections: usize,
+    pub shutdown_limit: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// The texts that were given for each key, by whatever way.
+#[derive(Debug, Default)]
+pub struct Given {
+    values: BTreeMap<&'static str, Vec<String>>,
+    problems: Vec<String>,
+}
+
+impl Given {
+    /// Adds a source. What an earlier one has given stays.
+    pub fn add(&mut self, key: &'static Key, values: Vec<String>) {
+        self.values.entry(key.name).or_insert(values);
+    }
+
+    pub fn add_environment(&mut self, environment: impl Iterator<Item = (String, String)>) {
+        for (name, value) in environment.filter(|(name, _)| name.starts_with("WINDLASS_")) {
+            match KEYS.iter().find(|key| key.environment_name() == name) {
+                Some(key) if key.is_list => self.add(key, split_list(&value)),
+                Some(key) => self.add(key, vec![value]),
+                // Where the file is to be found; read before the settings are.
+                None if name == "WINDLASS_CONFIG" => {}
+                None => self.problems.push(format!("{name}: there is no such setting")),
+            }
+        }
+    }
+
+    pub fn add_file(&mut self, name: &str, text: &str) {
+        let table: toml::Table = match text.parse() {
+            Ok(table) => table,
+            Err(error) => return self.problems.push(format!("{name}: {}", error.to_string().trim_end())),
+        };
+        for (field, value) in table {
+            match KEYS.iter().find(|key| key.file_name() == field) {
+                Some(key) => match texts(key, value) {
+                    Ok(values) => self.add(key, values),
+                    Err(problem) => self.problems.push(format!("{field} in {name}: {problem}")),
+                },
+                None => self.problems.push(format!("{field} in {name}: there is no such setting")),
+            }
+        }
+    }
+
+    fn all(&self, name: &str) -> Vec<String> {
+        let default = || KEYS.iter().filter(|key| key.name == name).flat_map(|key| split_list(key.default)).collect();
+        self.values.get(name).cloned().unwrap_or_else(default)
+    }
+
+    fn one(&self, name: &str) -> String {
+        self.all(name).into_iter().next().unwrap_or_default()
+    }
+
+    /// Reads one key; a problem is noted and some value returned, so that the reading goes on.
+    fn read<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+        let text = self.one(name);
+        parse(&text).map_err(|problem| self.note(name, &text, &problem)).ok()
+    }
+
+    fn number<T>(&mut self, name: &str, range: std::ops::RangeInclusive<T>) -> Option<T>
+    where
+        T: FromStr + PartialOrd + std::fmt::Display,
+    {
+        let problem = format!("must be a whole number from {} to {}", range.start(), range.end());
+        self.read(name, |text| text.parse().ok().filter(|number| range.contains(number)).ok_or(problem))
+    }
+
+    fn note(&mut self, name: &str, text: &str, problem: &str) {
+        // A database URL holds a password.
+        let shown = if name == "database-url" { String::new() } else { format!(" (it is {text:?})") };
+        self.problems.push(format!("{name}: {problem}{shown}"));
+    }
+}
+
+impl Config {
+    /// All problems at once, each with the name of its key.
+    pub fn from_given(mut given: Given) -> Result<Self, Vec<String>> {
+        match Self::read(&mut given) {
+            Some(config) if given.problems.is_empty() => Ok(config),
+            _ => Err(given.problems),
+        }
+    }
+
+    fn read(given: &mut Given) -> Option<Self> {
+        let listen = read_listen(given);
+        let database_url = given.read("database-url", database_url);
+        let connections = given.number("database-connections", 0..=200);
+        let on_postgres = matches!(database_url, Some(Some(_)));
+        let public_url = given.read("public-url", public_url);
+        let cors_origins = read_origins(given);
+        let data_dir = given.read("data-dir", not_empty);
+        let base_domain = given.read("base-domain", domain);
+        let log_format = given.read("log-format", log_format);
+        let log_level = given.read("log-level", log_level);
+        let open_registration = given.read("open-registration", boolean);
+        let session_days = given.number("session-days", 1..=365);
+        let invitation_days = given.number("invitation-days", 1..=90);
+        let login_attempts = given.number("login-attempts", 1..=100_000);
+        let parallel_logins = given.number("parallel-logins", 1..=64);
+        let body_limit_kib = given.number("body-limit-kib", 1..=65_536);
+        let request_seconds = given.number("request-seconds", 1..=600);
+        let max_connections = given.number("max-connections", 1..=65_535);
+        let shutdown_seconds = given.number("shutdown-seconds", 0..=600);
+        Some(Self {
+            public_url: public_url?.unwrap_or_else(|| default_public_url(&listen)),
+            data_dir: data_dir?.into(),
+            listen,
+            database_url: database_url?,
+            database_connections: match connections? {
+                0 if on_postgres => 16,
+                0 => 4,
+                connections => connections,
+            },
+            base_domain: base_domain?,
+            cors_origins,
+            log_format: log_format?,
+            log_level: log_level?,
+            open_registration: open_registration?,
+            session_seconds: 86_400 * session_days?,
+            invitation_seconds: 86_400 * invitation_days?,
+            login_attempts: login_attempts?,
+            parallel_logins: parallel_logins?,
+            body_limit: 1024 * body_limit_kib?,
+            request_limit: Duration::from_secs(request_seconds?),
+            max_connections: max_connections?,
+            shutdown_limit: Duration::from_secs(shutdown_seconds?),
+        })
+    }
+
+    /// Whether nobody but this machine's own users can reach the server.
+    pub fn is_loopback_only(&self) -> bool {
+        self.listen.iter().all(|address| address.ip().is_loopback())
+    }
+}
+
+fn split_list(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+fn texts(key: &Key, value: toml::Value) -> Result<Vec<String>, String> {
+    match value {
+        toml::Value::Array(items) if key.is_list => items.into_iter().map(text).collect(),
+        value => Ok(vec![text(value)?]),
+    }
+}
+
+fn text(value: toml::Value) -> Result<String, String> {
+    match value {
+        toml::Value::String(text) => Ok(text),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        toml::Value::Boolean(flag) => Ok(flag.to_string()),
+        other => Err(format!("must be text, a number, true or false, not a {}", other.type_str())),
+    }
+}
+
+fn read_listen(given: &mut Given) -> Vec<SocketAddr> {
+    let mut addresses = Vec::new();
+    for text in given.all("listen") {
+        match text.to_socket_addrs() {
+            Ok(resolved) => addresses.extend(resolved),
+            Err(_) => given.note("listen", &text, "must be an address and a port, such as 127.0.0.1:7780"),
+        }
+    }
+    if addresses.is_empty() && given.problems.is_empty() {
+        given.problems.push("listen: needs at least one address".into());
+    }
+    let mut seen = HashSet::new();
+    addresses.retain(|address| seen.insert(*address));
+    addresses
+}
+
+fn default_public_url(listen: &[SocketAddr]) -> String {
+    let address = listen.first().copied().unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
+    if address.ip().is_unspecified() {
+        return format!("http://localhost:{}", address.port());
+    }
+    format!("http://{address}")
+}
+
+fn read_origins(given: &mut Given) -> Vec<String> {
+    let origins = given.all("cors-origins");
+    for origin in &origins {
+        let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+        let visible = origin.bytes().all(|byte| byte.is_ascii_graphic());
+        if !visible || host.is_none_or(|host| host.is_empty() || host.contains('/')) {
+            given.note("cors-origins", origin, "must be an origin, such as https://panel.example.org");
+        }
+    }
+    origins
+}
+
+fn not_empty(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("must not be empty".into()) } else { Ok(text.to_owned()) }
+}
+
+fn database_url(text: &str) -> Result<Option<String>, String> {
+    let is_postgres = text.starts_with("postgres://") || text.starts_with("postgresql://");
+    match text {
+        "" => Ok(None),
+        _ if is_postgres => Ok(Some(text.to_owned())),
+        _ => Err("must begin with postgres:// (or be empty for SQLite in the data folder)".into()),
+    }
+}
+
+fn public_url(text: &str) -> Result<Option<String>, String> {
+    let text = text.trim_end_matches('/');
+    match text {
+        "" => Ok(None),
+        _ if text.starts_with("https://") || text.starts_with("http://") => Ok(Some(text.to_owned())),
+        _ => Err("must begin with https:// or http://".into()),
+    }
+}
+
+fn domain(text: &str) -> Result<String, String> {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    if text.len() <= 200 && text.split('.').all(label) {
+        return Ok(text.to_owned());
+    }
+    Err("must be a domain name in lower case, such as apps.example.org".into())
+}
+
+fn boolean(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| "must be true or false".into())
+}
+
+fn log_format(text: &str) -> Result<LogFormat, String> {
+    match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("must be text or json".into()),
+    }
+}
+
+fn log_level(text: &str) -> Result<LogLevel, String> {
+    match text {
+        "error" => Ok(LogLevel::Error),
+        "warn" => Ok(LogLevel::Warn),
+        "info" => Ok(LogLevel::Info),
+        "debug" => Ok(LogLevel::Debug),
+        "trace" => Ok(LogLevel::Trace),
+        _ => Err("must be error, warn, info, debug or trace".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

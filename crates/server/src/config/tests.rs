@@ -1,0 +1,67 @@
+use super::*;
+
+fn key(name: &str) -> &'static Key {
+    KEYS.iter().find(|key| key.name == name).unwrap()
+}
+
+#[test]
+fn defaults_work() {
+    let config = Config::from_given(Given::default()).unwrap();
+    assert_eq!(config.listen, ["127.0.0.1:7780".parse().unwrap()]);
+    assert_eq!(config.database_connections, 4);
+    assert_eq!(config.public_url, "http://127.0.0.1:7780");
+    assert!(config.is_loopback_only());
+}
+
+#[test]
+fn flag_before_environment_before_file() {
+    let mut given = Given::default();
+    given.add(key("base-domain"), vec!["flag.example".into()]);
+    let environment = [("WINDLASS_BASE_DOMAIN", "env.example"), ("WINDLASS_LISTEN", "127.0.0.1:1, [::1]:2")];
+    given.add_environment(environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter());
+    given.add_file("windlass.toml", "base_domain = 'file.example'\nlisten = ['127.0.0.1:9']\nsession_days = 3");
+    let config = Config::from_given(given).unwrap();
+    assert_eq!(config.base_domain, "flag.example");
+    assert_eq!(config.listen, ["127.0.0.1:1".parse().unwrap(), "[::1]:2".parse().unwrap()]);
+    assert_eq!(config.session_seconds, 3 * 86_400);
+}
+
+#[test]
+fn all_problems_at_once_and_no_password() {
+    let mut given = Given::default();
+    let environment = [("WINDLASS_LISTN", "x"), ("WINDLASS_DATABASE_URL", "mysql://root:hunter2@db/x")];
+    given.add_environment(environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter());
+    given.add_file(
+        "windlass.toml",
+        "listen = ['nowhere']\nlog_format = 'xml'\nsession_days = 0\ncolour = 1\nbase_domain = [1]",
+    );
+    let problems = Config::from_given(given).unwrap_err();
+    assert_eq!(
+        problems,
+        [
+            "WINDLASS_LISTN: there is no such setting",
+            "base_domain in windlass.toml: must be text, a number, true or false, not a array",
+            "colour in windlass.toml: there is no such setting",
+            "listen: must be an address and a port, such as 127.0.0.1:7780 (it is \"nowhere\")",
+            "database-url: must begin with postgres:// (or be empty for SQLite in the data folder)",
+            "log-format: must be text or json (it is \"xml\")",
+            "session-days: must be a whole number from 1 to 365 (it is \"0\")",
+        ]
+    );
+}
+
+/// The file that users copy names every key, with its default, and nothing else.
+#[test]
+fn the_commented_file_is_complete_and_true() {
+    let text = include_str!("../../../../windlass.toml");
+    let uncommented: String = text
+        .lines()
+        .map(|line| line.strip_prefix("#").filter(|rest| !rest.starts_with(' ')).unwrap_or(line))
+        .fold(String::new(), |all, line| all + line + "\n");
+    let table: toml::Table = uncommented.parse().unwrap();
+    let named: HashSet<_> = table.keys().cloned().collect();
+    assert_eq!(named, KEYS.iter().map(Key::file_name).collect());
+    let mut given = Given::default();
+    given.add_file("windlass.toml", &uncommented);
+    assert_eq!(Config::from_given(given), Config::from_given(Given::default()));
+}

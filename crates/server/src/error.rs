@@ -1,0 +1,74 @@
+//! One error type for everything that a request can run into, and the one place that turns it into an answer.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use windlass_api::{Envelope, ErrorCode};
+
+use crate::http::json;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// `message` is for the caller. `cause` is for the log and never leaves the server.
+#[derive(Debug)]
+pub struct Error {
+    pub code: ErrorCode,
+    pub message: String,
+    pub retry_after: Option<u64>,
+    cause: Option<String>,
+}
+
+impl Error {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), retry_after: None, cause: None }
+    }
+
+    /// A field that is not acceptable, and why: `name: must not be empty`.
+    pub fn field(name: &str, problem: impl std::fmt::Display) -> Self {
+        Self::new(ErrorCode::InvalidRequest, format!("{name}: {problem}"))
+    }
+
+    pub fn not_found(what: &str) -> Self {
+        Self::new(ErrorCode::NotFound, format!("No such {what}."))
+    }
+
+    pub fn internal(cause: impl std::fmt::Display) -> Self {
+        let message = "Something went wrong in the server. Its log has the details under this request's id.";
+        Self { cause: Some(cause.to_string()), ..Self::new(ErrorCode::Internal, message) }
+    }
+
+    pub fn unavailable(message: impl Into<String>, cause: impl std::fmt::Display) -> Self {
+        Self { cause: Some(cause.to_string()), retry_after: Some(5), ..Self::new(ErrorCode::Unavailable, message) }
+    }
+
+    pub fn rate_limited(message: impl Into<String>, retry_after: u64) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(ErrorCode::RateLimited, message) }
+    }
+}
+
+impl From<windlass_store::Error> for Error {
+    fn from(error: windlass_store::Error) -> Self {
+        match error {
+            windlass_store::Error::Unavailable(_) => {
+                Self::unavailable("The database does not answer. Try again in a moment.", error)
+            }
+            _ => Self::internal(error),
+        }
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        if let Some(cause) = &self.cause {
+            tracing::error!(code = self.code.as_str(), cause, "request failed");
+        }
+        let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = json(status, &Envelope::failure(self.code, self.message));
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,98 @@
+//! Request bodies: bounded, JSON whatever the Content-Type says, and errors that name the field.
+
+use std::sync::Arc;
+
+use axum::body::{Bytes, HttpBody};
+use axum::extract::{FromRequest, Request};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use windlass_api::ErrorCode;
+
+use crate::app::App;
+use crate::error::{Error, Result};
+
+/// The bytes of a body. They are parsed when the handler asks, because who may call comes before what they say.
+pub struct Payload(Bytes);
+
+impl FromRequest<Arc<App>> for Payload {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self> {
+        let limit = app.config.body_limit;
+        let body = request.into_body();
+        if body.size_hint().lower() > limit as u64 {
+            return Err(too_large(limit));
+        }
+        match Limited::new(body, limit).collect().await {
+            Ok(body) => Ok(Self(body.to_bytes())),
+            Err(error) if error.is::<LengthLimitError>() => Err(too_large(limit)),
+            Err(_) => Err(Error::new(ErrorCode::InvalidRequest, "The body ended before it was complete.")),
+        }
+    }
+}
+
+fn too_large(limit: usize) -> Error {
+    Error::new(ErrorCode::TooLarge, format!("The body is larger than the limit of {limit} bytes."))
+}
+
+impl Payload {
+    /// An absent body is an empty object, so it suits every type whose fields are all optional.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
+        let text: &[u8] = if self.0.trim_ascii().is_empty() { b"{}" } else { &self.0 };
+        let mut deserializer = serde_json::Deserializer::from_slice(text);
+        let value = serde_path_to_error::deserialize(&mut deserializer)
+            .map_err(|error| explain(&error.path().to_string(), error.inner()))?;
+        deserializer.end().map_err(|error| explain(".", &error))?;
+        Ok(value)
+    }
+}
+
+fn explain(path: &str, error: &serde_json::Error) -> Error {
+    let text = error.to_string();
+    let problem = text.rsplit_once(" at line ").map_or(text.as_str(), |(problem, _)| problem);
+    let place = format!("line {}, column {}", error.line(), error.column());
+    let message = match error.classify() {
+        serde_json::error::Category::Data => match field_problem(path, problem) {
+            Some((field, problem)) => format!("{field}: {problem} ({place})"),
+            None => format!("The body {} ({place}).", plain(problem)),
+        },
+        _ if path == "." => format!("The body is not valid JSON: {problem} ({place})."),
+        _ => format!("{path}: is not valid JSON: {problem} ({place})"),
+    };
+    Error::new(ErrorCode::InvalidRequest, message)
+}
+
+/// The field and what is wrong with it. serde names a field that is missing, unknown or doubled in its own text.
+fn field_problem(path: &str, problem: &str) -> Option<(String, String)> {
+    for (beginning, verdict) in [
+        ("missing field `", "is required"),
+        ("unknown field `", "is not known here"),
+        ("duplicate field `", "is given twice"),
+    ] {
+        if let Some(rest) = problem.strip_prefix(beginning) {
+            let field = rest.split('`').next().unwrap_or_default();
+            return Some((field.to_owned(), verdict.to_owned()));
+        }
+    }
+    (path != ".").then(|| (path.to_owned(), plain(problem)))
+}
+
+/// serde's words without the value that was sent, which may be a secret.
+fn plain(problem: &str) -> String {
+    if let Some((found, expected)) =
+        problem.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
+    {
+        let found = found.split(['`', '"']).next().unwrap_or_default().trim();
+        let expected = if expected.starts_with("struct ") { "an object" } else { expected };
+        return format!("must be {expected}, not {found}");
+    }
+    if problem.starts_with("UUID parsing failed") {
+        return "must be a UUID".into();
+    }
+    if let Some((_, expected)) =
+        problem.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected "))
+    {
+        return format!("must be {}", expected.replace('`', ""));
+    }
+    problem.to_owned()
+}

@@ -1,0 +1,96 @@
+//! `/metrics`, in the text format of Prometheus.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{Method, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use windlass_store::Db;
+
+use crate::app::App;
+use crate::error::Error;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answered {
+    method: &'static str,
+    route: String,
+    status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Route {
+    route: String,
+}
+
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<Answered, Counter>,
+    durations: Family<Route, Histogram>,
+}
+
+impl Metrics {
+    pub fn new(db: Db) -> Self {
+        let requests = Family::<Answered, Counter>::default();
+        let durations = Family::<Route, Histogram>::new_with_constructor(|| {
+            Histogram::new([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0])
+        });
+        let mut registry = Registry::with_prefix("windlass");
+        registry.register("http_requests", "Answered requests", requests.clone());
+        registry.register("http_request_duration_seconds", "Time to an answer", durations.clone());
+        registry.register("database_queries", "Queries sent to the database", Queries(db));
+        Self { registry, requests, durations }
+    }
+
+    pub fn request(&self, method: &Method, route: String, status: u16, took: Duration) {
+        let method = match *method {
+            Method::GET => "GET",
+            Method::POST => "POST",
+            Method::PUT => "PUT",
+            Method::PATCH => "PATCH",
+            Method::DELETE => "DELETE",
+            // Whatever else a client makes up must not become a label of its own.
+            _ => "other",
+        };
+        self.durations.get_or_create(&Route { route: route.clone() }).observe(took.as_secs_f64());
+        self.requests.get_or_create(&Answered { method, route, status }).inc();
+    }
+}
+
+/// The store counts its queries itself.
+struct Queries(Db);
+
+impl std::fmt::Debug for Queries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Queries")
+    }
+}
+
+impl EncodeMetric for Queries {
+    fn encode(&self, encoder: prometheus_client::encoding::MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
+        ConstCounter::new(self.0.queries()).encode(encoder)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Counter
+    }
+}
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new().route("/metrics", get(show))
+}
+
+async fn show(State(app): State<Arc<App>>) -> Result<impl IntoResponse, Error> {
+    let mut text = String::new();
+    encode(&mut text, &app.metrics.registry).map_err(Error::internal)?;
+    Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text))
+}

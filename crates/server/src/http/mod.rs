@@ -1,0 +1,140 @@
+//! What is asked, and what is answered. The whole surface of the product is the table in [`table`].
+
+mod auth;
+mod body;
+mod docs;
+mod invitations;
+mod members;
+pub mod metrics;
+mod observe;
+pub mod openapi;
+mod organizations;
+mod page;
+mod params;
+mod respond;
+mod sessions;
+mod system;
+mod table;
+mod users;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::HeaderValue;
+use axum::middleware;
+use tower::util::option_layer;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::CorsLayer;
+use windlass_api::*;
+
+use crate::app::App;
+use crate::error::Error;
+use table::{Table, anyone, member_who, user};
+
+pub use respond::json;
+
+/// Every route under `/api/v1`: who may call it, what goes in, what comes out, and what else can go wrong.
+#[rustfmt::skip]
+fn table() -> Table {
+    use ErrorCode::*;
+    Table::default()
+        // The server itself
+        .get("/health",       system::health, anyone::<Health>("Health"))
+        .get("/health/ready", system::ready,  anyone::<Health>("Readiness"))
+        // Coming in and going out
+        .get("/auth/is-admin-registered", auth::is_admin_registered, anyone::<AdminRegistered>("Is admin registered"))
+        .post("/auth/register", auth::register, anyone::<LoggedIn>("Register").body::<Register>().errors(&[
+            SetupTokenRequired, RegistrationClosed, InvitationForAnotherAddress, NotFound, EmailTaken, RateLimited]))
+        .post("/auth/login",    auth::login,    anyone::<LoggedIn>("Log in").body::<Login>().errors(&[InvalidCredentials, RateLimited]))
+        .post("/auth/logout",   auth::logout,   user::<()>("Log out"))
+        .post("/auth/refresh",  auth::refresh,  user::<LoggedIn>("Refresh login"))
+        .post("/auth/password", auth::change_password, user::<()>("Change password").body::<ChangePassword>().errors(&[RateLimited]))
+        .get("/auth/sessions",  sessions::list, user::<Vec<Session>>("List sessions"))
+        .delete("/auth/sessions/{session_id}", sessions::revoke, user::<()>("Revoke session").errors(&[NotFound]))
+        // The caller
+        .get("/user",                        users::get,         user::<User>("Get user"))
+        .patch("/user/name",                 users::rename,      user::<User>("Update user name").body::<UpdateUserName>())
+        .get("/user/settings",               users::settings,    user::<UserSettings>("Get settings"))
+        .patch("/user/settings/auto-update", users::auto_update, user::<UserSettings>("Update auto update").body::<UpdateAutoUpdate>())
+        .patch("/user/settings/theme",       users::theme,       user::<UserSettings>("Update theme").body::<UpdateTheme>())
+        .patch("/user/settings/font",        users::font,        user::<UserSettings>("Update font").body::<UpdateFont>())
+        .patch("/user/settings/language",    users::language,    user::<UserSettings>("Update language").body::<UpdateLanguage>())
+        .get("/user/organizations",          users::organizations, user::<Vec<OrganizationUser>>("List my organizations"))
+        .patch("/user/organization",         users::switch,      user::<User>("Switch default organization").body::<SwitchOrganization>()
+            .errors(&[NotFound]))
+        // Organizations
+        .post("/organizations",   organizations::create, user::<Organization>("Create organization").body::<CreateOrganization>())
+        .get("/organizations",    organizations::get,    member_who::<Organization>("Get organization", Can::OrganizationRead)
+            .query::<OrganizationQuery>().body::<OrganizationId>())
+        .put("/organizations",    organizations::update, member_who::<Organization>("Update organization", Can::OrganizationUpdate)
+            .body::<UpdateOrganization>())
+        .delete("/organizations", organizations::delete, member_who::<()>("Delete organization", Can::OrganizationDelete)
+            .query::<OrganizationQuery>().body::<OrganizationId>().errors(&[OrganizationNotEmpty]))
+        // Their members
+        .get("/organizations/users", members::list, member_who::<Vec<OrganizationUser>>("Get organization users", Can::MemberRead)
+            .query::<OrganizationQuery>().body::<OrganizationId>())
+        .post("/organizations/remove-user", members::remove, member_who::<()>("Remove user", Can::MemberDelete)
+            .body::<RemoveUser>().errors(&[LastOwner]))
+        .post("/organizations/update-user-role", members::change_role, member_who::<OrganizationUser>("Update user role", Can::MemberUpdate)
+            .body::<UpdateUserRole>().errors(&[LastOwner]))
+        // Invitations to them
+        .get("/organizations/invites", invitations::list, member_who::<Vec<Invitation>>("List invitations", Can::MemberRead)
+            .query::<OrganizationQuery>())
+        .delete("/organizations/invites/{invitation_id}", invitations::withdraw, member_who::<()>("Withdraw invitation", Can::MemberCreate)
+            .query::<OrganizationQuery>())
+        .post("/organizations/invite/send", invitations::send, member_who::<InvitationCreated>("Send invitation", Can::MemberCreate)
+            .body::<SendInvitation>().errors(&[AlreadyMember, Conflict]))
+        .post("/organizations/invite/accept", invitations::accept, user::<OrganizationUser>("Accept invitation")
+            .body::<AcceptInvitation>().errors(&[NotFound, InvitationForAnotherAddress, AlreadyMember]))
+}
+
+/// The API description, as served and as checked in.
+pub fn description() -> serde_json::Value {
+    openapi::document(&table())
+}
+
+pub fn router(app: Arc<App>) -> Router {
+    let table = table();
+    let description = openapi::document(&table);
+    table
+        .into_router()
+        .merge(docs::routes(&description))
+        .merge(page::routes())
+        .merge(metrics::routes())
+        .fallback(no_such_path)
+        .method_not_allowed_fallback(no_such_method)
+        .layer(middleware::from_fn_with_state(app.clone(), observe::time_limit))
+        .layer(CatchPanicLayer::custom(observe::panicked))
+        .layer(option_layer(cors(&app.config.cors_origins)))
+        .layer(middleware::from_fn_with_state(app.clone(), observe::observe))
+        .with_state(app)
+}
+
+async fn no_such_path(request: Request) -> Error {
+    let message = format!("There is nothing at {}. The API is described at /api/v1/docs.", request.uri().path());
+    Error::new(ErrorCode::NotFound, message)
+}
+
+async fn no_such_method(request: Request) -> Error {
+    let message = format!("{} is not possible at {}.", request.method(), request.uri().path());
+    Error::new(ErrorCode::MethodNotAllowed, message)
+}
+
+/// Closed unless the operator names origins. Tokens travel in a header, so no credentials are allowed.
+fn cors(origins: &[String]) -> Option<CorsLayer> {
+    use axum::http::{Method, header};
+    if origins.is_empty() {
+        return None;
+    }
+    let origins: Vec<HeaderValue> = origins.iter().filter_map(|origin| origin.parse().ok()).collect();
+    let layer = CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            header::HeaderName::from_static(crate::auth::caller::ORGANIZATION_HEADER),
+        ]);
+    Some(layer)
+}

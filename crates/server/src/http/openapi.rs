@@ -1,0 +1,242 @@
+//! The API description (OpenAPI 3.1), made from the route table and the types that cross the wire.
+
+use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+use windlass_api::{Can, ErrorCode};
+
+use super::table::{Access, Operation, PREFIX, Route, Table};
+use crate::config::KEYS;
+
+/// Errors that any request can meet.
+const EVERYWHERE: [ErrorCode; 3] = [ErrorCode::Internal, ErrorCode::Unavailable, ErrorCode::TimeLimit];
+
+pub fn document(table: &Table) -> Value {
+    let mut answers = generator(SchemaSettings::for_serialize);
+    let mut requests = generator(SchemaSettings::for_deserialize);
+    let mut paths = Map::new();
+    for route in &table.routes {
+        let entry = paths.entry(route.path.clone()).or_insert_with(|| json!({}));
+        entry[route.method.as_str().to_lowercase()] = describe(route, &mut answers, &mut requests);
+    }
+    // Named here so that readers find the closed sets even where no field shows them.
+    let failure = failure_schema(&answers.subschema_for::<ErrorCode>());
+    answers.subschema_for::<Can>();
+    let mut schemas = requests.take_definitions(true);
+    schemas.extend(answers.take_definitions(true));
+    schemas.insert("Failure".into(), failure);
+    schemas.sort_keys();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Windlass",
+            "version": env!("CARGO_PKG_VERSION"),
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+            "description": introduction(),
+        },
+        "servers": [{ "url": "/" }],
+        "security": [{ "bearer": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "bearer": { "type": "http", "scheme": "bearer", "description": "The `access_token` of a login." },
+            },
+            "schemas": schemas,
+        },
+    })
+}
+
+fn generator(contract: fn(SchemaSettings) -> SchemaSettings) -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    contract(settings).into_generator()
+}
+
+fn introduction() -> String {
+    let mut text = String::from(
+        "Every answer is a JSON object with `status` (`success` or `error`), `message` (for people) and `data`; every \
+         error also has `error`, a stable code. Success is always 200. Bodies are read as JSON whatever their \
+         Content-Type; fields that are not listed are refused by name. Ids are UUIDs; times are RFC 3339 in UTC with \
+         microseconds.\n\nChecked in this order: credentials (401), ids (400), existence (404), permission (403), \
+         body (400), state (409). Where the id is part of the body, the body is read with it. What belongs to an \
+         organization that the caller is not in answers 404.\n\nThe limits of this server are settings, with these \
+         defaults:\n",
+    );
+    for name in [
+        "body-limit-kib",
+        "request-seconds",
+        "max-connections",
+        "login-attempts",
+        "parallel-logins",
+        "session-days",
+        "invitation-days",
+    ] {
+        if let Some(key) = KEYS.iter().find(|key| key.name == name) {
+            text.push_str(&format!("\n- `{}` {}: {}", key.name, key.default, key.help));
+        }
+    }
+    text.push_str(&format!(
+        "\n\nFixed: {} sessions per user, {} open invitations per organization, {} organizations inside one user's \
+         record.",
+        crate::service::sessions::SESSIONS_PER_USER,
+        crate::service::invitations::OPEN_INVITATIONS,
+        windlass_store::memberships::EMBEDDED_PER_USER
+    ));
+    text
+}
+
+fn describe(route: &Route, answers: &mut SchemaGenerator, requests: &mut SchemaGenerator) -> Value {
+    let operation = &route.operation;
+    let tag = route.path.strip_prefix(PREFIX).and_then(|path| path.split('/').nth(1)).unwrap_or_default();
+    let mut entry = json!({
+        "operationId": operation.summary.to_lowercase().replace(' ', "_"),
+        "summary": operation.summary,
+        "tags": [tag],
+    });
+    match operation.access {
+        Access::Anyone => entry["security"] = json!([]),
+        Access::User => entry["description"] = "Needs a login.".into(),
+        Access::MemberWho(can) => {
+            entry["description"] = format!(
+                "Needs the permission `{}`, which the role `{}` has, in the organization.",
+                can.as_str(),
+                can.least_role().as_str()
+            )
+            .into();
+            entry["x-permission"] = can.as_str().into();
+        }
+    }
+    let parameters = parameters(route);
+    if !parameters.is_empty() {
+        entry["parameters"] = parameters.into();
+    }
+    if let Some(body) = operation.body {
+        let schema = body(requests);
+        let required = needs_body(&schema, requests);
+        entry["requestBody"] = json!({ "required": required, "content": { "application/json": { "schema": schema } } });
+    }
+    entry["responses"] = responses(route, &(operation.answer)(answers));
+    entry
+}
+
+/// Whether a body can be left out: only if it has no required field.
+fn needs_body(schema: &Schema, requests: &SchemaGenerator) -> bool {
+    let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
+    let definition = name.and_then(|name| requests.definitions().get(name));
+    definition.is_some_and(|definition| definition.get("required").is_some())
+}
+
+fn parameters(route: &Route) -> Vec<Value> {
+    let mut all: Vec<Value> = path_parameters(&route.path)
+        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "format": "uuid" } }))
+        .collect();
+    if let Some(query) = route.operation.query {
+        let schema = query(&mut SchemaGenerator::default());
+        let properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        all.extend(properties.into_iter().map(|(name, mut schema)| {
+            let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+            json!({ "name": name, "in": "query", "description": description, "schema": without_null(schema) })
+        }));
+    }
+    if route.operation.access != Access::Anyone {
+        all.push(json!({
+            "name": "X-Organization-Id",
+            "in": "header",
+            "description": "The organization to act in. Default: the caller's default organization.",
+            "schema": { "type": "string", "format": "uuid" },
+        }));
+    }
+    all
+}
+
+/// A query parameter is given or absent; it cannot be null.
+fn without_null(mut schema: Value) -> Value {
+    if let Some(types) = schema.get("type").and_then(Value::as_array) {
+        schema["type"] = types.iter().find(|kind| *kind != "null").cloned().unwrap_or_default();
+    }
+    schema
+}
+
+fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}
+
+fn responses(route: &Route, data: &Schema) -> Value {
+    let mut all = Map::new();
+    all.insert(
+        "200".into(),
+        json!({
+            "description": "Success",
+            "content": { "application/json": { "schema": {
+                "type": "object",
+                "required": ["status", "message", "data"],
+                "properties": {
+                    "status": { "type": "string", "const": "success" },
+                    "message": { "type": "string" },
+                    "data": data,
+                },
+                "additionalProperties": false,
+            } } },
+        }),
+    );
+    let codes = error_codes(route);
+    let mut statuses: Vec<u16> = codes.iter().map(|code| code.status()).collect();
+    statuses.sort_unstable();
+    statuses.dedup();
+    for status in statuses {
+        let here: Vec<_> = codes.iter().filter(|code| code.status() == status).map(|code| code.as_str()).collect();
+        all.insert(status.to_string(), failure(&here));
+    }
+    all.into()
+}
+
+fn failure(codes: &[&str]) -> Value {
+    json!({
+        "description": codes.iter().map(|code| format!("`{code}`")).collect::<Vec<_>>().join(" or "),
+        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Failure" } } },
+    })
+}
+
+fn failure_schema(code: &Schema) -> Value {
+    json!({
+        "type": "object",
+        "description": "What every error looks like.",
+        "required": ["status", "message", "data", "error"],
+        "properties": {
+            "status": { "type": "string", "const": "error" },
+            "message": { "type": "string", "description": "For people; names the field where there is one." },
+            "data": { "type": "null" },
+            "error": code,
+        },
+        "additionalProperties": false,
+    })
+}
+
+/// What can go wrong follows from the entry: who may call, what is sent, what is named.
+fn error_codes(route: &Route) -> Vec<ErrorCode> {
+    let Operation { access, body, query, errors, .. } = &route.operation;
+    let mut codes = errors.to_vec();
+    if *access != Access::Anyone {
+        codes.extend([ErrorCode::Unauthenticated, ErrorCode::InvalidRequest, ErrorCode::Forbidden]);
+    }
+    if matches!(access, Access::MemberWho(_)) {
+        codes.push(ErrorCode::NotFound);
+    }
+    if body.is_some() {
+        codes.extend([ErrorCode::InvalidRequest, ErrorCode::TooLarge]);
+    }
+    if query.is_some() || path_parameters(&route.path).next().is_some() {
+        codes.push(ErrorCode::InvalidRequest);
+    }
+    codes.extend(EVERYWHERE);
+    let mut seen = Vec::new();
+    codes.retain(|code| {
+        !seen.contains(code) && {
+            seen.push(*code);
+            true
+        }
+    });
+    codes
+}

@@ -1,0 +1,104 @@
+//! The route table: one entry gives a path its handler and its place in the API description.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::routing::{self, MethodRouter};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use windlass_api::{Can, ErrorCode};
+
+use crate::app::App;
+
+pub const PREFIX: &str = "/api/v1";
+
+#[derive(Default)]
+pub struct Table {
+    pub routes: Vec<Route>,
+}
+
+pub struct Route {
+    pub method: Method,
+    pub path: String,
+    pub operation: Operation,
+    handler: MethodRouter<Arc<App>>,
+}
+
+/// Who may call it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Anyone,
+    User,
+    MemberWho(Can),
+}
+
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// What the API description says about a route.
+pub struct Operation {
+    pub summary: &'static str,
+    pub access: Access,
+    pub answer: SchemaOf,
+    pub body: Option<SchemaOf>,
+    pub query: Option<SchemaOf>,
+    pub errors: &'static [ErrorCode],
+}
+
+pub fn anyone<T: JsonSchema>(summary: &'static str) -> Operation {
+    operation::<T>(summary, Access::Anyone)
+}
+
+pub fn user<T: JsonSchema>(summary: &'static str) -> Operation {
+    operation::<T>(summary, Access::User)
+}
+
+pub fn member_who<T: JsonSchema>(summary: &'static str, can: Can) -> Operation {
+    operation::<T>(summary, Access::MemberWho(can))
+}
+
+fn operation<T: JsonSchema>(summary: &'static str, access: Access) -> Operation {
+    Operation { summary, access, answer: SchemaGenerator::subschema_for::<T>, body: None, query: None, errors: &[] }
+}
+
+impl Operation {
+    pub fn body<T: JsonSchema>(self) -> Self {
+        Self { body: Some(SchemaGenerator::subschema_for::<T>), ..self }
+    }
+
+    pub fn query<T: JsonSchema>(self) -> Self {
+        Self { query: Some(|_| schemars::schema_for!(T)), ..self }
+    }
+
+    /// The errors beyond those that follow from the rest of the entry.
+    pub fn errors(self, errors: &'static [ErrorCode]) -> Self {
+        Self { errors, ..self }
+    }
+}
+
+macro_rules! methods {
+    ($($name:ident $method:ident),*) => {
+        impl Table {
+            $(pub fn $name<H, T>(self, path: &str, handler: H, operation: Operation) -> Self
+            where
+                H: Handler<T, Arc<App>>,
+                T: 'static,
+            {
+                self.add(Method::$method, path, routing::$name(handler), operation)
+            })*
+        }
+    };
+}
+
+methods!(get GET, post POST, put PUT, patch PATCH, delete DELETE);
+
+impl Table {
+    fn add(mut self, method: Method, path: &str, handler: MethodRouter<Arc<App>>, operation: Operation) -> Self {
+        self.routes.push(Route { method, path: format!("{PREFIX}{path}"), operation, handler });
+        self
+    }
+
+    pub fn into_router(self) -> Router<Arc<App>> {
+        self.routes.into_iter().fold(Router::new(), |router, route| router.route(&route.path, route.handler))
+    }
+}

@@ -1,0 +1,137 @@
+//! How somebody becomes a user: as the first one, by an invitation, or because registration is open.
+
+use windlass_api::{ErrorCode, Register, Secret, Text, UserType, default_settings};
+use windlass_store::invitations::Invitation;
+use windlass_store::user_settings::{self, UserSettings};
+use windlass_store::users::{self, User};
+use windlass_store::{Tx, instance, invitations};
+
+use crate::app::App;
+use crate::auth::{Origin, token};
+use crate::error::{Error, Result};
+use crate::service::audit::{self, Action, Actor, Change, Resource};
+use crate::service::invitations::join_by_invitation;
+use crate::service::organizations::found;
+use crate::service::sessions::{self, Issued};
+
+/// By what right somebody registers.
+enum Right {
+    FirstAdmin,
+    Invited(Invitation),
+    Open,
+}
+
+pub async fn register(app: &App, origin: &Origin, input: &Register) -> Result<(User, Issued)> {
+    sessions::limit_guessing(app, origin, &input.email)?;
+    // Hashing takes long; it must not hold a transaction open. What is decided here is decided again below.
+    let mut conn = app.db.read().await?;
+    let admin_registered = instance::admin_registered(&mut conn).await?;
+    right(app, &mut conn, input, admin_registered).await?;
+    drop(conn);
+    let password_hash = app.passwords.hash(input.password.reveal()).await?;
+
+    let mut tx = app.db.begin().await?;
+    let is_first = instance::claim_first_admin(&mut tx).await?;
+    let right = right(app, &mut tx, input, !is_first).await?;
+    let user = new_user(app, input, &right);
+    users::insert(&mut tx, &user, &password_hash).await.map_err(|error| match error {
+        windlass_store::Error::Duplicate => {
+            Error::new(ErrorCode::EmailTaken, "email: an account with this address exists. Log in instead.")
+        }
+        other => other.into(),
+    })?;
+    user_settings::insert(&mut tx, &new_settings(app, &user)).await?;
+    let actor = Actor::user(&user, origin);
+    let change = Change {
+        organization_id: None,
+        action: Action::Create,
+        resource: Resource::User,
+        resource_id: user.id,
+        details: &[("email", &user.email)],
+    };
+    audit::record(&mut tx, app, &actor, change).await?;
+    settle(&mut tx, app, &actor, &user, input, right).await?;
+    let issued = sessions::open(&mut tx, app, origin, &user).await?;
+    tx.commit().await?;
+    Ok((user, issued))
+}
+
+async fn right(app: &App, conn: &mut windlass_store::Conn, input: &Register, admin_registered: bool) -> Result<Right> {
+    let presented = input.token.as_ref().map(Secret::reveal);
+    if !admin_registered {
+        return match &app.setup_token {
+            Some(expected) if !presented.is_some_and(|presented| expected.matches(presented)) => Err(Error::new(
+                ErrorCode::SetupTokenRequired,
+                "token: the first registration needs the set-up token that the server printed when it started.",
+            )),
+            _ => Ok(Right::FirstAdmin),
+        };
+    }
+    match presented {
+        Some(presented) => {
+            let invitation = invitations::by_token(conn, &token::hash(presented), app.now()).await?;
+            let invitation = invitation.ok_or_else(|| Error::not_found("invitation, or it has expired"))?;
+            if invitation.email != *input.email {
+                return Err(Error::new(
+                    ErrorCode::InvitationForAnotherAddress,
+                    "email: this invitation is for another e-mail address.",
+                ));
+            }
+            Ok(Right::Invited(invitation))
+        }
+        None if app.config.open_registration => Ok(Right::Open),
+        None => Err(Error::new(
+            ErrorCode::RegistrationClosed,
+            "Registration needs an invitation. Ask a member of an organization here for one.",
+        )),
+    }
+}
+
+fn new_user(app: &App, input: &Register, right: &Right) -> User {
+    let now = app.now();
+    let local_part = input.email.local_part();
+    User {
+        id: app.new_id(),
+        username: input.username.clone().map_or_else(|| local_part.chars().take(50).collect(), Text::into_string),
+        email: input.email.to_string(),
+        avatar: String::new(),
+        kind: if matches!(right, Right::FirstAdmin) { UserType::Admin } else { UserType::User },
+        // An open registration proves nothing about the address.
+        is_verified: !matches!(right, Right::Open),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+fn new_settings(app: &App, user: &User) -> UserSettings {
+    UserSettings {
+        id: app.new_id(),
+        user_id: user.id,
+        auto_update: default_settings::AUTO_UPDATE,
+        theme: default_settings::THEME.into(),
+        font_family: default_settings::FONT_FAMILY.into(),
+        font_size: default_settings::FONT_SIZE,
+        language: default_settings::LANGUAGE.into(),
+        created_at: user.created_at,
+        updated_at: user.created_at,
+    }
+}
+
+/// Gives the new user a place: the organization of the invitation, or one of their own.
+async fn settle(tx: &mut Tx, app: &App, actor: &Actor, user: &User, input: &Register, right: Right) -> Result<()> {
+    let host_access = matches!(right, Right::FirstAdmin);
+    if let Right::Invited(invitation) = &right {
+        join_by_invitation(tx, app, actor, user, invitation).await?;
+    }
+    if input.organization.is_some() || !matches!(right, Right::Invited(_)) {
+        let name = match &input.organization {
+            Some(name) => name.to_string(),
+            None => format!("{}'s team", user.username),
+        };
+        let organization = found(tx, app, actor, user, &name, "", host_access).await?;
+        if !matches!(right, Right::Invited(_)) {
+            users::set_default_organization(tx, user.id, organization.id).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Whatever a client sends: a 4xx that names the field, never a 5xx, and nothing written.
+
+use serde_json::{Value, json};
+use windlass_testing::on_both_databases;
+
+use crate::support::{Reply, TestServer, server};
+use crate::walk::{Operation, World, body_fields, operations};
+
+on_both_databases!(server: every_field_of_every_body, bodies_that_are_not_what_they_should_be, malformed_ids, good_unicode_is_kept);
+
+async fn every_field_of_every_body(server: TestServer) {
+    let world = World::new(server).await;
+    let before = state(&world).await;
+    let mut tried = 0;
+    for operation in operations() {
+        let fields = body_fields(&operation);
+        if fields.is_empty() {
+            continue;
+        }
+        let (path, body) = world.valid(&operation, world.owner()).await;
+        let body = if body.is_null() { json!({}) } else { body };
+        for (name, schema, required) in fields {
+            for bad in bad_values(&schema, required) {
+                let mut sent = body.clone();
+                match &bad {
+                    None => drop(sent.as_object_mut().unwrap().remove(&name)),
+                    Some(value) => sent[&name] = value.clone(),
+                }
+                let reply = send(&world, &operation, &path, sent.to_string()).await;
+                refused(&world, &operation, &reply, &format!("{name}:"), &sent).await;
+                tried += 1;
+            }
+            // Half of a character: JSON can spell it, no text can hold it.
+            let lone_surrogate = body_with_raw(&body, &name, r#""\ud800""#);
+            let reply = send(&world, &operation, &path, lone_surrogate.clone()).await;
+            refused(&world, &operation, &reply, &format!("{name}:"), &lone_surrogate.into()).await;
+        }
+        let mut sent = body.clone();
+        sent["unexpected"] = json!(1);
+        let reply = send(&world, &operation, &path, sent.to_string()).await;
+        refused(&world, &operation, &reply, "unexpected: is not known here", &sent).await;
+    }
+    assert!(tried > 150, "only {tried} bad values were tried");
+    let after = state(&world).await;
+    // Making a call ready founds organizations and sends invitations; what is refused changes nothing of these.
+    assert_eq!(before, after);
+}
+
+/// `None` stands for leaving the field out.
+fn bad_values(schema: &Value, required: bool) -> Vec<Option<Value>> {
+    let mut bad = vec![Some(json!({ "a": 1 })), Some(json!([1]))];
+    if required {
+        bad.extend([None, Some(Value::Null)]);
+    }
+    let kinds = schema["type"].as_array().cloned().unwrap_or_else(|| vec![schema["type"].clone()]);
+    if kinds.contains(&json!("boolean")) {
+        bad.extend([json!("true"), json!(1)].map(Some));
+        return bad;
+    }
+    let is_number = schema["$ref"] == "#/components/schemas/FontSize"
+        || schema["anyOf"][0]["$ref"] == "#/components/schemas/FontSize";
+    if is_number {
+        bad.extend([json!("14"), json!(7), json!(73), json!(14.5), json!(1e300), json!(-1)].map(Some));
+        return bad;
+    }
+    bad.extend(
+        [json!(5), json!(true), json!("a\u{0}b"), json!("a\u{7}b"), json!("a\u{202E}b"), json!("a\u{FFFF}b")].map(Some),
+    );
+    bad.push(Some(json!("x".repeat(2_000))));
+    if schema["minLength"] != 0 {
+        bad.push(Some(json!("")));
+    }
+    bad
+}
+
+fn body_with_raw(body: &Value, name: &str, raw: &str) -> String {
+    let mut body = body.clone();
+    body[name] = json!("@@raw@@");
+    body.to_string().replace("\"@@raw@@\"", raw)
+}
+
+async fn send(world: &World, operation: &Operation, path: &str, body: String) -> Reply {
+    let call = world.server.call(operation.method.clone(), path).body(body);
+    call.by(world.owner()).send().await
+}
+
+async fn refused(world: &World, operation: &Operation, reply: &Reply, beginning: &str, sent: &Value) {
+    let sent: String = sent.to_string().chars().take(200).collect();
+    let id = &operation.id;
+    assert_eq!((reply.status, &reply.json["error"]), (400, &json!("invalid_request")), "{id} {sent}: {}", reply.text);
+    let message = reply.json["message"].as_str().unwrap();
+    assert!(message.starts_with(beginning), "{id} {sent}: {message}");
+    assert!(message.contains("line 1, column"), "{id} {sent}: {message}");
+    assert!(!world.is_audited(reply).await, "{id} {sent}");
+}
+
+/// What the owner can see of themselves and their organization.
+async fn state(world: &World) -> Vec<Value> {
+    let mut seen = Vec::new();
+    for path in ["/user/settings", "/organizations/users"] {
+        let mut record = world.server.get(path).by(world.owner()).ok().await;
+        forget_organizations(&mut record);
+        seen.push(record);
+    }
+    seen
+}
+
+fn forget_organizations(value: &mut Value) {
+    match value {
+        Value::Array(items) => {
+            // The guests who were made ready for removal come and go.
+            items.retain(|item| !item["user"]["email"].as_str().is_some_and(|email| email.starts_with("guest-")));
+            items.iter_mut().for_each(forget_organizations);
+        }
+        Value::Object(fields) => {
+            for name in ["organizations", "organization_users"] {
+                fields.remove(name);
+            }
+            fields.values_mut().for_each(forget_organizations);
+        }
+        _ => {}
+    }
+}
+
+async fn bodies_that_are_not_what_they_should_be(server: TestServer) {
+    let admin = server.admin().await;
+    let deep_arrays = "[".repeat(10_000) + &"]".repeat(10_000);
+    let deep_objects = "{\"name\":".repeat(10_000) + "1" + &"}".repeat(10_000);
+    let bodies: [&[u8]; 14] = [
+        b"{",
+        b"nonsense",
+        b"{\"name\": \"x\"} trailing",
+        b"{\"name\": \"x\",}",
+        b"[]",
+        b"\"text\"",
+        b"5",
+        b"null",
+        b"true",
+        b"{\"name\": \"\xff\xfe\"}",
+        b"\xff",
+        b"{\"name\": \"x\", \"name\": \"y\"}",
+        deep_arrays.as_bytes(),
+        deep_objects.as_bytes(),
+    ];
+    for body in bodies {
+        let reply = server.post("/organizations", Value::Null).body(body.to_vec()).by(&admin).send().await;
+        assert_eq!((reply.status, &reply.json["error"]), (400, &json!("invalid_request")), "{}", reply.text);
+        let message = reply.json["message"].as_str().unwrap();
+        assert!(message.contains("line 1, column") && message.len() < 300, "{message}");
+    }
+    let message = server
+        .post("/organizations", Value::Null)
+        .body("{\n  \"name\": 5\n}")
+        .by(&admin)
+        .fails(400, "invalid_request")
+        .await;
+    assert_eq!(message, "name: must be a string, not integer (line 2, column 11)");
+    let message = server.post("/organizations", Value::Null).body("").by(&admin).fails(400, "invalid_request").await;
+    assert!(message.starts_with("name: is required"), "{message}");
+
+    let limit = server.app.config.body_limit;
+    let padded = |length: usize| format!("{{\"name\":\"x\"{}}}", " ".repeat(length - 12));
+    assert_eq!(padded(limit).len(), limit);
+    let message =
+        server.post("/organizations", Value::Null).body(padded(limit + 1)).by(&admin).fails(413, "too_large").await;
+    assert!(message.contains("1048576"), "{message}");
+    server.post("/organizations", Value::Null).body(padded(limit)).by(&admin).ok().await;
+}
+
+async fn malformed_ids(server: TestServer) {
+    let admin = server.admin().await;
+    for bad in ["17", "", "01900000-0000-7000-8000-00000000000", "%00", "%ff", "'%20or%201=1"] {
+        if !bad.is_empty() {
+            server.delete(&format!("/auth/sessions/{bad}")).by(&admin).fails(400, "invalid_request").await;
+            server.delete(&format!("/organizations/invites/{bad}")).by(&admin).fails(400, "invalid_request").await;
+        }
+        for path in ["/organizations", "/organizations/users", "/organizations/invites"] {
+            let message = server.get(&format!("{path}?id={bad}")).by(&admin).fails(400, "invalid_request").await;
+            assert!(message.contains("id"), "{message}");
+        }
+    }
+    // Who it is comes first: without credentials even a malformed id is a 401.
+    server.delete("/auth/sessions/17").fails(401, "unauthenticated").await;
+    server.get("/organizations?id=17").fails(401, "unauthenticated").await;
+}
+
+async fn good_unicode_is_kept(server: TestServer) {
+    let admin = server.admin().await;
+    for name in
+        ["Zoë", "東京の会社", "مؤسسة", "👩‍🚀 Astronauts", "e\u{301}", "O'Brien \"& Sons\" <b>", "'; drop table users; --"]
+    {
+        let created = server.post("/organizations", json!({ "name": name })).by(&admin).ok().await;
+        assert_eq!(created["name"], name);
+    }
+}

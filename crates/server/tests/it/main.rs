@@ -1,0 +1,17 @@
+//! The platform as its users meet it: over HTTP, on both databases.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
+
+mod support;
+
+mod bad_input;
+mod http;
+mod invitations;
+mod members;
+mod organizations;
+mod queries;
+mod registration;
+mod sessions;
+mod tenants;
+mod users;
+mod walk;

@@ -1,0 +1,136 @@
+//! Logging in and out.
+
+use serde_json::json;
+use windlass_api::Role;
+use windlass_store::Kind;
+use windlass_testing::on_both_databases;
+
+use crate::support::{PASSWORD, Person, TestServer, server, snapshot};
+
+on_both_databases!(server:
+    login_and_logout, refresh_exchanges_the_token, sessions_expire, sessions_can_be_listed_and_revoked,
+    a_new_password_ends_other_sessions, unknown_and_wrong_look_the_same, only_the_newest_sessions_stay,
+);
+
+async fn log_in(server: &TestServer, person: &Person) -> Person {
+    let data = server.post("/auth/login", json!({ "email": person.email, "password": PASSWORD })).ok().await;
+    Person { token: data["access_token"].as_str().unwrap().to_owned(), ..person.clone() }
+}
+
+async fn login_and_logout(server: TestServer) {
+    let admin = server.admin().await;
+    let reply = server.post("/auth/login", json!({ "email": "ADA@example.org", "password": PASSWORD })).send().await;
+    assert_eq!(reply.status, 200);
+    snapshot("login", &reply.json);
+    let second = log_in(&server, &admin).await;
+    server.call(axum::http::Method::POST, "/auth/logout").by(&second).ok().await;
+    server.get("/user").by(&second).fails(401, "unauthenticated").await;
+    server.get("/user").by(&admin).ok().await;
+}
+
+async fn refresh_exchanges_the_token(server: TestServer) {
+    let admin = server.admin().await;
+    server.app.clock.advance_seconds(6 * 86_400);
+    let data = server.post("/auth/refresh", json!({})).by(&admin).ok().await;
+    assert_eq!(data["expires_at"], "2026-01-14T00:00:00.000000Z");
+    server.get("/user").by(&admin).fails(401, "unauthenticated").await;
+    let refreshed = Person { token: data["access_token"].as_str().unwrap().to_owned(), ..admin };
+    server.get("/user").by(&refreshed).ok().await;
+}
+
+async fn sessions_expire(server: TestServer) {
+    let admin = server.admin().await;
+    server.app.clock.advance_seconds(7 * 86_400 - 1);
+    server.get("/user").by(&admin).ok().await;
+    server.app.clock.advance_seconds(1);
+    server.get("/user").by(&admin).fails(401, "unauthenticated").await;
+    assert_eq!(windlass_server::service::housekeeping::sweep(&server.app).await.unwrap(), 1);
+}
+
+async fn sessions_can_be_listed_and_revoked(server: TestServer) {
+    let admin = server.admin().await;
+    let second = log_in(&server, &admin).await;
+    server.app.clock.advance_seconds(61);
+    let reply = server.get("/auth/sessions").by(&admin).header("user-agent", "curl/8").send().await;
+    snapshot("sessions", &reply.json);
+    let sessions = reply.json["data"].as_array().unwrap().clone();
+    let other = sessions.iter().find(|session| session["current"] == false).unwrap();
+    let path = format!("/auth/sessions/{}", other["id"].as_str().unwrap());
+    let stranger = server.stranger(&admin, "eve").await;
+    server.delete(&path).by(&stranger).fails(404, "not_found").await;
+    server.delete(&path).by(&admin).ok().await;
+    server.get("/user").by(&second).fails(401, "unauthenticated").await;
+    server.delete(&path).by(&admin).fails(404, "not_found").await;
+    server.delete("/auth/sessions/17").by(&admin).fails(400, "invalid_request").await;
+}
+
+async fn a_new_password_ends_other_sessions(server: TestServer) {
+    let admin = server.admin().await;
+    let second = log_in(&server, &admin).await;
+    let wrong = json!({ "current_password": "not that one", "new_password": "a better password" });
+    let message = server.post("/auth/password", wrong).by(&admin).fails(400, "invalid_request").await;
+    assert!(message.starts_with("current_password:"), "{message}");
+    let right = json!({ "current_password": PASSWORD, "new_password": "a better password" });
+    server.post("/auth/password", right).by(&admin).ok().await;
+    server.get("/user").by(&admin).ok().await;
+    server.get("/user").by(&second).fails(401, "unauthenticated").await;
+    let old = json!({ "email": admin.email, "password": PASSWORD });
+    server.post("/auth/login", old).fails(401, "invalid_credentials").await;
+    server.post("/auth/login", json!({ "email": admin.email, "password": "a better password" })).ok().await;
+}
+
+async fn unknown_and_wrong_look_the_same(server: TestServer) {
+    server.admin().await;
+    let wrong = server.post("/auth/login", json!({ "email": "ada@example.org", "password": "wrong" })).send().await;
+    let unknown = server.post("/auth/login", json!({ "email": "eve@example.org", "password": "wrong" })).send().await;
+    assert_eq!((wrong.status, &wrong.text), (401, &unknown.text));
+    assert_eq!(wrong.json["error"], "invalid_credentials");
+}
+
+async fn only_the_newest_sessions_stay(server: TestServer) {
+    let admin = server.admin().await;
+    let mut tx = server.app.db.begin().await.unwrap();
+    for n in 0..60_u8 {
+        let session = windlass_store::sessions::Session {
+            id: server.app.new_id(),
+            user_id: admin.user_id,
+            ip_address: String::new(),
+            user_agent: String::new(),
+            last_used_at: server.app.now(),
+            expires_at: server.app.now().plus_seconds(60),
+            created_at: server.app.now(),
+        };
+        windlass_store::sessions::insert(&mut tx, &session, &[n; 32]).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    let newest = log_in(&server, &admin).await;
+    assert_eq!(server.get("/auth/sessions").by(&newest).ok().await.as_array().unwrap().len(), 50);
+    server.get("/user").by(&admin).fails(401, "unauthenticated").await;
+}
+
+#[tokio::test]
+async fn guessing_is_limited_per_account_and_per_address() {
+    let server = TestServer::with(Kind::Sqlite, &[("login-attempts", "3")]).await;
+    server.admin().await;
+    for n in 0..2 {
+        let guess = json!({ "email": format!("p{n}@example.org"), "password": "guess" });
+        server.post("/auth/login", guess).fails(401, "invalid_credentials").await;
+    }
+    let reply = server.post("/auth/login", json!({ "email": "ada@example.org", "password": PASSWORD })).send().await;
+    assert_eq!((reply.status, reply.json["error"].as_str()), (429, Some("rate_limited")));
+    assert_eq!(reply.headers["retry-after"], "60");
+    server.app.clock.advance_seconds(60);
+    server.post("/auth/login", json!({ "email": "ada@example.org", "password": PASSWORD })).ok().await;
+}
+
+#[tokio::test]
+async fn a_removed_member_is_out_at_once() {
+    let server = server(Kind::Sqlite).await;
+    let admin = server.admin().await;
+    let grace = server.join(&admin, "grace", Role::Admin).await;
+    server.get("/organizations").by(&grace).ok().await;
+    let body = json!({ "user_id": grace.user_id });
+    server.post("/organizations/remove-user", body).by(&admin).ok().await;
+    server.get("/organizations").by(&grace).fails(404, "not_found").await;
+    server.get("/organizations").by(&grace).within(admin.organization_id).fails(403, "forbidden").await;
+}

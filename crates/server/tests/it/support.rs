@@ -1,0 +1,293 @@
+//! A real server on a real socket, and people who talk to it.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::body::Bytes;
+use axum::http::{HeaderMap, Method, Request};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use uuid::Uuid;
+use windlass_api::{Role, Timestamp};
+use windlass_server::clock::{Clock, Ids};
+use windlass_server::config::{Config, Given, KEYS};
+use windlass_server::{App, serve};
+use windlass_store::Kind;
+use windlass_testing::Place;
+
+/// 2026-01-01T00:00:00Z, where every test's clock starts.
+pub const START: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
+/// Everybody's password. No answer may ever contain it.
+pub const PASSWORD: &str = "correct horse battery";
+
+pub struct TestServer {
+    pub app: Arc<App>,
+    pub address: SocketAddr,
+    client: Client<HttpConnector, Full<Bytes>>,
+    /// Tokens that were handed out; none may be shown a second time.
+    secrets: Arc<Mutex<Vec<String>>>,
+    _stop: watch::Sender<bool>,
+    _place: Place,
+}
+
+/// Somebody with a login.
+#[derive(Clone, Debug)]
+pub struct Person {
+    pub token: String,
+    pub user_id: Uuid,
+    pub email: String,
+    /// The organization they registered into.
+    pub organization_id: Uuid,
+}
+
+/// For `on_both_databases!`.
+pub async fn server(kind: Kind) -> TestServer {
+    TestServer::with(kind, &[]).await
+}
+
+impl TestServer {
+    pub async fn with(kind: Kind, settings: &[(&str, &str)]) -> Self {
+        let place = Place::fresh(kind).await;
+        let db = place.open().await;
+        db.migrate().await.expect("migrations");
+        let app = App::new(db, config(settings), Clock::manual(START), Ids::counted());
+        Self::serve(app, place).await
+    }
+
+    async fn serve(app: App, place: Place) -> Self {
+        let app = Arc::new(app);
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = watch::channel(false);
+        tokio::spawn(serve::serve(app.clone(), vec![listener], stopped));
+        let client = Client::builder(TokioExecutor::new()).build(HttpConnector::new());
+        Self { app, address, client, secrets: Arc::default(), _stop: stop, _place: place }
+    }
+
+    pub fn get(&self, path: &str) -> Call<'_> {
+        self.call(Method::GET, path)
+    }
+
+    pub fn post(&self, path: &str, body: Value) -> Call<'_> {
+        self.call(Method::POST, path).json(body)
+    }
+
+    pub fn put(&self, path: &str, body: Value) -> Call<'_> {
+        self.call(Method::PUT, path).json(body)
+    }
+
+    pub fn patch(&self, path: &str, body: Value) -> Call<'_> {
+        self.call(Method::PATCH, path).json(body)
+    }
+
+    pub fn delete(&self, path: &str) -> Call<'_> {
+        self.call(Method::DELETE, path)
+    }
+
+    /// `path` is under `/api/v1`.
+    pub fn call(&self, method: Method, path: &str) -> Call<'_> {
+        Call { server: self, method, path: format!("/api/v1{path}"), headers: HeaderMap::new(), body: Bytes::new() }
+    }
+
+    /// `path` is whole.
+    pub fn call_raw(&self, method: Method, path: &str) -> Call<'_> {
+        Call { path: path.to_owned(), ..self.call(method, "") }
+    }
+
+    /// The first user: `ada@example.org`, owner of "Analytical Engines".
+    pub async fn admin(&self) -> Person {
+        self.register(json!({
+            "email": "ada@example.org", "password": PASSWORD, "username": "Ada", "organization": "Analytical Engines",
+        }))
+        .await
+    }
+
+    /// A new user whom `host` invites into their own organization.
+    pub async fn join(&self, host: &Person, name: &str, role: Role) -> Person {
+        let email = format!("{name}@example.org");
+        let invitation = json!({ "email": email, "role": role, "organization_id": host.organization_id });
+        let invitation = self.post("/organizations/invite/send", invitation).by(host).ok().await;
+        let token = invitation["token"].as_str().expect("a token").to_owned();
+        self.register(json!({ "email": email, "password": PASSWORD, "token": token, "username": name })).await
+    }
+
+    /// A new user with an organization of their own, founded by themselves after joining `host`'s and leaving it.
+    pub async fn stranger(&self, host: &Person, name: &str) -> Person {
+        let person = self.join(host, name, Role::Viewer).await;
+        let own = json!({ "name": format!("{name}'s own") });
+        let organization = self.post("/organizations", own).by(&person).ok().await;
+        let leave = json!({ "user_id": person.user_id, "organization_id": host.organization_id });
+        self.post("/organizations/remove-user", leave).by(&person).ok().await;
+        Person { organization_id: id_of(&organization), ..person }
+    }
+
+    pub async fn register(&self, body: Value) -> Person {
+        let data = self.post("/auth/register", body).ok().await;
+        Person {
+            token: data["access_token"].as_str().expect("a token").to_owned(),
+            user_id: id_of(&data["user"]),
+            email: data["user"]["email"].as_str().expect("an address").to_owned(),
+            organization_id: id_of(&data["user"]["organizations"][0]),
+        }
+    }
+}
+
+pub fn config(settings: &[(&str, &str)]) -> Config {
+    let mut given = Given::default();
+    let defaults = [("login-attempts", "10000"), ("parallel-logins", "2")];
+    for (name, value) in settings.iter().chain(&defaults) {
+        let key = KEYS.iter().find(|key| key.name == *name).expect("a setting");
+        given.add(key, vec![(*value).to_owned()]);
+    }
+    Config::from_given(given).expect("settings")
+}
+
+pub fn id_of(record: &Value) -> Uuid {
+    record["id"].as_str().expect("an id").parse().expect("a UUID")
+}
+
+pub struct Call<'a> {
+    server: &'a TestServer,
+    method: Method,
+    path: String,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+pub struct Reply {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub text: String,
+    pub json: Value,
+}
+
+impl Call<'_> {
+    pub fn by(self, person: &Person) -> Self {
+        self.header("authorization", &format!("Bearer {}", person.token))
+    }
+
+    pub fn within(self, organization_id: Uuid) -> Self {
+        self.header("x-organization-id", &organization_id.to_string())
+    }
+
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.insert(name, value.parse().expect("a header value"));
+        self
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "so that callers can write json!(..) in place")]
+    pub fn json(self, body: Value) -> Self {
+        self.body(body.to_string())
+    }
+
+    pub fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// The `data` of a success.
+    pub async fn ok(self) -> Value {
+        let reply = self.send().await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        reply.json["data"].clone()
+    }
+
+    /// The `message` of a failure with this status and code.
+    pub async fn fails(self, status: u16, code: &str) -> String {
+        let (method, path) = (self.method.clone(), self.path.clone());
+        let reply = self.send().await;
+        assert_eq!(
+            (reply.status, reply.json["error"].as_str()),
+            (status, Some(code)),
+            "{method} {path}: {}",
+            reply.text
+        );
+        reply.json["message"].as_str().expect("a message").to_owned()
+    }
+
+    /// Every answer is checked for the envelope and for secrets, whatever the test is about.
+    pub async fn send(self) -> Reply {
+        let Self { server, method, path, headers, body } = self;
+        let uri = format!("http://{}{path}", server.address);
+        let mut request = Request::builder().method(&method).uri(uri).body(Full::new(body)).expect("a request");
+        *request.headers_mut() = headers;
+        let (parts, body) = server.client.request(request).await.expect("an answer").into_parts();
+        let bytes = body.collect().await.expect("a whole answer").to_bytes();
+        let text = String::from_utf8(bytes.to_vec()).expect("text");
+        let json = serde_json::from_str(&text).unwrap_or(Value::Null);
+        let reply = Reply { status: parts.status.as_u16(), headers: parts.headers, text, json };
+        if path.starts_with("/api/v1/")
+            && !path.ends_with("openapi.json")
+            && !path.ends_with("docs")
+            && method != Method::HEAD
+        {
+            check_envelope(&reply);
+        }
+        server.check_secrets(&reply);
+        reply
+    }
+}
+
+impl TestServer {
+    fn check_secrets(&self, reply: &Reply) {
+        let mut secrets = self.secrets.lock().unwrap();
+        for secret in secrets.iter().map(String::as_str).chain([PASSWORD, "$argon2"]) {
+            assert!(!reply.text.contains(secret), "an answer shows a secret: {}", reply.text);
+        }
+        let data = &reply.json["data"];
+        secrets
+            .extend([&data["access_token"], &data["token"]].into_iter().filter_map(Value::as_str).map(str::to_owned));
+    }
+}
+
+/// The rule without exception: an object, these fields, in this order, nothing else.
+pub fn check_envelope(reply: &Reply) {
+    let Some(envelope) = reply.json.as_object() else { panic!("not a JSON object: {:?}", reply.text) };
+    let fields: Vec<_> = envelope.keys().map(String::as_str).collect();
+    assert!(envelope["message"].as_str().is_some_and(|message| !message.is_empty()), "{}", reply.text);
+    assert_eq!(reply.headers["content-type"], "application/json");
+    if reply.status == 200 {
+        assert_eq!(fields, ["status", "message", "data"]);
+        assert_eq!(envelope["status"], "success");
+    } else {
+        assert_eq!(fields, ["status", "message", "data", "error"]);
+        assert_eq!(envelope["status"], "error");
+        assert!(envelope["data"].is_null());
+        assert!(matches!(reply.status, 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 503), "{}", reply.status);
+    }
+}
+
+/// Compares with a file in `snapshots/`: the same one for both databases.
+pub fn snapshot(name: &str, value: &Value) {
+    let mut value = value.clone();
+    hide_tokens(&mut value);
+    let text = serde_json::to_string_pretty(&value).expect("JSON");
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
+/// Tokens are random; everything else in a test is foreseeable.
+fn hide_tokens(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(hide_tokens),
+        Value::Object(fields) => {
+            for (name, field) in fields.iter_mut() {
+                match (name.as_str(), &field) {
+                    ("access_token" | "token", Value::String(_)) => *field = "[token]".into(),
+                    ("link", Value::String(link)) => {
+                        let (address, _) = link.split_once("#invitation=").expect("a link with a token");
+                        *field = format!("{address}#invitation=[token]").into();
+                    }
+                    _ => hide_tokens(field),
+                }
+            }
+        }
+        _ => {}
+    }
+}

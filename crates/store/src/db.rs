@@ -1,0 +1,234 @@
+//! One handle for two databases.
+
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use sqlx::pool::{PoolConnection, PoolOptions};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{Connection, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction};
+
+use crate::error::Result;
+use crate::migrations;
+
+/// Runs one query on whichever database the connection belongs to. The query is written once and compiled for both.
+macro_rules! sql {
+    ($conn:expr, |$c:ident| $query:expr) => {
+        match $conn.handle() {
+            $crate::db::Handle::Sqlite($c) => $query,
+            $crate::db::Handle::Postgres($c) => $query,
+        }
+    };
+}
+pub(crate) use sql;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Sqlite,
+    Postgres,
+}
+
+/// How many connections to hold and how long to wait for one.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub connections: u32,
+    pub wait: Duration,
+}
+
+/// The database. Cheap to clone; all clones share the connections.
+#[derive(Clone)]
+pub struct Db {
+    pools: Pools,
+    queries: Arc<AtomicU64>,
+}
+
+#[derive(Clone)]
+enum Pools {
+    /// SQLite allows one writer at a time; giving it one connection makes writers wait their turn in memory.
+    Sqlite {
+        read: SqlitePool,
+        write: SqlitePool,
+    },
+    Postgres(PgPool),
+}
+
+/// PostgreSQL ends a statement that runs longer than this.
+const STATEMENT_LIMIT: &str = "30s";
+/// A pooled connection that was idle for longer is tried before it is used: the server may have gone.
+const TRUSTED_IDLE: Duration = Duration::from_secs(5);
+
+impl Db {
+    pub async fn sqlite(file: &Path, options: Options) -> Result<Self> {
+        let connect = SqliteConnectOptions::new()
+            .filename(file)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(options.wait)
+            .pragma("cache_size", "-2000")
+            .pragma("temp_store", "memory");
+        let pool =
+            |connections| PoolOptions::<Sqlite>::new().max_connections(connections).acquire_timeout(options.wait);
+        // The writer comes first: it creates the file and switches it to WAL, which a read-only connection cannot.
+        let write = pool(1).idle_timeout(None).max_lifetime(None).test_before_acquire(false);
+        let write = write.connect_with(connect.clone()).await?;
+        let read = pool(options.connections).test_before_acquire(false);
+        let read = read.connect_with(connect.read_only(true)).await?;
+        Ok(Self::new(Pools::Sqlite { read, write }))
+    }
+
+    pub async fn postgres(url: &str, options: Options) -> Result<Self> {
+        let connect = PgConnectOptions::from_str(url)?
+            .application_name("windlass")
+            .options([("statement_timeout", STATEMENT_LIMIT), ("lock_timeout", STATEMENT_LIMIT)]);
+        let pool = PoolOptions::<Postgres>::new()
+            .max_connections(options.connections)
+            .acquire_timeout(options.wait)
+            .test_before_acquire(false)
+            .before_acquire(|connection, meta| {
+                Box::pin(async move {
+                    if meta.idle_for > TRUSTED_IDLE {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
+            });
+        Ok(Self::new(Pools::Postgres(pool.connect_with(connect).await?)))
+    }
+
+    fn new(pools: Pools) -> Self {
+        Self { pools, queries: Arc::default() }
+    }
+
+    pub fn kind(&self) -> Kind {
+        match self.pools {
+            Pools::Sqlite { .. } => Kind::Sqlite,
+            Pools::Postgres(_) => Kind::Postgres,
+        }
+    }
+
+    /// How many queries were sent since start.
+    pub fn queries(&self) -> u64 {
+        self.queries.load(Ordering::Relaxed)
+    }
+
+    /// A connection for reading. Hold one at a time: whoever waits for a second while holding a first can starve
+    /// the pool.
+    pub async fn read(&self) -> Result<Conn> {
+        let inner = match &self.pools {
+            Pools::Sqlite { read, .. } => Inner::Sqlite(read.acquire().await?),
+            Pools::Postgres(pool) => Inner::Postgres(pool.acquire().await?),
+        };
+        Ok(self.conn(inner))
+    }
+
+    /// A transaction. Without [`Tx::commit`] nothing of it remains.
+    pub async fn begin(&self) -> Result<Tx> {
+        let inner = match &self.pools {
+            // Immediate: take the write lock now, so that no later statement can fail for want of it.
+            Pools::Sqlite { write, .. } => Inner::SqliteTx(write.begin_with("BEGIN IMMEDIATE").await?),
+            Pools::Postgres(pool) => Inner::PostgresTx(pool.begin().await?),
+        };
+        Ok(Tx(self.conn(inner)))
+    }
+
+    fn conn(&self, inner: Inner) -> Conn {
+        Conn { inner, queries: self.queries.clone() }
+    }
+
+    /// Brings the schema up to date. PostgreSQL holds its own lock meanwhile; with SQLite the caller holds the lock
+    /// of the data folder.
+    pub async fn migrate(&self) -> Result<()> {
+        self.migrate_to(migrations::LATEST).await
+    }
+
+    /// Stops at a step, so that tests can fill the schema as it was then.
+    #[doc(hidden)]
+    pub async fn migrate_to(&self, version: i64) -> Result<()> {
+        match &self.pools {
+            Pools::Sqlite { write, .. } => migrations::sqlite().run_to(version, write).await?,
+            Pools::Postgres(pool) => migrations::postgres().run_to(version, pool).await?,
+        }
+        Ok(())
+    }
+
+    /// Fails when the database does not answer.
+    pub async fn ping(&self) -> Result<()> {
+        sql!(self.read().await?, |c| c.ping().await)?;
+        Ok(())
+    }
+
+    pub async fn close(&self) {
+        match &self.pools {
+            Pools::Sqlite { read, write } => {
+                read.close().await;
+                // The last connection to close folds the write-ahead log into the database file.
+                write.close().await;
+            }
+            Pools::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+/// A connection that can read.
+pub struct Conn {
+    inner: Inner,
+    queries: Arc<AtomicU64>,
+}
+
+enum Inner {
+    Sqlite(PoolConnection<Sqlite>),
+    SqliteTx(Transaction<'static, Sqlite>),
+    Postgres(PoolConnection<Postgres>),
+    PostgresTx(Transaction<'static, Postgres>),
+}
+
+pub(crate) enum Handle<'a> {
+    Sqlite(&'a mut SqliteConnection),
+    Postgres(&'a mut PgConnection),
+}
+
+impl Conn {
+    pub(crate) fn handle(&mut self) -> Handle<'_> {
+        self.queries.fetch_add(1, Ordering::Relaxed);
+        match &mut self.inner {
+            Inner::Sqlite(connection) => Handle::Sqlite(connection),
+            Inner::SqliteTx(transaction) => Handle::Sqlite(transaction),
+            Inner::Postgres(connection) => Handle::Postgres(connection),
+            Inner::PostgresTx(transaction) => Handle::Postgres(transaction),
+        }
+    }
+}
+
+/// A connection in a transaction: the only thing that can write.
+pub struct Tx(Conn);
+
+impl Tx {
+    pub async fn commit(self) -> Result<()> {
+        match self.0.inner {
+            Inner::SqliteTx(transaction) => transaction.commit().await?,
+            Inner::PostgresTx(transaction) => transaction.commit().await?,
+            Inner::Sqlite(_) | Inner::Postgres(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl Deref for Tx {
+    type Target = Conn;
+
+    fn deref(&self) -> &Conn {
+        &self.0
+    }
+}
+
+impl DerefMut for Tx {
+    fn deref_mut(&mut self) -> &mut Conn {
+        &mut self.0
+    }
+}

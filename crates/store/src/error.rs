@@ -1,0 +1,68 @@
+//! What can go wrong with a row.
+
+use thiserror::Error;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, Error)]
+pub enum Error {
+    /// A unique value is taken. The databases do not agree on how they name it, so the caller decides what it was.
+    #[error("a row with this value exists")]
+    Duplicate,
+    /// The database cannot answer now; the same call may work later.
+    #[error("the database is not available: {0}")]
+    Unavailable(#[source] sqlx::Error),
+    #[error("the database was changed by a newer or different version of Windlass: {0}")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+    #[error("database: {0}")]
+    Unexpected(#[source] sqlx::Error),
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        if is_duplicate(&error) {
+            Self::Duplicate
+        } else if is_passing(&error) {
+            Self::Unavailable(error)
+        } else {
+            Self::Unexpected(error)
+        }
+    }
+}
+
+fn is_duplicate(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
+}
+
+fn is_passing(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| is_passing_code(&code)),
+        _ => false,
+    }
+}
+
+/// PostgreSQL's codes have five characters: connection trouble, a contended transaction, lack of resources, an
+/// operator's intervention. SQLite's have at most four digits, the cause in the lowest byte: busy, locked,
+/// read-only, I/O error, full.
+fn is_passing_code(code: &str) -> bool {
+    if code.len() == 5 {
+        return ["08", "40", "53", "57"].iter().any(|class| code.starts_with(class));
+    }
+    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xFF, 5 | 6 | 8 | 10 | 13))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_passing_code;
+
+    #[test]
+    fn codes_of_both_databases() {
+        for code in ["5", "6", "13", "261", "517", "08006", "40001", "53300", "57P01"] {
+            assert!(is_passing_code(code), "{code}");
+        }
+        for code in ["1", "19", "2067", "23505", "42601", "22P02"] {
+            assert!(!is_passing_code(code), "{code}");
+        }
+    }
+}

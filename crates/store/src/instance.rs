@@ -1,0 +1,16 @@
+//! The one row about the installation itself.
+
+use crate::db::sql;
+use crate::{Conn, Result, Tx};
+
+pub async fn admin_registered(conn: &mut Conn) -> Result<bool> {
+    let query = "select admin_registered from instance where id = 1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_one(c).await)?)
+}
+
+/// True for exactly one caller, ever: the one who registers the first admin.
+pub async fn claim_first_admin(tx: &mut Tx) -> Result<bool> {
+    let query = "update instance set admin_registered = true where id = 1 and admin_registered = false";
+    let changed = sql!(tx, |c| sqlx::query(query).execute(c).await.map(|done| done.rows_affected()))?;
+    Ok(changed == 1)
+}

@@ -1,0 +1,166 @@
+//! Where a user is logged in. A token is kept only as its hash.
+
+use sqlx::FromRow;
+use uuid::Uuid;
+use windlass_api::{Role, Timestamp};
+
+use crate::db::sql;
+use crate::users::{self, User};
+use crate::{Conn, Error, Result, Tx};
+
+#[derive(Clone, Debug, FromRow)]
+pub struct Session {
+    pub id: Uuid,
+    pub user_id: Uuid,
+    pub ip_address: String,
+    pub user_agent: String,
+    #[sqlx(try_from = "i64")]
+    pub last_used_at: Timestamp,
+    #[sqlx(try_from = "i64")]
+    pub expires_at: Timestamp,
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+}
+
+/// Whoever presents a token: the session, its user, and the user's place in the organization they act in.
+#[derive(Clone, Debug)]
+pub struct Bearer {
+    pub session_id: Uuid,
+    pub last_used_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub user: User,
+    pub place: Option<Place>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub organization_id: Uuid,
+    pub role: Role,
+    pub host_access: bool,
+}
+
+#[derive(FromRow)]
+struct BearerRow {
+    session_id: Uuid,
+    #[sqlx(try_from = "i64")]
+    last_used_at: Timestamp,
+    #[sqlx(try_from = "i64")]
+    expires_at: Timestamp,
+    #[sqlx(flatten)]
+    user: User,
+    organization_id: Option<Uuid>,
+    role: Option<String>,
+    host_access: Option<bool>,
+}
+
+pub async fn insert(tx: &mut Tx, session: &Session, token_hash: &[u8]) -> Result<()> {
+    let query = "insert into sessions \
+                 (id, user_id, token_hash, ip_address, user_agent, last_used_at, expires_at, created_at) \
+                 values ($1, $2, $3, $4, $5, $6, $7, $8)";
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(session.id)
+            .bind(session.user_id)
+            .bind(token_hash)
+            .bind(&session.ip_address)
+            .bind(&session.user_agent)
+            .bind(session.last_used_at.micros())
+            .bind(session.expires_at.micros())
+            .bind(session.created_at.micros())
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
+/// Everything that a request needs to know about its caller, in one query. `organization_id` is the one that the
+/// request names; without it the user's default counts. No place means: not a member of it.
+pub async fn bearer(conn: &mut Conn, token_hash: &[u8], organization_id: Option<Uuid>) -> Result<Option<Bearer>> {
+    let query = concat!(
+        "select s.id as session_id, s.last_used_at, s.expires_at, ",
+        users::columns!(),
+        ", ",
+        "m.organization_id, m.role, o.host_access ",
+        "from sessions s join users u on u.id = s.user_id ",
+        "left join memberships m on m.user_id = u.id and m.organization_id = coalesce($2, u.default_organization_id) ",
+        "left join organizations o on o.id = m.organization_id ",
+        "where s.token_hash = $1"
+    );
+    let row: Option<BearerRow> =
+        sql!(conn, |c| sqlx::query_as(query).bind(token_hash).bind(organization_id).fetch_optional(c).await)?;
+    row.map(bearer_from).transpose()
+}
+
+fn bearer_from(row: BearerRow) -> Result<Bearer> {
+    let place = match (row.organization_id, row.role, row.host_access) {
+        (Some(organization_id), Some(role), Some(host_access)) => {
+            let role = Role::try_from(role).map_err(|error| Error::Unexpected(sqlx::Error::Decode(error.into())))?;
+            Some(Place { organization_id, role, host_access })
+        }
+        _ => None,
+    };
+    let BearerRow { session_id, last_used_at, expires_at, user, .. } = row;
+    Ok(Bearer { session_id, last_used_at, expires_at, user, place })
+}
+
+pub async fn of_user(conn: &mut Conn, user_id: Uuid, now: Timestamp) -> Result<Vec<Session>> {
+    let query = "select id, user_id, ip_address, user_agent, last_used_at, expires_at, created_at from sessions \
+                 where user_id = $1 and expires_at > $2 order by id desc";
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(now.micros()).fetch_all(c).await)?)
+}
+
+pub async fn touch(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
+    let query = "update sessions set last_used_at = $1 where id = $2";
+    sql!(tx, |c| sqlx::query(query).bind(now.micros()).bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// Exchanges the token; the old one stops working. False when it has been exchanged or revoked meanwhile.
+pub async fn replace_token(
+    tx: &mut Tx,
+    id: Uuid,
+    old_hash: &[u8],
+    new_hash: &[u8],
+    expires_at: Timestamp,
+) -> Result<bool> {
+    let query = "update sessions set token_hash = $1, expires_at = $2 where id = $3 and token_hash = $4";
+    let changed = sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(new_hash)
+            .bind(expires_at.micros())
+            .bind(id)
+            .bind(old_hash)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected())
+    })?;
+    Ok(changed == 1)
+}
+
+/// False when the user has no such session.
+pub async fn delete(tx: &mut Tx, user_id: Uuid, id: Uuid) -> Result<bool> {
+    let query = "delete from sessions where id = $1 and user_id = $2";
+    let gone =
+        sql!(tx, |c| sqlx::query(query).bind(id).bind(user_id).execute(c).await.map(|done| done.rows_affected()))?;
+    Ok(gone == 1)
+}
+
+/// Ends all of a user's sessions but one (`keep`), or all of them.
+pub async fn delete_others(tx: &mut Tx, user_id: Uuid, keep: Option<Uuid>) -> Result<u64> {
+    let query = "delete from sessions where user_id = $1 and ($2 is null or id <> $2)";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(user_id).bind(keep).execute(c).await.map(|done| done.rows_affected()))?)
+}
+
+/// Ends a user's oldest sessions, so that at most `kept` remain.
+pub async fn keep_newest(tx: &mut Tx, user_id: Uuid, kept: i64) -> Result<()> {
+    let query = "delete from sessions where user_id = $1 and id not in \
+                 (select id from sessions where user_id = $1 order by id desc limit $2)";
+    sql!(tx, |c| sqlx::query(query).bind(user_id).bind(kept).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+pub async fn delete_expired(tx: &mut Tx, now: Timestamp) -> Result<u64> {
+    let query = "delete from sessions where expires_at <= $1";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(now.micros()).execute(c).await.map(|done| done.rows_affected()))?)
+}

@@ -1,0 +1,98 @@
+//! People.
+
+use sqlx::FromRow;
+use uuid::Uuid;
+use windlass_api::{Timestamp, UserType};
+
+use crate::db::sql;
+use crate::{Conn, Result, Tx};
+
+#[derive(Clone, Debug, FromRow)]
+pub struct User {
+    pub id: Uuid,
+    pub username: String,
+    pub email: String,
+    pub avatar: String,
+    #[sqlx(rename = "type", try_from = "String")]
+    pub kind: UserType,
+    pub is_verified: bool,
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+    #[sqlx(try_from = "i64")]
+    pub updated_at: Timestamp,
+}
+
+/// The columns of [`User`].
+macro_rules! columns {
+    () => {
+        "u.id, u.username, u.email, u.avatar, u.type, u.is_verified, u.created_at, u.updated_at"
+    };
+}
+pub(crate) use columns;
+
+#[derive(Debug, FromRow)]
+pub struct Credentials {
+    #[sqlx(flatten)]
+    pub user: User,
+    pub password_hash: String,
+}
+
+pub async fn insert(tx: &mut Tx, user: &User, password_hash: &str) -> Result<()> {
+    let query = "insert into users (id, username, email, password_hash, avatar, type, is_verified, created_at, updated_at) \
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(user.id)
+            .bind(&user.username)
+            .bind(&user.email)
+            .bind(password_hash)
+            .bind(&user.avatar)
+            .bind(user.kind.as_str())
+            .bind(user.is_verified)
+            .bind(user.created_at.micros())
+            .bind(user.updated_at.micros())
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
+pub async fn by_email(conn: &mut Conn, email: &str) -> Result<Option<Credentials>> {
+    let query = concat!("select ", columns!(), ", u.password_hash from users u where u.email = $1");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(email).fetch_optional(c).await)?)
+}
+
+pub async fn password_hash(conn: &mut Conn, id: Uuid) -> Result<Option<String>> {
+    let query = "select password_hash from users where id = $1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_optional(c).await)?)
+}
+
+pub async fn rename(tx: &mut Tx, id: Uuid, username: &str, now: Timestamp) -> Result<()> {
+    let query = "update users set username = $1, updated_at = $2 where id = $3";
+    sql!(tx, |c| sqlx::query(query).bind(username).bind(now.micros()).bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+pub async fn set_password(tx: &mut Tx, id: Uuid, password_hash: &str, now: Timestamp) -> Result<()> {
+    let query = "update users set password_hash = $1, updated_at = $2 where id = $3";
+    sql!(tx, |c| sqlx::query(query).bind(password_hash).bind(now.micros()).bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// The organization in which the user acts when a request names none.
+pub async fn set_default_organization(tx: &mut Tx, id: Uuid, organization_id: Uuid) -> Result<()> {
+    let query = "update users set default_organization_id = $1 where id = $2";
+    sql!(tx, |c| sqlx::query(query).bind(organization_id).bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// Gives users whose default organization is one they are not in (any more) the oldest of those that they are in.
+pub async fn repair_default_organization(tx: &mut Tx, id: Uuid) -> Result<()> {
+    let query = "update users set default_organization_id = \
+                 (select organization_id from memberships where user_id = $1 order by id limit 1) \
+                 where id = $1 and not exists (select 1 from memberships m \
+                 where m.user_id = $1 and m.organization_id = users.default_organization_id)";
+    sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}

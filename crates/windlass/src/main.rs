@@ -1,0 +1,188 @@
+//! The one binary: `windlass serve`, and what the operator needs beside it.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tracing_subscriber::filter::LevelFilter;
+use windlass_server::config::{Config, Given, KEYS, LogFormat, LogLevel};
+use windlass_server::serve::Server;
+use windlass_server::{http, operator};
+
+fn main() -> ExitCode {
+    let matches = command().get_matches();
+    let done = match matches.subcommand() {
+        Some(("serve", matches)) => configure(matches).and_then(serve),
+        Some(("admin", matches)) => match matches.subcommand() {
+            Some(("reset-password", matches)) => configure(matches).and_then(|config| reset_password(config, matches)),
+            _ => Ok(()),
+        },
+        Some(("openapi", _)) => print_description(),
+        _ => Ok(()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            say(&format!("windlass: {problem}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command() -> Command {
+    let reset_password = with_settings(Command::new("reset-password"))
+        .about("Set a user's password and end all of their sessions")
+        .arg(Arg::new("email").long("email").value_name("EMAIL").required(true).help("Whose password"))
+        .arg(
+            Arg::new("password-stdin")
+                .long("password-stdin")
+                .action(ArgAction::SetTrue)
+                .help("Read the new password from standard input; otherwise a random one is made and printed"),
+        );
+    Command::new("windlass")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A self-hosted application deployment platform")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(with_settings(Command::new("serve")).about("Run the server"))
+        .subcommand(
+            Command::new("admin")
+                .about("Operate the installation from its own machine")
+                .subcommand_required(true)
+                .arg_required_else_help(true)
+                .subcommand(reset_password),
+        )
+        .subcommand(Command::new("openapi").about("Print the API description (OpenAPI 3.1)"))
+}
+
+/// The settings as flags. They are read as text here; what they may be is the settings' own business.
+fn with_settings(command: Command) -> Command {
+    let config = Arg::new("config")
+        .long("config")
+        .value_name("FILE")
+        .help("Settings file [env: WINDLASS_CONFIG] [default: windlass.toml, if there is one]");
+    KEYS.iter().fold(command.arg(config), |command, key| {
+        let shown = if key.default.is_empty() { "none" } else { key.default };
+        let help = format!("{} [env: {}] [default: {shown}]", key.help, key.environment_name());
+        let action = if key.is_list { ArgAction::Append } else { ArgAction::Set };
+        command.arg(Arg::new(key.name).long(key.name).value_name(key.value_name).action(action).help(help))
+    })
+}
+
+fn configure(matches: &ArgMatches) -> Result<Config, String> {
+    let mut given = Given::default();
+    for key in &KEYS {
+        if let Some(values) = matches.get_many::<String>(key.name) {
+            given.add(key, values.cloned().collect());
+        }
+    }
+    given.add_environment(
+        std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))),
+    );
+    let named = matches.get_one::<String>("config").cloned().or_else(|| std::env::var("WINDLASS_CONFIG").ok());
+    let file = named.clone().unwrap_or_else(|| "windlass.toml".into());
+    match std::fs::read_to_string(&file) {
+        Ok(text) => given.add_file(&file, &text),
+        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(format!("config: {file} cannot be read: {error}")),
+    }
+    Config::from_given(given).map_err(|problems| {
+        format!("the configuration has {} problem(s):\n  {}", problems.len(), problems.join("\n  "))
+    })
+}
+
+#[tokio::main]
+async fn serve(config: Config) -> Result<(), String> {
+    start_log(&config);
+    let stop = stop_signal()?;
+    let server = Server::prepare(config).await.map_err(|error| error.to_string())?;
+    announce(&server).await;
+    server.run(stop).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Turns true on the first SIGTERM or Ctrl-C. A second one ends the process at once, for those who cannot wait.
+fn stop_signal() -> Result<watch::Receiver<bool>, String> {
+    let (sender, receiver) = watch::channel(false);
+    let unheard = |error: std::io::Error| format!("signals cannot be received: {error}");
+    let mut terminate = signal(SignalKind::terminate()).map_err(unheard)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(unheard)?;
+    tokio::spawn(async move {
+        let mut next = async || tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} };
+        next().await;
+        tracing::info!("stopping; requests under way may finish");
+        let _ = sender.send(true);
+        next().await;
+        std::process::exit(1);
+    });
+    Ok(receiver)
+}
+
+async fn announce(server: &Server) {
+    for address in server.addresses() {
+        tracing::info!("listening on http://{address}");
+    }
+    let registered = match server.app.db.read().await {
+        Ok(mut conn) => windlass_store::instance::admin_registered(&mut conn).await.unwrap_or(true),
+        Err(_) => true,
+    };
+    if registered {
+        return;
+    }
+    let url = &server.app.config.public_url;
+    tracing::info!("nobody is registered yet: open {url} and register the admin");
+    if let Some(token) = &server.app.setup_token {
+        // Not through the log: logs are shipped and kept, and this is a key to the house.
+        say(&format!("Set-up token for the first registration: {}", token.reveal()));
+    }
+}
+
+fn start_log(config: &Config) {
+    let level = match config.log_level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
+    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);
+    match config.log_format {
+        LogFormat::Json => subscriber.json().init(),
+        LogFormat::Text => subscriber.with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn reset_password(config: Config, matches: &ArgMatches) -> Result<(), String> {
+    let email = matches.get_one::<String>("email").map(String::as_str).unwrap_or_default();
+    let given = if matches.get_flag("password-stdin") { Some(read_line()?) } else { None };
+    let password = operator::reset_password(config, email, given.as_deref()).await?;
+    match given {
+        Some(_) => print(&format!("The password of {email} is set; all sessions have ended.\n")),
+        None => print(&format!("The new password of {email} is: {password}\nAll sessions have ended.\n")),
+    }
+}
+
+fn read_line() -> Result<String, String> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).map_err(|error| format!("standard input: {error}"))?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+fn print_description() -> Result<(), String> {
+    let text = serde_json::to_string_pretty(&http::description()).map_err(|error| error.to_string())?;
+    print(&format!("{text}\n"))
+}
+
+fn print(text: &str) -> Result<(), String> {
+    std::io::stdout().write_all(text.as_bytes()).map_err(|error| format!("standard output: {error}"))
+}
+
+fn say(text: &str) {
+    // Nothing is left to do when standard error is closed.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

@@ -1,0 +1,8 @@
+//! The binary as an operator meets it, and the documents beside it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
+
+mod documents;
+mod operator;
+mod process;
+mod serve;

@@ -1,0 +1,61 @@
+//! What the operator does beside a running server.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::process::{Process, run, token_in, windlass};
+
+#[test]
+fn resets_a_password_while_the_server_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::serve(folder.path(), &[]);
+    let token = token_in(&server.register(""));
+    let output = run(windlass()
+        .args(["admin", "reset-password", "--email", "Ada@example.org", "--data-dir"])
+        .arg(folder.path()));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let password = printed.lines().next().unwrap().rsplit(' ').next().unwrap();
+    assert!(server.request("GET", "/user", &token, "").starts_with("HTTP/1.1 401"));
+    assert!(server.login("correct horse").starts_with("HTTP/1.1 401"));
+    assert!(server.login(password).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn takes_a_password_from_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::serve(folder.path(), &[]);
+    server.register("");
+    let reset = |password: &str| {
+        let mut command = windlass();
+        command.args(["admin", "reset-password", "--email", "ada@example.org", "--password-stdin", "--data-dir"]);
+        command.arg(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        writeln!(child.stdin.take().unwrap(), "{password}").unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let output = reset("a better password");
+    assert!(output.status.success());
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("a better password"));
+    assert!(server.login("a better password").starts_with("HTTP/1.1 200"));
+    let refused = reset("short");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("password: must have at least 10 characters"));
+}
+
+#[test]
+fn says_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let reset = |email: &str| {
+        let output =
+            run(windlass().args(["admin", "reset-password", "--email", email, "--data-dir"]).arg(folder.path()));
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(reset("ada@example.org").contains("there is no database"));
+    assert!(!folder.path().join("windlass.db").exists());
+    let mut server = Process::serve(folder.path(), &[]);
+    server.signal("TERM");
+    server.wait();
+    assert!(reset("ada@example.org").contains("nobody is registered"));
+    assert!(reset("ada").contains("email:"));
+}

@@ -1,0 +1,118 @@
+//! A real `windlass serve`, started and stopped.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// `windlass`, without any setting of the machine's own.
+pub fn windlass() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WINDLASS_")) {
+        command.env_remove(name);
+    }
+    command.current_dir(std::env::temp_dir()).stdin(Stdio::null());
+    command
+}
+
+pub fn run(command: &mut Command) -> Output {
+    command.output().expect("windlass runs")
+}
+
+pub struct Process {
+    pub child: Child,
+    pub address: String,
+    lines: Receiver<String>,
+}
+
+impl Process {
+    pub fn serve(data_dir: &Path, arguments: &[&str]) -> Self {
+        let mut command = windlass();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data_dir).args(arguments);
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("windlass starts");
+        let stderr = child.stderr.take().expect("its log");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            BufReader::new(stderr).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        let mut process = Self { child, address: String::new(), lines };
+        let line = process.wait_for("listening on http://");
+        process.address = line.split("http://").nth(1).unwrap().trim_end_matches(['"', '}']).to_owned();
+        process
+    }
+
+    /// The next line of the log that contains `text`.
+    pub fn wait_for(&self, text: &str) -> String {
+        let until = Instant::now() + DEADLINE;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left).unwrap_or_else(|_| panic!("no line with {text:?} in the log"));
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status();
+        assert!(status.expect("kill runs").success());
+    }
+
+    /// The exit code, once the process has ended.
+    pub fn wait(&mut self) -> Option<i32> {
+        let until = Instant::now() + DEADLINE;
+        while Instant::now() < until {
+            if let Some(status) = self.child.try_wait().expect("a status") {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("windlass does not end");
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).expect("a connection");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
+        stream
+    }
+
+    /// One request on a connection of its own; head and body of the answer.
+    pub fn request(&self, method: &str, path: &str, token: &str, body: &str) -> String {
+        let mut stream = self.connect();
+        let request = format!(
+            "{method} /api/v1{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    }
+
+    pub fn register(&self, extra: &str) -> String {
+        let body = format!(r#"{{"email":"ada@example.org","password":"correct horse"{extra}}}"#);
+        self.request("POST", "/auth/register", "", &body)
+    }
+
+    pub fn login(&self, password: &str) -> String {
+        let body = format!(r#"{{"email":"ada@example.org","password":"{password}"}}"#);
+        self.request("POST", "/auth/login", "", &body)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn token_in(answer: &str) -> String {
+    let rest = answer.split("\"access_token\":\"").nth(1).unwrap_or_else(|| panic!("no token in {answer}"));
+    rest.split('"').next().unwrap().to_owned()
+}

@@ -1,0 +1,139 @@
+//! Starting, stopping, and refusing to start.
+
+use std::io::{Read, Write};
+
+use crate::process::{Process, run, token_in, windlass};
+
+#[test]
+fn restarts_with_everything_it_knew() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut first = Process::serve(folder.path(), &[]);
+    let token = token_in(&first.register(""));
+    first.signal("TERM");
+    assert_eq!(first.wait(), Some(0));
+    let second = Process::serve(folder.path(), &[]);
+    let answer = second.request("GET", "/user", &token, "");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
+fn survives_being_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut first = Process::serve(folder.path(), &[]);
+    let token = token_in(&first.register(""));
+    first.signal("KILL");
+    first.wait();
+    let second = Process::serve(folder.path(), &[]);
+    assert!(second.request("GET", "/user", &token, "").starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn a_stop_lets_requests_under_way_finish() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Process::serve(folder.path(), &[]);
+    let body = r#"{"email":"ada@example.org","password":"correct horse"}"#;
+    let mut stream = server.connect();
+    let head = format!(
+        "POST /api/v1/auth/register HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\nexpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    // The server asks for the body: so the request is under way when the stop comes.
+    let mut interim = [0; 25];
+    stream.read_exact(&mut interim).unwrap();
+    assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
+    server.signal("TERM");
+    server.wait_for("stopping");
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(server.wait(), Some(0));
+}
+
+#[test]
+fn a_second_server_on_the_same_folder_names_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Process::serve(folder.path(), &[]);
+    let second = run(windlass().args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(folder.path()));
+    assert_eq!(second.status.code(), Some(1));
+    let problem = String::from_utf8(second.stderr).unwrap();
+    assert!(problem.contains(&format!("process {}", first.child.id())), "{problem}");
+    assert!(first.request("GET", "/health", "", "").starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn all_configuration_problems_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let file = folder.path().join("windlass.toml");
+    std::fs::write(&file, "base_domain = 'Not A Domain'\nsession_days = 0\n").unwrap();
+    let output = run(windlass()
+        .args(["serve", "--log-format", "xml", "--data-dir"])
+        .arg(&data)
+        .arg("--config")
+        .arg(&file)
+        .env("WINDLASS_LISTEN", "nowhere"));
+    assert_eq!(output.status.code(), Some(1));
+    let problems = String::from_utf8(output.stderr).unwrap();
+    for key in ["4 problem(s)", "listen:", "base-domain:", "log-format:", "session-days:"] {
+        assert!(problems.contains(key), "{key} in {problems}");
+    }
+    assert!(!data.exists(), "something was started although the configuration is wrong");
+}
+
+#[test]
+fn what_cannot_be_used_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let occupied = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = occupied.local_addr().unwrap().to_string();
+    let cases: [(&[&str], &str); 3] = [
+        (&["--listen", &address], "listen:"),
+        (&["--database-url", "postgres://nobody@127.0.0.1:1/none"], "database-url:"),
+        (&["--config", "/nonexistent/windlass.toml"], "config:"),
+    ];
+    for (arguments, key) in cases {
+        let output = run(windlass().args(["serve", "--data-dir"]).arg(folder.path()).args(arguments));
+        let problem = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{problem}");
+        assert!(problem.contains(key), "{key} in {problem}");
+    }
+    let output = run(windlass().args(["serve", "--data-dir", "/dev/null/data"]));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("data-dir:"));
+}
+
+#[test]
+fn beyond_loopback_a_set_up_token_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::serve(folder.path(), &["--listen", "0.0.0.0:0"]);
+    let line = server.wait_for("Set-up token");
+    let token = line.rsplit(' ').next().unwrap().to_owned();
+    assert!(server.register("").contains("\"setup_token_required\""));
+    assert!(server.register(&format!(",\"token\":\"{token}\"")).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn the_log_can_be_json_and_holds_no_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::serve(folder.path(), &["--log-format", "json", "--log-level", "trace"]);
+    let token = token_in(&server.register(""));
+    server.request("GET", "/user", &token, "");
+    server.request("GET", "/nothing", "", "");
+    server.signal("TERM");
+    let mut last = String::new();
+    while !last.contains("\"stopped\"") {
+        last = server.wait_for("");
+        assert!(last.starts_with('{'), "{last}");
+        assert!(!last.contains(&token) && !last.contains("correct horse"), "{last}");
+    }
+}
+
+#[test]
+fn the_data_folder_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("deep/data");
+    let _server = Process::serve(&data, &[]);
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+}
