@@ -41,7 +41,8 @@ impl Process {
         });
         let mut process = Self { child, address: String::new(), lines };
         let line = process.wait_for("listening on http://");
-        process.address = line.split("http://").nth(1).unwrap().trim_end_matches(['"', '}']).to_owned();
+        let address = line.split("http://").nth(1).unwrap();
+        process.address = address.split('"').next().unwrap().to_owned();
         process
     }
 
