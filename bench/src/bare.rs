@@ -1,0 +1,176 @@
+//! The baseline: bare axum handlers that run the same SQL on the same kind of pool and write the rows as flat JSON.
+//! No envelope, permissions, relations, limits, metrics, log or request ids.
+
+use std::path::Path;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, patch};
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+use windlass_api::{Role, Timestamp};
+use windlass_store::memberships::{self, Joined, Member};
+use windlass_store::sessions::{self, Bearer};
+use windlass_store::user_settings::{self, Change};
+use windlass_store::{Db, audit, instance};
+
+const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
+
+#[tokio::main]
+pub async fn serve(arguments: &[String]) {
+    let port = &arguments[0];
+    let db = crate::open(Path::new(&arguments[1]), arguments.get(2).map(String::as_str)).await;
+    let router = Router::new()
+        .route("/api/v1/auth/is-admin-registered", get(is_admin_registered))
+        .route("/api/v1/organizations/users", get(organization))
+        .route("/api/v1/organizations", get(organization))
+        .route("/api/v1/user/settings/auto-update", patch(auto_update))
+        .with_state(db);
+    let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await.expect("the port");
+    let listener = axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true)));
+    axum::serve(listener, router).await.expect("the baseline serves");
+}
+
+async fn is_admin_registered(State(db): State<Db>) -> Response {
+    let registered = instance::admin_registered(&mut db.read().await.expect("a connection")).await.expect("the row");
+    answer(&json!({ "admin_registered": registered }))
+}
+
+async fn organization(State(db): State<Db>, headers: HeaderMap) -> Response {
+    let bearer = bearer(&db, &headers).await;
+    let organization_id = bearer.place.expect("a place").organization_id;
+    let mut conn = db.read().await.expect("a connection");
+    let joined = memberships::joined(&mut conn, bearer.user.id, organization_id).await.expect("the rows");
+    drop(conn);
+    let mut conn = db.read().await.expect("a connection");
+    let members = memberships::members(&mut conn, organization_id).await.expect("the rows");
+    let shared = memberships::shared_by_members(&mut conn, organization_id, bearer.user.id).await.expect("the rows");
+    answer(&Rows {
+        organization: flat_joined(joined.as_ref().expect("the organization")),
+        members: members.iter().map(flat_member).collect(),
+        shared: shared.iter().map(flat_joined).collect(),
+    })
+}
+
+async fn auto_update(State(db): State<Db>, headers: HeaderMap, body: axum::body::Bytes) -> Response {
+    let bearer = bearer(&db, &headers).await;
+    let body: Value = serde_json::from_slice(&body).expect("JSON");
+    let change = Change { auto_update: body["auto_update"].as_bool(), ..Change::default() };
+    let mut tx = db.begin().await.expect("a transaction");
+    let settings = user_settings::update(&mut tx, bearer.user.id, &change, NOW).await.expect("the row").expect("a row");
+    let entry = audit::Entry {
+        id: new_id(),
+        organization_id: None,
+        actor_id: Some(bearer.user.id),
+        actor: bearer.user.username,
+        action: "update".into(),
+        resource: "settings".into(),
+        resource_id: settings.id.to_string(),
+        metadata: "{}".into(),
+        ip_address: String::new(),
+        request_id: String::new(),
+        created_at: NOW,
+    };
+    audit::insert(&mut tx, &entry).await.expect("the entry");
+    tx.commit().await.expect("a commit");
+    let mut conn = db.read().await.expect("a connection");
+    let shared = memberships::shared_by_user(&mut conn, bearer.user.id, bearer.user.id).await.expect("the rows");
+    answer(&FlatSettings {
+        id: settings.id,
+        user_id: settings.user_id,
+        auto_update: settings.auto_update,
+        theme: &settings.theme,
+        font_family: &settings.font_family,
+        font_size: settings.font_size,
+        language: &settings.language,
+        organizations: shared.iter().map(flat_joined).collect(),
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the baseline has no clock of its own")]
+fn new_id() -> Uuid {
+    Uuid::now_v7()
+}
+
+async fn bearer(db: &Db, headers: &HeaderMap) -> Bearer {
+    let token = headers[header::AUTHORIZATION].to_str().expect("text").strip_prefix("Bearer ").expect("a token");
+    let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+    let mut conn = db.read().await.expect("a connection");
+    sessions::bearer(&mut conn, &hash, None).await.expect("the row").expect("a session")
+}
+
+/// Each row once, as it is.
+#[derive(Serialize)]
+struct Rows<'a> {
+    organization: FlatJoined<'a>,
+    members: Vec<FlatMember<'a>>,
+    shared: Vec<FlatJoined<'a>>,
+}
+
+#[derive(Serialize)]
+struct FlatMember<'a> {
+    id: Uuid,
+    role: Role,
+    user_id: Uuid,
+    username: &'a str,
+    email: &'a str,
+    is_verified: bool,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+#[derive(Serialize)]
+struct FlatJoined<'a> {
+    id: Uuid,
+    role: Role,
+    organization_id: Uuid,
+    name: &'a str,
+    description: &'a str,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+#[derive(Serialize)]
+struct FlatSettings<'a> {
+    id: Uuid,
+    user_id: Uuid,
+    auto_update: bool,
+    theme: &'a str,
+    font_family: &'a str,
+    font_size: i64,
+    language: &'a str,
+    organizations: Vec<FlatJoined<'a>>,
+}
+
+fn flat_member(member: &Member) -> FlatMember<'_> {
+    FlatMember {
+        id: member.membership.id,
+        role: member.membership.role,
+        user_id: member.user.id,
+        username: &member.user.username,
+        email: &member.user.email,
+        is_verified: member.user.is_verified,
+        created_at: member.user.created_at,
+        updated_at: member.user.updated_at,
+    }
+}
+
+fn flat_joined(joined: &Joined) -> FlatJoined<'_> {
+    FlatJoined {
+        id: joined.membership.id,
+        role: joined.membership.role,
+        organization_id: joined.organization.id,
+        name: &joined.organization.name,
+        description: &joined.organization.description,
+        created_at: joined.organization.created_at,
+        updated_at: joined.organization.updated_at,
+    }
+}
+
+fn answer(value: &impl Serialize) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], serde_json::to_vec(value).expect("JSON")).into_response()
+}

@@ -1,0 +1,82 @@
+//! Load by `wrk`: 64 kept-alive connections, each request by another user.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Serialize;
+
+const SECONDS: u32 = 4;
+
+#[derive(Clone, Copy)]
+pub enum Endpoint {
+    IsAdminRegistered,
+    OrganizationUsers,
+    AutoUpdate,
+    Organization,
+}
+
+impl Endpoint {
+    pub const ALL: [Self; 4] = [Self::IsAdminRegistered, Self::OrganizationUsers, Self::AutoUpdate, Self::Organization];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IsAdminRegistered => "1 is-admin-registered",
+            Self::OrganizationUsers => "4 organizations/users",
+            Self::AutoUpdate => "5 settings/auto-update",
+            Self::Organization => "13 organizations",
+        }
+    }
+
+    const fn request(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::IsAdminRegistered => ("GET", "/api/v1/auth/is-admin-registered", ""),
+            Self::OrganizationUsers => ("GET", "/api/v1/organizations/users", ""),
+            Self::AutoUpdate => ("PATCH", "/api/v1/user/settings/auto-update", "{\"auto_update\":true}"),
+            Self::Organization => ("GET", "/api/v1/organizations", ""),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Round {
+    pub requests_per_second: f64,
+    pub p99_ms: f64,
+    pub failed: u64,
+}
+
+pub struct Load {
+    folder: PathBuf,
+    tokens: String,
+}
+
+impl Load {
+    pub fn new(folder: &Path, tokens: &[String]) -> Self {
+        let tokens = tokens.iter().map(|token| format!("\"{token}\"")).collect::<Vec<_>>().join(",");
+        Self { folder: folder.to_owned(), tokens }
+    }
+
+    pub fn run(&self, endpoint: Endpoint, port: u16) -> Round {
+        let (method, path, body) = endpoint.request();
+        let script = self.folder.join("load.lua");
+        let text = format!(
+            "local tokens = {{{}}}\nlocal n = 0\nrequest = function()\n  n = n % #tokens + 1\n  \
+             return wrk.format('{method}', '{path}', {{['Authorization'] = 'Bearer ' .. tokens[n]}}, '{body}')\nend\n\
+             done = function(summary, latency, requests)\n  local errors = summary.errors\n  \
+             io.write(string.format('RESULT %d %d %f %d\\n', summary.requests, summary.duration, latency:percentile(99), \
+             errors.connect + errors.read + errors.write + errors.status + errors.timeout))\nend\n",
+            self.tokens
+        );
+        std::fs::write(&script, text).expect("the load script");
+        let seconds = format!("-d{SECONDS}s");
+        let url = format!("http://127.0.0.1:{port}");
+        let output = Command::new("wrk").args(["-t1", "-c64", &seconds, "-s"]).arg(&script).arg(url).output();
+        let output = String::from_utf8(output.expect("wrk runs").stdout).expect("text");
+        read(&output)
+    }
+}
+
+fn read(output: &str) -> Round {
+    let line = output.lines().find_map(|line| line.strip_prefix("RESULT ")).expect("wrk's figures");
+    let figures: Vec<f64> = line.split(' ').map(|figure| figure.parse().expect("a number")).collect();
+    Round { requests_per_second: figures[0] / (figures[1] / 1e6), p99_ms: figures[2] / 1e3, failed: figures[3] as u64 }
+}

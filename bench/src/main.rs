@@ -1,0 +1,85 @@
+//! Measures Windlass beside a bare axum server that runs the same SQL on the same kind of pool, in the same run.
+//!
+//! `windlass-bench` does everything and writes `bench/results/http.json`; `windlass-bench bare …` is the baseline itself.
+
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a measurement that cannot be made stops here and says so"
+)]
+
+mod bare;
+mod load;
+mod process;
+mod report;
+mod seed;
+
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use windlass_store::{Db, Options};
+
+use crate::load::{Endpoint, Load};
+use crate::process::Process;
+use crate::report::{Figures, Report};
+
+/// Odd, so that the median is a measured round.
+const ROUNDS: usize = 5;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("bare") => bare::serve(&arguments[1..]),
+        _ => compare(),
+    }
+}
+
+#[tokio::main]
+async fn compare() {
+    let mut report = Report::default();
+    let url = std::env::var("TEST_DATABASE_URL").expect("run `make bench`: it starts a PostgreSQL server");
+    for (name, url) in [("sqlite", None), ("postgres", Some(url.as_str()))] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        report.databases.push((name, measure(name, &folder, url).await));
+    }
+    report.write(Path::new("bench/results/http.json"));
+    println!("{}", report.table());
+}
+
+async fn measure(name: &str, folder: &TempDir, url: Option<&str>) -> Figures {
+    println!("{name}: filling with {} organizations of {} members …", seed::ORGANIZATIONS, seed::MEMBERS);
+    let file = folder.path().join("windlass.db");
+    let db = open(&file, url).await;
+    db.migrate().await.expect("migrations");
+    let tokens = seed::fill(&db).await;
+    db.close().await;
+
+    let script = Load::new(folder.path(), &tokens);
+    let mut figures = Figures::default();
+    let (windlass, start) = Process::windlass(folder.path(), url);
+    let bare = Process::bare(&file, url);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    figures.start_ms = start.as_secs_f64() * 1_000.0;
+    figures.idle_mb = windlass.resident_mb();
+    for endpoint in Endpoint::ALL {
+        println!("{name}: {} …", endpoint.name());
+        let mut rounds = Vec::new();
+        for _ in 0..ROUNDS {
+            // Interleaved: whatever else the machine does meets both.
+            rounds.push((script.run(endpoint, bare.port), script.run(endpoint, windlass.port)));
+        }
+        figures.endpoints.push((endpoint.name(), rounds));
+    }
+    figures.load_mb = windlass.peak_mb();
+    figures
+}
+
+pub async fn open(file: &Path, url: Option<&str>) -> Db {
+    let options = |connections| Options { connections, wait: Duration::from_secs(5) };
+    match url {
+        None => Db::sqlite(file, options(4)).await,
+        Some(url) => Db::postgres(url, options(16)).await,
+    }
+    .expect("the database opens")
+}
