@@ -42,15 +42,13 @@ async fn is_admin_registered(State(db): State<Db>) -> Response {
 
 async fn organization(State(db): State<Db>, headers: HeaderMap) -> Response {
     let bearer = bearer(&db, &headers).await;
-    let organization_id = bearer.place.expect("a place").organization_id;
+    let joined = bearer.joined.expect("an organization");
+    let organization_id = joined.organization.id;
     let mut conn = db.read().await.expect("a connection");
-    let joined = memberships::joined(&mut conn, bearer.user.id, organization_id).await.expect("the rows");
-    drop(conn);
-    let mut conn = db.read().await.expect("a connection");
-    let members = memberships::members(&mut conn, organization_id).await.expect("the rows");
-    let shared = memberships::shared_by_members(&mut conn, organization_id, bearer.user.id).await.expect("the rows");
+    let members = memberships::members(&mut conn, organization_id, i64::MAX).await.expect("the rows");
+    let shared = memberships::shared_elsewhere(&mut conn, organization_id, bearer.user.id).await.expect("the rows");
     answer(&Rows {
-        organization: flat_joined(joined.as_ref().expect("the organization")),
+        organization: flat_joined(&joined),
         members: members.iter().map(flat_member).collect(),
         shared: shared.iter().map(flat_joined).collect(),
     })
@@ -76,9 +74,8 @@ async fn auto_update(State(db): State<Db>, headers: HeaderMap, body: axum::body:
         created_at: NOW,
     };
     audit::insert(&mut tx, &entry).await.expect("the entry");
+    let shared = memberships::shared_by_user(&mut tx, bearer.user.id, bearer.user.id).await.expect("the rows");
     tx.commit().await.expect("a commit");
-    let mut conn = db.read().await.expect("a connection");
-    let shared = memberships::shared_by_user(&mut conn, bearer.user.id, bearer.user.id).await.expect("the rows");
     answer(&FlatSettings {
         id: settings.id,
         user_id: settings.user_id,

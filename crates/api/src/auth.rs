@@ -31,7 +31,7 @@ pub struct Login {
     pub password: Presented,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct LoggedIn {
     /// Send it as `Authorization: Bearer <access_token>`. It is shown only now.
     pub access_token: String,

@@ -32,7 +32,7 @@ impl Envelope<()> {
     }
 }
 
-/// What went wrong, for machines. Codes are never renamed; the sentence for people is in `message`.
+/// What went wrong, for programs. Codes are never renamed; the sentence for people is in `message`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -119,6 +119,22 @@ impl ErrorCode {
             Self::Internal => "internal",
             Self::Unavailable => "unavailable",
             Self::TimeLimit => "time_limit",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_spelled_the_same_everywhere() {
+        let schema = schemars::schema_for!(ErrorCode).to_value();
+        let described = schema["oneOf"].as_array().unwrap().iter().map(|choice| choice["const"].clone());
+        for name in described {
+            let code: ErrorCode = serde_json::from_value(name.clone()).unwrap();
+            assert_eq!(name, code.as_str());
+            assert!((400..600).contains(&code.status()));
         }
     }
 }

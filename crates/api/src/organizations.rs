@@ -43,7 +43,7 @@ pub struct Invitation {
     pub created_at: Timestamp,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct InvitationCreated {
     pub invitation: Invitation,
     /// Give this to the invited person. It is shown only now, and the one before it no longer works.
@@ -59,8 +59,17 @@ pub type Description = Text<0, 500>;
 #[serde(deny_unknown_fields)]
 pub struct CreateOrganization {
     pub name: OrganizationName,
-    /// Default: empty.
+    #[schemars(extend("default" = ""))]
     pub description: Option<Description>,
+}
+
+/// Only which organization (or user) a body speaks of. It is read first, because who may act comes before what they say;
+/// the body is then read again as what it really is.
+#[derive(Debug, Deserialize)]
+pub struct Named {
+    pub id: Option<Uuid>,
+    pub organization_id: Option<Uuid>,
+    pub user_id: Option<Uuid>,
 }
 
 /// Which organization: this `id`, else the query parameter `id`, else the header, else the default one.
@@ -77,9 +86,10 @@ pub struct OrganizationQuery {
     pub id: Option<Uuid>,
 }
 
-/// What is absent stays as it is.
+/// At least one of `name` and `description`; what is absent stays as it is.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1))]
 pub struct UpdateOrganization {
     pub id: Option<Uuid>,
     pub name: Option<OrganizationName>,
@@ -97,7 +107,8 @@ pub struct SwitchOrganization {
 pub struct SendInvitation {
     pub organization_id: Option<Uuid>,
     pub email: Email,
-    /// Default: `member`. Inviting an owner needs `owner:update`.
+    /// Inviting an owner needs `owner:update`.
+    #[schemars(extend("default" = "member"))]
     pub role: Option<Role>,
 }
 

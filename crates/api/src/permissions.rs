@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A member's role in one organization. Each role has everything that the ones below it have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+use crate::text;
+
+/// A member's role in one organization. Each role has everything that the ones before it have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Reads, with the values of variables masked.
@@ -33,7 +35,7 @@ impl Role {
 
     /// Host access is an instance admin's grant to the organization; no role implies it.
     pub fn can(self, action: Can, host_access: bool) -> bool {
-        TABLE.iter().any(|rule| rule.action == action && self.satisfies(rule, host_access))
+        self.satisfies(&TABLE[action as usize], host_access)
     }
 
     pub fn permissions(self, host_access: bool) -> Vec<Can> {
@@ -45,11 +47,27 @@ impl Role {
     }
 }
 
+impl TryFrom<&str> for Role {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        let role = Self::ALL.into_iter().find(|role| role.as_str() == text);
+        role.ok_or_else(|| "must be viewer, member, admin or owner".to_owned())
+    }
+}
+
 impl TryFrom<String> for Role {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|role| role.as_str() == text).ok_or_else(|| format!("unknown role {text:?}"))
+        Self::try_from(text.as_str())
+    }
+}
+
+/// By hand, because serde's own also takes `{"owner": null}`.
+impl<'de> Deserialize<'de> for Role {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text::read(deserializer)
     }
 }
 

@@ -208,7 +208,7 @@ fn refuse_invisible(text: &str) -> Result<(), String> {
     let invisible = |c: &char| {
         c.is_control()
             || matches!(*c,
-                '\u{00AD}' | '\u{180E}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}'
+                '\u{00AD}' | '\u{115F}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{FFA0}' | '\u{180E}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}'
                 | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF0}'..='\u{FFFB}' | '\u{FDD0}'..='\u{FDEF}'
                 | '\u{E0000}'..='\u{E007F}')
             || (*c as u32) & 0xFFFE == 0xFFFE
@@ -237,7 +237,7 @@ where
     }
 }
 
-fn read<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+pub(crate) fn read<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: for<'a> TryFrom<&'a str, Error = String>,
     D: Deserializer<'de>,

@@ -1,9 +1,14 @@
 //! Users and their settings.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
+use crate::text;
 use crate::{Link, Organization, OrganizationUser, Slug, Text, Timestamp};
 
 /// What a user is to the whole instance; what they are to an organization is their role in it.
@@ -36,8 +41,7 @@ impl TryFrom<String> for UserType {
     }
 }
 
-/// `organizations` and `organization_users` list at most 100 organizations, and only those that the caller
-/// belongs to as well.
+/// `organizations` and `organization_users` list only organizations that the caller belongs to as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct User {
     pub id: Uuid,
@@ -112,71 +116,114 @@ pub struct UpdateAutoUpdate {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateTheme {
-    /// Known themes: `light`, `dark`, `aurora`, `emerald`, `citrus`, `sandalwood`, `sunset`, `obsidian`,
-    /// `arctic-chill`, `celestial-night`, `material-light`, `pearl-elegance`. Default: `light`.
+    /// The examples are the themes that the dashboard has. New users have `light`.
+    #[schemars(extend("examples" = KNOWN_THEMES))]
     pub theme: Slug<50>,
 }
 
-/// At least one of the two.
+/// At least one of the two. New users have `outfit` at 16.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1))]
 pub struct UpdateFont {
-    /// Default: `outfit`.
     pub font_family: Option<Text<1, 50>>,
     pub font_size: Option<FontSize>,
 }
 
-/// In pixels. Default: 16.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "i64")]
-pub struct FontSize(#[schemars(range(min = 8, max = 72))] i64);
+/// In pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FontSize(i64);
 
 impl FontSize {
+    const RANGE: RangeInclusive<i64> = 8..=72;
+
     pub const fn pixels(self) -> i64 {
         self.0
     }
 }
 
-impl TryFrom<i64> for FontSize {
-    type Error = String;
+impl<'de> Deserialize<'de> for FontSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let problem = || format!("must be a whole number from {} to {}", Self::RANGE.start(), Self::RANGE.end());
+        let number = serde_json::Number::deserialize(deserializer).map_err(|_| D::Error::custom(problem()))?;
+        let pixels = number.as_i64().filter(|pixels| Self::RANGE.contains(pixels));
+        pixels.map(Self).ok_or_else(|| D::Error::custom(problem()))
+    }
+}
 
-    fn try_from(pixels: i64) -> Result<Self, String> {
-        if (8..=72).contains(&pixels) { Ok(Self(pixels)) } else { Err("must be from 8 to 72".into()) }
+impl JsonSchema for FontSize {
+    fn schema_name() -> Cow<'static, str> {
+        "FontSize".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": Self::RANGE.start(), "maximum": Self::RANGE.end() })
     }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateLanguage {
+    /// New users have `en`.
     pub language: LanguageTag,
 }
 
-/// A language tag such as `en`, `pt-BR` or `zh-Hant`. Default: `en`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "Text<2, 35>")]
-pub struct LanguageTag(
-    #[schemars(length(min = 2, max = 35), regex(pattern = "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"))] String,
-);
+/// A language tag such as `en`, `pt-BR` or `zh-Hant`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LanguageTag(String);
 
 impl LanguageTag {
+    const MAX: usize = 35;
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl TryFrom<Text<2, 35>> for LanguageTag {
+impl TryFrom<&str> for LanguageTag {
     type Error = String;
 
-    fn try_from(text: Text<2, 35>) -> Result<Self, String> {
+    fn try_from(text: &str) -> Result<Self, String> {
         let mut subtags = text.split('-');
         let primary = subtags.next().unwrap_or_default();
-        let well_formed = (2..=8).contains(&primary.len())
+        let well_formed = text.len() <= Self::MAX
+            && (2..=8).contains(&primary.len())
             && primary.bytes().all(|byte| byte.is_ascii_alphabetic())
             && subtags.all(|tag| (1..=8).contains(&tag.len()) && tag.bytes().all(|byte| byte.is_ascii_alphanumeric()));
         if well_formed {
-            Ok(Self(text.into_string()))
+            Ok(Self(text.to_owned()))
         } else {
             Err("must be a language tag, such as \"en\" or \"pt-BR\"".into())
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for LanguageTag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text::read(deserializer)
+    }
+}
+
+impl JsonSchema for LanguageTag {
+    fn schema_name() -> Cow<'static, str> {
+        "LanguageTag".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "minLength": 2,
+            "maxLength": Self::MAX,
+            "pattern": "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$",
+            "examples": ["en", "pt-BR", "zh-Hant"],
+        })
     }
 }

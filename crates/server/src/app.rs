@@ -8,7 +8,7 @@ use crate::auth::password::Passwords;
 use crate::auth::token::Token;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
-use crate::http::metrics::Metrics;
+use crate::metrics::Metrics;
 
 pub struct App {
     pub db: Db,
@@ -26,9 +26,9 @@ impl App {
     pub fn new(db: Db, config: Config, clock: Clock, ids: Ids) -> Self {
         Self {
             passwords: Passwords::new(config.parallel_logins),
-            logins: Limiter::per_minute(config.login_attempts),
+            logins: Limiter::default(),
             metrics: Metrics::new(db.clone()),
-            setup_token: (!config.is_loopback_only()).then(Token::random),
+            setup_token: config.is_reachable_from_outside().then(Token::random),
             db,
             config,
             clock,

@@ -1,10 +1,6 @@
-//! One error type for everything that a request can run into, and the one place that turns it into an answer.
+//! One error type for everything that a request can run into. `http/respond.rs` turns it into an answer.
 
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use windlass_api::{Envelope, ErrorCode};
-
-use crate::http::json;
+use windlass_api::ErrorCode;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -14,7 +10,7 @@ pub struct Error {
     pub code: ErrorCode,
     pub message: String,
     pub retry_after: Option<u64>,
-    cause: Option<String>,
+    pub cause: Option<String>,
 }
 
 impl Error {
@@ -53,22 +49,5 @@ impl From<windlass_store::Error> for Error {
             }
             _ => Self::internal(error),
         }
-    }
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        if let Some(cause) = &self.cause {
-            tracing::error!(code = self.code.as_str(), cause, "request failed");
-        }
-        let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = json(status, &Envelope::failure(self.code, self.message));
-        if let Some(seconds) = self.retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        if status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        response
     }
 }

@@ -1,5 +1,5 @@
-//! The platform: `http` (what is asked) ▸ `auth` (by whom) ▸ `service` (the rules) ▸ the store (the rows).
-//! Arrows point down only.
+//! The platform: `http` (what is asked and answered) ▸ `service` (the rules) ▸ `records` (rows into records) and `auth` (who
+//! is asking) ▸ the store (the rows). Arrows point down only.
 
 pub mod app;
 pub mod auth;
@@ -7,6 +7,8 @@ pub mod clock;
 pub mod config;
 pub mod error;
 pub mod http;
+pub mod listen;
+pub mod metrics;
 pub mod operator;
 pub mod records;
 pub mod serve;

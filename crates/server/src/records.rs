@@ -16,30 +16,38 @@ use windlass_store::user_settings::UserSettings;
 use windlass_store::users::User;
 use windlass_store::{Conn, Result};
 
+/// Users inside an organization's record where that is not what was asked for.
+pub const EMBEDDED_USERS: i64 = 100;
+/// No limit: the record is what was asked for.
+pub const ALL_USERS: i64 = i64::MAX;
+
 /// Organization ▸ users ▸ organization_users.
-pub async fn organization(conn: &mut Conn, organization: &Organization, viewer_id: Uuid) -> Result<api::Organization> {
-    let members = memberships::members(conn, organization.id).await?;
-    let mut shared = shared_by_members(conn, organization.id, viewer_id).await?;
+pub async fn organization(
+    conn: &mut Conn,
+    row: &Organization,
+    viewer_id: Uuid,
+    users: i64,
+) -> Result<api::Organization> {
+    let members = memberships::members(conn, row.id, users).await?;
+    let mut elsewhere = shared_elsewhere(conn, row.id, viewer_id).await?;
     let users = members.into_iter().map(|member| {
-        let theirs = shared.remove(&member.user.id).unwrap_or_default();
-        let organization_users = theirs.iter().map(|joined| membership(joined, Link::Cut, Link::Cut)).collect();
-        user(member.user, Vec::new(), organization_users)
+        let elsewhere = elsewhere.remove(&member.user.id).unwrap_or_default();
+        let here = membership(&member.membership, row.host_access, Link::Cut, Link::Cut);
+        let others = elsewhere.iter().map(|joined| joined_record(joined, Link::Cut));
+        user(member.user, Vec::new(), std::iter::once(here).chain(others).collect())
     });
-    let users = users.collect();
-    Ok(bare_organization(organization, users))
+    Ok(organization_record(row, users.collect()))
 }
 
 /// OrganizationUser ▸ organization, and OrganizationUser ▸ user ▸ organizations.
-pub async fn members(
-    conn: &mut Conn,
-    organization: &Organization,
-    viewer_id: Uuid,
-) -> Result<Vec<api::OrganizationUser>> {
-    let members = memberships::members(conn, organization.id).await?;
-    let mut shared = shared_by_members(conn, organization.id, viewer_id).await?;
+pub async fn members(conn: &mut Conn, row: &Organization, viewer_id: Uuid) -> Result<Vec<api::OrganizationUser>> {
+    let members = memberships::members(conn, row.id, ALL_USERS).await?;
+    let mut elsewhere = shared_elsewhere(conn, row.id, viewer_id).await?;
     let records = members.into_iter().map(|member| {
-        let theirs = shared.remove(&member.user.id).unwrap_or_default();
-        member_record(member, organization, &theirs)
+        let elsewhere = elsewhere.remove(&member.user.id).unwrap_or_default();
+        let others = elsewhere.iter().map(|joined| bare_organization(&joined.organization));
+        let organizations = std::iter::once(bare_organization(row)).chain(others).collect();
+        member_record(member, row, organizations)
     });
     Ok(records.collect())
 }
@@ -48,22 +56,21 @@ pub async fn members(
 pub async fn member(
     conn: &mut Conn,
     member: Member,
-    organization: &Organization,
+    row: &Organization,
     viewer_id: Uuid,
 ) -> Result<api::OrganizationUser> {
-    let theirs = memberships::shared_by_user(conn, member.user.id, viewer_id).await?;
-    Ok(member_record(member, organization, &theirs))
+    let shared = memberships::shared_by_user(conn, member.user.id, viewer_id).await?;
+    let organizations = shared.iter().map(|joined| bare_organization(&joined.organization)).collect();
+    Ok(member_record(member, row, organizations))
 }
 
 /// User ▸ organizations, and User ▸ organization_users ▸ organization.
 pub async fn full_user(conn: &mut Conn, row: &User, viewer_id: Uuid) -> Result<api::User> {
-    let joined = memberships::shared_by_user(conn, row.id, viewer_id).await?;
-    let organizations = joined.iter().map(|joined| bare_organization(&joined.organization, Vec::new())).collect();
-    let organization_users = joined
-        .iter()
-        .map(|joined| membership(joined, Link::to(bare_organization(&joined.organization, Vec::new())), Link::Cut))
-        .collect();
-    Ok(user(row.clone(), organizations, organization_users))
+    let shared = memberships::shared_by_user(conn, row.id, viewer_id).await?;
+    let organizations = shared.iter().map(|joined| bare_organization(&joined.organization)).collect();
+    let memberships =
+        shared.iter().map(|joined| joined_record(joined, Link::to(bare_organization(&joined.organization))));
+    Ok(user(row.clone(), organizations, memberships.collect()))
 }
 
 /// UserSettings ▸ user, and so on as above.
@@ -87,9 +94,7 @@ pub async fn settings(conn: &mut Conn, row: UserSettings, owner: &User) -> Resul
 /// The organizations of one user, as a list of their own.
 pub async fn organizations_of(conn: &mut Conn, user_id: Uuid) -> Result<Vec<api::OrganizationUser>> {
     let joined = memberships::shared_by_user(conn, user_id, user_id).await?;
-    let records = joined
-        .iter()
-        .map(|joined| membership(joined, Link::to(bare_organization(&joined.organization, Vec::new())), Link::Cut));
+    let records = joined.iter().map(|joined| joined_record(joined, Link::to(bare_organization(&joined.organization))));
     Ok(records.collect())
 }
 
@@ -116,30 +121,33 @@ pub fn invitation(row: windlass_store::invitations::Invitation) -> api::Invitati
     }
 }
 
-async fn shared_by_members(
+async fn shared_elsewhere(
     conn: &mut Conn,
     organization_id: Uuid,
     viewer_id: Uuid,
 ) -> Result<HashMap<Uuid, Vec<Joined>>> {
     let mut by_user: HashMap<Uuid, Vec<Joined>> = HashMap::new();
-    for joined in memberships::shared_by_members(conn, organization_id, viewer_id).await? {
+    for joined in memberships::shared_elsewhere(conn, organization_id, viewer_id).await? {
         by_user.entry(joined.membership.user_id).or_default().push(joined);
     }
     Ok(by_user)
 }
 
-fn member_record(member: Member, organization: &Organization, shared: &[Joined]) -> api::OrganizationUser {
-    let organizations = shared.iter().map(|joined| bare_organization(&joined.organization, Vec::new())).collect();
-    let user = user(member.user, organizations, Vec::new());
-    let organization_link = Link::to(bare_organization(organization, Vec::new()));
-    membership_record(&member.membership, organization.host_access, organization_link, Link::to(user))
+fn member_record(
+    member: Member,
+    organization: &Organization,
+    organizations: Vec<api::Organization>,
+) -> api::OrganizationUser {
+    let user = Link::to(user(member.user, organizations, Vec::new()));
+    let here = Link::to(bare_organization(organization));
+    membership(&member.membership, organization.host_access, here, user)
 }
 
-fn membership(joined: &Joined, organization: Link<api::Organization>, user: Link<api::User>) -> api::OrganizationUser {
-    membership_record(&joined.membership, joined.organization.host_access, organization, user)
+fn joined_record(joined: &Joined, organization: Link<api::Organization>) -> api::OrganizationUser {
+    membership(&joined.membership, joined.organization.host_access, organization, Link::Cut)
 }
 
-fn membership_record(
+fn membership(
     row: &Membership,
     host_access: bool,
     organization: Link<api::Organization>,
@@ -159,7 +167,11 @@ fn membership_record(
     }
 }
 
-fn bare_organization(row: &Organization, users: Vec<api::User>) -> api::Organization {
+fn bare_organization(row: &Organization) -> api::Organization {
+    organization_record(row, Vec::new())
+}
+
+fn organization_record(row: &Organization, users: Vec<api::User>) -> api::Organization {
     api::Organization {
         id: row.id,
         name: row.name.clone(),

@@ -58,6 +58,8 @@ enum Pools {
 
 /// PostgreSQL ends a statement that runs longer than this.
 const STATEMENT_LIMIT: &str = "30s";
+/// And gives up sooner on a row that somebody else holds.
+const LOCK_LIMIT: &str = "10s";
 /// A pooled connection that was idle for longer is tried before it is used: the server may have gone.
 const TRUSTED_IDLE: Duration = Duration::from_secs(5);
 
@@ -85,7 +87,7 @@ impl Db {
     pub async fn postgres(url: &str, options: Options) -> Result<Self> {
         let connect = PgConnectOptions::from_str(url)?
             .application_name("windlass")
-            .options([("statement_timeout", STATEMENT_LIMIT), ("lock_timeout", STATEMENT_LIMIT)]);
+            .options([("statement_timeout", STATEMENT_LIMIT), ("lock_timeout", LOCK_LIMIT)]);
         let pool = PoolOptions::<Postgres>::new()
             .max_connections(options.connections)
             .acquire_timeout(options.wait)
@@ -98,6 +100,9 @@ impl Db {
                     Ok(true)
                 })
             });
+        // A first connection by hand: when there is no server, it says why; the pool would only say that time is up.
+        let first = tokio::time::timeout(options.wait, PgConnection::connect_with(&connect));
+        first.await.map_err(|_| sqlx::Error::PoolTimedOut)??.close().await?;
         Ok(Self::new(Pools::Postgres(pool.connect_with(connect).await?)))
     }
 
@@ -132,7 +137,7 @@ impl Db {
         let inner = match &self.pools {
             // Immediate: take the write lock now, so that no later statement can fail for want of it.
             Pools::Sqlite { write, .. } => Inner::SqliteTx(write.begin_with("BEGIN IMMEDIATE").await?),
-            Pools::Postgres(pool) => Inner::PostgresTx(pool.begin().await?),
+            Pools::Postgres(pool) => Inner::PostgresTx(begin_whole(pool.clone()).await?),
         };
         Ok(Tx(self.conn(inner)))
     }
@@ -152,7 +157,14 @@ impl Db {
     pub async fn migrate_to(&self, version: i64) -> Result<()> {
         match &self.pools {
             Pools::Sqlite { write, .. } => migrations::sqlite().run_to(version, write).await?,
-            Pools::Postgres(pool) => migrations::postgres().run_to(version, pool).await?,
+            Pools::Postgres(pool) => {
+                // A connection of its own: a migration, or the wait for another server's, may take its time.
+                let unlimited = [("statement_timeout", "0"), ("lock_timeout", "0")];
+                let options = PgConnectOptions::clone(&pool.connect_options()).options(unlimited);
+                let mut connection = PgConnection::connect_with(&options).await?;
+                migrations::postgres().run_to(version, &mut connection).await?;
+                connection.close().await?;
+            }
         }
         Ok(())
     }
@@ -173,6 +185,14 @@ impl Db {
             Pools::Postgres(pool) => pool.close().await,
         }
     }
+}
+
+/// In a task of its own, because a caller who goes away in the midst of `BEGIN` would leave the connection inside a
+/// transaction that the driver does not know of. A transaction that has begun is rolled back when it is dropped.
+async fn begin_whole(pool: PgPool) -> Result<Transaction<'static, Postgres>> {
+    let begin = tokio::spawn(async move { pool.begin().await });
+    let begun = begin.await.map_err(|_| sqlx::Error::WorkerCrashed)?;
+    Ok(begun?)
 }
 
 /// A connection that can read.
@@ -213,6 +233,7 @@ impl Tx {
         match self.0.inner {
             Inner::SqliteTx(transaction) => transaction.commit().await?,
             Inner::PostgresTx(transaction) => transaction.commit().await?,
+            // Only `Db::begin` makes a `Tx`, and it makes transactions.
             Inner::Sqlite(_) | Inner::Postgres(_) => {}
         }
         Ok(())
@@ -230,5 +251,27 @@ impl Deref for Tx {
 impl DerefMut for Tx {
     fn deref_mut(&mut self) -> &mut Conn {
         &mut self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn sqlite_is_durable_and_strict() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { connections: 2, wait: Duration::from_secs(5) };
+        let db = Db::sqlite(&folder.path().join("test.db"), options).await.unwrap();
+        let Pools::Sqlite { read, write } = &db.pools else { panic!("not SQLite") };
+        for (pragma, expected) in [("synchronous", 2), ("foreign_keys", 1), ("cache_size", -2_000)] {
+            let query = format!("pragma {pragma}");
+            for pool in [read, write] {
+                let value: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(query.clone())).fetch_one(pool).await.unwrap();
+                assert_eq!(value, expected, "{pragma}");
+            }
+        }
+        let mode: String = sqlx::query_scalar("pragma journal_mode").fetch_one(write).await.unwrap();
+        assert_eq!(mode, "wal");
     }
 }

@@ -12,8 +12,11 @@ pub enum Error {
     /// The database cannot answer now; the same call may work later.
     #[error("the database is not available: {0}")]
     Unavailable(#[source] sqlx::Error),
-    #[error("the database was changed by a newer or different version of Windlass: {0}")]
-    Migration(#[from] sqlx::migrate::MigrateError),
+    /// Written by a version that this one does not know.
+    #[error("the database belongs to a newer or different version of Windlass: {0}")]
+    Foreign(#[source] sqlx::migrate::MigrateError),
+    #[error("the database could not be brought up to date: {0}")]
+    Migration(#[source] sqlx::migrate::MigrateError),
     #[error("database: {0}")]
     Unexpected(#[source] sqlx::Error),
 }
@@ -30,6 +33,16 @@ impl From<sqlx::Error> for Error {
     }
 }
 
+impl From<sqlx::migrate::MigrateError> for Error {
+    fn from(error: sqlx::migrate::MigrateError) -> Self {
+        use sqlx::migrate::MigrateError::{Dirty, VersionMismatch, VersionMissing};
+        match error {
+            VersionMissing(_) | VersionMismatch(_) | Dirty(_) => Self::Foreign(error),
+            _ => Self::Migration(error),
+        }
+    }
+}
+
 fn is_duplicate(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }
@@ -42,12 +55,12 @@ fn is_passing(error: &sqlx::Error) -> bool {
     }
 }
 
-/// PostgreSQL's codes have five characters: connection trouble, a contended transaction, lack of resources, an
+/// PostgreSQL's codes have five characters: connection trouble, a contended transaction or row, lack of resources, an
 /// operator's intervention. SQLite's have at most four digits, the cause in the lowest byte: busy, locked,
 /// read-only, I/O error, full.
 fn is_passing_code(code: &str) -> bool {
     if code.len() == 5 {
-        return ["08", "40", "53", "57"].iter().any(|class| code.starts_with(class));
+        return ["08", "40", "53", "55P03", "57"].iter().any(|class| code.starts_with(class));
     }
     code.parse::<u32>().is_ok_and(|code| matches!(code & 0xFF, 5 | 6 | 8 | 10 | 13))
 }
@@ -58,7 +71,7 @@ mod tests {
 
     #[test]
     fn codes_of_both_databases() {
-        for code in ["5", "6", "13", "261", "517", "08006", "40001", "53300", "57P01"] {
+        for code in ["5", "6", "13", "261", "517", "08006", "40001", "53300", "55P03", "57P01"] {
             assert!(is_passing_code(code), "{code}");
         }
         for code in ["1", "19", "2067", "23505", "42601", "22P02"] {

@@ -51,9 +51,25 @@ pub async fn of_organization(conn: &mut Conn, organization_id: Uuid, now: Timest
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(now.micros()).fetch_all(c).await)?)
 }
 
-pub async fn count(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
-    let query = "select count(*) from invitations where organization_id = $1";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
+/// Open invitations to the organization, those of `except` left out.
+pub async fn count(conn: &mut Conn, organization_id: Uuid, except: &str, now: Timestamp) -> Result<i64> {
+    let query = "select count(*) from invitations where organization_id = $1 and email <> $2 and expires_at > $3";
+    Ok(sql!(conn, |c| {
+        sqlx::query_scalar(query).bind(organization_id).bind(except).bind(now.micros()).fetch_one(c).await
+    })?)
+}
+
+/// Withdraws what somebody has sent who may not send (any more).
+pub async fn delete_sent_by(tx: &mut Tx, organization_id: Uuid, user_id: Uuid) -> Result<u64> {
+    let query = "delete from invitations where organization_id = $1 and invited_by = $2";
+    Ok(sql!(tx, |c| {
+        sqlx::query(query).bind(organization_id).bind(user_id).execute(c).await.map(|done| done.rows_affected())
+    })?)
+}
+
+pub async fn exists(conn: &mut Conn, organization_id: Uuid, id: Uuid) -> Result<bool> {
+    let query = "select exists (select 1 from invitations where id = $1 and organization_id = $2)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).bind(organization_id).fetch_one(c).await)?)
 }
 
 pub async fn by_token(conn: &mut Conn, token_hash: &[u8], now: Timestamp) -> Result<Option<Invitation>> {

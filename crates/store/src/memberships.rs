@@ -9,8 +9,10 @@ use crate::organizations::Organization;
 use crate::users::{self, User};
 use crate::{Conn, Result, Tx};
 
-/// Organizations listed inside one user's record, at most.
-pub const EMBEDDED_PER_USER: i64 = 100;
+/// Organizations that one user can belong to; so lists of them are complete.
+pub const ORGANIZATIONS_PER_USER: i64 = 100;
+/// Memberships elsewhere that one answer about an organization's members shows, at most.
+const SHARED_ELSEWHERE: i64 = 10_000;
 
 #[derive(Clone, Debug, FromRow)]
 pub struct Membership {
@@ -24,6 +26,13 @@ pub struct Membership {
     pub created_at: Timestamp,
     #[sqlx(rename = "role_changed_at", try_from = "i64")]
     pub updated_at: Timestamp,
+}
+
+/// The columns of [`Organization`].
+macro_rules! organization_columns {
+    () => {
+        "o.id, o.name, o.description, o.host_access, o.created_at, o.updated_at"
+    };
 }
 
 /// The columns of [`Membership`], under names that do not clash with those of a joined table.
@@ -73,24 +82,25 @@ pub async fn joined(conn: &mut Conn, user_id: Uuid, organization_id: Uuid) -> Re
     let query = concat!(
         "select ",
         columns!(),
-        ", o.id, o.name, o.description, o.host_access, o.created_at, o.updated_at ",
-        "from memberships m join organizations o on o.id = m.organization_id ",
+        ", ",
+        organization_columns!(),
+        " from memberships m join organizations o on o.id = m.organization_id ",
         "where m.user_id = $1 and m.organization_id = $2"
     );
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(organization_id).fetch_optional(c).await)?)
 }
 
-/// All members of an organization, oldest first.
-pub async fn members(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<Member>> {
+/// The members of an organization, oldest first, at most `limit`.
+pub async fn members(conn: &mut Conn, organization_id: Uuid, limit: i64) -> Result<Vec<Member>> {
     let query = concat!(
         "select ",
         columns!(),
         ", ",
         users::columns!(),
         " ",
-        "from memberships m join users u on u.id = m.user_id where m.organization_id = $1 order by m.id"
+        "from memberships m join users u on u.id = m.user_id where m.organization_id = $1 order by m.id limit $2"
     );
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(limit).fetch_all(c).await)?)
 }
 
 pub async fn member(conn: &mut Conn, organization_id: Uuid, user_id: Uuid) -> Result<Option<Member>> {
@@ -105,22 +115,22 @@ pub async fn member(conn: &mut Conn, organization_id: Uuid, user_id: Uuid) -> Re
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(user_id).fetch_optional(c).await)?)
 }
 
-/// For every member of `organization_id`: the organizations that they share with `viewer_id`, oldest membership first.
-pub async fn shared_by_members(conn: &mut Conn, organization_id: Uuid, viewer_id: Uuid) -> Result<Vec<Joined>> {
+/// The memberships that members of `organization_id` have in *other* organizations of `viewer_id`, oldest first. Those in
+/// the organization itself are known already, so the usual answer is short.
+pub async fn shared_elsewhere(conn: &mut Conn, organization_id: Uuid, viewer_id: Uuid) -> Result<Vec<Joined>> {
     let query = concat!(
-        "select * from (select ",
+        "select ",
         columns!(),
         ", ",
-        "o.id, o.name, o.description, o.host_access, o.created_at, o.updated_at, ",
-        "row_number() over (partition by m.user_id order by m.id) as place ",
-        "from memberships theirs ",
-        "join memberships m on m.user_id = theirs.user_id ",
-        "join memberships mine on mine.organization_id = m.organization_id and mine.user_id = $2 ",
-        "join organizations o on o.id = m.organization_id ",
-        "where theirs.organization_id = $1) shared where place <= $3 order by user_id, place"
+        organization_columns!(),
+        " from memberships mine ",
+        "join organizations o on o.id = mine.organization_id ",
+        "join memberships m on m.organization_id = mine.organization_id ",
+        "join memberships theirs on theirs.user_id = m.user_id and theirs.organization_id = $1 ",
+        "where mine.user_id = $2 and mine.organization_id <> $1 order by m.id limit $3"
     );
     Ok(sql!(conn, |c| {
-        sqlx::query_as(query).bind(organization_id).bind(viewer_id).bind(EMBEDDED_PER_USER).fetch_all(c).await
+        sqlx::query_as(query).bind(organization_id).bind(viewer_id).bind(SHARED_ELSEWHERE).fetch_all(c).await
     })?)
 }
 
@@ -129,14 +139,23 @@ pub async fn shared_by_user(conn: &mut Conn, user_id: Uuid, viewer_id: Uuid) -> 
     let query = concat!(
         "select ",
         columns!(),
-        ", o.id, o.name, o.description, o.host_access, o.created_at, o.updated_at ",
-        "from memberships m ",
+        ", ",
+        organization_columns!(),
+        " from memberships m ",
         "join memberships mine on mine.organization_id = m.organization_id and mine.user_id = $2 ",
-        "join organizations o on o.id = m.organization_id where m.user_id = $1 order by m.id limit $3"
+        "join organizations o on o.id = m.organization_id where m.user_id = $1 order by m.id"
     );
-    Ok(sql!(conn, |c| {
-        sqlx::query_as(query).bind(user_id).bind(viewer_id).bind(EMBEDDED_PER_USER).fetch_all(c).await
-    })?)
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(viewer_id).fetch_all(c).await)?)
+}
+
+pub async fn count_of_user(conn: &mut Conn, user_id: Uuid) -> Result<i64> {
+    let query = "select count(*) from memberships where user_id = $1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(user_id).fetch_one(c).await)?)
+}
+
+pub async fn exists(conn: &mut Conn, organization_id: Uuid, user_id: Uuid) -> Result<bool> {
+    let query = "select exists (select 1 from memberships where organization_id = $1 and user_id = $2)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).bind(user_id).fetch_one(c).await)?)
 }
 
 pub async fn has_email(conn: &mut Conn, organization_id: Uuid, email: &str) -> Result<bool> {

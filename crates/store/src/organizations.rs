@@ -5,7 +5,7 @@ use uuid::Uuid;
 use windlass_api::Timestamp;
 
 use crate::db::sql;
-use crate::{Conn, Result, Tx};
+use crate::{Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
 pub struct Organization {
@@ -35,11 +35,6 @@ pub async fn insert(tx: &mut Tx, organization: &Organization) -> Result<()> {
             .map(drop)
     })?;
     Ok(())
-}
-
-pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Organization>> {
-    let query = "select id, name, description, host_access, created_at, updated_at from organizations where id = $1";
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
 }
 
 /// What is `None` stays as it is.

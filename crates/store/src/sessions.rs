@@ -5,8 +5,10 @@ use uuid::Uuid;
 use windlass_api::{Role, Timestamp};
 
 use crate::db::sql;
+use crate::memberships::{Joined, Membership};
+use crate::organizations::Organization;
 use crate::users::{self, User};
-use crate::{Conn, Error, Result, Tx};
+use crate::{Conn, Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
 pub struct Session {
@@ -22,21 +24,14 @@ pub struct Session {
     pub created_at: Timestamp,
 }
 
-/// Whoever presents a token: the session, its user, and the user's place in the organization they act in.
+/// Whoever presents a token: the session, its user, and the organization they act in, if they belong to it.
 #[derive(Clone, Debug)]
 pub struct Bearer {
     pub session_id: Uuid,
     pub last_used_at: Timestamp,
     pub expires_at: Timestamp,
     pub user: User,
-    pub place: Option<Place>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    pub organization_id: Uuid,
-    pub role: Role,
-    pub host_access: bool,
+    pub joined: Option<Joined>,
 }
 
 #[derive(FromRow)]
@@ -48,9 +43,41 @@ struct BearerRow {
     expires_at: Timestamp,
     #[sqlx(flatten)]
     user: User,
+    membership_id: Option<Uuid>,
     organization_id: Option<Uuid>,
     role: Option<String>,
+    joined_at: Option<i64>,
+    role_changed_at: Option<i64>,
+    organization_name: Option<String>,
+    organization_description: Option<String>,
     host_access: Option<bool>,
+    organization_created_at: Option<i64>,
+    organization_updated_at: Option<i64>,
+}
+
+impl BearerRow {
+    /// All columns of the place are there, or none.
+    fn joined(&mut self) -> Option<Joined> {
+        let organization_id = self.organization_id?;
+        Some(Joined {
+            membership: Membership {
+                id: self.membership_id?,
+                organization_id,
+                user_id: self.user.id,
+                role: Role::try_from(self.role.take()?).ok()?,
+                created_at: self.joined_at?.into(),
+                updated_at: self.role_changed_at?.into(),
+            },
+            organization: Organization {
+                id: organization_id,
+                name: self.organization_name.take()?,
+                description: self.organization_description.take()?,
+                host_access: self.host_access?,
+                created_at: self.organization_created_at?.into(),
+                updated_at: self.organization_updated_at?.into(),
+            },
+        })
+    }
 }
 
 pub async fn insert(tx: &mut Tx, session: &Session, token_hash: &[u8]) -> Result<()> {
@@ -75,13 +102,14 @@ pub async fn insert(tx: &mut Tx, session: &Session, token_hash: &[u8]) -> Result
 }
 
 /// Everything that a request needs to know about its caller, in one query. `organization_id` is the one that the
-/// request names; without it the user's default counts. No place means: not a member of it.
+/// request names; without it the user's default counts.
 pub async fn bearer(conn: &mut Conn, token_hash: &[u8], organization_id: Option<Uuid>) -> Result<Option<Bearer>> {
     let query = concat!(
         "select s.id as session_id, s.last_used_at, s.expires_at, ",
         users::columns!(),
-        ", ",
-        "m.organization_id, m.role, o.host_access ",
+        ", m.id as membership_id, m.organization_id, m.role, m.created_at as joined_at, ",
+        "m.updated_at as role_changed_at, o.name as organization_name, o.description as organization_description, ",
+        "o.host_access, o.created_at as organization_created_at, o.updated_at as organization_updated_at ",
         "from sessions s join users u on u.id = s.user_id ",
         "left join memberships m on m.user_id = u.id and m.organization_id = coalesce($2, u.default_organization_id) ",
         "left join organizations o on o.id = m.organization_id ",
@@ -89,19 +117,11 @@ pub async fn bearer(conn: &mut Conn, token_hash: &[u8], organization_id: Option<
     );
     let row: Option<BearerRow> =
         sql!(conn, |c| sqlx::query_as(query).bind(token_hash).bind(organization_id).fetch_optional(c).await)?;
-    row.map(bearer_from).transpose()
-}
-
-fn bearer_from(row: BearerRow) -> Result<Bearer> {
-    let place = match (row.organization_id, row.role, row.host_access) {
-        (Some(organization_id), Some(role), Some(host_access)) => {
-            let role = Role::try_from(role).map_err(|error| Error::Unexpected(sqlx::Error::Decode(error.into())))?;
-            Some(Place { organization_id, role, host_access })
-        }
-        _ => None,
-    };
-    let BearerRow { session_id, last_used_at, expires_at, user, .. } = row;
-    Ok(Bearer { session_id, last_used_at, expires_at, user, place })
+    Ok(row.map(|mut row| {
+        let joined = row.joined();
+        let BearerRow { session_id, last_used_at, expires_at, user, .. } = row;
+        Bearer { session_id, last_used_at, expires_at, user, joined }
+    }))
 }
 
 pub async fn of_user(conn: &mut Conn, user_id: Uuid, now: Timestamp) -> Result<Vec<Session>> {
@@ -110,9 +130,12 @@ pub async fn of_user(conn: &mut Conn, user_id: Uuid, now: Timestamp) -> Result<V
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(now.micros()).fetch_all(c).await)?)
 }
 
-pub async fn touch(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
-    let query = "update sessions set last_used_at = $1 where id = $2";
-    sql!(tx, |c| sqlx::query(query).bind(now.micros()).bind(id).execute(c).await.map(drop))?;
+/// Notes a use, unless somebody else has meanwhile.
+pub async fn touch(tx: &mut Tx, id: Uuid, last_used_at: Timestamp, now: Timestamp) -> Result<()> {
+    let query = "update sessions set last_used_at = $1 where id = $2 and last_used_at = $3";
+    sql!(tx, |c| {
+        sqlx::query(query).bind(now.micros()).bind(id).bind(last_used_at.micros()).execute(c).await.map(drop)
+    })?;
     Ok(())
 }
 
@@ -146,10 +169,15 @@ pub async fn delete(tx: &mut Tx, user_id: Uuid, id: Uuid) -> Result<bool> {
     Ok(gone == 1)
 }
 
-/// Ends all of a user's sessions but one (`keep`), or all of them.
-pub async fn delete_others(tx: &mut Tx, user_id: Uuid, keep: Option<Uuid>) -> Result<u64> {
-    let query = "delete from sessions where user_id = $1 and ($2 is null or id <> $2)";
+/// Ends all of a user's sessions but one.
+pub async fn delete_others(tx: &mut Tx, user_id: Uuid, keep: Uuid) -> Result<u64> {
+    let query = "delete from sessions where user_id = $1 and id <> $2";
     Ok(sql!(tx, |c| sqlx::query(query).bind(user_id).bind(keep).execute(c).await.map(|done| done.rows_affected()))?)
+}
+
+pub async fn delete_all(tx: &mut Tx, user_id: Uuid) -> Result<u64> {
+    let query = "delete from sessions where user_id = $1";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(user_id).execute(c).await.map(|done| done.rows_affected()))?)
 }
 
 /// Ends a user's oldest sessions, so that at most `kept` remain.

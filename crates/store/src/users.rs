@@ -30,7 +30,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-#[derive(Debug, FromRow)]
+#[derive(FromRow)]
 pub struct Credentials {
     #[sqlx(flatten)]
     pub user: User,
@@ -66,6 +66,15 @@ pub async fn by_email(conn: &mut Conn, email: &str) -> Result<Option<Credentials
 pub async fn password_hash(conn: &mut Conn, id: Uuid) -> Result<Option<String>> {
     let query = "select password_hash from users where id = $1";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_optional(c).await)?)
+}
+
+/// Whether this still is the user's password hash; if so, it stays so until the transaction ends.
+pub async fn hold_password(tx: &mut Tx, id: Uuid, password_hash: &str) -> Result<bool> {
+    let query = "update users set id = id where id = $1 and password_hash = $2";
+    let held = sql!(tx, |c| {
+        sqlx::query(query).bind(id).bind(password_hash).execute(c).await.map(|done| done.rows_affected())
+    })?;
+    Ok(held == 1)
 }
 
 pub async fn rename(tx: &mut Tx, id: Uuid, username: &str, now: Timestamp) -> Result<()> {

@@ -63,13 +63,19 @@ impl Place {
 /// A schema of the test's own on the shared server: as separate as a database, and much quicker to make.
 async fn fresh_schema() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
+    let schema = format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let server = create_schema(&schema).await;
+    format!("{server}?options[search_path]={schema}")
+}
+
+/// Makes a schema on the PostgreSQL server for tests, whose address it returns.
+pub async fn create_schema(schema: &str) -> String {
     let Ok(server) = std::env::var(URL_VARIABLE) else {
         panic!("{URL_VARIABLE} is not set: run `make test`, or `scripts/with-postgres cargo test`");
     };
-    let schema = format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let mut connection = PgConnection::connect(&server).await.expect("the PostgreSQL server for tests answers");
     let create = format!("create schema {schema}");
     sqlx::raw_sql(AssertSqlSafe(create)).execute(&mut connection).await.expect("a schema");
     connection.close().await.expect("the connection closes");
-    format!("{server}?options[search_path]={schema}")
+    server
 }

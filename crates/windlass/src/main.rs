@@ -87,7 +87,7 @@ fn configure(matches: &ArgMatches) -> Result<Config, String> {
     match std::fs::read_to_string(&file) {
         Ok(text) => given.add_file(&file, &text),
         Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(format!("config: {file} cannot be read: {error}")),
+        Err(error) => given.add_problem(format!("config: {file} cannot be read: {error}")),
     }
     Config::from_given(given).map_err(|problems| {
         format!("the configuration has {} problem(s):\n  {}", problems.len(), problems.join("\n  "))
@@ -126,18 +126,14 @@ async fn announce(server: &Server) {
     for address in server.addresses() {
         tracing::info!("listening on http://{address}");
     }
-    let registered = match server.app.db.read().await {
-        Ok(mut conn) => windlass_store::instance::admin_registered(&mut conn).await.unwrap_or(true),
-        Err(_) => true,
-    };
-    if registered {
+    if server.admin_registered().await.unwrap_or(true) {
         return;
     }
-    let url = &server.app.config.public_url;
+    let url = server.app.config.public_url();
     tracing::info!("nobody is registered yet: open {url} and register the admin");
     if let Some(token) = &server.app.setup_token {
-        // Not through the log: logs are shipped and kept, and this is a key to the house.
-        say(&format!("Set-up token for the first registration: {}", token.reveal()));
+        // Not into the log: logs are shipped and kept, and this is a key to the house.
+        let _ = print(&format!("Set-up token for the first registration: {}\n", token.reveal()));
     }
 }
 

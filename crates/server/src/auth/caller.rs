@@ -8,8 +8,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use uuid::Uuid;
 use windlass_api::{Can, ErrorCode};
+use windlass_store::invitations;
 use windlass_store::memberships::{self, Joined};
-use windlass_store::sessions::{self, Place};
+use windlass_store::sessions::{self, Bearer};
 use windlass_store::users::User;
 
 use crate::app::App;
@@ -37,16 +38,17 @@ pub struct Peer(pub SocketAddr);
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
-impl<S: Sync> FromRequestParts<S> for Origin {
+impl FromRequestParts<Arc<App>> for Origin {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
         let missing = || Error::internal("the request carries no peer address or id");
         let Peer(peer) = parts.extensions.get().copied().ok_or_else(missing)?;
         let RequestId(request_id) = parts.extensions.get().cloned().ok_or_else(missing)?;
         let user_agent = header_text(&parts.headers, header::USER_AGENT.as_str()).unwrap_or_default();
         let user_agent = user_agent.chars().filter(|c| !c.is_control()).take(200).collect();
-        Ok(Self { address: peer.ip().to_canonical(), user_agent, request_id })
+        let address = real_address(peer.ip().to_canonical(), &parts.headers, &app.config.trusted_proxies);
+        Ok(Self { address, user_agent, request_id })
     }
 }
 
@@ -57,8 +59,8 @@ pub struct Ctx {
     pub user: User,
     pub session_id: Uuid,
     pub token_hash: [u8; 32],
-    /// The organization that the request names, else the user's default one.
-    place: Option<Place>,
+    /// The organization that the request names, else the user's default one, if they belong to it.
+    joined: Option<Joined>,
 }
 
 impl FromRequestParts<Arc<App>> for Ctx {
@@ -82,22 +84,18 @@ impl FromRequestParts<Arc<App>> for Ctx {
         let bearer = bearer
             .filter(|bearer| bearer.expires_at > now)
             .ok_or_else(|| unauthenticated("This login is not valid (any more). Log in again."))?;
-        if organization?.is_some() && bearer.place.is_none() {
+        if organization?.is_some() && bearer.joined.is_none() {
             let message = format!("{ORGANIZATION_HEADER}: you do not belong to this organization.");
             return Err(Error::new(ErrorCode::Forbidden, message));
         }
-        if bearer.last_used_at.plus_seconds(LAST_USED_PRECISION_SECONDS) <= now {
-            let mut tx = app.db.begin().await?;
-            sessions::touch(&mut tx, bearer.session_id, now).await?;
-            tx.commit().await?;
-        }
+        note_use(app, &bearer).await;
         Ok(Self {
             app: app.clone(),
             origin,
             user: bearer.user,
             session_id: bearer.session_id,
             token_hash,
-            place: bearer.place,
+            joined: bearer.joined,
         })
     }
 }
@@ -112,15 +110,42 @@ impl Ctx {
                 "You do not belong to an organization. Create one, or accept an invitation.",
             )
         })?;
-        let mut conn = self.app.db.read().await?;
-        let joined = memberships::joined(&mut conn, self.user.id, id).await?;
+        let joined = match &self.joined {
+            Some(current) if current.organization.id == id => Some(current.clone()),
+            _ => memberships::joined(&mut self.app.db.read().await?, self.user.id, id).await?,
+        };
         let joined = joined.ok_or_else(|| Error::not_found("organization"))?;
         require(&joined, action)?;
         Ok(joined)
     }
 
+    /// The organization, if the caller may do `action` to one of its members. Not to know whom (`None`) is left for the
+    /// body's own check to tell.
+    pub async fn member(&self, id: Option<Uuid>, user_id: Option<Uuid>, action: Can) -> Result<Joined> {
+        let joined = self.organization(id, Can::MemberRead).await?;
+        if let Some(user_id) = user_id {
+            let mut conn = self.app.db.read().await?;
+            if !memberships::exists(&mut conn, joined.organization.id, user_id).await? {
+                return Err(Error::not_found("member"));
+            }
+        }
+        require(&joined, action)?;
+        Ok(joined)
+    }
+
+    /// The organization, if the caller may do `action` to this invitation to it.
+    pub async fn invitation(&self, id: Option<Uuid>, invitation_id: Uuid, action: Can) -> Result<Joined> {
+        let joined = self.organization(id, Can::MemberRead).await?;
+        let mut conn = self.app.db.read().await?;
+        if !invitations::exists(&mut conn, joined.organization.id, invitation_id).await? {
+            return Err(Error::not_found("invitation"));
+        }
+        require(&joined, action)?;
+        Ok(joined)
+    }
+
     pub fn current_organization_id(&self) -> Option<Uuid> {
-        self.place.map(|place| place.organization_id)
+        self.joined.as_ref().map(|joined| joined.organization.id)
     }
 }
 
@@ -137,6 +162,33 @@ pub fn require(joined: &Joined, action: Can) -> Result<()> {
         action.least_role().as_str()
     );
     Err(Error::new(ErrorCode::Forbidden, message))
+}
+
+/// Renews the session's `last_used_at`. Reading must go on when nothing can be written, so a failure is only logged.
+async fn note_use(app: &App, bearer: &Bearer) {
+    let now = app.now();
+    if bearer.last_used_at.plus_seconds(LAST_USED_PRECISION_SECONDS) > now {
+        return;
+    }
+    let noted = async {
+        let mut tx = app.db.begin().await?;
+        sessions::touch(&mut tx, bearer.session_id, bearer.last_used_at, now).await?;
+        tx.commit().await
+    };
+    if let Err(error) = noted.await {
+        tracing::warn!(%error, "could not note the use of a session");
+    }
+}
+
+/// The peer, or whom a trusted proxy speaks for: the last address in `X-Forwarded-For` that is not a trusted proxy itself.
+/// What stands before it was written by the client and proves nothing.
+fn real_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
+    if !trusted.contains(&peer) {
+        return peer;
+    }
+    let forwarded = headers.get_all("x-forwarded-for").iter().rev().filter_map(|value| value.to_str().ok());
+    let addresses = forwarded.flat_map(|line| line.rsplit(',')).map_while(|text| text.trim().parse::<IpAddr>().ok());
+    addresses.map(|address| address.to_canonical()).find(|address| !trusted.contains(address)).unwrap_or(peer)
 }
 
 fn unauthenticated(message: &str) -> Error {
@@ -160,4 +212,24 @@ fn organization_header(headers: &HeaderMap) -> Result<Option<Uuid>> {
 
 fn header_text(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_trusted_proxies_speak_for_others() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let (proxy, inner) = (ip("10.0.0.1"), ip("10.0.0.2"));
+        let address = |peer, forwarded: &str| {
+            let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), forwarded.parse().unwrap())]);
+            real_address(peer, &headers, &[proxy, inner])
+        };
+        assert_eq!(address(ip("192.0.2.9"), "198.51.100.7"), ip("192.0.2.9"));
+        assert_eq!(address(proxy, "198.51.100.7"), ip("198.51.100.7"));
+        assert_eq!(address(proxy, "203.0.113.1, 198.51.100.7, 10.0.0.2"), ip("198.51.100.7"));
+        assert_eq!(address(proxy, "203.0.113.1, nonsense"), proxy);
+        assert_eq!(real_address(proxy, &HeaderMap::new(), &[proxy]), proxy);
+    }
 }

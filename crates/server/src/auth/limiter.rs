@@ -9,8 +9,8 @@ use windlass_api::Timestamp;
 const WINDOW_SECONDS: i64 = 60;
 const KEYS_KEPT: usize = 10_000;
 
+#[derive(Default)]
 pub struct Limiter {
-    limit: u32,
     windows: Mutex<HashMap<String, Window>>,
 }
 
@@ -20,12 +20,8 @@ struct Window {
 }
 
 impl Limiter {
-    pub fn per_minute(limit: u32) -> Self {
-        Self { limit, windows: Mutex::default() }
-    }
-
-    /// Counts a try. When there were too many: the seconds until the next one is allowed.
-    pub fn try_once(&self, key: &str, now: Timestamp) -> Result<(), u64> {
+    /// Counts a try, of which there may be `limit` a minute. Beyond that: the seconds until the next one is allowed.
+    pub fn try_once(&self, key: &str, limit: u32, now: Timestamp) -> Result<(), u64> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         if windows.len() >= KEYS_KEPT && !windows.contains_key(key) {
             make_room(&mut windows, now);
@@ -35,7 +31,7 @@ impl Limiter {
         if window.ends <= now {
             *window = fresh();
         }
-        if window.tries >= self.limit {
+        if window.tries >= limit {
             return Err(now.seconds_until(window.ends).max(1));
         }
         window.tries += 1;
@@ -72,19 +68,19 @@ mod tests {
 
     #[test]
     fn refuses_beyond_the_limit_and_says_until_when() {
-        let limiter = Limiter::per_minute(2);
-        assert_eq!(limiter.try_once("a", START), Ok(()));
-        assert_eq!(limiter.try_once("a", START.plus_seconds(10)), Ok(()));
-        assert_eq!(limiter.try_once("a", START.plus_seconds(20)), Err(40));
-        assert_eq!(limiter.try_once("b", START.plus_seconds(20)), Ok(()));
-        assert_eq!(limiter.try_once("a", START.plus_seconds(60)), Ok(()));
+        let limiter = Limiter::default();
+        assert_eq!(limiter.try_once("a", 2, START), Ok(()));
+        assert_eq!(limiter.try_once("a", 2, START.plus_seconds(10)), Ok(()));
+        assert_eq!(limiter.try_once("a", 2, START.plus_seconds(20)), Err(40));
+        assert_eq!(limiter.try_once("b", 2, START.plus_seconds(20)), Ok(()));
+        assert_eq!(limiter.try_once("a", 2, START.plus_seconds(60)), Ok(()));
     }
 
     #[test]
     fn never_keeps_more_than_its_bound() {
-        let limiter = Limiter::per_minute(1);
+        let limiter = Limiter::default();
         for key in 0..KEYS_KEPT + 50 {
-            let _ = limiter.try_once(&key.to_string(), START);
+            let _ = limiter.try_once(&key.to_string(), 1, START);
         }
         assert_eq!(limiter.windows.lock().unwrap().len(), KEYS_KEPT);
     }

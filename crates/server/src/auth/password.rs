@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Error, Result};
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 const WAIT: Duration = Duration::from_secs(5);
 
 pub struct Passwords {
-    turns: Semaphore,
+    turns: Arc<Semaphore>,
     /// The hash of a password that nobody has. Checking against it makes an unknown account cost what a known one does.
     nobody: Arc<str>,
 }
@@ -22,13 +22,14 @@ impl Passwords {
         // The salt and parameters matter for the time it takes; the hash itself matches no password.
         let nobody = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5IGhhcyB0aGlz$\
                       AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-        Self { turns: Semaphore::new(parallel), nobody: nobody.into() }
+        Self { turns: Arc::new(Semaphore::new(parallel)), nobody: nobody.into() }
     }
 
     pub async fn hash(&self, password: &str) -> Result<String> {
-        let _turn = self.turn().await?;
+        let turn = self.turn().await?;
         let password = password.to_owned();
         let hash = tokio::task::spawn_blocking(move || {
+            let _held_until_done = turn;
             Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string())
         });
         hash.await.map_err(Error::internal)?.map_err(Error::internal)
@@ -36,19 +37,21 @@ impl Passwords {
 
     /// Takes the same time whether there is a hash to compare with or not.
     pub async fn verify(&self, password: &str, hash: Option<&str>) -> Result<bool> {
-        let _turn = self.turn().await?;
+        let turn = self.turn().await?;
         let known = hash.is_some();
         let hash = hash.unwrap_or(&self.nobody).to_owned();
         let password = password.to_owned();
         let matches = tokio::task::spawn_blocking(move || {
+            let _held_until_done = turn;
             Argon2::default().verify_password(password.as_bytes(), hash.as_str()).is_ok()
         });
         Ok(matches.await.map_err(Error::internal)? && known)
     }
 
-    async fn turn(&self) -> Result<SemaphorePermit<'_>> {
+    /// It belongs to the work, not to the caller: a caller who goes away does not stop the hashing.
+    async fn turn(&self) -> Result<OwnedSemaphorePermit> {
         let busy = |cause| Error::unavailable("Too many logins at once. Try again in a moment.", cause);
-        match tokio::time::timeout(WAIT, self.turns.acquire()).await {
+        match tokio::time::timeout(WAIT, self.turns.clone().acquire_owned()).await {
             Ok(Ok(turn)) => Ok(turn),
             Ok(Err(closed)) => Err(busy(closed.to_string())),
             Err(late) => Err(busy(late.to_string())),
@@ -67,6 +70,17 @@ mod tests {
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
         assert!(passwords.verify("correct horse", Some(&hash)).await.unwrap());
         assert!(!passwords.verify("battery staple", Some(&hash)).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_caller_who_goes_away_frees_no_turn() {
+        let passwords = Passwords::new(1);
+        let mut verify = Box::pin(passwords.verify("wrong", None));
+        assert!(tokio::time::timeout(Duration::from_millis(1), &mut verify).await.is_err());
+        drop(verify);
+        assert_eq!(passwords.turns.available_permits(), 0);
+        let turn = tokio::time::timeout(WAIT, passwords.turns.acquire()).await;
+        assert!(turn.is_ok(), "the turn never comes back");
     }
 
     #[tokio::test]

@@ -28,23 +28,30 @@ const fn list(name: &'static str, value_name: &'static str, default: &'static st
     Key { name, value_name, is_list: true, default, help }
 }
 
-pub const KEYS: [Key; 18] = [
+pub const KEYS: [Key; 20] = [
     key("data-dir", "DIR", "windlass-data", "Folder for everything that Windlass keeps"),
     list("listen", "ADDRESS", "127.0.0.1:7780", "Address and port of the API"),
     key("database-url", "URL", "", "postgres://... to use PostgreSQL; empty for SQLite in the data folder"),
     key("database-connections", "N", "0", "Connections to the database; 0 means 4 for SQLite and 16 for PostgreSQL"),
     key("base-domain", "DOMAIN", "localhost", "Applications without a domain of their own get <name>.<base domain>"),
     key("public-url", "URL", "", "How people reach this server, for links; empty for the first listen address"),
+    list("trusted-proxies", "ADDRESS", "", "Proxies in front whose X-Forwarded-For is believed; none by default"),
     list("cors-origins", "ORIGIN", "", "Web origins that may call the API from a browser; none by default"),
     key("log-format", "FORMAT", "text", "text or json"),
     key("log-level", "LEVEL", "info", "error, warn, info, debug or trace"),
     key("open-registration", "BOOL", "false", "true lets anybody register; false asks for an invitation"),
     key("session-days", "DAYS", "7", "How long a login lasts without being refreshed (1 to 365)"),
     key("invitation-days", "DAYS", "7", "How long an invitation can be accepted (1 to 90)"),
-    key("login-attempts", "N", "10", "Logins and registrations a minute per address, and per account (1 to 100000)"),
+    key(
+        "login-attempts",
+        "N",
+        "10",
+        "Logins and registrations a minute from one address; ten times as many for one account (1 to 100000)",
+    ),
     key("parallel-logins", "N", "2", "Passwords checked at once; each takes 19 MiB (1 to 64)"),
     key("body-limit-kib", "KIB", "1024", "Largest request body (1 to 65536)"),
     key("request-seconds", "SECONDS", "30", "Longest time for one request (1 to 600)"),
-    key("max-connections", "N", "1024", "Connections held at once; more wait in the system's queue (1 to 65535)"),
+    key("idle-seconds", "SECONDS", "60", "How long a connection may be silent, or not take its answer (1 to 3600)"),
+    key("max-connections", "N", "1024", "Connections served at once; more wait (1 to 65535)"),
     key("shutdown-seconds", "SECONDS", "20", "How long a stop waits for requests under way (0 to 600)"),
 ];

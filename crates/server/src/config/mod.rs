@@ -4,7 +4,7 @@
 mod keys;
 
 use std::collections::{BTreeMap, HashSet};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -15,10 +15,11 @@ pub use keys::{KEYS, Key};
 pub struct Config {
     pub data_dir: PathBuf,
     pub listen: Vec<SocketAddr>,
-    pub database_url: Option<String>,
+    pub database_url: Option<DatabaseUrl>,
     pub database_connections: u32,
     pub base_domain: String,
-    pub public_url: String,
+    public_url: Option<String>,
+    pub trusted_proxies: Vec<IpAddr>,
     pub cors_origins: Vec<String>,
     pub log_format: LogFormat,
     pub log_level: LogLevel,
@@ -29,8 +30,25 @@ pub struct Config {
     pub parallel_logins: usize,
     pub body_limit: usize,
     pub request_limit: Duration,
+    pub idle_limit: Duration,
     pub max_connections: usize,
     pub shutdown_limit: Duration,
+}
+
+/// Holds a password, so it shows itself only when asked.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DatabaseUrl(..)")
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +79,11 @@ impl Given {
         self.values.entry(key.name).or_insert(values);
     }
 
+    /// Something that is wrong before any key is read.
+    pub fn add_problem(&mut self, problem: String) {
+        self.problems.push(problem);
+    }
+
     pub fn add_environment(&mut self, environment: impl Iterator<Item = (String, String)>) {
         for (name, value) in environment.filter(|(name, _)| name.starts_with("WINDLASS_")) {
             match KEYS.iter().find(|key| key.environment_name() == name) {
@@ -68,6 +91,8 @@ impl Given {
                 Some(key) => self.add(key, vec![value]),
                 // Where the file is to be found; read before the settings are.
                 None if name == "WINDLASS_CONFIG" => {}
+                // Kubernetes puts these into every container beside a service that is called windlass.
+                None if name.starts_with("WINDLASS_PORT") || name.starts_with("WINDLASS_SERVICE_") => {}
                 None => self.problems.push(format!("{name}: there is no such setting")),
             }
         }
@@ -76,7 +101,7 @@ impl Given {
     pub fn add_file(&mut self, name: &str, text: &str) {
         let table: toml::Table = match text.parse() {
             Ok(table) => table,
-            Err(error) => return self.problems.push(format!("{name}: {}", error.to_string().trim_end())),
+            Err(error) => return self.problems.push(format!("{name}: {}", without_source(&error, text))),
         };
         for (field, value) in table {
             match KEYS.iter().find(|key| key.file_name() == field) {
@@ -134,6 +159,7 @@ impl Config {
         let connections = given.number("database-connections", 0..=200);
         let on_postgres = matches!(database_url, Some(Some(_)));
         let public_url = given.read("public-url", public_url);
+        let trusted_proxies = read_proxies(given);
         let cors_origins = read_origins(given);
         let data_dir = given.read("data-dir", not_empty);
         let base_domain = given.read("base-domain", domain);
@@ -146,10 +172,11 @@ impl Config {
         let parallel_logins = given.number("parallel-logins", 1..=64);
         let body_limit_kib = given.number("body-limit-kib", 1..=65_536);
         let request_seconds = given.number("request-seconds", 1..=600);
+        let idle_seconds = given.number("idle-seconds", 1..=3_600);
         let max_connections = given.number("max-connections", 1..=65_535);
         let shutdown_seconds = given.number("shutdown-seconds", 0..=600);
         Some(Self {
-            public_url: public_url?.unwrap_or_else(|| default_public_url(&listen)),
+            public_url: public_url?,
             data_dir: data_dir?.into(),
             listen,
             database_url: database_url?,
@@ -159,6 +186,7 @@ impl Config {
                 connections => connections,
             },
             base_domain: base_domain?,
+            trusted_proxies,
             cors_origins,
             log_format: log_format?,
             log_level: log_level?,
@@ -169,15 +197,58 @@ impl Config {
             parallel_logins: parallel_logins?,
             body_limit: 1024 * body_limit_kib?,
             request_limit: Duration::from_secs(request_seconds?),
+            idle_limit: Duration::from_secs(idle_seconds?),
             max_connections: max_connections?,
             shutdown_limit: Duration::from_secs(shutdown_seconds?),
         })
     }
 
-    /// Whether nobody but this machine's own users can reach the server.
+    /// How people reach the server.
+    pub fn public_url(&self) -> String {
+        self.public_url.clone().unwrap_or_else(|| default_public_url(&self.listen))
+    }
+
+    /// Whether nobody but this machine's own users, or a proxy on it, can reach the server.
     pub fn is_loopback_only(&self) -> bool {
         self.listen.iter().all(|address| address.ip().is_loopback())
     }
+
+    /// Whether strangers can: directly, or through a proxy that makes it public.
+    pub fn is_reachable_from_outside(&self) -> bool {
+        !self.is_loopback_only() || !is_local_host(host_of(&self.public_url()))
+    }
+}
+
+/// The host of an address or of a `Host` header, without scheme, port and path.
+pub fn host_of(url: &str) -> &str {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+    match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    }
+}
+
+/// Whether a host name can only mean this machine.
+pub fn is_local_host(host: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// The parser would quote the line, and the line may hold a password.
+fn without_source(error: &toml::de::Error, text: &str) -> String {
+    let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    format!("line {line}: {}", error.message())
+}
+
+fn read_proxies(given: &mut Given) -> Vec<IpAddr> {
+    let mut proxies = Vec::new();
+    for text in given.all("trusted-proxies") {
+        match text.parse() {
+            Ok(address) => proxies.push(address),
+            Err(_) => given.note("trusted-proxies", &text, "must be an IP address, such as 127.0.0.1"),
+        }
+    }
+    proxies
 }
 
 fn split_list(text: &str) -> Vec<String> {
@@ -208,7 +279,7 @@ fn read_listen(given: &mut Given) -> Vec<SocketAddr> {
             Err(_) => given.note("listen", &text, "must be an address and a port, such as 127.0.0.1:7780"),
         }
     }
-    if addresses.is_empty() && given.problems.is_empty() {
+    if given.all("listen").is_empty() {
         given.problems.push("listen: needs at least one address".into());
     }
     let mut seen = HashSet::new();
@@ -240,11 +311,11 @@ fn not_empty(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("must not be empty".into()) } else { Ok(text.to_owned()) }
 }
 
-fn database_url(text: &str) -> Result<Option<String>, String> {
+fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
     let is_postgres = text.starts_with("postgres://") || text.starts_with("postgresql://");
     match text {
         "" => Ok(None),
-        _ if is_postgres => Ok(Some(text.to_owned())),
+        _ if is_postgres => Ok(Some(DatabaseUrl(text.to_owned()))),
         _ => Err("must begin with postgres:// (or be empty for SQLite in the data folder)".into()),
     }
 }

@@ -9,7 +9,7 @@ fn defaults_work() {
     let config = Config::from_given(Given::default()).unwrap();
     assert_eq!(config.listen, ["127.0.0.1:7780".parse().unwrap()]);
     assert_eq!(config.database_connections, 4);
-    assert_eq!(config.public_url, "http://127.0.0.1:7780");
+    assert_eq!(config.public_url(), "http://127.0.0.1:7780");
     assert!(config.is_loopback_only());
 }
 
@@ -29,7 +29,11 @@ fn flag_before_environment_before_file() {
 #[test]
 fn all_problems_at_once_and_no_password() {
     let mut given = Given::default();
-    let environment = [("WINDLASS_LISTN", "x"), ("WINDLASS_DATABASE_URL", "mysql://root:hunter2@db/x")];
+    let environment = [
+        ("WINDLASS_LISTN", "x"),
+        ("WINDLASS_SERVICE_HOST", "10.0.0.1"),
+        ("WINDLASS_DATABASE_URL", "mysql://root:hunter2@db/x"),
+    ];
     given.add_environment(environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter());
     given.add_file(
         "windlass.toml",
@@ -64,4 +68,28 @@ fn the_commented_file_is_complete_and_true() {
     let mut given = Given::default();
     given.add_file("windlass.toml", &uncommented);
     assert_eq!(Config::from_given(given), Config::from_given(Given::default()));
+}
+
+#[test]
+fn a_broken_file_is_told_without_its_content() {
+    let mut given = Given::default();
+    given.add_file("windlass.toml", "session_days = 3\ndatabase_url = \"postgres://u:hunter2@db/x\nlisten = []\n");
+    let problems = Config::from_given(given).unwrap_err();
+    assert!(problems[0].starts_with("windlass.toml: line 2: "), "{problems:?}");
+    assert!(!problems.concat().contains("hunter2"), "{problems:?}");
+}
+
+#[test]
+fn reachable_from_outside() {
+    let reachable = |name: &str, value: &str| {
+        let mut given = Given::default();
+        given.add(key(name), vec![value.to_owned()]);
+        Config::from_given(given).unwrap().is_reachable_from_outside()
+    };
+    assert!(!reachable("listen", "127.0.0.1:80"));
+    assert!(!reachable("listen", "[::1]:80"));
+    assert!(!reachable("public-url", "http://localhost:7780/"));
+    assert!(!reachable("public-url", "http://[::1]:7780"));
+    assert!(reachable("listen", "0.0.0.0:80"));
+    assert!(reachable("public-url", "https://windlass.example.org"));
 }

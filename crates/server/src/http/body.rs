@@ -11,23 +11,40 @@ use windlass_api::ErrorCode;
 use crate::app::App;
 use crate::error::{Error, Result};
 
+/// What strangers may send: a form, not a megabyte to hold for each of them.
+const STRANGERS_LIMIT: usize = 16 * 1024;
+
 /// The bytes of a body. They are parsed when the handler asks, because who may call comes before what they say.
 pub struct Payload(Bytes);
+
+/// The same, from somebody who is not known yet.
+pub struct StrangersPayload(pub Payload);
 
 impl FromRequest<Arc<App>> for Payload {
     type Rejection = Error;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self> {
-        let limit = app.config.body_limit;
-        let body = request.into_body();
-        if body.size_hint().lower() > limit as u64 {
-            return Err(too_large(limit));
-        }
-        match Limited::new(body, limit).collect().await {
-            Ok(body) => Ok(Self(body.to_bytes())),
-            Err(error) if error.is::<LengthLimitError>() => Err(too_large(limit)),
-            Err(_) => Err(Error::new(ErrorCode::InvalidRequest, "The body ended before it was complete.")),
-        }
+        read(request, app.config.body_limit).await
+    }
+}
+
+impl FromRequest<Arc<App>> for StrangersPayload {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self> {
+        read(request, app.config.body_limit.min(STRANGERS_LIMIT)).await.map(Self)
+    }
+}
+
+async fn read(request: Request, limit: usize) -> Result<Payload> {
+    let body = request.into_body();
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_large(limit));
+    }
+    match Limited::new(body, limit).collect().await {
+        Ok(body) => Ok(Payload(body.to_bytes())),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large(limit)),
+        Err(_) => Err(Error::new(ErrorCode::InvalidRequest, "The body ended before it was complete.")),
     }
 }
 
@@ -39,20 +56,30 @@ impl Payload {
     /// An absent body is an empty object, so it suits every type whose fields are all optional.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
         let text: &[u8] = if self.0.trim_ascii().is_empty() { b"{}" } else { &self.0 };
+        // serde would also take an array with the fields in their order.
+        if text.trim_ascii_start().starts_with(b"[") {
+            return Err(Error::new(
+                ErrorCode::InvalidRequest,
+                "The body must be an object, not an array (line 1, column 1).",
+            ));
+        }
         let mut deserializer = serde_json::Deserializer::from_slice(text);
         let value = serde_path_to_error::deserialize(&mut deserializer)
-            .map_err(|error| explain(&error.path().to_string(), error.inner()))?;
-        deserializer.end().map_err(|error| explain(".", &error))?;
+            .map_err(|error| explain(&error.path().to_string(), error.inner(), self.0.is_empty()))?;
+        deserializer.end().map_err(|error| explain(".", &error, false))?;
         Ok(value)
     }
 }
 
-fn explain(path: &str, error: &serde_json::Error) -> Error {
+fn explain(path: &str, error: &serde_json::Error, is_absent: bool) -> Error {
+    // What serde calls a field before it has read the name of one.
+    let path = if path == "?" { "." } else { path };
     let text = error.to_string();
     let problem = text.rsplit_once(" at line ").map_or(text.as_str(), |(problem, _)| problem);
     let place = format!("line {}, column {}", error.line(), error.column());
     let message = match error.classify() {
         serde_json::error::Category::Data => match field_problem(path, problem) {
+            Some((field, problem)) if is_absent => format!("{field}: {problem}; there is no body"),
             Some((field, problem)) => format!("{field}: {problem} ({place})"),
             None => format!("The body {} ({place}).", plain(problem)),
         },
@@ -71,10 +98,23 @@ fn field_problem(path: &str, problem: &str) -> Option<(String, String)> {
     ] {
         if let Some(rest) = problem.strip_prefix(beginning) {
             let field = rest.split('`').next().unwrap_or_default();
-            return Some((field.to_owned(), verdict.to_owned()));
+            // The name is the client's own and can be as long as a body.
+            return Some((field.chars().take(100).collect(), verdict.to_owned()));
         }
     }
     (path != ".").then(|| (path.to_owned(), plain(problem)))
+}
+
+/// serde's names of types, as JSON calls them.
+fn in_json(found: &str) -> &str {
+    match found {
+        "map" => "an object",
+        "sequence" => "an array",
+        "integer" | "floating point" => "a number",
+        "boolean" => "a boolean",
+        "string" => "a string",
+        found => found,
+    }
 }
 
 /// serde's words without the value that was sent, which may be a secret.
@@ -83,16 +123,15 @@ fn plain(problem: &str) -> String {
         problem.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
     {
         let found = found.split(['`', '"']).next().unwrap_or_default().trim();
-        let expected = if expected.starts_with("struct ") { "an object" } else { expected };
-        return format!("must be {expected}, not {found}");
+        let expected = match expected {
+            "a formatted UUID string" => "a UUID",
+            expected if expected.starts_with("struct ") => "an object",
+            expected => expected,
+        };
+        return format!("must be {expected}, not {}", in_json(found));
     }
     if problem.starts_with("UUID parsing failed") {
         return "must be a UUID".into();
-    }
-    if let Some((_, expected)) =
-        problem.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected "))
-    {
-        return format!("must be {}", expected.replace('`', ""));
     }
     problem.to_owned()
 }

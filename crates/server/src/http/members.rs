@@ -1,6 +1,6 @@
 //! Members of an organization.
 
-use windlass_api::{Can, OrganizationId, OrganizationQuery, RemoveUser, UpdateUserRole};
+use windlass_api::{Can, Named, OrganizationId, OrganizationQuery, RemoveUser, UpdateUserRole};
 
 use super::body::Payload;
 use super::params::Params;
@@ -16,18 +16,18 @@ pub async fn list(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payl
     success("Users of the organization", records::members(&mut conn, &joined.organization, ctx.user.id).await?)
 }
 
-/// Leaving needs no permission, so which one is needed is the service's to say.
-pub async fn remove(ctx: Ctx, body: Payload) -> Answer {
+pub async fn remove(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
+    let named: Named = body.parse()?;
+    let needed = members::permission_to_remove(&ctx, named.user_id);
+    let joined = ctx.member(named.organization_id.or(query.id), named.user_id, needed).await?;
     let input: RemoveUser = body.parse()?;
-    let joined = ctx.organization(input.organization_id, Can::OrganizationRead).await?;
-    members::remove(&ctx, &joined, input.user_id).await?;
+    members::remove(&ctx, joined.organization.id, input.user_id).await?;
     success("User removed from the organization", ())
 }
 
-pub async fn change_role(ctx: Ctx, body: Payload) -> Answer {
+pub async fn change_role(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
+    let named: Named = body.parse()?;
+    let joined = ctx.member(named.organization_id.or(query.id), named.user_id, Can::MemberUpdate).await?;
     let input: UpdateUserRole = body.parse()?;
-    let joined = ctx.organization(input.organization_id, Can::MemberUpdate).await?;
-    let member = members::change_role(&ctx, &joined, input.user_id, input.role).await?;
-    let mut conn = ctx.app.db.read().await?;
-    success("Role updated", records::member(&mut conn, member, &joined.organization, ctx.user.id).await?)
+    success("Role updated", members::change_role(&ctx, joined.organization.id, input.user_id, input.role).await?)
 }

@@ -5,10 +5,10 @@ mod body;
 mod docs;
 mod invitations;
 mod members;
-pub mod metrics;
 mod observe;
 pub mod openapi;
 mod organizations;
+mod origin;
 mod page;
 mod params;
 mod respond;
@@ -23,6 +23,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::HeaderValue;
 use axum::middleware;
+use axum::routing::get;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
@@ -31,8 +32,6 @@ use windlass_api::*;
 use crate::app::App;
 use crate::error::Error;
 use table::{Table, anyone, member_who, user};
-
-pub use respond::json;
 
 /// Every route under `/api/v1`: who may call it, what goes in, what comes out, and what else can go wrong.
 #[rustfmt::skip]
@@ -64,29 +63,30 @@ fn table() -> Table {
         .patch("/user/organization",         users::switch,      user::<User>("Switch default organization").body::<SwitchOrganization>()
             .errors(&[NotFound]))
         // Organizations
-        .post("/organizations",   organizations::create, user::<Organization>("Create organization").body::<CreateOrganization>())
+        .post("/organizations",   organizations::create, user::<Organization>("Create organization").body::<CreateOrganization>()
+            .errors(&[Conflict]))
         .get("/organizations",    organizations::get,    member_who::<Organization>("Get organization", Can::OrganizationRead)
             .query::<OrganizationQuery>().body::<OrganizationId>())
         .put("/organizations",    organizations::update, member_who::<Organization>("Update organization", Can::OrganizationUpdate)
-            .body::<UpdateOrganization>())
+            .query::<OrganizationQuery>().body::<UpdateOrganization>())
         .delete("/organizations", organizations::delete, member_who::<()>("Delete organization", Can::OrganizationDelete)
             .query::<OrganizationQuery>().body::<OrganizationId>().errors(&[OrganizationNotEmpty]))
         // Their members
         .get("/organizations/users", members::list, member_who::<Vec<OrganizationUser>>("Get organization users", Can::MemberRead)
             .query::<OrganizationQuery>().body::<OrganizationId>())
-        .post("/organizations/remove-user", members::remove, member_who::<()>("Remove user", Can::MemberDelete)
-            .body::<RemoveUser>().errors(&[LastOwner]))
+        .post("/organizations/remove-user", members::remove, member_who::<()>("Remove user", Can::MemberDelete).note("Everybody may remove themselves.")
+            .query::<OrganizationQuery>().body::<RemoveUser>().errors(&[LastOwner]))
         .post("/organizations/update-user-role", members::change_role, member_who::<OrganizationUser>("Update user role", Can::MemberUpdate)
-            .body::<UpdateUserRole>().errors(&[LastOwner]))
+            .query::<OrganizationQuery>().body::<UpdateUserRole>().errors(&[LastOwner]))
         // Invitations to them
         .get("/organizations/invites", invitations::list, member_who::<Vec<Invitation>>("List invitations", Can::MemberRead)
-            .query::<OrganizationQuery>())
+            .query::<OrganizationQuery>().body::<OrganizationId>())
         .delete("/organizations/invites/{invitation_id}", invitations::withdraw, member_who::<()>("Withdraw invitation", Can::MemberCreate)
             .query::<OrganizationQuery>())
         .post("/organizations/invite/send", invitations::send, member_who::<InvitationCreated>("Send invitation", Can::MemberCreate)
-            .body::<SendInvitation>().errors(&[AlreadyMember, Conflict]))
+            .query::<OrganizationQuery>().body::<SendInvitation>().errors(&[AlreadyMember, Conflict]))
         .post("/organizations/invite/accept", invitations::accept, user::<OrganizationUser>("Accept invitation")
-            .body::<AcceptInvitation>().errors(&[NotFound, InvitationForAnotherAddress, AlreadyMember]))
+            .body::<AcceptInvitation>().errors(&[NotFound, InvitationForAnotherAddress, AlreadyMember, Conflict]))
 }
 
 /// The API description, as served and as checked in.
@@ -97,27 +97,31 @@ pub fn description() -> serde_json::Value {
 pub fn router(app: Arc<App>) -> Router {
     let table = table();
     let description = openapi::document(&table);
-    table
-        .into_router()
-        .merge(docs::routes(&description))
-        .merge(page::routes())
-        .merge(metrics::routes())
+    let routes = table.into_router().merge(docs::routes(&description)).merge(page::routes());
+    around(routes.route("/metrics", get(system::metrics)), app)
+}
+
+/// What holds for every route, whatever it does. The last layer is the outermost.
+pub fn around(routes: Router<Arc<App>>, app: Arc<App>) -> Router {
+    routes
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
         .layer(middleware::from_fn_with_state(app.clone(), observe::time_limit))
         .layer(CatchPanicLayer::custom(observe::panicked))
+        .layer(middleware::from_fn_with_state(app.clone(), origin::refuse_other_sites))
         .layer(option_layer(cors(&app.config.cors_origins)))
         .layer(middleware::from_fn_with_state(app.clone(), observe::observe))
         .with_state(app)
 }
 
 async fn no_such_path(request: Request) -> Error {
-    let message = format!("There is nothing at {}. The API is described at /api/v1/docs.", request.uri().path());
+    let path: String = request.uri().path().chars().take(200).collect();
+    let message = format!("There is nothing at {path}. The API is described at /api/v1/docs.");
     Error::new(ErrorCode::NotFound, message)
 }
 
 async fn no_such_method(request: Request) -> Error {
-    let message = format!("{} is not possible at {}.", request.method(), request.uri().path());
+    let message = format!("{} is not possible here.", request.method());
     Error::new(ErrorCode::MethodNotAllowed, message)
 }
 

@@ -60,13 +60,14 @@ fn introduction() -> String {
          error also has `error`, a stable code. Success is always 200. Bodies are read as JSON whatever their \
          Content-Type; fields that are not listed are refused by name. Ids are UUIDs; times are RFC 3339 in UTC with \
          microseconds.\n\nChecked in this order: credentials (401), ids (400), existence (404), permission (403), \
-         body (400), state (409). Where the id is part of the body, the body is read with it. What belongs to an \
+         body (400), state (409). A body that can name the organization and is no JSON at all is refused where its id would be. What belongs to an \
          organization that the caller is not in answers 404.\n\nThe limits of this server are settings, with these \
          defaults:\n",
     );
     for name in [
         "body-limit-kib",
         "request-seconds",
+        "idle-seconds",
         "max-connections",
         "login-attempts",
         "parallel-logins",
@@ -78,11 +79,14 @@ fn introduction() -> String {
         }
     }
     text.push_str(&format!(
-        "\n\nFixed: {} sessions per user, {} open invitations per organization, {} organizations inside one user's \
-         record.",
+        "\n\nFixed: {} sessions per user, {} organizations per user, {} open invitations per organization, {} users inside \
+         the record of an organization that was created or updated, bodies of 16 KiB for strangers. Texts are trimmed \
+         and must not contain control or other invisible characters. A request that is not valid HTTP is refused before \
+         it has an envelope (400, 414, 431). Every answer carries `X-Request-Id`.",
         crate::service::sessions::SESSIONS_PER_USER,
+        windlass_store::memberships::ORGANIZATIONS_PER_USER,
         crate::service::invitations::OPEN_INVITATIONS,
-        windlass_store::memberships::EMBEDDED_PER_USER
+        crate::records::EMBEDDED_USERS
     ));
     text
 }
@@ -99,12 +103,9 @@ fn describe(route: &Route, answers: &mut SchemaGenerator, requests: &mut SchemaG
         Access::Anyone => entry["security"] = json!([]),
         Access::User => entry["description"] = "Needs a login.".into(),
         Access::MemberWho(can) => {
-            entry["description"] = format!(
-                "Needs the permission `{}`, which the role `{}` has, in the organization.",
-                can.as_str(),
-                can.least_role().as_str()
-            )
-            .into();
+            let (can_name, role) = (can.as_str(), can.least_role().as_str());
+            let rule = format!("Needs the permission `{can_name}`, which the role `{role}` has, in the organization.");
+            entry["description"] = [&rule, operation.note].join(" ").trim_end().into();
             entry["x-permission"] = can.as_str().into();
         }
     }
@@ -125,7 +126,8 @@ fn describe(route: &Route, answers: &mut SchemaGenerator, requests: &mut SchemaG
 fn needs_body(schema: &Schema, requests: &SchemaGenerator) -> bool {
     let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
     let definition = name.and_then(|name| requests.definitions().get(name));
-    definition.is_some_and(|definition| definition.get("required").is_some())
+    definition
+        .is_some_and(|definition| definition.get("required").is_some() || definition.get("minProperties").is_some())
 }
 
 fn parameters(route: &Route) -> Vec<Value> {
@@ -187,7 +189,12 @@ fn responses(route: &Route, data: &Schema) -> Value {
     statuses.dedup();
     for status in statuses {
         let here: Vec<_> = codes.iter().filter(|code| code.status() == status).map(|code| code.as_str()).collect();
-        all.insert(status.to_string(), failure(&here));
+        let mut response = failure(&here);
+        if matches!(status, 429 | 503) {
+            response["headers"] =
+                json!({ "Retry-After": { "schema": { "type": "integer" }, "description": "Seconds." } });
+        }
+        all.insert(status.to_string(), response);
     }
     all.into()
 }

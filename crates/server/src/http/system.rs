@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
 use windlass_api::{Dependency, ErrorCode, Health};
 
 use super::respond::{Answer, success};
@@ -27,6 +29,12 @@ pub async fn ready(State(app): State<Arc<App>>) -> Answer {
             Err(Error::new(ErrorCode::Unavailable, message))
         }
     }
+}
+
+/// For Prometheus; no envelope.
+pub async fn metrics(State(app): State<Arc<App>>) -> Answer {
+    let text = app.metrics.render().map_err(Error::internal)?;
+    Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
 }
 
 async fn examine(app: &App) -> Health {

@@ -39,6 +39,8 @@ type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 pub struct Operation {
     pub summary: &'static str,
     pub access: Access,
+    /// What a caller should know beyond the rest of the entry.
+    pub note: &'static str,
     pub answer: SchemaOf,
     pub body: Option<SchemaOf>,
     pub query: Option<SchemaOf>,
@@ -58,7 +60,8 @@ pub fn member_who<T: JsonSchema>(summary: &'static str, can: Can) -> Operation {
 }
 
 fn operation<T: JsonSchema>(summary: &'static str, access: Access) -> Operation {
-    Operation { summary, access, answer: SchemaGenerator::subschema_for::<T>, body: None, query: None, errors: &[] }
+    let answer = SchemaGenerator::subschema_for::<T>;
+    Operation { summary, access, note: "", answer, body: None, query: None, errors: &[] }
 }
 
 impl Operation {
@@ -68,6 +71,10 @@ impl Operation {
 
     pub fn query<T: JsonSchema>(self) -> Self {
         Self { query: Some(|_| schemars::schema_for!(T)), ..self }
+    }
+
+    pub fn note(self, note: &'static str) -> Self {
+        Self { note, ..self }
     }
 
     /// The errors beyond those that follow from the rest of the entry.

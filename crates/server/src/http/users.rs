@@ -1,7 +1,7 @@
 //! The caller, and how they like things.
 
 use windlass_api::{
-    Can, FontSize, SwitchOrganization, UpdateAutoUpdate, UpdateFont, UpdateLanguage, UpdateTheme, UpdateUserName,
+    FontSize, SwitchOrganization, UpdateAutoUpdate, UpdateFont, UpdateLanguage, UpdateTheme, UpdateUserName,
 };
 use windlass_store::user_settings::{self, Change};
 
@@ -18,9 +18,8 @@ pub async fn get(ctx: Ctx) -> Answer {
 }
 
 pub async fn rename(ctx: Ctx, body: Payload) -> Answer {
-    let user = users::rename(&ctx, &body.parse::<UpdateUserName>()?.name).await?;
-    let mut conn = ctx.app.db.read().await?;
-    success("Name updated", records::full_user(&mut conn, &user, user.id).await?)
+    let input: UpdateUserName = body.parse()?;
+    success("Name updated", users::rename(&ctx, &input.name).await?)
 }
 
 pub async fn organizations(ctx: Ctx) -> Answer {
@@ -29,11 +28,8 @@ pub async fn organizations(ctx: Ctx) -> Answer {
 }
 
 pub async fn switch(ctx: Ctx, body: Payload) -> Answer {
-    let id = body.parse::<SwitchOrganization>()?.organization_id;
-    let joined = ctx.organization(Some(id), Can::OrganizationRead).await?;
-    organizations::switch_default(&ctx, &joined).await?;
-    let mut conn = ctx.app.db.read().await?;
-    success("Default organization switched", records::full_user(&mut conn, &ctx.user, ctx.user.id).await?)
+    let input: SwitchOrganization = body.parse()?;
+    success("Default organization switched", organizations::switch_default(&ctx, input.organization_id).await?)
 }
 
 pub async fn settings(ctx: Ctx) -> Answer {
@@ -74,7 +70,5 @@ pub async fn language(ctx: Ctx, body: Payload) -> Answer {
 }
 
 async fn change_settings(ctx: &Ctx, message: &str, change: Change) -> Answer {
-    let settings = users::change_settings(ctx, &change).await?;
-    let mut conn = ctx.app.db.read().await?;
-    success(message, records::settings(&mut conn, settings, &ctx.user).await?)
+    success(message, users::change_settings(ctx, &change).await?)
 }

@@ -1,61 +1,65 @@
 //! Asking somebody to join, and joining.
 
 use uuid::Uuid;
-use windlass_api::{AcceptInvitation, Can, ErrorCode, Role, SendInvitation};
+use windlass_api::{AcceptInvitation, Can, ErrorCode, InvitationCreated, OrganizationUser, Role, SendInvitation};
 use windlass_store::invitations::{self, Invitation};
-use windlass_store::memberships::{self, Joined, Membership};
+use windlass_store::memberships::{self, Member};
 use windlass_store::users::{self, User};
 use windlass_store::{Tx, organizations};
 
 use crate::app::App;
+use crate::auth::Ctx;
 use crate::auth::token::{self, Token};
-use crate::auth::{Ctx, caller};
 use crate::error::{Error, Result};
+use crate::records;
 use crate::service::audit::{self, Action, Actor, Change, Resource};
-use crate::service::organizations::{add_member, recheck};
+use crate::service::organizations::{add_member, hold};
 
 /// Open invitations that an organization can have.
 pub const OPEN_INVITATIONS: i64 = 500;
 
-pub async fn send(ctx: &Ctx, joined: &Joined, input: &SendInvitation) -> Result<(Invitation, Token)> {
-    let app = &ctx.app;
+/// What inviting somebody takes: only owners make owners.
+pub fn permission_to_invite(role: Role) -> Can {
+    if role == Role::Owner { Can::OwnerUpdate } else { Can::MemberCreate }
+}
+
+pub async fn send(ctx: &Ctx, organization_id: Uuid, input: &SendInvitation) -> Result<InvitationCreated> {
+    let (app, token) = (&ctx.app, Token::random());
     let role = input.role.unwrap_or(Role::Member);
-    if role == Role::Owner {
-        caller::require(joined, Can::OwnerUpdate)?;
-    }
-    let (token, now) = (Token::random(), app.now());
     let invitation = Invitation {
         id: app.new_id(),
-        organization_id: joined.organization.id,
+        organization_id,
         email: input.email.to_string(),
         role,
-        expires_at: now.plus_seconds(app.config.invitation_seconds),
-        created_at: now,
+        expires_at: app.now().plus_seconds(app.config.invitation_seconds),
+        created_at: app.now(),
     };
     let mut tx = app.db.begin().await?;
-    organizations::lock(&mut tx, joined.organization.id).await?;
-    recheck(&mut tx, ctx, joined.organization.id, Can::MemberCreate).await?;
+    hold(&mut tx, ctx, organization_id, permission_to_invite(role)).await?;
     refuse_member(&mut tx, &invitation).await?;
-    if invitations::count(&mut tx, joined.organization.id).await? >= OPEN_INVITATIONS {
-        let message = format!("The organization has {OPEN_INVITATIONS} open invitations. Withdraw some first.");
-        return Err(Error::new(ErrorCode::Conflict, message));
-    }
+    refuse_too_many(&mut tx, &invitation).await?;
     invitations::put(&mut tx, &invitation, &token.hash(), ctx.user.id).await?;
     record(&mut tx, app, &Actor::caller(ctx), Action::Create, &invitation).await?;
     tx.commit().await?;
-    Ok((invitation, token))
+    Ok(InvitationCreated {
+        invitation: records::invitation(invitation),
+        // Behind the #, so that the token stays in the browser and reaches no server's log.
+        link: format!("{}/#invitation={}", app.config.public_url(), token.reveal()),
+        token: token.reveal().to_owned(),
+    })
 }
 
-pub async fn withdraw(ctx: &Ctx, joined: &Joined, id: Uuid) -> Result<()> {
+pub async fn withdraw(ctx: &Ctx, organization_id: Uuid, id: Uuid) -> Result<()> {
     let mut tx = ctx.app.db.begin().await?;
-    let gone = invitations::delete(&mut tx, joined.organization.id, id).await?;
+    hold(&mut tx, ctx, organization_id, Can::MemberCreate).await?;
+    let gone = invitations::delete(&mut tx, organization_id, id).await?;
     let gone = gone.ok_or_else(|| Error::not_found("invitation"))?;
     record(&mut tx, &ctx.app, &Actor::caller(ctx), Action::Delete, &gone).await?;
     tx.commit().await?;
     Ok(())
 }
 
-pub async fn accept(ctx: &Ctx, input: &AcceptInvitation) -> Result<Membership> {
+pub async fn accept(ctx: &Ctx, input: &AcceptInvitation) -> Result<OrganizationUser> {
     let mut tx = ctx.app.db.begin().await?;
     let invitation = invitations::by_token(&mut tx, &token::hash(input.token.reveal()), ctx.app.now()).await?;
     let invitation = invitation.ok_or_else(|| Error::not_found("invitation, or it has expired"))?;
@@ -63,9 +67,13 @@ pub async fn accept(ctx: &Ctx, input: &AcceptInvitation) -> Result<Membership> {
         let message = "This invitation is for another e-mail address than yours.";
         return Err(Error::new(ErrorCode::InvitationForAnotherAddress, message));
     }
-    let membership = join_by_invitation(&mut tx, &ctx.app, &Actor::caller(ctx), &ctx.user, &invitation).await?;
+    join_by_invitation(&mut tx, &ctx.app, &Actor::caller(ctx), &ctx.user, &invitation).await?;
+    let joined = memberships::joined(&mut tx, ctx.user.id, invitation.organization_id).await?;
+    let joined = joined.ok_or_else(|| Error::not_found("organization"))?;
+    let member = Member { membership: joined.membership, user: ctx.user.clone() };
+    let record = records::member(&mut tx, member, &joined.organization, ctx.user.id).await?;
     tx.commit().await?;
-    Ok(membership)
+    Ok(record)
 }
 
 /// Uses the invitation up and makes its holder a member.
@@ -75,12 +83,12 @@ pub async fn join_by_invitation(
     actor: &Actor,
     user: &User,
     invitation: &Invitation,
-) -> Result<Membership> {
+) -> Result<()> {
     organizations::lock(tx, invitation.organization_id).await?;
     if invitations::delete(tx, invitation.organization_id, invitation.id).await?.is_none() {
         return Err(Error::not_found("invitation, or it has been used"));
     }
-    let membership = add_member(tx, app, invitation.organization_id, user.id, invitation.role).await?;
+    add_member(tx, app, invitation.organization_id, user.id, invitation.role).await?;
     users::repair_default_organization(tx, user.id).await?;
     let change = Change {
         organization_id: Some(invitation.organization_id),
@@ -89,8 +97,16 @@ pub async fn join_by_invitation(
         resource_id: user.id,
         details: &[("email", &user.email), ("role", invitation.role.as_str())],
     };
-    audit::record(tx, app, actor, change).await?;
-    Ok(membership)
+    Ok(audit::record(tx, app, actor, change).await?)
+}
+
+async fn refuse_too_many(tx: &mut Tx, invitation: &Invitation) -> Result<()> {
+    let Invitation { organization_id, email, created_at, .. } = invitation;
+    if invitations::count(tx, *organization_id, email, *created_at).await? < OPEN_INVITATIONS {
+        return Ok(());
+    }
+    let message = format!("The organization has {OPEN_INVITATIONS} open invitations. Withdraw some first.");
+    Err(Error::new(ErrorCode::Conflict, message))
 }
 
 async fn refuse_member(tx: &mut Tx, invitation: &Invitation) -> Result<()> {

@@ -1,62 +1,66 @@
 //! Who stays in an organization, and as what. At least one owner always does.
 
 use uuid::Uuid;
-use windlass_api::{Can, ErrorCode, Role};
+use windlass_api::{Can, ErrorCode, OrganizationUser, Role};
 use windlass_store::memberships::{self, Joined, Member};
-use windlass_store::{Tx, organizations, users};
+use windlass_store::{Tx, invitations, users};
 
-use crate::auth::{Ctx, caller};
+use crate::auth::Ctx;
+use crate::auth::caller::require;
 use crate::error::{Error, Result};
+use crate::records;
 use crate::service::audit::{self, Action, Actor, Change, Resource};
-use crate::service::organizations::recheck;
+use crate::service::organizations::hold;
 
-/// Removes a member; everybody may remove themselves.
-pub async fn remove(ctx: &Ctx, joined: &Joined, user_id: Uuid) -> Result<()> {
-    let organization_id = joined.organization.id;
-    let needed = if user_id == ctx.user.id { Can::OrganizationRead } else { Can::MemberDelete };
+/// What removing somebody takes: everybody may leave.
+pub fn permission_to_remove(ctx: &Ctx, user_id: Option<Uuid>) -> Can {
+    if user_id == Some(ctx.user.id) { Can::OrganizationRead } else { Can::MemberDelete }
+}
+
+pub async fn remove(ctx: &Ctx, organization_id: Uuid, user_id: Uuid) -> Result<()> {
     let mut tx = ctx.app.db.begin().await?;
-    let member = hold_member(&mut tx, ctx, organization_id, user_id, needed).await?;
+    let joined = hold(&mut tx, ctx, organization_id, permission_to_remove(ctx, Some(user_id))).await?;
+    let member = find(&mut tx, &joined, user_id).await?;
     if member.membership.role == Role::Owner {
         keep_an_owner(&mut tx, organization_id).await?;
     }
     memberships::delete(&mut tx, member.membership.id).await?;
+    invitations::delete_sent_by(&mut tx, organization_id, user_id).await?;
     users::repair_default_organization(&mut tx, user_id).await?;
     record(&mut tx, ctx, Action::Delete, &member, &[("email", &member.user.email)]).await?;
     tx.commit().await?;
     Ok(())
 }
 
-pub async fn change_role(ctx: &Ctx, joined: &Joined, user_id: Uuid, role: Role) -> Result<Member> {
-    let organization_id = joined.organization.id;
+pub async fn change_role(ctx: &Ctx, organization_id: Uuid, user_id: Uuid, role: Role) -> Result<OrganizationUser> {
     let mut tx = ctx.app.db.begin().await?;
-    let member = hold_member(&mut tx, ctx, organization_id, user_id, Can::MemberUpdate).await?;
+    let joined = hold(&mut tx, ctx, organization_id, Can::MemberUpdate).await?;
+    let member = find(&mut tx, &joined, user_id).await?;
     if role == Role::Owner {
-        recheck(&mut tx, ctx, organization_id, Can::OwnerUpdate).await?;
-    }
-    if member.membership.role == Role::Owner && role != Role::Owner {
+        require(&joined, Can::OwnerUpdate)?;
+    } else if member.membership.role == Role::Owner {
         keep_an_owner(&mut tx, organization_id).await?;
     }
     memberships::set_role(&mut tx, member.membership.id, role, ctx.app.now()).await?;
+    if !role.can(Can::MemberCreate, joined.organization.host_access) {
+        invitations::delete_sent_by(&mut tx, organization_id, user_id).await?;
+    }
     let details =
         [("email", member.user.email.as_str()), ("from", member.membership.role.as_str()), ("to", role.as_str())];
     record(&mut tx, ctx, Action::Update, &member, &details).await?;
     let changed = memberships::member(&mut tx, organization_id, user_id).await?;
+    let changed = changed.ok_or_else(|| Error::not_found("member"))?;
+    let changed = records::member(&mut tx, changed, &joined.organization, ctx.user.id).await?;
     tx.commit().await?;
-    changed.ok_or_else(|| Error::not_found("member"))
+    Ok(changed)
 }
 
-/// The member, with the organization held still; only owners may change owners.
-async fn hold_member(tx: &mut Tx, ctx: &Ctx, organization_id: Uuid, user_id: Uuid, needed: Can) -> Result<Member> {
-    if !organizations::lock(tx, organization_id).await? {
-        return Err(Error::not_found("organization"));
-    }
-    let joined = memberships::joined(tx, ctx.user.id, organization_id).await?;
-    let joined = joined.ok_or_else(|| Error::not_found("organization"))?;
-    let member = memberships::member(tx, organization_id, user_id).await?;
+/// A member whom the caller may change: only owners may change owners.
+async fn find(tx: &mut Tx, joined: &Joined, user_id: Uuid) -> Result<Member> {
+    let member = memberships::member(tx, joined.organization.id, user_id).await?;
     let member = member.ok_or_else(|| Error::not_found("member"))?;
-    caller::require(&joined, needed)?;
     if member.membership.role == Role::Owner {
-        caller::require(&joined, Can::OwnerUpdate)?;
+        require(joined, Can::OwnerUpdate)?;
     }
     Ok(member)
 }

@@ -1,34 +1,38 @@
 //! Organizations: founding, changing, dissolving.
 
 use uuid::Uuid;
+use windlass_api as api;
 use windlass_api::{Can, CreateOrganization, ErrorCode, Role, UpdateOrganization};
-use windlass_store::memberships::{self, Joined, Membership};
+use windlass_store::memberships::{self, Joined, Membership, ORGANIZATIONS_PER_USER};
 use windlass_store::organizations::{self, Organization};
 use windlass_store::users::{self, User};
 use windlass_store::{Tx, invitations};
 
 use crate::app::App;
 use crate::auth::Ctx;
+use crate::auth::caller::require;
 use crate::error::{Error, Result};
+use crate::records::{self, EMBEDDED_USERS};
 use crate::service::audit::{self, Action, Actor, Change, Resource};
 
-pub async fn create(ctx: &Ctx, input: &CreateOrganization) -> Result<Organization> {
+pub async fn create(ctx: &Ctx, input: &CreateOrganization) -> Result<api::Organization> {
     let description = input.description.as_deref().unwrap_or_default();
     let actor = Actor::caller(ctx);
     let mut tx = ctx.app.db.begin().await?;
-    let organization = found(&mut tx, &ctx.app, &actor, &ctx.user, &input.name, description, false).await?;
+    let organization = create_with_owner(&mut tx, &ctx.app, &actor, &ctx.user, &input.name, description, false).await?;
     // Whoever watches the organization in which the caller acted sees it too.
     if let Some(current) = ctx.current_organization_id() {
         let change = change_of(&organization, Action::Create);
         audit::record(&mut tx, &ctx.app, &actor, Change { organization_id: Some(current), ..change }).await?;
     }
     users::repair_default_organization(&mut tx, ctx.user.id).await?;
+    let record = records::organization(&mut tx, &organization, ctx.user.id, EMBEDDED_USERS).await?;
     tx.commit().await?;
-    Ok(organization)
+    Ok(record)
 }
 
 /// A new organization with its founder as the owner.
-pub async fn found(
+pub async fn create_with_owner(
     tx: &mut Tx,
     app: &App,
     actor: &Actor,
@@ -52,13 +56,11 @@ pub async fn found(
     Ok(organization)
 }
 
-pub async fn add_member(
-    tx: &mut Tx,
-    app: &App,
-    organization_id: Uuid,
-    user_id: Uuid,
-    role: Role,
-) -> Result<Membership> {
+pub async fn add_member(tx: &mut Tx, app: &App, organization_id: Uuid, user_id: Uuid, role: Role) -> Result<()> {
+    if memberships::count_of_user(tx, user_id).await? >= ORGANIZATIONS_PER_USER {
+        let message = format!("A user can belong to {ORGANIZATIONS_PER_USER} organizations. Leave one first.");
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
     let now = app.now();
     let membership = Membership { id: app.new_id(), organization_id, user_id, role, created_at: now, updated_at: now };
     memberships::insert(tx, &membership).await.map_err(|error| match error {
@@ -66,31 +68,29 @@ pub async fn add_member(
             Error::new(ErrorCode::AlreadyMember, "This user is a member of the organization already.")
         }
         other => other.into(),
-    })?;
-    Ok(membership)
+    })
 }
 
-pub async fn update(ctx: &Ctx, joined: &Joined, input: &UpdateOrganization) -> Result<Organization> {
+pub async fn update(ctx: &Ctx, id: Uuid, input: &UpdateOrganization) -> Result<api::Organization> {
     let app = &ctx.app;
     let mut tx = app.db.begin().await?;
+    hold(&mut tx, ctx, id, Can::OrganizationUpdate).await?;
     let (name, description) = (input.name.as_deref(), input.description.as_deref());
-    let updated = organizations::update(&mut tx, joined.organization.id, name, description, app.now()).await?;
+    let updated = organizations::update(&mut tx, id, name, description, app.now()).await?;
     let updated = updated.ok_or_else(|| Error::not_found("organization"))?;
     audit::record(&mut tx, app, &Actor::caller(ctx), change_of(&updated, Action::Update)).await?;
+    let record = records::organization(&mut tx, &updated, ctx.user.id, EMBEDDED_USERS).await?;
     tx.commit().await?;
-    Ok(updated)
+    Ok(record)
 }
 
 /// Refused while it still owns something, so that nobody loses anything by one call.
-pub async fn delete(ctx: &Ctx, joined: &Joined) -> Result<()> {
-    let (app, id) = (&ctx.app, joined.organization.id);
+pub async fn delete(ctx: &Ctx, id: Uuid) -> Result<()> {
+    let app = &ctx.app;
     let mut tx = app.db.begin().await?;
-    if !organizations::lock(&mut tx, id).await? {
-        return Err(Error::not_found("organization"));
-    }
-    recheck(&mut tx, ctx, id, Can::OrganizationDelete).await?;
+    let joined = hold(&mut tx, ctx, id, Can::OrganizationDelete).await?;
     let others = memberships::count(&mut tx, id).await? - 1;
-    let invited = invitations::count(&mut tx, id).await?;
+    let invited = invitations::count(&mut tx, id, "", app.now()).await?;
     if others > 0 || invited > 0 {
         let message = format!(
             "The organization still has {others} other member(s) and {invited} open invitation(s). \
@@ -105,27 +105,30 @@ pub async fn delete(ctx: &Ctx, joined: &Joined) -> Result<()> {
     Ok(())
 }
 
-pub async fn switch_default(ctx: &Ctx, joined: &Joined) -> Result<()> {
+pub async fn switch_default(ctx: &Ctx, id: Uuid) -> Result<api::User> {
     let mut tx = ctx.app.db.begin().await?;
-    users::set_default_organization(&mut tx, ctx.user.id, joined.organization.id).await?;
-    users::repair_default_organization(&mut tx, ctx.user.id).await?;
+    hold(&mut tx, ctx, id, Can::OrganizationRead).await?;
+    users::set_default_organization(&mut tx, ctx.user.id, id).await?;
     let change = Change {
         organization_id: None,
         action: Action::Update,
         resource: Resource::User,
         resource_id: ctx.user.id,
-        details: &[("default_organization", &joined.organization.id.to_string())],
+        details: &[("default_organization", &id.to_string())],
     };
     audit::record(&mut tx, &ctx.app, &Actor::caller(ctx), change).await?;
+    let user = records::full_user(&mut tx, &ctx.user, ctx.user.id).await?;
     tx.commit().await?;
-    Ok(())
+    Ok(user)
 }
 
-/// Inside a transaction that holds the organization: the caller's place as it is now, not as it was a moment ago.
-pub async fn recheck(tx: &mut Tx, ctx: &Ctx, organization_id: Uuid, action: Can) -> Result<Joined> {
-    let joined = memberships::joined(tx, ctx.user.id, organization_id).await?;
+/// Holds the organization still until the transaction ends, and checks the caller's place in it as it is now, not as it
+/// was a moment ago.
+pub async fn hold(tx: &mut Tx, ctx: &Ctx, organization_id: Uuid, action: Can) -> Result<Joined> {
+    let found = organizations::lock(tx, organization_id).await?;
+    let joined = if found { memberships::joined(tx, ctx.user.id, organization_id).await? } else { None };
     let joined = joined.ok_or_else(|| Error::not_found("organization"))?;
-    crate::auth::caller::require(&joined, action)?;
+    require(&joined, action)?;
     Ok(joined)
 }
 

@@ -1,18 +1,18 @@
 //! How somebody becomes a user: as the first one, by an invitation, or because registration is open.
 
-use windlass_api::{ErrorCode, Register, Secret, Text, UserType, default_settings};
+use windlass_api::{ErrorCode, LoggedIn, Register, Secret, Text, UserType, default_settings};
 use windlass_store::invitations::Invitation;
 use windlass_store::user_settings::{self, UserSettings};
 use windlass_store::users::{self, User};
-use windlass_store::{Tx, instance, invitations};
+use windlass_store::{Conn, Tx, instance, invitations};
 
 use crate::app::App;
 use crate::auth::{Origin, token};
 use crate::error::{Error, Result};
 use crate::service::audit::{self, Action, Actor, Change, Resource};
 use crate::service::invitations::join_by_invitation;
-use crate::service::organizations::found;
-use crate::service::sessions::{self, Issued};
+use crate::service::organizations::create_with_owner;
+use crate::service::sessions;
 
 /// By what right somebody registers.
 enum Right {
@@ -21,18 +21,18 @@ enum Right {
     Open,
 }
 
-pub async fn register(app: &App, origin: &Origin, input: &Register) -> Result<(User, Issued)> {
+pub async fn register(app: &App, origin: &Origin, input: &Register) -> Result<LoggedIn> {
     sessions::limit_guessing(app, origin, &input.email)?;
     // Hashing takes long; it must not hold a transaction open. What is decided here is decided again below.
     let mut conn = app.db.read().await?;
     let admin_registered = instance::admin_registered(&mut conn).await?;
-    right(app, &mut conn, input, admin_registered).await?;
+    prove_right(app, &mut conn, input, admin_registered).await?;
     drop(conn);
     let password_hash = app.passwords.hash(input.password.reveal()).await?;
 
     let mut tx = app.db.begin().await?;
     let is_first = instance::claim_first_admin(&mut tx).await?;
-    let right = right(app, &mut tx, input, !is_first).await?;
+    let right = prove_right(app, &mut tx, input, !is_first).await?;
     let user = new_user(app, input, &right);
     users::insert(&mut tx, &user, &password_hash).await.map_err(|error| match error {
         windlass_store::Error::Duplicate => {
@@ -51,12 +51,12 @@ pub async fn register(app: &App, origin: &Origin, input: &Register) -> Result<(U
     };
     audit::record(&mut tx, app, &actor, change).await?;
     settle(&mut tx, app, &actor, &user, input, right).await?;
-    let issued = sessions::open(&mut tx, app, origin, &user).await?;
+    let logged_in = sessions::open(&mut tx, app, origin, &user).await?;
     tx.commit().await?;
-    Ok((user, issued))
+    Ok(logged_in)
 }
 
-async fn right(app: &App, conn: &mut windlass_store::Conn, input: &Register, admin_registered: bool) -> Result<Right> {
+async fn prove_right(app: &App, conn: &mut Conn, input: &Register, admin_registered: bool) -> Result<Right> {
     let presented = input.token.as_ref().map(Secret::reveal);
     if !admin_registered {
         return match &app.setup_token {
@@ -96,8 +96,8 @@ fn new_user(app: &App, input: &Register, right: &Right) -> User {
         email: input.email.to_string(),
         avatar: String::new(),
         kind: if matches!(right, Right::FirstAdmin) { UserType::Admin } else { UserType::User },
-        // An open registration proves nothing about the address.
-        is_verified: !matches!(right, Right::Open),
+        // Nothing was sent to the address, so nothing is known about it. The first admin vouches for themselves.
+        is_verified: matches!(right, Right::FirstAdmin),
         created_at: now,
         updated_at: now,
     }
@@ -128,7 +128,7 @@ async fn settle(tx: &mut Tx, app: &App, actor: &Actor, user: &User, input: &Regi
             Some(name) => name.to_string(),
             None => format!("{}'s team", user.username),
         };
-        let organization = found(tx, app, actor, user, &name, "", host_access).await?;
+        let organization = create_with_owner(tx, app, actor, user, &name, "", host_access).await?;
         if !matches!(right, Right::Invited(_)) {
             users::set_default_organization(tx, user.id, organization.id).await?;
         }

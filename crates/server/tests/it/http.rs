@@ -7,8 +7,9 @@ use tokio::net::TcpStream;
 use windlass_store::Kind;
 use windlass_testing::on_both_databases;
 
-use crate::support::{TestServer, server, snapshot};
+use crate::support::{TestServer, kind, server, snapshot};
 
+on_both_databases!(kind: a_panic_answers_in_the_envelope, silent_connections_are_closed, who_does_not_read_is_given_up, pages_of_other_sites_cannot_act, names_of_other_sites_are_refused, unknown_paths_and_methods_answer_in_the_envelope, any_content_type_is_json_and_any_accept_gets_json, every_answer_has_safe_headers, origins_are_closed_unless_configured, pages_and_metrics, a_slow_body_is_cut_off_at_the_time_limit, a_body_that_ends_early_is_told_so_or_nothing_happens, a_chunked_body_over_the_limit_is_refused);
 on_both_databases!(server: health_and_readiness, a_database_that_is_gone);
 
 async fn health_and_readiness(server: TestServer) {
@@ -31,9 +32,8 @@ async fn a_database_that_is_gone(server: TestServer) {
     server.get("/auth/is-admin-registered").fails(503, "unavailable").await;
 }
 
-#[tokio::test]
-async fn unknown_paths_and_methods_answer_in_the_envelope() {
-    let server = server(Kind::Sqlite).await;
+async fn unknown_paths_and_methods_answer_in_the_envelope(kind: Kind) {
+    let server = server(kind).await;
     for path in ["/nothing", "/user/", "/", "", "/organizations/nope/nope", "/%ff", "/auth/sessions/"] {
         let reply = server.call(Method::GET, path).send().await;
         assert_eq!((reply.status, &reply.json["error"]), (404, &json!("not_found")), "{path}");
@@ -47,9 +47,8 @@ async fn unknown_paths_and_methods_answer_in_the_envelope() {
     }
 }
 
-#[tokio::test]
-async fn any_content_type_is_json_and_any_accept_gets_json() {
-    let server = server(Kind::Sqlite).await;
+async fn any_content_type_is_json_and_any_accept_gets_json(kind: Kind) {
+    let server = server(kind).await;
     let admin = server.admin().await;
     for (content, accept) in [("text/plain", "text/html"), ("application/xml", "image/png"), ("nonsense", "*/*")] {
         let call = server.patch("/user/settings/theme", json!({ "theme": "dark" }));
@@ -57,9 +56,8 @@ async fn any_content_type_is_json_and_any_accept_gets_json() {
     }
 }
 
-#[tokio::test]
-async fn every_answer_has_safe_headers() {
-    let server = server(Kind::Sqlite).await;
+async fn every_answer_has_safe_headers(kind: Kind) {
+    let server = server(kind).await;
     for path in ["/", "/api/v1/docs", "/api/v1/health", "/nothing", "/metrics", "/api/v1/openapi.json"] {
         let reply = server.call_raw(Method::GET, path).send().await;
         assert_eq!(reply.headers["x-content-type-options"], "nosniff", "{path}");
@@ -69,22 +67,26 @@ async fn every_answer_has_safe_headers() {
     }
 }
 
-#[tokio::test]
-async fn origins_are_closed_unless_configured() {
-    let closed = server(Kind::Sqlite).await;
+async fn origins_are_closed_unless_configured(kind: Kind) {
+    let closed = server(kind).await;
     let reply = closed.get("/health").header("origin", "https://panel.example.org").send().await;
     assert!(!reply.headers.contains_key("access-control-allow-origin"));
 
-    let open = TestServer::with(Kind::Sqlite, &[("cors-origins", "https://panel.example.org")]).await;
+    let open = TestServer::with(kind, &[("cors-origins", "https://panel.example.org")]).await;
     let reply = open.get("/health").header("origin", "https://panel.example.org").send().await;
     assert_eq!(reply.headers["access-control-allow-origin"], "https://panel.example.org");
+    let preflight = open.call(Method::OPTIONS, "/user/name").header("origin", "https://panel.example.org");
+    let preflight = preflight.header("access-control-request-method", "PATCH");
+    let preflight = preflight.header("access-control-request-headers", "authorization,x-organization-id");
+    let headers = preflight.unchecked().await.headers;
+    assert_eq!(headers["access-control-allow-methods"], "GET,POST,PUT,PATCH,DELETE");
+    assert_eq!(headers["access-control-allow-headers"], "authorization,content-type,x-organization-id");
     let reply = open.get("/health").header("origin", "https://evil.example.org").send().await;
     assert!(!reply.headers.contains_key("access-control-allow-origin"));
 }
 
-#[tokio::test]
-async fn pages_and_metrics() {
-    let server = server(Kind::Sqlite).await;
+async fn pages_and_metrics(kind: Kind) {
+    let server = server(kind).await;
     server.get("/health").ok().await;
     let page = server.call_raw(Method::GET, "/").send().await;
     assert!(page.text.contains("/api/v1/docs"));
@@ -98,22 +100,21 @@ async fn pages_and_metrics() {
     assert_eq!(server.call_raw(Method::HEAD, "/api/v1/health").send().await.status, 200);
 }
 
-#[tokio::test]
-async fn a_slow_body_is_cut_off_at_the_time_limit() {
-    let server = TestServer::with(Kind::Sqlite, &[("request-seconds", "1")]).await;
+async fn a_slow_body_is_cut_off_at_the_time_limit(kind: Kind) {
+    let server = TestServer::with(kind, &[("request-seconds", "1")]).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    let head = "POST /api/v1/auth/login HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 100\r\n\r\n{";
+    let head =
+        "POST /api/v1/auth/login HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 100\r\n\r\n{";
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("\"time_limit\""), "{answer}");
 }
 
-#[tokio::test]
-async fn a_body_that_ends_early_is_told_so_or_nothing_happens() {
-    let server = server(Kind::Sqlite).await;
+async fn a_body_that_ends_early_is_told_so_or_nothing_happens(kind: Kind) {
+    let server = server(kind).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    let head = "POST /api/v1/auth/register HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{\"email\"";
+    let head = "POST /api/v1/auth/register HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{\"email\"";
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.shutdown().await.unwrap();
     let mut answer = String::new();
@@ -122,11 +123,10 @@ async fn a_body_that_ends_early_is_told_so_or_nothing_happens() {
     assert_eq!(server.get("/auth/is-admin-registered").ok().await["admin_registered"], false);
 }
 
-#[tokio::test]
-async fn a_chunked_body_over_the_limit_is_refused() {
-    let server = TestServer::with(Kind::Sqlite, &[("body-limit-kib", "1")]).await;
+async fn a_chunked_body_over_the_limit_is_refused(kind: Kind) {
+    let server = TestServer::with(kind, &[("body-limit-kib", "1")]).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    let head = "POST /api/v1/auth/login HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
+    let head = "POST /api/v1/auth/login HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).await.unwrap();
     for _ in 0..3 {
         stream.write_all(format!("200\r\n{}\r\n", " ".repeat(0x200)).as_bytes()).await.unwrap();
@@ -134,4 +134,85 @@ async fn a_chunked_body_over_the_limit_is_refused() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("\"too_large\""), "{answer}");
+}
+
+async fn a_panic_answers_in_the_envelope(kind: Kind) {
+    async fn panics() -> axum::response::Response {
+        panic!("the secret is 42")
+    }
+    let server = server(kind).await;
+    let routes = axum::Router::new().route("/api/v1/panics", axum::routing::get(panics));
+    let router = windlass_server::http::around(routes, server.app.clone());
+    let request = axum::http::Request::get("/api/v1/panics").body(axum::body::Body::empty()).unwrap();
+    let response = tower::ServiceExt::oneshot(router, request).await.unwrap();
+    assert_eq!(response.status(), 500);
+    assert_eq!(response.headers()["x-request-id"].len(), 32);
+    let body = http_body_util::BodyExt::collect(response.into_body()).await.unwrap().to_bytes();
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((&body["status"], &body["data"], &body["error"]), (&json!("error"), &json!(null), &json!("internal")));
+    assert!(!body.to_string().contains("42"), "{body}");
+}
+
+/// With a single place, whoever holds it silently keeps everybody else out; not for longer than the limit.
+async fn silent_connections_are_closed(kind: Kind) {
+    let server = TestServer::with(kind, &[("max-connections", "1"), ("idle-seconds", "1")]).await;
+    for silence in ["", "P", "PRI * HTTP/2.0\r\n", "GET /api/v1/health HTTP/1.1\r\n"] {
+        let mut silent = TcpStream::connect(server.address).await.unwrap();
+        silent.write_all(silence.as_bytes()).await.unwrap();
+        let answer = tokio::time::timeout(DEADLINE, ask(&server))
+            .await
+            .unwrap_or_else(|_| panic!("{silence:?} holds the place"));
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+}
+
+async fn who_does_not_read_is_given_up(kind: Kind) {
+    let server = TestServer::with(kind, &[("max-connections", "1"), ("idle-seconds", "1")]).await;
+    let mut deaf = TcpStream::connect(server.address).await.unwrap();
+    // More answers than all buffers on the way can hold.
+    let request = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    deaf.write_all(request.repeat(200).as_bytes()).await.unwrap();
+    let answer =
+        tokio::time::timeout(DEADLINE, ask(&server)).await.expect("a client that does not read holds the place");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    drop(deaf);
+}
+
+const DEADLINE: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// One request on a connection of its own.
+async fn ask(server: &TestServer) -> String {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let request = "GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+async fn pages_of_other_sites_cannot_act(kind: Kind) {
+    let server = TestServer::with(kind, &[("cors-origins", "https://panel.example.org")]).await;
+    let register = || server.post("/auth/register", json!({ "email": "a@example.org", "password": "correct horse!" }));
+    for origin in ["https://evil.example.org", "null", "http://localhost:1"] {
+        let message = register().header("origin", origin).fails(403, "forbidden").await;
+        assert!(message.starts_with("origin:"), "{message}");
+    }
+    assert_eq!(server.get("/auth/is-admin-registered").ok().await["admin_registered"], false);
+    // Its own page, and those that the operator named, can.
+    register().header("origin", &format!("http://{}", server.address)).ok().await;
+    register().header("origin", "https://panel.example.org").fails(403, "registration_closed").await;
+}
+
+/// A name that somebody points to 127.0.0.1 would make their page look like ours.
+async fn names_of_other_sites_are_refused(kind: Kind) {
+    let server = TestServer::with(kind, &[("public-url", "http://windlass.localhost:7780")]).await;
+    for host in ["evil.example.org", "evil.example.org:7780", "localhost.evil.example.org"] {
+        let message = server.get("/health").header("host", host).fails(403, "forbidden").await;
+        assert!(message.starts_with("host:"), "{message}");
+    }
+    for host in ["localhost:7780", "127.0.0.1", "[::1]:7780", "windlass.localhost", "LOCALHOST"] {
+        server.get("/health").header("host", host).ok().await;
+    }
+    let public = TestServer::with(kind, &[("listen", "0.0.0.0:0")]).await;
+    public.get("/health").header("host", "any.example.org").ok().await;
 }

@@ -4,9 +4,9 @@ use serde_json::json;
 use windlass_api::Role;
 use windlass_testing::on_both_databases;
 
-use crate::support::{TestServer, server, snapshot};
+use crate::support::{TestServer, id_of, server, snapshot};
 
-on_both_databases!(server: records, which_organization, updating, deleting, without_any_organization);
+on_both_databases!(server: records, which_organization, updating, deleting, without_any_organization, a_user_has_a_bounded_number, switching_while_deleting);
 
 async fn records(server: TestServer) {
     let admin = server.admin().await;
@@ -14,11 +14,20 @@ async fn records(server: TestServer) {
     server.app.clock.advance_seconds(60);
     let body = json!({ "name": " Difference Engines ", "description": "Second try" });
     let created = server.post("/organizations", body).by(&admin).send().await;
-    snapshot("create_organization", &created.json);
+    snapshot("create_organization_shared", &created.json);
+    // Both organizations can see in their audit log that one made the other.
+    let new_id = id_of(&created.json["data"]);
+    let mut conn = server.app.db.read().await.unwrap();
+    for organization in [admin.organization_id, new_id] {
+        let entry = windlass_store::audit::newest(&mut conn, Some(organization), 1).await.unwrap().remove(0);
+        let said = (entry.action.as_str(), entry.resource.as_str(), entry.resource_id.as_str(), entry.actor.as_str());
+        assert_eq!(said, ("create", "organization", new_id.to_string().as_str(), "Ada"));
+    }
+    drop(conn);
     let reply = server.get("/organizations").by(&admin).send().await;
-    snapshot("get_organization", &reply.json);
+    snapshot("get_organization_shared", &reply.json);
     let reply = server.get("/organizations/users").by(&admin).send().await;
-    snapshot("get_organization_users", &reply.json);
+    snapshot("get_organization_users_shared", &reply.json);
 }
 
 async fn which_organization(server: TestServer) {
@@ -34,6 +43,14 @@ async fn which_organization(server: TestServer) {
     assert_eq!(name(in_third(&format!("/organizations?id={second}"))).await, "Second");
     let by_body = in_third(&format!("/organizations?id={third}")).json(json!({ "id": second }));
     assert_eq!(name(by_body).await, "Second");
+    let renamed =
+        server.put(&format!("/organizations?id={third}"), json!({ "name": "The third" })).by(&admin).ok().await;
+    assert_eq!(renamed["id"], third);
+    let invited = json!({ "email": "x@example.org" });
+    let invited = server.post(&format!("/organizations/invite/send?id={third}"), invited).by(&admin).ok().await;
+    assert_eq!(invited["invitation"]["organization_id"], third);
+    let open = server.get("/organizations/invites").by(&admin).json(json!({ "id": third })).ok().await;
+    assert_eq!(open.as_array().unwrap().len(), 1);
     let users = server.get("/organizations/users").by(&admin).json(json!({ "id": second })).ok().await;
     assert_eq!(users[0]["organization_id"], second);
 }
@@ -75,4 +92,27 @@ async fn without_any_organization(server: TestServer) {
     assert_eq!(server.get("/user").by(&admin).ok().await["organizations"], json!([]));
     server.post("/organizations", json!({ "name": "Again" })).by(&admin).ok().await;
     assert_eq!(server.get("/organizations").by(&admin).ok().await["name"], "Again");
+}
+
+async fn a_user_has_a_bounded_number(server: TestServer) {
+    let admin = server.admin().await;
+    for number in 2..=100 {
+        server.post("/organizations", json!({ "name": format!("Number {number}") })).by(&admin).ok().await;
+    }
+    server.post("/organizations", json!({ "name": "One too many" })).by(&admin).fails(409, "conflict").await;
+    assert_eq!(server.get("/user/organizations").by(&admin).ok().await.as_array().unwrap().len(), 100);
+}
+
+/// Whatever the order, nobody gets an error that is not theirs, and the default is one that exists.
+async fn switching_while_deleting(server: TestServer) {
+    let admin = server.admin().await;
+    for _ in 0..15 {
+        let doomed = server.post("/organizations", json!({ "name": "Doomed" })).by(&admin).ok().await["id"].clone();
+        let switch = server.patch("/user/organization", json!({ "organization_id": doomed })).by(&admin).send();
+        let delete = server.delete("/organizations").json(json!({ "id": doomed })).by(&admin).send();
+        let (switch, delete) = tokio::join!(switch, delete);
+        assert!(matches!(switch.status, 200 | 404), "{}", switch.text);
+        assert_eq!(delete.status, 200, "{}", delete.text);
+        assert_eq!(server.get("/organizations").by(&admin).ok().await["name"], "Analytical Engines");
+    }
 }

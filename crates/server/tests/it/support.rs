@@ -16,7 +16,7 @@ use uuid::Uuid;
 use windlass_api::{Role, Timestamp};
 use windlass_server::clock::{Clock, Ids};
 use windlass_server::config::{Config, Given, KEYS};
-use windlass_server::{App, serve};
+use windlass_server::{App, listen};
 use windlass_store::Kind;
 use windlass_testing::Place;
 
@@ -45,6 +45,11 @@ pub struct Person {
     pub organization_id: Uuid,
 }
 
+/// For `on_both_databases!`, where the test makes its own server.
+pub async fn kind(kind: Kind) -> Kind {
+    kind
+}
+
 /// For `on_both_databases!`.
 pub async fn server(kind: Kind) -> TestServer {
     TestServer::with(kind, &[]).await
@@ -64,7 +69,7 @@ impl TestServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = watch::channel(false);
-        tokio::spawn(serve::serve(app.clone(), vec![listener], stopped));
+        tokio::spawn(listen::serve(app.clone(), vec![listener], stopped));
         let client = Client::builder(TokioExecutor::new()).build(HttpConnector::new());
         Self { app, address, client, secrets: Arc::default(), _stop: stop, _place: place }
     }
@@ -212,6 +217,17 @@ impl Call<'_> {
 
     /// Every answer is checked for the envelope and for secrets, whatever the test is about.
     pub async fn send(self) -> Reply {
+        let (method, path, server) = (self.method.clone(), self.path.clone(), self.server);
+        let reply = self.unchecked().await;
+        let has_envelope = path.starts_with("/api/v1/") && !path.ends_with("openapi.json") && !path.ends_with("docs");
+        if has_envelope && method != Method::HEAD {
+            check_envelope(&reply);
+        }
+        server.check_secrets(&reply);
+        reply
+    }
+
+    pub async fn unchecked(self) -> Reply {
         let Self { server, method, path, headers, body } = self;
         let uri = format!("http://{}{path}", server.address);
         let mut request = Request::builder().method(&method).uri(uri).body(Full::new(body)).expect("a request");
@@ -220,16 +236,7 @@ impl Call<'_> {
         let bytes = body.collect().await.expect("a whole answer").to_bytes();
         let text = String::from_utf8(bytes.to_vec()).expect("text");
         let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-        let reply = Reply { status: parts.status.as_u16(), headers: parts.headers, text, json };
-        if path.starts_with("/api/v1/")
-            && !path.ends_with("openapi.json")
-            && !path.ends_with("docs")
-            && method != Method::HEAD
-        {
-            check_envelope(&reply);
-        }
-        server.check_secrets(&reply);
-        reply
+        Reply { status: parts.status.as_u16(), headers: parts.headers, text, json }
     }
 }
 
@@ -266,10 +273,27 @@ pub fn check_envelope(reply: &Reply) {
 pub fn snapshot(name: &str, value: &Value) {
     let mut value = value.clone();
     hide_tokens(&mut value);
-    let text = serde_json::to_string_pretty(&value).expect("JSON");
+    let text = number_ids(&serde_json::to_string_pretty(&value).expect("JSON"));
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!(name, text);
     });
+}
+
+/// Ids by the order in which they appear, so that a snapshot depends on nothing that happened before.
+fn number_ids(text: &str) -> String {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut numbered = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("01900000-0000-7000-8000-") {
+        let (before, id) = (&rest[..at], &rest[at..at + 36]);
+        let number = seen.iter().position(|known| *known == id).unwrap_or_else(|| {
+            seen.push(id);
+            seen.len() - 1
+        });
+        numbered.push_str(&format!("{before}[id {}]", number + 1));
+        rest = &rest[at + 36..];
+    }
+    numbered + rest
 }
 
 /// Tokens are random; everything else in a test is foreseeable.

@@ -6,12 +6,13 @@ use axum::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::{Can, Role};
-use windlass_store::audit;
+use windlass_store::{Kind, audit};
 use windlass_testing::on_both_databases;
 
-use crate::support::{Call, PASSWORD, Person, Reply, TestServer, server};
+use crate::support::{Call, PASSWORD, Person, Reply, TestServer, id_of, kind, server, snapshot};
 
 on_both_databases!(server: every_route_keeps_the_rules);
+on_both_databases!(kind: every_answer_is_reviewed);
 
 /// Routes for which nobody needs to be known.
 const PUBLIC: [&str; 5] = ["health", "readiness", "is_admin_registered", "register", "log_in"];
@@ -45,6 +46,8 @@ pub struct World {
     pub server: TestServer,
     pub people: BTreeMap<Role, Person>,
     pub stranger: Person,
+    /// What the admin has besides: nobody else may learn of it.
+    pub secret: Uuid,
 }
 
 impl World {
@@ -56,7 +59,9 @@ impl World {
         }
         let stranger = server.stranger(&owner, "eve").await;
         people.insert(Role::Owner, owner);
-        Self { server, people, stranger }
+        let secret = json!({ "name": "Secret of the admin" });
+        let secret = id_of(&server.post("/organizations", secret).by(&people[&Role::Admin]).ok().await);
+        Self { server, people, stranger, secret }
     }
 
     pub fn owner(&self) -> &Person {
@@ -70,6 +75,19 @@ impl World {
         Person { token: data["access_token"].as_str().unwrap().to_owned(), ..person.clone() }
     }
 
+    /// A caller who may do everything, and whose login this one call may end.
+    pub async fn fresh_caller(&self, operation: &Operation) -> Person {
+        match operation.id.as_str() {
+            // A changed password ends the user's other logins, which the tests still need.
+            "change_password" => {
+                let name = format!("changer-{}", self.server.app.new_id());
+                self.server.join(self.owner(), &name, Role::Viewer).await
+            }
+            "log_out" | "refresh_login" => self.log_in(self.owner()).await,
+            _ => self.owner().clone(),
+        }
+    }
+
     async fn invite(&self, email: &str) -> Value {
         let body = json!({ "email": email, "organization_id": self.owner().organization_id });
         self.server.post("/organizations/invite/send", body).by(self.owner()).ok().await
@@ -80,7 +98,7 @@ impl World {
         let organization_id = self.owner().organization_id;
         let by_query = |path: &str| (format!("{path}?id={organization_id}"), Value::Null);
         let plain = |body: Value| (operation.path.clone(), body);
-        let fresh = format!("guest-{}@example.org", self.server.app.new_id().simple());
+        let fresh = format!("guest-{}@example.org", self.server.app.new_id());
         match operation.id.as_str() {
             "health"
             | "readiness"
@@ -116,9 +134,7 @@ impl World {
             "get_organization" | "get_organization_users" | "list_invitations" => by_query(&operation.path),
             "update_organization" => plain(json!({ "id": organization_id, "name": "Engines", "description": "" })),
             "delete_organization" => {
-                let doomed =
-                    self.server.post("/organizations", json!({ "name": "Doomed" })).by(self.owner()).ok().await;
-                self.join_everybody(&doomed).await;
+                let doomed = self.server.post("/organizations", json!({ "name": "Doomed" })).by(caller).ok().await;
                 plain(json!({ "id": doomed["id"] }))
             }
             "remove_user" => {
@@ -146,13 +162,11 @@ impl World {
         }
     }
 
-    /// Lets the other roles in by the back door: an organization with members cannot be deleted, so only the admin,
-    /// whose refusal is tested, is put there for the time of the test.
-    async fn join_everybody(&self, organization: &Value) {
-        let admin = &self.people[&Role::Admin];
-        let body = json!({ "email": admin.email, "role": "admin", "organization_id": organization["id"] });
+    /// Puts somebody into an organization that `valid` has just made.
+    async fn let_in(&self, person: &Person, organization_id: &Value, role: Role) {
+        let body = json!({ "email": person.email, "role": role, "organization_id": organization_id });
         let token = self.server.post("/organizations/invite/send", body).by(self.owner()).ok().await["token"].clone();
-        self.server.post("/organizations/invite/accept", json!({ "token": token })).by(admin).ok().await;
+        self.server.post("/organizations/invite/accept", json!({ "token": token })).by(person).ok().await;
     }
 
     pub fn call(&self, operation: &Operation, (path, body): &(String, Value)) -> Call<'_> {
@@ -190,6 +204,17 @@ async fn every_route_keeps_the_rules(server: TestServer) {
             refuses_lesser_roles(&world, &operation, permission).await;
         }
         works_and_is_audited(&world, &operation).await;
+    }
+}
+
+/// The whole JSON of every operation, each in a world of its own, so that none depends on another.
+async fn every_answer_is_reviewed(kind: Kind) {
+    for operation in operations() {
+        let world = World::new(server(kind).await).await;
+        let caller = world.fresh_caller(&operation).await;
+        let valid = world.valid(&operation, &caller).await;
+        let reply = world.call(&operation, &valid).by(&caller).send().await;
+        snapshot(&operation.id, &reply.json);
     }
 }
 
@@ -237,37 +262,37 @@ pub fn body_fields(operation: &Operation) -> Vec<(String, Value, bool)> {
 async fn refuses_lesser_roles(world: &World, operation: &Operation, permission: &str) {
     let can = Can::all().find(|can| can.as_str() == permission).expect("a permission of the table");
     let valid = world.valid(operation, world.owner()).await;
-    // Deleting needs an organization of its own, in which only the admin has been put.
-    let roles: &[Role] = if operation.id == "delete_organization" { &[Role::Admin] } else { &Role::ALL };
-    for role in roles.iter().filter(|role| **role < can.least_role()) {
-        let reply = world.call(operation, &valid).by(&world.people[role]).send().await;
-        assert_eq!(
-            (reply.status, &reply.json["error"]),
-            (403, &json!("forbidden")),
-            "{}: {}",
-            operation.id,
-            reply.text
-        );
-        assert!(reply.json["message"].as_str().unwrap().contains(permission), "{}", reply.text);
-        assert!(!world.is_audited(&reply).await);
+    for role in Role::ALL.into_iter().filter(|role| *role < can.least_role()) {
+        let person = &world.people[&role];
+        if operation.id == "delete_organization" {
+            world.let_in(person, &valid.1["id"], role).await;
+        }
+        let mut replies = vec![world.call(operation, &valid).by(person).send().await];
+        // Permission comes before the body: what they send beyond the ids does not matter.
+        if valid.1.is_object() && operation.method != Method::DELETE {
+            let mut nonsense = valid.clone();
+            nonsense.1["nonsense"] = json!(1);
+            replies.push(world.call(operation, &nonsense).by(person).send().await);
+        }
+        for reply in replies {
+            let code = &reply.json["error"];
+            assert_eq!((reply.status, code), (403, &json!("forbidden")), "{}: {}", operation.id, reply.text);
+            assert!(reply.json["message"].as_str().unwrap().contains(permission), "{}", reply.text);
+            assert!(!world.is_audited(&reply).await);
+        }
     }
 }
 
 async fn works_and_is_audited(world: &World, operation: &Operation) {
-    // A changed password ends the user's other logins, which this test still needs.
-    let caller = match operation.id.as_str() {
-        "change_password" => world.server.join(world.owner(), "changer", Role::Viewer).await,
-        _ => world.log_in(world.owner()).await,
-    };
+    let caller = world.fresh_caller(operation).await;
     let valid = world.valid(operation, &caller).await;
-    if operation.id == "delete_organization" {
-        let body = json!({ "organization_id": valid.1["id"], "user_id": world.people[&Role::Admin].user_id });
-        world.server.post("/organizations/remove-user", body).by(&caller).ok().await;
-    }
     let call = world.call(operation, &valid);
     let is_public = PUBLIC.contains(&operation.id.as_str());
     let mut reply = if is_public { call.send().await } else { call.by(&caller).send().await };
     assert_eq!(reply.status, 200, "{}: {}", operation.id, reply.text);
+    for foreign in [world.secret, world.stranger.organization_id] {
+        assert!(!reply.text.contains(&foreign.to_string()), "{} shows {foreign}: {}", operation.id, reply.text);
+    }
     if operation.method != Method::GET {
         // A deleted organization's entries are still there, under its id.
         if operation.id == "delete_organization" {

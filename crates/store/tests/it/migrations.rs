@@ -27,7 +27,7 @@ async fn a_filled_database_survives_every_step(db: TestDb) {
     let mut conn = db.read().await.unwrap();
     let ada = users::by_email(&mut conn, "ada@example.org").await.unwrap().unwrap();
     assert_eq!(ada.user.username, "Ada");
-    assert_eq!(memberships::members(&mut conn, id(2)).await.unwrap().len(), 1);
+    assert_eq!(memberships::members(&mut conn, id(2), 10).await.unwrap().len(), 1);
     assert_eq!(audit::newest(&mut conn, Some(id(2)), 10).await.unwrap().len(), 1);
 }
 
@@ -40,7 +40,17 @@ async fn running_again_changes_nothing(db: TestDb) {
 async fn a_database_of_a_newer_version_is_refused(db: TestDb) {
     let newer = "insert into _sqlx_migrations (version, description, success, checksum, execution_time) values (999, 'later', true, ";
     execute(&db, &format!("{newer}x'00', 0)"), &format!("{newer}'\\x00', 0)")).await;
-    assert!(matches!(db.migrate().await, Err(Error::Migration(_))));
+    assert!(matches!(db.migrate().await, Err(Error::Foreign(_))));
+}
+
+#[tokio::test]
+async fn two_servers_migrate_one_postgres_at_once() {
+    let first = empty_database(Kind::Postgres).await;
+    let second = first.place.open().await;
+    let (a, b) = tokio::join!(first.migrate(), second.migrate());
+    a.unwrap();
+    b.unwrap();
+    assert_eq!(applied(&first).await, FILLINGS.len() as i64);
 }
 
 async fn execute(db: &TestDb, sqlite: &str, postgres: &str) {

@@ -26,14 +26,14 @@ async fn a_token_leads_to_its_bearer(db: TestDb) {
     sessions::insert(&mut tx, &session(id(50), id(1)), &[1; 32]).await.unwrap();
     let bearer = sessions::bearer(&mut tx, &[1; 32], Some(id(101))).await.unwrap().unwrap();
     assert_eq!((bearer.session_id, bearer.user.id), (id(50), id(1)));
-    assert_eq!(
-        bearer.place.map(|place| (place.organization_id, place.role, place.host_access)),
-        Some((id(101), Role::Admin, false))
-    );
+    let joined = bearer.joined.unwrap();
+    assert_eq!((joined.membership.id, joined.membership.role), (id(11), Role::Admin));
+    assert_eq!((joined.organization.id, joined.organization.name.as_str()), (id(101), "organization 101"));
     let elsewhere = sessions::bearer(&mut tx, &[1; 32], Some(id(102))).await.unwrap().unwrap();
-    assert!(elsewhere.place.is_none());
+    assert!(elsewhere.joined.is_none());
     assert!(sessions::bearer(&mut tx, &[2; 32], None).await.unwrap().is_none());
-    sessions::touch(&mut tx, id(50), NOW.plus_seconds(5)).await.unwrap();
+    sessions::touch(&mut tx, id(50), NOW, NOW.plus_seconds(5)).await.unwrap();
+    sessions::touch(&mut tx, id(50), NOW, NOW.plus_seconds(9)).await.unwrap();
     let bearer = sessions::bearer(&mut tx, &[1; 32], None).await.unwrap().unwrap();
     assert_eq!(bearer.last_used_at, NOW.plus_seconds(5));
 }
@@ -65,9 +65,9 @@ async fn sessions_end(db: TestDb) {
     let kept: Vec<_> =
         sessions::of_user(&mut tx, id(1), NOW).await.unwrap().into_iter().map(|session| session.id).collect();
     assert_eq!(kept, [id(55), id(54), id(53)]);
-    assert_eq!(sessions::delete_others(&mut tx, id(1), Some(id(54))).await.unwrap(), 2);
+    assert_eq!(sessions::delete_others(&mut tx, id(1), id(54)).await.unwrap(), 2);
     assert_eq!(left(&mut tx, NOW).await, 1);
-    assert_eq!(sessions::delete_others(&mut tx, id(1), None).await.unwrap(), 1);
+    assert_eq!(sessions::delete_all(&mut tx, id(1)).await.unwrap(), 1);
     assert_eq!(sessions::delete_expired(&mut tx, NOW).await.unwrap(), 0);
     assert_eq!(sessions::delete_expired(&mut tx, NOW.plus_seconds(60)).await.unwrap(), 1);
 }

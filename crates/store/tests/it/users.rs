@@ -18,6 +18,8 @@ async fn users_are_found_and_changed(db: TestDb) {
     assert_eq!((found.user.created_at, found.user.updated_at), (NOW, later));
     assert_eq!(users::password_hash(&mut tx, id(1)).await.unwrap().as_deref(), Some("new hash"));
     assert_eq!(users::password_hash(&mut tx, id(9)).await.unwrap(), None);
+    assert!(users::hold_password(&mut tx, id(1), "new hash").await.unwrap());
+    assert!(!users::hold_password(&mut tx, id(1), "hash").await.unwrap());
 }
 
 async fn addresses_are_unique(db: TestDb) {
@@ -39,7 +41,7 @@ async fn default_organizations(db: TestDb) {
         windlass_store::sessions::delete(tx, id(1), id(50)).await.unwrap();
         windlass_store::sessions::insert(tx, &session, &token).await.unwrap();
         let bearer = windlass_store::sessions::bearer(tx, &token, None).await.unwrap().unwrap();
-        bearer.place.map(|place| place.organization_id)
+        bearer.joined.map(|joined| joined.organization.id)
     };
     assert_eq!(default(&mut tx).await, None);
     users::repair_default_organization(&mut tx, id(1)).await.unwrap();

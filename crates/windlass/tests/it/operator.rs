@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::Stdio;
 
+use rustix::process::Signal;
+
 use crate::process::{Process, run, token_in, windlass};
 
 #[test]
@@ -54,7 +56,7 @@ fn says_what_is_wrong() {
     assert!(reset("ada@example.org").contains("there is no database"));
     assert!(!folder.path().join("windlass.db").exists());
     let mut server = Process::serve(folder.path(), &[]);
-    server.signal("TERM");
+    server.signal(Signal::TERM);
     server.wait();
     assert!(reset("ada@example.org").contains("nobody is registered"));
     assert!(reset("ada").contains("email:"));

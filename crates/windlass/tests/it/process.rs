@@ -4,8 +4,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -23,6 +25,13 @@ pub fn run(command: &mut Command) -> Output {
     command.output().expect("windlass runs")
 }
 
+/// Sends each line on, until there are no more or nobody listens.
+fn forward(output: impl Read + Send + 'static, sender: Sender<String>) {
+    std::thread::spawn(move || {
+        BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+    });
+}
+
 pub struct Process {
     pub child: Child,
     pub address: String,
@@ -33,12 +42,10 @@ impl Process {
     pub fn serve(data_dir: &Path, arguments: &[&str]) -> Self {
         let mut command = windlass();
         command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data_dir).args(arguments);
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("windlass starts");
-        let stderr = child.stderr.take().expect("its log");
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("windlass starts");
         let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            BufReader::new(stderr).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
-        });
+        forward(child.stdout.take().expect("its output"), sender.clone());
+        forward(child.stderr.take().expect("its log"), sender);
         let mut process = Self { child, address: String::new(), lines };
         let line = process.wait_for("listening on http://");
         let address = line.split("http://").nth(1).unwrap();
@@ -46,7 +53,7 @@ impl Process {
         process
     }
 
-    /// The next line of the log that contains `text`.
+    /// The next line of its output that contains `text`.
     pub fn wait_for(&self, text: &str) -> String {
         let until = Instant::now() + DEADLINE;
         loop {
@@ -58,9 +65,9 @@ impl Process {
         }
     }
 
-    pub fn signal(&self, name: &str) {
-        let status = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status();
-        assert!(status.expect("kill runs").success());
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).expect("the process lives");
     }
 
     /// The exit code, once the process has ended.
@@ -85,7 +92,7 @@ impl Process {
     pub fn request(&self, method: &str, path: &str, token: &str, body: &str) -> String {
         let mut stream = self.connect();
         let request = format!(
-            "{method} /api/v1{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
+            "{method} /api/v1{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
              content-length: {}\r\n\r\n{body}",
             body.len()
         );

@@ -2,6 +2,8 @@
 
 use std::io::{Read, Write};
 
+use rustix::process::Signal;
+
 use crate::process::{Process, run, token_in, windlass};
 
 #[test]
@@ -9,7 +11,7 @@ fn restarts_with_everything_it_knew() {
     let folder = tempfile::tempdir().unwrap();
     let mut first = Process::serve(folder.path(), &[]);
     let token = token_in(&first.register(""));
-    first.signal("TERM");
+    first.signal(Signal::TERM);
     assert_eq!(first.wait(), Some(0));
     let second = Process::serve(folder.path(), &[]);
     let answer = second.request("GET", "/user", &token, "");
@@ -21,7 +23,7 @@ fn survives_being_killed() {
     let folder = tempfile::tempdir().unwrap();
     let mut first = Process::serve(folder.path(), &[]);
     let token = token_in(&first.register(""));
-    first.signal("KILL");
+    first.signal(Signal::KILL);
     first.wait();
     let second = Process::serve(folder.path(), &[]);
     assert!(second.request("GET", "/user", &token, "").starts_with("HTTP/1.1 200"));
@@ -34,7 +36,7 @@ fn a_stop_lets_requests_under_way_finish() {
     let body = r#"{"email":"ada@example.org","password":"correct horse"}"#;
     let mut stream = server.connect();
     let head = format!(
-        "POST /api/v1/auth/register HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\nexpect: 100-continue\r\n\r\n",
+        "POST /api/v1/auth/register HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\nexpect: 100-continue\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
@@ -42,7 +44,7 @@ fn a_stop_lets_requests_under_way_finish() {
     let mut interim = [0; 25];
     stream.read_exact(&mut interim).unwrap();
     assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
-    server.signal("TERM");
+    server.signal(Signal::TERM);
     server.wait_for("stopping");
     stream.write_all(body.as_bytes()).unwrap();
     let mut answer = String::new();
@@ -98,6 +100,14 @@ fn what_cannot_be_used_is_named() {
         assert_eq!(output.status.code(), Some(1), "{problem}");
         assert!(problem.contains(key), "{key} in {problem}");
     }
+    std::fs::write(
+        folder.path().join("windlass.db"),
+        "this is no database, whatever its name says; it is much too short",
+    )
+    .unwrap();
+    let output = run(windlass().args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(folder.path()));
+    let problem = String::from_utf8(output.stderr).unwrap();
+    assert!(problem.contains("windlass.db") && !problem.contains("database-url"), "{problem}");
     let output = run(windlass().args(["serve", "--data-dir", "/dev/null/data"]));
     assert!(String::from_utf8(output.stderr).unwrap().contains("data-dir:"));
 }
@@ -119,13 +129,60 @@ fn the_log_can_be_json_and_holds_no_secrets() {
     let token = token_in(&server.register(""));
     server.request("GET", "/user", &token, "");
     server.request("GET", "/nothing", "", "");
-    server.signal("TERM");
+    server.signal(Signal::TERM);
     let mut last = String::new();
     while !last.contains("\"stopped\"") {
         last = server.wait_for("");
         assert!(last.starts_with('{'), "{last}");
         assert!(!last.contains(&token) && !last.contains("correct horse"), "{last}");
     }
+}
+
+/// The same on PostgreSQL: started, used, reset by the operator, started again.
+#[test]
+fn lives_on_postgres() {
+    let url = std::env::var("TEST_DATABASE_URL").expect("run `make test`, or `scripts/with-postgres cargo test`");
+    let schema = format!("binary_{}", std::process::id());
+    let url = format!("{url}?options[search_path]={schema}");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(windlass_testing::create_schema(&schema));
+    let folder = tempfile::tempdir().unwrap();
+    let mut first = Process::serve(folder.path(), &["--database-url", &url]);
+    let token = token_in(&first.register(""));
+    assert!(!folder.path().join("windlass.db").exists());
+    let reset = ["admin", "reset-password", "--email", "ada@example.org", "--database-url", &url];
+    let output = run(windlass().args(reset));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(first.request("GET", "/user", &token, "").starts_with("HTTP/1.1 401"));
+    first.signal(Signal::TERM);
+    assert_eq!(first.wait(), Some(0));
+    let second = Process::serve(folder.path(), &["--database-url", &url]);
+    assert!(second.request("GET", "/auth/is-admin-registered", "", "").contains("\"admin_registered\":true"));
+}
+
+#[test]
+fn links_know_the_port_that_was_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::serve(folder.path(), &[]);
+    let token = token_in(&server.register(""));
+    let answer = server.request("POST", "/organizations/invite/send", &token, r#"{"email":"x@example.org"}"#);
+    assert!(answer.contains(&format!("\"link\":\"http://{}/#invitation=", server.address)), "{answer}");
+}
+
+/// Requests that do not end are cut when the time for stopping is over.
+#[test]
+fn a_stop_ends_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Process::serve(folder.path(), &["--shutdown-seconds", "1"]);
+    let mut stream = server.connect();
+    let head =
+        "POST /api/v1/auth/login HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut interim = [0; 25];
+    stream.read_exact(&mut interim).unwrap();
+    server.signal(Signal::TERM);
+    server.wait_for("were cut");
+    assert_eq!(server.wait(), Some(0));
 }
 
 #[test]
@@ -136,4 +193,5 @@ fn the_data_folder_is_private() {
     let _server = Process::serve(&data, &[]);
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data), 0o700);
+    assert_eq!(mode(&data.join("windlass.db")), 0o600);
 }

@@ -1,13 +1,8 @@
-//! `/metrics`, in the text format of Prometheus.
+//! What is counted, in a registry of the server's own.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::State;
-use axum::http::{Method, header};
-use axum::response::IntoResponse;
-use axum::routing::get;
+use axum::http::Method;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::MetricType;
@@ -16,9 +11,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use windlass_store::Db;
-
-use crate::app::App;
-use crate::error::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Answered {
@@ -49,6 +41,13 @@ impl Metrics {
         registry.register("http_request_duration_seconds", "Time to an answer", durations.clone());
         registry.register("database_queries", "Queries sent to the database", Queries(db));
         Self { registry, requests, durations }
+    }
+
+    /// All figures in the text format of Prometheus.
+    pub fn render(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
     }
 
     pub fn request(&self, method: &Method, route: String, status: u16, took: Duration) {
@@ -83,14 +82,4 @@ impl EncodeMetric for Queries {
     fn metric_type(&self) -> MetricType {
         MetricType::Counter
     }
-}
-
-pub fn routes() -> Router<Arc<App>> {
-    Router::new().route("/metrics", get(show))
-}
-
-async fn show(State(app): State<Arc<App>>) -> Result<impl IntoResponse, Error> {
-    let mut text = String::new();
-    encode(&mut text, &app.metrics.registry).map_err(Error::internal)?;
-    Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text))
 }
