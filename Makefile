@@ -7,7 +7,7 @@ setup:
 
 # The server with a data folder in the working directory.
 run: setup
-	cargo run --quiet --release -p windlass -- serve --data-dir data $(ARGS)
+	cargo run --release -p windlass -- serve --data-dir data $(ARGS)
 
 # Everything that must hold. Prints the time of each suite.
 test:

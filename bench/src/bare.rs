@@ -45,7 +45,7 @@ async fn organization(State(db): State<Db>, headers: HeaderMap) -> Response {
     let joined = bearer.joined.expect("an organization");
     let organization_id = joined.organization.id;
     let mut conn = db.read().await.expect("a connection");
-    let members = memberships::members(&mut conn, organization_id, i64::MAX).await.expect("the rows");
+    let members = memberships::members(&mut conn, organization_id).await.expect("the rows");
     let shared = memberships::shared_elsewhere(&mut conn, organization_id, bearer.user.id).await.expect("the rows");
     answer(&Rows {
         organization: flat_joined(&joined),

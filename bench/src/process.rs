@@ -65,7 +65,7 @@ impl Drop for Process {
 fn answers(port: u16) -> bool {
     use std::io::{Read, Write};
     let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
-    let request = "GET /api/v1/auth/is-admin-registered HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let request = "GET /api/v1/auth/is-admin-registered HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     let mut answer = String::new();
     stream.write_all(request.as_bytes()).is_ok()
         && stream.read_to_string(&mut answer).is_ok()

@@ -6,7 +6,7 @@ use windlass_store::Db;
 use crate::auth::limiter::Limiter;
 use crate::auth::password::Passwords;
 use crate::auth::token::Token;
-use crate::clock::{Clock, Ids};
+use crate::clock::{Clock, Ids, RequestIds};
 use crate::config::Config;
 use crate::metrics::Metrics;
 
@@ -15,6 +15,7 @@ pub struct App {
     pub config: Config,
     pub clock: Clock,
     pub ids: Ids,
+    pub request_ids: RequestIds,
     pub passwords: Passwords,
     pub logins: Limiter,
     pub metrics: Metrics,
@@ -33,6 +34,7 @@ impl App {
             config,
             clock,
             ids,
+            request_ids: RequestIds::default(),
         }
     }
 

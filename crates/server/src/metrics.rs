@@ -50,7 +50,7 @@ impl Metrics {
         Ok(text)
     }
 
-    pub fn request(&self, method: &Method, route: String, status: u16, took: Duration) {
+    pub fn request(&self, method: &Method, route: &str, status: u16, took: Duration) {
         let method = match *method {
             Method::GET => "GET",
             Method::POST => "POST",
@@ -60,8 +60,8 @@ impl Metrics {
             // Whatever else a client makes up must not become a label of its own.
             _ => "other",
         };
-        self.durations.get_or_create(&Route { route: route.clone() }).observe(took.as_secs_f64());
-        self.requests.get_or_create(&Answered { method, route, status }).inc();
+        self.durations.get_or_create(&Route { route: route.to_owned() }).observe(took.as_secs_f64());
+        self.requests.get_or_create(&Answered { method, route: route.to_owned(), status }).inc();
     }
 }
 

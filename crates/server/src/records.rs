@@ -17,20 +17,20 @@ use windlass_store::users::User;
 use windlass_store::{Conn, Result};
 
 /// Users inside an organization's record where that is not what was asked for.
-pub const EMBEDDED_USERS: i64 = 100;
+pub const EMBEDDED_USERS: usize = 100;
 /// No limit: the record is what was asked for.
-pub const ALL_USERS: i64 = i64::MAX;
+pub const ALL_USERS: usize = usize::MAX;
 
 /// Organization ▸ users ▸ organization_users.
 pub async fn organization(
     conn: &mut Conn,
     row: &Organization,
     viewer_id: Uuid,
-    users: i64,
+    users: usize,
 ) -> Result<api::Organization> {
-    let members = memberships::members(conn, row.id, users).await?;
+    let members = memberships::members(conn, row.id).await?;
     let mut elsewhere = shared_elsewhere(conn, row.id, viewer_id).await?;
-    let users = members.into_iter().map(|member| {
+    let users = members.into_iter().take(users).map(|member| {
         let elsewhere = elsewhere.remove(&member.user.id).unwrap_or_default();
         let here = membership(&member.membership, row.host_access, Link::Cut, Link::Cut);
         let others = elsewhere.iter().map(|joined| joined_record(joined, Link::Cut));
@@ -41,7 +41,7 @@ pub async fn organization(
 
 /// OrganizationUser ▸ organization, and OrganizationUser ▸ user ▸ organizations.
 pub async fn members(conn: &mut Conn, row: &Organization, viewer_id: Uuid) -> Result<Vec<api::OrganizationUser>> {
-    let members = memberships::members(conn, row.id, ALL_USERS).await?;
+    let members = memberships::members(conn, row.id).await?;
     let mut elsewhere = shared_elsewhere(conn, row.id, viewer_id).await?;
     let records = members.into_iter().map(|member| {
         let elsewhere = elsewhere.remove(&member.user.id).unwrap_or_default();

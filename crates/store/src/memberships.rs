@@ -11,8 +11,6 @@ use crate::{Conn, Result, Tx};
 
 /// Organizations that one user can belong to; so lists of them are complete.
 pub const ORGANIZATIONS_PER_USER: i64 = 100;
-/// Memberships elsewhere that one answer about an organization's members shows, at most.
-const SHARED_ELSEWHERE: i64 = 10_000;
 
 #[derive(Clone, Debug, FromRow)]
 pub struct Membership {
@@ -90,17 +88,17 @@ pub async fn joined(conn: &mut Conn, user_id: Uuid, organization_id: Uuid) -> Re
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(organization_id).fetch_optional(c).await)?)
 }
 
-/// The members of an organization, oldest first, at most `limit`.
-pub async fn members(conn: &mut Conn, organization_id: Uuid, limit: i64) -> Result<Vec<Member>> {
+/// All members of an organization, oldest first.
+pub async fn members(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<Member>> {
     let query = concat!(
         "select ",
         columns!(),
         ", ",
         users::columns!(),
         " ",
-        "from memberships m join users u on u.id = m.user_id where m.organization_id = $1 order by m.id limit $2"
+        "from memberships m join users u on u.id = m.user_id where m.organization_id = $1 order by m.id"
     );
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(limit).fetch_all(c).await)?)
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
 }
 
 pub async fn member(conn: &mut Conn, organization_id: Uuid, user_id: Uuid) -> Result<Option<Member>> {
@@ -117,6 +115,8 @@ pub async fn member(conn: &mut Conn, organization_id: Uuid, user_id: Uuid) -> Re
 
 /// The memberships that members of `organization_id` have in *other* organizations of `viewer_id`, oldest first. Those in
 /// the organization itself are known already, so the usual answer is short.
+///
+/// Sorted here and not by the database: `order by` on the primary key tempts PostgreSQL into walking the whole table.
 pub async fn shared_elsewhere(conn: &mut Conn, organization_id: Uuid, viewer_id: Uuid) -> Result<Vec<Joined>> {
     let query = concat!(
         "select ",
@@ -127,11 +127,12 @@ pub async fn shared_elsewhere(conn: &mut Conn, organization_id: Uuid, viewer_id:
         "join organizations o on o.id = mine.organization_id ",
         "join memberships m on m.organization_id = mine.organization_id ",
         "join memberships theirs on theirs.user_id = m.user_id and theirs.organization_id = $1 ",
-        "where mine.user_id = $2 and mine.organization_id <> $1 order by m.id limit $3"
+        "where mine.user_id = $2 and mine.organization_id <> $1"
     );
-    Ok(sql!(conn, |c| {
-        sqlx::query_as(query).bind(organization_id).bind(viewer_id).bind(SHARED_ELSEWHERE).fetch_all(c).await
-    })?)
+    let mut joined: Vec<Joined> =
+        sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(viewer_id).fetch_all(c).await)?;
+    joined.sort_unstable_by_key(|joined| joined.membership.id);
+    Ok(joined)
 }
 
 /// The organizations that `user_id` shares with `viewer_id`, oldest membership first.

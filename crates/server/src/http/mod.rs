@@ -106,9 +106,7 @@ pub fn around(routes: Router<Arc<App>>, app: Arc<App>) -> Router {
     routes
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
-        .layer(middleware::from_fn_with_state(app.clone(), observe::time_limit))
         .layer(CatchPanicLayer::custom(observe::panicked))
-        .layer(middleware::from_fn_with_state(app.clone(), origin::refuse_other_sites))
         .layer(option_layer(cors(&app.config.cors_origins)))
         .layer(middleware::from_fn_with_state(app.clone(), observe::observe))
         .with_state(app)

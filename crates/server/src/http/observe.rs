@@ -2,49 +2,52 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tracing::Instrument;
 use windlass_api::ErrorCode;
 
 use crate::app::App;
 use crate::auth::caller::RequestId;
 use crate::error::Error;
+use crate::http::origin;
+use crate::http::respond::Cause;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Outermost. The id is always our own: one that a client sends could collide or carry anything into the log.
+/// Outermost, and one layer instead of several, because each costs every request. The id is always our own: one that a
+/// client sends could collide or carry anything into the log.
 pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let id = request_id();
+    let id = app.request_ids.next();
     request.extensions_mut().insert(RequestId(id.clone()));
     let method = request.method().clone();
     // The route, not the path: paths hold ids, and unknown ones could hold anything.
-    let route = request.extensions().get::<MatchedPath>().map_or("unknown", MatchedPath::as_str).to_owned();
-    // Of the highest level, because a span below the log's level is not there when an error is logged inside it.
-    let span = tracing::error_span!("request", id, %method, route);
-    let mut response = next.run(request).instrument(span.clone()).await;
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let mut response = match origin::check(&app.config, &request) {
+        Ok(()) => within(app.config.request_limit, next.run(request)).await,
+        Err(refusal) => refusal.into_response(),
+    };
     let (status, took) = (response.status().as_u16(), started.elapsed());
+    let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
     app.metrics.request(&method, route, status, took);
-    let _entered = span.enter();
-    if status >= 500 {
-        tracing::warn!(status, ms = took.as_millis() as u64, "answered");
-    } else {
-        tracing::debug!(status, ms = took.as_millis() as u64, "answered");
+    let ms = took.as_millis() as u64;
+    match response.extensions_mut().remove::<Cause>() {
+        Some(Cause(cause)) => tracing::error!(id, %method, route, status, ms, cause, "request failed"),
+        None => tracing::debug!(id, %method, route, status, ms, "answered"),
     }
     harden(&mut response, &id);
     response
 }
 
-fn request_id() -> String {
-    let mut bytes = [0_u8; 16];
-    // An id that repeats costs a confusing log line, no more.
-    let _ = getrandom::fill(&mut bytes);
-    uuid::Builder::from_random_bytes(bytes).into_uuid().simple().to_string()
+async fn within(limit: Duration, answer: impl Future<Output = Response>) -> Response {
+    tokio::time::timeout(limit, answer).await.unwrap_or_else(|_| {
+        let message = format!("This took longer than {} seconds and was stopped.", limit.as_secs());
+        Error::new(ErrorCode::TimeLimit, message).into_response()
+    })
 }
 
 fn harden(response: &mut Response, request_id: &str) {
@@ -59,17 +62,6 @@ fn harden(response: &mut Response, request_id: &str) {
     headers
         .entry(header::CONTENT_SECURITY_POLICY)
         .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
-}
-
-pub async fn time_limit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let limit = app.config.request_limit;
-    match tokio::time::timeout(limit, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => {
-            let message = format!("This took longer than {} seconds and was stopped.", limit.as_secs());
-            Error::new(ErrorCode::TimeLimit, message).into_response()
-        }
-    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the layer hands it over")]

@@ -1,33 +1,22 @@
 //! Browsers let any page send requests to any server. What such a page may not do here is decided before anything else.
 
-use std::sync::Arc;
-
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, Uri, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::extract::Request;
+use axum::http::uri::Authority;
+use axum::http::{HeaderValue, Method, header};
 use windlass_api::ErrorCode;
 
-use crate::app::App;
 use crate::config::{Config, host_of, is_local_host};
 use crate::error::{Error, Result};
 
-pub async fn refuse_other_sites(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    match check(&app.config, request.method(), request.uri(), request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
-    }
-}
-
-fn check(config: &Config, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<()> {
-    let text = |name| headers.get(name).and_then(|value: &header::HeaderValue| value.to_str().ok());
-    let host = uri.authority().map(axum::http::uri::Authority::as_str).or(text(header::HOST)).unwrap_or_default();
+pub fn check(config: &Config, request: &Request) -> Result<()> {
+    let text = |name| request.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let host = request.uri().authority().map(Authority::as_str).or(text(header::HOST)).unwrap_or_default();
     // A page on a name that its owner points to 127.0.0.1 would look like our own; its name gives it away.
     if config.is_loopback_only() && !host.is_empty() && !is_own_host(config, host_of(host)) {
         let message = "host: this server is meant for its own machine. Set public-url if it has another name.";
         return Err(Error::new(ErrorCode::Forbidden, message));
     }
-    let changes_state = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    let changes_state = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     match text(header::ORIGIN) {
         Some(origin) if changes_state && !is_own_origin(config, origin, host) => {
             let message =

@@ -30,15 +30,19 @@ pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
     response
 }
 
+/// What went wrong inside, on its way to the log; it never leaves the server.
+#[derive(Clone)]
+pub struct Cause(pub String);
+
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
-        if let Some(cause) = &self.cause {
-            tracing::error!(code = self.code.as_str(), cause, "request failed");
-        }
         let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = json(status, &Envelope::failure(self.code, self.message));
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(cause) = self.cause {
+            response.extensions_mut().insert(Cause(cause));
         }
         if status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
