@@ -23,7 +23,11 @@ pub fn document(table: &Table) -> Value {
     let failure = failure_schema(&answers.subschema_for::<ErrorCode>());
     answers.subschema_for::<Can>();
     let mut schemas = requests.take_definitions(true);
-    schemas.extend(answers.take_definitions(true));
+    for (name, schema) in answers.take_definitions(true) {
+        // One name, one meaning: a type that goes in and comes out must look the same both ways.
+        debug_assert!(schemas.get(&name).is_none_or(|known| *known == schema), "{name} has two meanings");
+        schemas.insert(name, schema);
+    }
     schemas.insert("Failure".into(), failure);
     schemas.sort_keys();
     json!({

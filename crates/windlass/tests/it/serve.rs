@@ -91,7 +91,7 @@ fn what_cannot_be_used_is_named() {
     let address = occupied.local_addr().unwrap().to_string();
     let cases: [(&[&str], &str); 3] = [
         (&["--listen", &address], "listen:"),
-        (&["--database-url", "postgres://nobody@127.0.0.1:1/none"], "database-url:"),
+        (&["--listen", "127.0.0.1:0", "--database-url", "postgres://nobody@127.0.0.1:1/none"], "database-url:"),
         (&["--config", "/nonexistent/windlass.toml"], "config:"),
     ];
     for (arguments, key) in cases {
