@@ -1,4 +1,10 @@
-use windlass_store::{Error, instance, users};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use sqlx::{Connection, PgConnection};
+use windlass_store::{Db, Error, Kind, Options, instance, users};
 use windlass_testing::on_both_databases;
 
 use crate::support::{TestDb, database, user};
@@ -60,4 +66,38 @@ async fn queries_are_counted(db: TestDb) {
     instance::admin_registered(&mut conn).await.unwrap();
     instance::admin_registered(&mut conn).await.unwrap();
     assert_eq!(db.queries(), before + 2);
+}
+
+/// Whoever goes away in the midst of beginning leaves no connection inside a transaction for the next one to inherit.
+#[tokio::test]
+async fn a_begin_that_is_given_up_leaves_nothing_open() {
+    let migrated = database(Kind::Postgres).await;
+    let url = migrated.place.url.as_ref().unwrap();
+    // A single connection, which everybody inherits.
+    let options = Options { connections: 1, wait: Duration::from_secs(5) };
+    let db = Db::postgres(url, options).await.unwrap();
+    let mut observer = PgConnection::connect(url).await.unwrap();
+    let schema = url.rsplit('=').next().unwrap();
+    // A transaction that has read a table of this test's schema holds a lock on it until it ends.
+    let query = "select count(*) from pg_stat_activity a join pg_locks l on l.pid = a.pid \
+                 join pg_class c on c.oid = l.relation join pg_namespace n on n.oid = c.relnamespace \
+                 where a.state = 'idle in transaction' and n.nspname = $1";
+    for polls in 1..8 {
+        // So that there is a connection to begin on at once.
+        db.ping().await.unwrap();
+        give_up_after(polls, db.begin()).await;
+        instance::admin_registered(&mut db.read().await.unwrap()).await.unwrap();
+        let open: i64 = sqlx::query_scalar(query).bind(schema).fetch_one(&mut observer).await.unwrap();
+        assert_eq!(open, 0, "given up after {polls} polls");
+    }
+}
+
+/// Polls a future so many times and drops it.
+async fn give_up_after<T>(mut polls: u32, future: impl Future<Output = T>) {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        polls -= 1;
+        if future.as_mut().poll(context).is_ready() || polls == 0 { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }
