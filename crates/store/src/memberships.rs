@@ -116,7 +116,8 @@ pub async fn member(conn: &mut Conn, organization_id: Uuid, user_id: Uuid) -> Re
 /// The memberships that members of `organization_id` have in *other* organizations of `viewer_id`, oldest first. Those in
 /// the organization itself are known already, so the usual answer is short.
 ///
-/// Sorted here and not by the database: `order by` on the primary key tempts PostgreSQL into walking the whole table.
+/// Sorted here and not by the database: as long as it has no statistics, `order by … limit` on the primary key tempts
+/// PostgreSQL into walking the whole table.
 pub async fn shared_elsewhere(conn: &mut Conn, organization_id: Uuid, viewer_id: Uuid) -> Result<Vec<Joined>> {
     let query = concat!(
         "select ",
