@@ -1,5 +1,5 @@
 //! The baseline: bare axum handlers that run the same SQL on the same kind of pool and write the rows as flat JSON.
-//! No envelope, permissions, relations, limits, metrics, log or request ids.
+//! No envelope, audit, permissions, relations, limits, metrics, log or request ids.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 use windlass_api::{Role, Timestamp};
+use windlass_store::bearer::{self, Bearer};
 use windlass_store::memberships::{self, Joined, Member};
-use windlass_store::sessions::{self, Bearer};
 use windlass_store::user_settings::{self, Change};
-use windlass_store::{Db, audit, instance};
+use windlass_store::{Db, instance};
 
 const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
@@ -41,7 +41,7 @@ async fn is_admin_registered(State(db): State<Db>) -> Response {
 }
 
 async fn organization(State(db): State<Db>, headers: HeaderMap) -> Response {
-    let bearer = bearer(&db, &headers).await;
+    let bearer = caller(&db, &headers).await;
     let joined = bearer.joined.expect("an organization");
     let organization_id = joined.organization.id;
     let mut conn = db.read().await.expect("a connection");
@@ -55,25 +55,11 @@ async fn organization(State(db): State<Db>, headers: HeaderMap) -> Response {
 }
 
 async fn auto_update(State(db): State<Db>, headers: HeaderMap, body: axum::body::Bytes) -> Response {
-    let bearer = bearer(&db, &headers).await;
+    let bearer = caller(&db, &headers).await;
     let body: Value = serde_json::from_slice(&body).expect("JSON");
     let change = Change { auto_update: body["auto_update"].as_bool(), ..Change::default() };
     let mut tx = db.begin().await.expect("a transaction");
     let settings = user_settings::update(&mut tx, bearer.user.id, &change, NOW).await.expect("the row").expect("a row");
-    let entry = audit::Entry {
-        id: new_id(),
-        organization_id: None,
-        actor_id: Some(bearer.user.id),
-        actor: bearer.user.username,
-        action: "update".into(),
-        resource: "settings".into(),
-        resource_id: settings.id.to_string(),
-        metadata: "{}".into(),
-        ip_address: String::new(),
-        request_id: String::new(),
-        created_at: NOW,
-    };
-    audit::insert(&mut tx, &entry).await.expect("the entry");
     let shared = memberships::shared_by_user(&mut tx, bearer.user.id, bearer.user.id).await.expect("the rows");
     tx.commit().await.expect("a commit");
     answer(&FlatSettings {
@@ -88,16 +74,11 @@ async fn auto_update(State(db): State<Db>, headers: HeaderMap, body: axum::body:
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "the baseline has no clock of its own")]
-fn new_id() -> Uuid {
-    Uuid::now_v7()
-}
-
-async fn bearer(db: &Db, headers: &HeaderMap) -> Bearer {
+async fn caller(db: &Db, headers: &HeaderMap) -> Bearer {
     let token = headers[header::AUTHORIZATION].to_str().expect("text").strip_prefix("Bearer ").expect("a token");
     let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
     let mut conn = db.read().await.expect("a connection");
-    sessions::bearer(&mut conn, &hash, None).await.expect("the row").expect("a session")
+    bearer::by_session(&mut conn, &hash, None).await.expect("the row").expect("a session")
 }
 
 /// Each row once, as it is.

@@ -16,6 +16,8 @@ impl Process {
         let port = free_port();
         let mut command = Command::new(sibling("windlass"));
         command.arg("serve").arg("--data-dir").arg(folder).args(["--listen", &format!("127.0.0.1:{port}")]);
+        // One machine plays many callers.
+        command.args(["--address-requests", "0", "--account-requests", "0"]);
         command.args(["--log-level", "warn"]).args(url.iter().flat_map(|url| ["--database-url", url]));
         let started = Instant::now();
         let process = Self::start(command, port);

@@ -63,6 +63,7 @@ async fn add_member(tx: &mut Tx, number: u128, organization_id: Uuid, role: Role
         avatar: String::new(),
         kind: UserType::User,
         is_verified: true,
+        two_factor_enabled: false,
         created_at: NOW,
         updated_at: NOW,
     };

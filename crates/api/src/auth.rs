@@ -29,6 +29,8 @@ pub struct Register {
 pub struct Login {
     pub email: Email,
     pub password: Presented,
+    /// With a second factor: the code that the authenticator shows, or a recovery code.
+    pub code: Option<Presented>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -58,4 +60,34 @@ pub struct Session {
     pub last_used_at: Timestamp,
     pub expires_at: Timestamp,
     pub created_at: Timestamp,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetUpTwoFactor {
+    /// Whoever finds an open session must not be able to lock its owner out.
+    pub password: Presented,
+}
+
+/// Shown only now. The second factor is on once a code has been sent back.
+#[derive(Serialize, JsonSchema)]
+pub struct TwoFactorSetup {
+    /// For an authenticator that takes no picture: base32.
+    pub secret: String,
+    pub otpauth_uri: String,
+    /// The same as a picture.
+    pub qr_svg: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TwoFactorCode {
+    /// The code that the authenticator shows now, or a recovery code.
+    pub code: Presented,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct RecoveryCodes {
+    /// Each works once in place of a code. They are shown only now.
+    pub recovery_codes: Vec<String>,
 }

@@ -27,6 +27,13 @@ impl<T> Envelope<T> {
 }
 
 impl Envelope<()> {
+    /// For the endpoints whose specification always shows `error`, and `data` as null.
+    pub fn bare_success(message: impl Into<String>) -> Self {
+        Self { error: Some(String::new()), ..Self::success(message, ()) }
+    }
+}
+
+impl Envelope<()> {
     pub fn failure(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { status: Outcome::Error, message: message.into(), data: (), error: Some(code.as_str().to_owned()) }
     }
@@ -42,10 +49,16 @@ pub enum ErrorCode {
     Unauthenticated,
     /// Login failed: unknown account or wrong password.
     InvalidCredentials,
+    /// The account has a second factor: log in with `code` as well.
+    CodeRequired,
+    /// The second factor's code is wrong, used already or too old.
+    InvalidCode,
     /// The first registration needs the set-up token that the server printed.
     SetupTokenRequired,
     /// The caller's role lacks the permission.
     Forbidden,
+    /// Only a login can do this, not an API key.
+    LoginRequired,
     /// Registration needs an invitation.
     RegistrationClosed,
     /// The invitation is for another e-mail address.
@@ -56,6 +69,10 @@ pub enum ErrorCode {
     MethodNotAllowed,
     /// The request contradicts the present state.
     Conflict,
+    /// There is one already; update it instead.
+    AlreadyExists,
+    /// The second factor is on already, or it is not on.
+    TwoFactorState,
     /// An account with this e-mail address exists.
     EmailTaken,
     /// The user is a member of the organization already.
@@ -81,16 +98,21 @@ impl ErrorCode {
     pub const fn status(self) -> u16 {
         match self {
             Self::InvalidRequest => 400,
-            Self::Unauthenticated | Self::InvalidCredentials => 401,
+            Self::Unauthenticated | Self::InvalidCredentials | Self::CodeRequired | Self::InvalidCode => 401,
             Self::Forbidden
+            | Self::LoginRequired
             | Self::SetupTokenRequired
             | Self::RegistrationClosed
             | Self::InvitationForAnotherAddress => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
-            Self::Conflict | Self::EmailTaken | Self::AlreadyMember | Self::LastOwner | Self::OrganizationNotEmpty => {
-                409
-            }
+            Self::Conflict
+            | Self::AlreadyExists
+            | Self::TwoFactorState
+            | Self::EmailTaken
+            | Self::AlreadyMember
+            | Self::LastOwner
+            | Self::OrganizationNotEmpty => 409,
             Self::TooLarge => 413,
             Self::RateLimited => 429,
             Self::Internal => 500,
@@ -103,13 +125,18 @@ impl ErrorCode {
             Self::InvalidRequest => "invalid_request",
             Self::Unauthenticated => "unauthenticated",
             Self::InvalidCredentials => "invalid_credentials",
+            Self::CodeRequired => "code_required",
+            Self::InvalidCode => "invalid_code",
             Self::SetupTokenRequired => "setup_token_required",
             Self::Forbidden => "forbidden",
+            Self::LoginRequired => "login_required",
             Self::RegistrationClosed => "registration_closed",
             Self::InvitationForAnotherAddress => "invitation_for_another_address",
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::Conflict => "conflict",
+            Self::AlreadyExists => "already_exists",
+            Self::TwoFactorState => "two_factor_state",
             Self::EmailTaken => "email_taken",
             Self::AlreadyMember => "already_member",
             Self::LastOwner => "last_owner",

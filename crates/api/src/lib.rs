@@ -4,9 +4,13 @@
 //! read (see [`text`]), so whoever holds one holds a valid one, and the same type describes its limits
 //! in the API description.
 
+mod api_keys;
+mod audit;
 mod auth;
 mod envelope;
 mod link;
+mod notification;
+mod number;
 mod organizations;
 mod permissions;
 mod system;
@@ -14,9 +18,13 @@ mod text;
 mod timestamp;
 mod users;
 
+pub use api_keys::*;
+pub use audit::*;
 pub use auth::*;
 pub use envelope::*;
 pub use link::*;
+pub use notification::*;
+pub use number::*;
 pub use organizations::*;
 pub use permissions::*;
 pub use system::*;

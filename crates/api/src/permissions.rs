@@ -179,6 +179,21 @@ impl Can {
     }
 }
 
+impl TryFrom<&str> for Can {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        let rule = TABLE.iter().find(|rule| rule.name == text);
+        rule.map(|rule| rule.action).ok_or_else(|| "must be a permission, such as deploy:create".to_owned())
+    }
+}
+
+impl<'de> Deserialize<'de> for Can {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text::read(deserializer)
+    }
+}
+
 impl Serialize for Can {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())

@@ -141,42 +141,42 @@ impl JsonSchema for Email {
     }
 }
 
-/// A secret of `MIN` to 128 characters as the caller sent it: never trimmed, never shown in debug output.
+/// A secret of `MIN` to `MAX` characters as the caller sent it: never trimmed, never shown in debug output.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret<const MIN: usize>(String);
+pub struct Secret<const MIN: usize, const MAX: usize>(String);
 
 /// A password that is being chosen.
-pub type NewPassword = Secret<10>;
-/// A password or token that is being presented.
-pub type Presented = Secret<1>;
+pub type NewPassword = Secret<10, 128>;
+/// A password, token or code that is being presented.
+pub type Presented = Secret<1, 128>;
+/// A password for some other server, or none.
+pub type Password = Secret<0, 500>;
 
-impl<const MIN: usize> Secret<MIN> {
-    const MAX: usize = 128;
-
+impl<const MIN: usize, const MAX: usize> Secret<MIN, MAX> {
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-impl<const MIN: usize> fmt::Debug for Secret<MIN> {
+impl<const MIN: usize, const MAX: usize> fmt::Debug for Secret<MIN, MAX> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(..)")
     }
 }
 
-impl<const MIN: usize> TryFrom<&str> for Secret<MIN> {
+impl<const MIN: usize, const MAX: usize> TryFrom<&str> for Secret<MIN, MAX> {
     type Error = String;
 
     fn try_from(text: &str) -> Result<Self, String> {
         refuse_invisible(text)?;
-        check_length(text, MIN, Self::MAX)?;
+        check_length(text, MIN, MAX)?;
         Ok(Self(text.to_owned()))
     }
 }
 
-impl<const MIN: usize> JsonSchema for Secret<MIN> {
+impl<const MIN: usize, const MAX: usize> JsonSchema for Secret<MIN, MAX> {
     fn schema_name() -> Cow<'static, str> {
-        format!("Secret{MIN}").into()
+        format!("Secret{MIN}To{MAX}").into()
     }
 
     fn inline_schema() -> bool {
@@ -184,11 +184,11 @@ impl<const MIN: usize> JsonSchema for Secret<MIN> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "password", "minLength": MIN, "maxLength": Self::MAX })
+        json_schema!({ "type": "string", "format": "password", "minLength": MIN, "maxLength": MAX })
     }
 }
 
-fn check_length(text: &str, min: usize, max: usize) -> Result<(), String> {
+pub(crate) fn check_length(text: &str, min: usize, max: usize) -> Result<(), String> {
     let length = text.chars().count();
     if length == 0 && min > 0 {
         return Err("must not be empty".into());
@@ -204,7 +204,7 @@ fn check_length(text: &str, min: usize, max: usize) -> Result<(), String> {
 
 /// Characters that no reader sees, or that change how the rest is shown, have no place in a name: they make
 /// two names look alike. Joiners stay, because emoji and several scripts need them.
-fn refuse_invisible(text: &str) -> Result<(), String> {
+pub(crate) fn refuse_invisible(text: &str) -> Result<(), String> {
     let invisible = |c: &char| {
         c.is_control()
             || matches!(*c,
@@ -245,6 +245,19 @@ where
     deserializer.deserialize_str(FromText(std::marker::PhantomData))
 }
 
+/// A query parameter that a form sends empty is one that was not filled in.
+pub(crate) fn absent_when_empty<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: for<'a> TryFrom<&'a str, Error = String>,
+    D: Deserializer<'de>,
+{
+    let text = Cow::<'de, str>::deserialize(deserializer)?;
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    T::try_from(&text).map(Some).map_err(de::Error::custom)
+}
+
 impl<'de, const MIN: usize, const MAX: usize> Deserialize<'de> for Text<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read(deserializer)
@@ -263,7 +276,7 @@ impl<'de> Deserialize<'de> for Email {
     }
 }
 
-impl<'de, const MIN: usize> Deserialize<'de> for Secret<MIN> {
+impl<'de, const MIN: usize, const MAX: usize> Deserialize<'de> for Secret<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read(deserializer)
     }

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// Microseconds since 1970. Both databases hold the same number, so order and equality are the same in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +58,20 @@ fn digits(target: &mut [u8], mut value: u32) {
     }
 }
 
+/// RFC 3339, or a date, which begins at midnight UTC.
+impl TryFrom<&str> for Timestamp {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        // In a query a plus sign that is not escaped arrives as a space.
+        let text = text.trim().replace(' ', "+");
+        let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text };
+        let parsed = OffsetDateTime::parse(&whole, &Rfc3339).ok();
+        let micros = parsed.and_then(|at| i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000)).ok());
+        micros.map(Self).ok_or_else(|| "must be a time such as 2026-01-31T23:59:59Z, or a date".to_owned())
+    }
+}
+
 impl From<i64> for Timestamp {
     fn from(micros: i64) -> Self {
         Self(micros)
@@ -100,6 +115,17 @@ mod tests {
         assert_eq!(Timestamp::from_micros(1_798_761_599_000_042).to_string(), "2026-12-31T23:59:59.000042Z");
         assert_eq!(Timestamp::from_micros(-1).to_string(), "1969-12-31T23:59:59.999999Z");
         assert_eq!(Timestamp::from_micros(i64::MAX).to_string(), "1970-01-01T00:00:00.775807Z");
+    }
+
+    #[test]
+    fn is_read_as_people_write_it() {
+        let read = |text| Timestamp::try_from(text).map(|at| at.to_string());
+        assert_eq!(read("2026-01-31T23:59:59.5Z").unwrap(), "2026-01-31T23:59:59.500000Z");
+        assert_eq!(read("2026-02-01T01:00:00 02:00").unwrap(), "2026-01-31T23:00:00.000000Z");
+        assert_eq!(read("2026-01-31").unwrap(), "2026-01-31T00:00:00.000000Z");
+        for text in ["", "yesterday", "2026-02-30", "2026-01-31T25:00:00Z", "1767225600"] {
+            assert!(read(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -1,15 +1,13 @@
 //! Users and their settings.
 
 use std::borrow::Cow;
-use std::ops::RangeInclusive;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
 use crate::text;
-use crate::{Link, Organization, OrganizationUser, Slug, Text, Timestamp};
+use crate::{FontSize, Link, Organization, OrganizationUser, Slug, Text, Timestamp};
 
 /// What a user is to the whole instance; what they are to an organization is their role in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -127,42 +125,8 @@ pub struct UpdateTheme {
 #[schemars(extend("minProperties" = 1))]
 pub struct UpdateFont {
     pub font_family: Option<Text<1, 50>>,
+    /// In pixels.
     pub font_size: Option<FontSize>,
-}
-
-/// In pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FontSize(i64);
-
-impl FontSize {
-    const RANGE: RangeInclusive<i64> = 8..=72;
-
-    pub const fn pixels(self) -> i64 {
-        self.0
-    }
-}
-
-impl<'de> Deserialize<'de> for FontSize {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let problem = || format!("must be a whole number from {} to {}", Self::RANGE.start(), Self::RANGE.end());
-        let number = serde_json::Number::deserialize(deserializer).map_err(|_| D::Error::custom(problem()))?;
-        let pixels = number.as_i64().filter(|pixels| Self::RANGE.contains(pixels));
-        pixels.map(Self).ok_or_else(|| D::Error::custom(problem()))
-    }
-}
-
-impl JsonSchema for FontSize {
-    fn schema_name() -> Cow<'static, str> {
-        "FontSize".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": Self::RANGE.start(), "maximum": Self::RANGE.end() })
-    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

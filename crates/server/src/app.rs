@@ -9,6 +9,9 @@ use crate::auth::token::Token;
 use crate::clock::{Clock, Ids, RequestIds};
 use crate::config::Config;
 use crate::metrics::Metrics;
+use crate::resolver::Resolver;
+use crate::vault::Vault;
+use crate::vault::unlock::Unlocked;
 
 pub struct App {
     pub db: Db,
@@ -17,17 +20,28 @@ pub struct App {
     pub ids: Ids,
     pub request_ids: RequestIds,
     pub passwords: Passwords,
+    /// Tries to prove an identity.
     pub logins: Limiter,
+    /// All requests.
+    pub requests: Limiter,
+    pub vault: Vault,
+    pub resolver: Resolver,
+    /// Links the entries of the audit chains.
+    pub audit_key: [u8; 32],
     pub metrics: Metrics,
     /// What the first registration must present; none when only this machine can reach the server.
     pub setup_token: Option<Token>,
 }
 
 impl App {
-    pub fn new(db: Db, config: Config, clock: Clock, ids: Ids) -> Self {
+    pub fn new(db: Db, keys: Unlocked, config: Config, clock: Clock, ids: Ids) -> Self {
         Self {
             passwords: Passwords::new(config.parallel_logins),
             logins: Limiter::default(),
+            requests: Limiter::default(),
+            vault: keys.vault,
+            resolver: Resolver::default(),
+            audit_key: keys.audit_key,
             metrics: Metrics::new(db.clone()),
             setup_token: config.is_reachable_from_outside().then(Token::random),
             db,

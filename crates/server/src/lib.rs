@@ -1,5 +1,5 @@
 //! The platform: `http` (what is asked and answered) ▸ `service` (the rules) ▸ `records` (rows into records) and `auth` (who
-//! is asking) ▸ the store (the rows). Arrows point down only.
+//! is asking) ▸ `vault` (secrets at rest) ▸ the store (the rows). Arrows point down only.
 
 pub mod app;
 pub mod auth;
@@ -7,12 +7,16 @@ pub mod clock;
 pub mod config;
 pub mod error;
 pub mod http;
+pub mod kill_point;
 pub mod listen;
 pub mod metrics;
 pub mod operator;
+pub mod random;
 pub mod records;
+pub mod resolver;
 pub mod serve;
 pub mod service;
+pub mod vault;
 
 pub use app::App;
 pub use config::Config;

@@ -1,5 +1,11 @@
 //! What the operator does at the machine's own command line, beside a running server or without one.
 
+use std::fs::{File, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use uuid::Uuid;
 use windlass_api::{Email, NewPassword};
 
 use crate::app::App;
@@ -8,7 +14,12 @@ use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::error::Error;
 use crate::serve::{open_database, sqlite_file};
-use crate::service::users;
+use crate::service::audit::export;
+use crate::service::audit::verify::{self, Report};
+use crate::service::master_key::{self, Rotated};
+use crate::service::{second_factor, users};
+use crate::vault::ring::Source;
+use crate::vault::unlock::unlock_existing;
 
 /// Sets a password and ends all of the user's sessions. Without a password a random one is made; it is returned.
 pub async fn reset_password(config: Config, email: &str, password: Option<&str>) -> Result<String, String> {
@@ -19,11 +30,64 @@ pub async fn reset_password(config: Config, email: &str, password: Option<&str>)
     };
     let password = NewPassword::try_from(password.as_str()).map_err(|problem| format!("password: {problem}"))?;
     let app = open(config).await?;
-    let in_words = |error: Error| error.cause.unwrap_or(error.message);
     let hash = app.passwords.hash(password.reveal()).await.map_err(in_words)?;
     users::reset_password(&app, &email, &hash).await.map_err(in_words)?;
     app.db.close().await;
     Ok(password.reveal().to_owned())
+}
+
+/// Turns off the second factor of somebody who has lost it.
+pub async fn disable_two_factor(config: Config, email: &str) -> Result<(), String> {
+    let email = Email::try_from(email).map_err(|problem| format!("email: {problem}"))?;
+    let app = open(config).await?;
+    second_factor::disable_by_operator(&app, &email).await.map_err(in_words)?;
+    app.db.close().await;
+    Ok(())
+}
+
+/// A new master key for the old one.
+pub async fn rotate_key(config: Config) -> Result<Rotated, String> {
+    let source = config.master_key_source();
+    // Two at once would write over each other's file.
+    let _lock = match &source {
+        Source::File(path) => Some(lock(&path.with_extension("key.lock"))?),
+        Source::Environment(_) => None,
+    };
+    let app = open(config).await?;
+    let rotated = master_key::rotate(&app, &source).await.map_err(in_words)?;
+    app.db.close().await;
+    Ok(rotated)
+}
+
+/// Walks the audit chains.
+pub async fn verify_audit(config: Config) -> Result<Report, String> {
+    let app = open(config).await?;
+    let report = verify::verify(&app.db, &app.audit_key).await.map_err(|error| error.to_string())?;
+    app.db.close().await;
+    Ok(report)
+}
+
+/// Every entry of every chain, or of one, as a line of JSON.
+pub async fn export_audit(config: Config, chain: Option<Uuid>, out: &mut impl Write) -> Result<(), String> {
+    let app = open(config).await?;
+    let exported = export::export(&app.db, chain, out).await;
+    app.db.close().await;
+    exported
+}
+
+fn in_words(error: Error) -> String {
+    error.cause.unwrap_or(error.message)
+}
+
+fn lock(path: &Path) -> Result<File, String> {
+    let unusable = |error: std::io::Error| format!("{} cannot be used: {error}", path.display());
+    let mut options = File::options();
+    let file = options.create(true).truncate(false).write(true).mode(0o600).open(path).map_err(unusable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err("the master key is being rotated by another process".into()),
+        Err(TryLockError::Error(error)) => Err(unusable(error)),
+    }
 }
 
 async fn open(config: Config) -> Result<App, String> {
@@ -33,5 +97,11 @@ async fn open(config: Config) -> Result<App, String> {
         return Err(format!("data-dir: there is no database at {}", file.display()));
     }
     let db = open_database(&config).await.map_err(|error| error.to_string())?;
-    Ok(App::new(db, config, Clock::System, Ids::random()))
+    match unlock_existing(&db, config.master_key_source()).await {
+        Ok(keys) => Ok(App::new(db, keys, config, Clock::System, Ids::random())),
+        Err(error) => {
+            db.close().await;
+            Err(error.to_string())
+        }
+    }
 }

@@ -16,6 +16,21 @@ use windlass_store::user_settings::UserSettings;
 use windlass_store::users::User;
 use windlass_store::{Conn, Result};
 
+/// Through whose eyes a record is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Viewer {
+    pub user_id: Uuid,
+    /// An API key sees one organization, whatever else its user belongs to.
+    pub confined_to: Option<Uuid>,
+}
+
+impl Viewer {
+    /// Somebody who sees all that they belong to.
+    pub fn user(user_id: Uuid) -> Self {
+        Self { user_id, confined_to: None }
+    }
+}
+
 /// Users inside an organization's record where that is not what was asked for.
 pub const EMBEDDED_USERS: usize = 100;
 /// No limit: the record is what was asked for.
@@ -25,11 +40,11 @@ pub const ALL_USERS: usize = usize::MAX;
 pub async fn organization(
     conn: &mut Conn,
     row: &Organization,
-    viewer_id: Uuid,
+    viewer: Viewer,
     users: usize,
 ) -> Result<api::Organization> {
     let members = memberships::members(conn, row.id).await?;
-    let mut elsewhere = shared_elsewhere(conn, row.id, viewer_id).await?;
+    let mut elsewhere = shared_elsewhere(conn, row.id, viewer).await?;
     let users = members.into_iter().take(users).map(|member| {
         let elsewhere = elsewhere.remove(&member.user.id).unwrap_or_default();
         let here = membership(&member.membership, row.host_access, Link::Cut, Link::Cut);
@@ -40,9 +55,9 @@ pub async fn organization(
 }
 
 /// OrganizationUser ▸ organization, and OrganizationUser ▸ user ▸ organizations.
-pub async fn members(conn: &mut Conn, row: &Organization, viewer_id: Uuid) -> Result<Vec<api::OrganizationUser>> {
+pub async fn members(conn: &mut Conn, row: &Organization, viewer: Viewer) -> Result<Vec<api::OrganizationUser>> {
     let members = memberships::members(conn, row.id).await?;
-    let mut elsewhere = shared_elsewhere(conn, row.id, viewer_id).await?;
+    let mut elsewhere = shared_elsewhere(conn, row.id, viewer).await?;
     let records = members.into_iter().map(|member| {
         let elsewhere = elsewhere.remove(&member.user.id).unwrap_or_default();
         let others = elsewhere.iter().map(|joined| bare_organization(&joined.organization));
@@ -57,16 +72,16 @@ pub async fn member(
     conn: &mut Conn,
     member: Member,
     row: &Organization,
-    viewer_id: Uuid,
+    viewer: Viewer,
 ) -> Result<api::OrganizationUser> {
-    let shared = memberships::shared_by_user(conn, member.user.id, viewer_id).await?;
+    let shared = shared_by_user(conn, member.user.id, viewer).await?;
     let organizations = shared.iter().map(|joined| bare_organization(&joined.organization)).collect();
     Ok(member_record(member, row, organizations))
 }
 
 /// User ▸ organizations, and User ▸ organization_users ▸ organization.
-pub async fn full_user(conn: &mut Conn, row: &User, viewer_id: Uuid) -> Result<api::User> {
-    let shared = memberships::shared_by_user(conn, row.id, viewer_id).await?;
+pub async fn full_user(conn: &mut Conn, row: &User, viewer: Viewer) -> Result<api::User> {
+    let shared = shared_by_user(conn, row.id, viewer).await?;
     let organizations = shared.iter().map(|joined| bare_organization(&joined.organization)).collect();
     let memberships =
         shared.iter().map(|joined| joined_record(joined, Link::to(bare_organization(&joined.organization))));
@@ -75,7 +90,7 @@ pub async fn full_user(conn: &mut Conn, row: &User, viewer_id: Uuid) -> Result<a
 
 /// UserSettings ▸ user, and so on as above.
 pub async fn settings(conn: &mut Conn, row: UserSettings, owner: &User) -> Result<api::UserSettings> {
-    let user = full_user(conn, owner, owner.id).await?;
+    let user = full_user(conn, owner, Viewer::user(owner.id)).await?;
     Ok(api::UserSettings {
         id: row.id,
         user_id: row.user_id,
@@ -121,13 +136,92 @@ pub fn invitation(row: windlass_store::invitations::Invitation) -> api::Invitati
     }
 }
 
+pub fn api_key(row: windlass_store::api_keys::ApiKey) -> api::ApiKey {
+    api::ApiKey {
+        id: row.id,
+        organization_id: row.organization_id,
+        user_id: row.user_id,
+        name: row.name,
+        hint: row.hint,
+        permissions: row.permissions.split(' ').filter_map(|name| api::Can::try_from(name).ok()).collect(),
+        last_used_at: row.last_used_at.map(api::Timestamp::from_micros),
+        expires_at: row.expires_at,
+        created_at: row.created_at,
+    }
+}
+
+pub fn audit_activity(row: windlass_store::audit::Entry) -> api::AuditActivity {
+    let color = api::AuditAction::try_from(row.action.as_str()).map_or("gray", api::AuditAction::color);
+    api::AuditActivity {
+        id: row.id.to_string(),
+        action_color: color.to_owned(),
+        action: row.action,
+        actor: row.actor,
+        message: row.message,
+        resource: row.resource,
+        resource_id: row.resource_id,
+        // Written by this server as what it is read as.
+        metadata: serde_json::from_str(&row.metadata).unwrap_or_default(),
+        timestamp: row.created_at,
+    }
+}
+
+pub fn webhook_config(row: &windlass_store::webhook_configs::WebhookConfig, webhook_url: String) -> api::WebhookConfig {
+    api::WebhookConfig {
+        id: row.id,
+        user_id: row.user_id,
+        organization_id: row.organization_id,
+        webhook_url,
+        r#type: row.kind,
+        is_active: row.is_active,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+    }
+}
+
+/// Only where it leads: the rest is what lets its holder post there.
+pub fn masked_url(url: &str) -> String {
+    let authority_at = url.find("://").map_or(0, |at| at + 3);
+    let end = url[authority_at..].find(['/', '?', '#']).map_or(url.len(), |at| authority_at + at);
+    format!("{}/********", &url[..end])
+}
+
+pub fn smtp_config(row: windlass_store::smtp_configs::SmtpConfig) -> api::SmtpConfig {
+    api::SmtpConfig {
+        id: row.id,
+        user_id: row.user_id,
+        organization_id: row.organization_id,
+        host: row.host,
+        port: u16::try_from(row.port).unwrap_or_default(),
+        username: row.username,
+        has_password: row.sealed_password.is_some(),
+        from_email: row.from_email,
+        from_name: row.from_name,
+        security: row.security,
+        is_active: row.is_active,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+    }
+}
+
+async fn shared_by_user(conn: &mut Conn, user_id: Uuid, viewer: Viewer) -> Result<Vec<Joined>> {
+    let mut shared = memberships::shared_by_user(conn, user_id, viewer.user_id).await?;
+    if let Some(only) = viewer.confined_to {
+        shared.retain(|joined| joined.organization.id == only);
+    }
+    Ok(shared)
+}
+
 async fn shared_elsewhere(
     conn: &mut Conn,
     organization_id: Uuid,
-    viewer_id: Uuid,
+    viewer: Viewer,
 ) -> Result<HashMap<Uuid, Vec<Joined>>> {
     let mut by_user: HashMap<Uuid, Vec<Joined>> = HashMap::new();
-    for joined in memberships::shared_elsewhere(conn, organization_id, viewer_id).await? {
+    if viewer.confined_to.is_some() {
+        return Ok(by_user);
+    }
+    for joined in memberships::shared_elsewhere(conn, organization_id, viewer.user_id).await? {
         by_user.entry(joined.membership.user_id).or_default().push(joined);
     }
     Ok(by_user)
@@ -191,7 +285,7 @@ fn user(row: User, organizations: Vec<api::Organization>, organization_users: Ve
         avatar: row.avatar,
         r#type: row.kind,
         is_verified: row.is_verified,
-        two_factor_enabled: false,
+        two_factor_enabled: row.two_factor_enabled,
         two_factor_secret: String::new(),
         idp_user_id: String::new(),
         organizations,

@@ -16,7 +16,9 @@ use crate::app::App;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::listen;
+use crate::service::audit::takeover;
 use crate::service::housekeeping;
+use crate::vault::unlock::{UnlockError, check, unlock};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 
@@ -31,6 +33,8 @@ pub enum StartError {
     Held { path: String, holder: String },
     #[error("{place}: {source}")]
     Database { place: String, source: windlass_store::Error },
+    #[error(transparent)]
+    Key(#[from] UnlockError),
     #[error("listen: {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
 }
@@ -53,8 +57,13 @@ impl Server {
         // A port that was given as 0 is known now, and links need it.
         config.listen = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let db = open_database(&config).await?;
-        db.migrate().await.map_err(|source| database_error(&config, source))?;
-        let app = Arc::new(App::new(db, config, Clock::System, Ids::random()));
+        let app = match unlocked(db.clone(), config).await {
+            Ok(app) => Arc::new(app),
+            Err(error) => {
+                db.close().await;
+                return Err(error);
+            }
+        };
         Ok(Self { app, listeners, _lock: lock })
     }
 
@@ -75,6 +84,17 @@ impl Server {
             tracing::warn!("the database did not close in time");
         }
     }
+}
+
+/// The key is checked before anything is written, migrations included.
+async fn unlocked(db: Db, config: Config) -> Result<App, StartError> {
+    check(&db, &config.master_key_source()).await?;
+    db.migrate().await.map_err(|source| database_error(&config, source))?;
+    let (clock, ids) = (Clock::System, Ids::random());
+    let keys = unlock(&db, config.master_key_source(), ids.next(clock.now()), clock.now()).await?;
+    let app = App::new(db, keys, config, clock, ids);
+    takeover::take_over(&app).await.map_err(|source| database_error(&app.config, source))?;
+    Ok(app)
 }
 
 /// The database of the configuration, as it is: not migrated.

@@ -8,14 +8,21 @@ mod db;
 mod error;
 mod migrations;
 
+pub mod api_keys;
 pub mod audit;
+pub mod bearer;
 pub mod instance;
 pub mod invitations;
+pub mod master_keys;
 pub mod memberships;
 pub mod organizations;
+pub mod sealed;
+pub mod second_factors;
 pub mod sessions;
+pub mod smtp_configs;
 pub mod user_settings;
 pub mod users;
+pub mod webhook_configs;
 
 pub use db::{Conn, Db, Kind, Options, Tx};
 pub use error::{Error, Result};

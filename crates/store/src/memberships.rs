@@ -9,9 +9,6 @@ use crate::organizations::Organization;
 use crate::users::{self, User};
 use crate::{Conn, Result, Tx};
 
-/// Organizations that one user can belong to; so lists of them are complete.
-pub const ORGANIZATIONS_PER_USER: i64 = 100;
-
 #[derive(Clone, Debug, FromRow)]
 pub struct Membership {
     #[sqlx(rename = "membership_id")]

@@ -23,7 +23,15 @@ macro_rules! step {
     };
 }
 
-const STEPS: [Step; 3] = [step!(1, "0001_people"), step!(2, "0002_audit"), step!(3, "0003_invitations")];
+const STEPS: [Step; 7] = [
+    step!(1, "0001_people"),
+    step!(2, "0002_audit"),
+    step!(3, "0003_invitations"),
+    step!(4, "0004_keys_and_chains"),
+    step!(5, "0005_api_keys"),
+    step!(6, "0006_second_factor"),
+    step!(7, "0007_notifications"),
+];
 
 pub(crate) const LATEST: i64 = STEPS[STEPS.len() - 1].version;
 

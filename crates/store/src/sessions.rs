@@ -2,12 +2,9 @@
 
 use sqlx::FromRow;
 use uuid::Uuid;
-use windlass_api::{Role, Timestamp};
+use windlass_api::Timestamp;
 
 use crate::db::sql;
-use crate::memberships::{Joined, Membership};
-use crate::organizations::Organization;
-use crate::users::{self, User};
 use crate::{Conn, Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
@@ -22,62 +19,6 @@ pub struct Session {
     pub expires_at: Timestamp,
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
-}
-
-/// Whoever presents a token: the session, its user, and the organization they act in, if they belong to it.
-#[derive(Clone, Debug)]
-pub struct Bearer {
-    pub session_id: Uuid,
-    pub last_used_at: Timestamp,
-    pub expires_at: Timestamp,
-    pub user: User,
-    pub joined: Option<Joined>,
-}
-
-#[derive(FromRow)]
-struct BearerRow {
-    session_id: Uuid,
-    #[sqlx(try_from = "i64")]
-    last_used_at: Timestamp,
-    #[sqlx(try_from = "i64")]
-    expires_at: Timestamp,
-    #[sqlx(flatten)]
-    user: User,
-    membership_id: Option<Uuid>,
-    organization_id: Option<Uuid>,
-    role: Option<String>,
-    joined_at: Option<i64>,
-    role_changed_at: Option<i64>,
-    organization_name: Option<String>,
-    organization_description: Option<String>,
-    host_access: Option<bool>,
-    organization_created_at: Option<i64>,
-    organization_updated_at: Option<i64>,
-}
-
-impl BearerRow {
-    /// All columns of the place are there, or none.
-    fn joined(&mut self) -> Option<Joined> {
-        let organization_id = self.organization_id?;
-        Some(Joined {
-            membership: Membership {
-                id: self.membership_id?,
-                organization_id,
-                user_id: self.user.id,
-                role: Role::try_from(self.role.take()?).ok()?,
-                created_at: self.joined_at?.into(),
-                updated_at: self.role_changed_at?.into(),
-            },
-            organization: Organization {
-                id: organization_id,
-                name: self.organization_name.take()?,
-                description: self.organization_description.take()?,
-                host_access: self.host_access?,
-                created_at: self.organization_created_at?.into(),
-                updated_at: self.organization_updated_at?.into(),
-            },
-        })
-    }
 }
 
 pub async fn insert(tx: &mut Tx, session: &Session, token_hash: &[u8]) -> Result<()> {
@@ -99,29 +40,6 @@ pub async fn insert(tx: &mut Tx, session: &Session, token_hash: &[u8]) -> Result
             .map(drop)
     })?;
     Ok(())
-}
-
-/// Everything that a request needs to know about its caller, in one query. `organization_id` is the one that the
-/// request names; without it the user's default counts.
-pub async fn bearer(conn: &mut Conn, token_hash: &[u8], organization_id: Option<Uuid>) -> Result<Option<Bearer>> {
-    let query = concat!(
-        "select s.id as session_id, s.last_used_at, s.expires_at, ",
-        users::columns!(),
-        ", m.id as membership_id, m.organization_id, m.role, m.created_at as joined_at, ",
-        "m.updated_at as role_changed_at, o.name as organization_name, o.description as organization_description, ",
-        "o.host_access, o.created_at as organization_created_at, o.updated_at as organization_updated_at ",
-        "from sessions s join users u on u.id = s.user_id ",
-        "left join memberships m on m.user_id = u.id and m.organization_id = coalesce($2, u.default_organization_id) ",
-        "left join organizations o on o.id = m.organization_id ",
-        "where s.token_hash = $1"
-    );
-    let row: Option<BearerRow> =
-        sql!(conn, |c| sqlx::query_as(query).bind(token_hash).bind(organization_id).fetch_optional(c).await)?;
-    Ok(row.map(|mut row| {
-        let joined = row.joined();
-        let BearerRow { session_id, last_used_at, expires_at, user, .. } = row;
-        Bearer { session_id, last_used_at, expires_at, user, joined }
-    }))
 }
 
 pub async fn of_user(conn: &mut Conn, user_id: Uuid, now: Timestamp) -> Result<Vec<Session>> {

@@ -16,6 +16,7 @@ pub struct User {
     #[sqlx(rename = "type", try_from = "String")]
     pub kind: UserType,
     pub is_verified: bool,
+    pub two_factor_enabled: bool,
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     #[sqlx(try_from = "i64")]
@@ -25,7 +26,7 @@ pub struct User {
 /// The columns of [`User`].
 macro_rules! columns {
     () => {
-        "u.id, u.username, u.email, u.avatar, u.type, u.is_verified, u.created_at, u.updated_at"
+        "u.id, u.username, u.email, u.avatar, u.type, u.is_verified, u.two_factor_enabled, u.created_at, u.updated_at"
     };
 }
 pub(crate) use columns;

@@ -1,23 +1,27 @@
 //! The one binary: `windlass serve`, and what the operator needs beside it.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing_subscriber::filter::LevelFilter;
+use uuid::Uuid;
 use windlass_server::config::{Config, Given, KEYS, LogFormat, LogLevel};
 use windlass_server::serve::Server;
+use windlass_server::service::audit::verify::Report;
+use windlass_server::service::master_key::Rotated;
+use windlass_server::vault::ring::Source;
 use windlass_server::{http, operator};
 
 fn main() -> ExitCode {
     let matches = command().get_matches();
     let done = match matches.subcommand() {
         Some(("serve", matches)) => configure(matches).and_then(serve),
-        Some(("admin", matches)) => match matches.subcommand() {
-            Some(("reset-password", matches)) => configure(matches).and_then(|config| reset_password(config, matches)),
-            _ => Ok(()),
+        Some((group @ ("admin" | "audit"), matches)) => match matches.subcommand() {
+            Some((name, matches)) => configure(matches).and_then(|config| operate(config, group, name, matches)),
+            None => Ok(()),
         },
         Some(("openapi", _)) => print_description(),
         _ => Ok(()),
@@ -32,15 +36,30 @@ fn main() -> ExitCode {
 }
 
 fn command() -> Command {
+    let email = |help| Arg::new("email").long("email").value_name("EMAIL").required(true).help(help);
     let reset_password = with_settings(Command::new("reset-password"))
         .about("Set a user's password and end all of their sessions")
-        .arg(Arg::new("email").long("email").value_name("EMAIL").required(true).help("Whose password"))
+        .arg(email("Whose password"))
         .arg(
             Arg::new("password-stdin")
                 .long("password-stdin")
                 .action(ArgAction::SetTrue)
                 .help("Read the new password from standard input; otherwise a random one is made and printed"),
         );
+    let disable_2fa = with_settings(Command::new("disable-2fa"))
+        .about("Turn off the second factor of a user who has lost it")
+        .arg(email("Whose second factor"));
+    let rotate_key = with_settings(Command::new("rotate-key"))
+        .about("Replace the master key and encrypt all secrets anew; servers go on meanwhile");
+    let verify =
+        with_settings(Command::new("verify")).about("Check that no entry was changed, removed or added by hand");
+    let export = with_settings(Command::new("export")).about("Print all entries as lines of JSON").arg(
+        Arg::new("organization")
+            .long("organization")
+            .value_name("ID")
+            .value_parser(clap::value_parser!(Uuid))
+            .help("Only this organization's entries"),
+    );
     Command::new("windlass")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A self-hosted application deployment platform")
@@ -52,7 +71,17 @@ fn command() -> Command {
                 .about("Operate the installation from its own machine")
                 .subcommand_required(true)
                 .arg_required_else_help(true)
-                .subcommand(reset_password),
+                .subcommand(reset_password)
+                .subcommand(disable_2fa)
+                .subcommand(rotate_key),
+        )
+        .subcommand(
+            Command::new("audit")
+                .about("Check and export the audit log")
+                .subcommand_required(true)
+                .arg_required_else_help(true)
+                .subcommand(verify)
+                .subcommand(export),
         )
         .subcommand(Command::new("openapi").about("Print the API description (OpenAPI 3.1)"))
 }
@@ -153,8 +182,53 @@ fn start_log(config: &Config) {
 }
 
 #[tokio::main(flavor = "current_thread")]
+async fn operate(config: Config, group: &str, name: &str, matches: &ArgMatches) -> Result<(), String> {
+    match (group, name) {
+        ("admin", "reset-password") => reset_password(config, matches).await,
+        ("admin", "disable-2fa") => disable_two_factor(config, matches).await,
+        ("admin", "rotate-key") => rotate_key(config).await,
+        ("audit", "verify") => verify_audit(config).await,
+        ("audit", "export") => {
+            let organization = matches.get_one::<Uuid>("organization").copied();
+            operator::export_audit(config, organization, &mut BufWriter::new(std::io::stdout())).await
+        }
+        _ => Ok(()),
+    }
+}
+
+fn email(matches: &ArgMatches) -> &str {
+    matches.get_one::<String>("email").map(String::as_str).unwrap_or_default()
+}
+
+async fn disable_two_factor(config: Config, matches: &ArgMatches) -> Result<(), String> {
+    let email = email(matches);
+    operator::disable_two_factor(config, email).await?;
+    print(&format!("{email} can log in with the password alone.\n"))
+}
+
+async fn rotate_key(config: Config) -> Result<(), String> {
+    let from_file = matches!(config.master_key_source(), Source::File(_));
+    let rotated = operator::rotate_key(config).await?;
+    let Rotated { from, to, secrets } = rotated;
+    print(&format!("The master key is now {to}; {secrets} secret(s) were encrypted anew.\n"))?;
+    match from_file {
+        true => print("Make a new copy of master.key; the old one still opens old backups of the database.\n"),
+        false => print(&format!("The old key, {from}, is no longer needed in WINDLASS_MASTER_KEY.\n")),
+    }
+}
+
+async fn verify_audit(config: Config) -> Result<(), String> {
+    let report = operator::verify_audit(config).await?;
+    let Report { chains, entries, broken } = report;
+    if broken.is_empty() {
+        return print(&format!("{entries} entries in {chains} chain(s): every link holds.\n"));
+    }
+    let lines: Vec<_> = broken.iter().map(|broken| format!("  {broken}")).collect();
+    Err(format!("{} of {chains} chain(s) are broken, first at:\n{}", broken.len(), lines.join("\n")))
+}
+
 async fn reset_password(config: Config, matches: &ArgMatches) -> Result<(), String> {
-    let email = matches.get_one::<String>("email").map(String::as_str).unwrap_or_default();
+    let email = email(matches);
     let given = if matches.get_flag("password-stdin") { Some(read_line()?) } else { None };
     let password = operator::reset_password(config, email, given.as_deref()).await?;
     match given {

@@ -1,6 +1,10 @@
 //! The caller of a request. Obtaining a resource through [`Ctx`] *is* the permission check.
+//!
+//! A caller presents a login session or an API key. A session acts as its user; a key acts for its user in one organization,
+//! and may do what it was made for as far as the user still may.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -8,18 +12,20 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use uuid::Uuid;
 use windlass_api::{Can, ErrorCode};
-use windlass_store::invitations;
+use windlass_store::bearer::{self, Bearer};
 use windlass_store::memberships::{self, Joined};
-use windlass_store::sessions::{self, Bearer};
 use windlass_store::users::User;
+use windlass_store::{api_keys, invitations, sessions};
 
 use crate::app::App;
+use crate::auth::limiter::Limit;
 use crate::auth::token;
 use crate::error::{Error, Result};
+use crate::records::Viewer;
 
 pub const ORGANIZATION_HEADER: &str = "x-organization-id";
 
-/// How old a session's `last_used_at` may get before a request renews it; keeps reads from becoming writes.
+/// How old the `last_used_at` of a session or key may get before a request renews it; keeps reads from becoming writes.
 const LAST_USED_PRECISION_SECONDS: i64 = 60;
 
 /// Where a request comes from, known or not.
@@ -57,10 +63,14 @@ pub struct Ctx {
     pub app: Arc<App>,
     pub origin: Origin,
     pub user: User,
-    pub session_id: Uuid,
-    pub token_hash: [u8; 32],
-    /// The organization that the request names, else the user's default one, if they belong to it.
+    credential: Credential,
+    /// The organization that the request names, else the user's default one, if they belong to it. A key has its own.
     joined: Option<Joined>,
+}
+
+enum Credential {
+    Session { id: Uuid, token_hash: [u8; 32] },
+    Key { id: Uuid, name: String, permissions: Vec<Can>, organization_id: Uuid },
 }
 
 impl FromRequestParts<Arc<App>> for Ctx {
@@ -77,26 +87,129 @@ impl FromRequestParts<Arc<App>> for Ctx {
         let organization_id = organization.as_ref().ok().copied().flatten();
 
         let mut conn = app.db.read().await?;
-        let bearer = sessions::bearer(&mut conn, &token_hash, organization_id).await?;
+        let bearer = match token::is_api_key(token) {
+            true => bearer::by_api_key(&mut conn, &token_hash).await?,
+            false => bearer::by_session(&mut conn, &token_hash, organization_id).await?,
+        };
         drop(conn);
 
         let now = app.now();
-        let bearer = bearer
-            .filter(|bearer| bearer.expires_at > now)
-            .ok_or_else(|| unauthenticated("This login is not valid (any more). Log in again."))?;
-        if organization?.is_some() && bearer.joined.is_none() {
-            let message = format!("{ORGANIZATION_HEADER}: you do not belong to this organization.");
-            return Err(Error::new(ErrorCode::Forbidden, message));
-        }
+        let bearer = bearer.filter(|bearer| bearer.expires_at > now).ok_or_else(|| {
+            unauthenticated(match token::is_api_key(token) {
+                true => "This API key is not valid (any more). Make another one.",
+                false => "This login is not valid (any more). Log in again.",
+            })
+        })?;
         note_use(app, &bearer).await;
-        Ok(Self {
-            app: app.clone(),
-            origin,
-            user: bearer.user,
-            session_id: bearer.session_id,
-            token_hash,
-            joined: bearer.joined,
-        })
+        let ctx = Self::new(app.clone(), origin, bearer, token_hash)?;
+        ctx.limit_requests()?;
+        let named = organization?;
+        if named.is_some() && ctx.current_organization_id() != named {
+            let message = match ctx.credential {
+                Credential::Session { .. } => "you do not belong to this organization.",
+                Credential::Key { .. } => "this API key belongs to another organization.",
+            };
+            return Err(Error::new(ErrorCode::Forbidden, format!("{ORGANIZATION_HEADER}: {message}")));
+        }
+        Ok(ctx)
+    }
+}
+
+/// A request with a login session: what concerns the user's own account is not for keys.
+pub struct Login {
+    ctx: Ctx,
+    pub session_id: Uuid,
+    pub token_hash: [u8; 32],
+}
+
+impl FromRequestParts<Arc<App>> for Login {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
+        let ctx = Ctx::from_request_parts(parts, app).await?;
+        match ctx.credential {
+            Credential::Session { id, token_hash } => Ok(Self { ctx, session_id: id, token_hash }),
+            Credential::Key { .. } => Err(Error::new(
+                ErrorCode::LoginRequired,
+                "This concerns your own account, so it needs a login; an API key acts for you in one organization only.",
+            )),
+        }
+    }
+}
+
+impl Deref for Login {
+    type Target = Ctx;
+
+    fn deref(&self) -> &Ctx {
+        &self.ctx
+    }
+}
+
+impl Ctx {
+    fn new(app: Arc<App>, origin: Origin, bearer: Bearer, token_hash: [u8; 32]) -> Result<Self> {
+        let Bearer { credential_id: id, key, user, joined, .. } = bearer;
+        let credential = match (key, &joined) {
+            (None, _) => Credential::Session { id, token_hash },
+            (Some(key), Some(joined)) => Credential::Key {
+                id,
+                // A permission that there no longer is grants nothing.
+                permissions: key.permissions.split(' ').filter_map(|name| Can::try_from(name).ok()).collect(),
+                name: key.name,
+                organization_id: joined.organization.id,
+            },
+            (Some(_), None) => return Err(Error::internal("an API key without an organization")),
+        };
+        Ok(Self { app, origin, user, credential, joined })
+    }
+
+    fn limit_requests(&self) -> Result<()> {
+        let (key, tries) = match &self.credential {
+            Credential::Session { .. } => (format!("account {}", self.user.id), self.app.config.account_requests),
+            Credential::Key { id, .. } => (format!("key {id}"), self.app.config.key_requests),
+        };
+        limit_requests(&self.app, &key, tries)
+    }
+
+    /// Fails unless the caller may do `action` in the organization: by the member's role, and with a key by the key too.
+    pub fn require(&self, joined: &Joined, action: Can) -> Result<()> {
+        require_role(joined, action)?;
+        match &self.credential {
+            Credential::Key { permissions, .. } if !permissions.contains(&action) => {
+                let message = format!("This API key lacks the permission {}.", action.as_str());
+                Err(Error::new(ErrorCode::Forbidden, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the caller may, where both answers are fine.
+    pub fn may(&self, joined: &Joined, action: Can) -> bool {
+        self.require(joined, action).is_ok()
+    }
+
+    /// A key knows of no organization but its own.
+    pub fn can_know(&self, organization_id: Uuid) -> bool {
+        match self.credential {
+            Credential::Session { .. } => true,
+            Credential::Key { organization_id: own, .. } => own == organization_id,
+        }
+    }
+
+    /// Through whose eyes records are shown.
+    pub fn viewer(&self) -> Viewer {
+        let confined_to = match self.credential {
+            Credential::Session { .. } => None,
+            Credential::Key { organization_id, .. } => Some(organization_id),
+        };
+        Viewer { user_id: self.user.id, confined_to }
+    }
+
+    /// The name of the API key, if the caller uses one.
+    pub fn key_name(&self) -> Option<&str> {
+        match &self.credential {
+            Credential::Session { .. } => None,
+            Credential::Key { name, .. } => Some(name),
+        }
     }
 }
 
@@ -111,11 +224,12 @@ impl Ctx {
             )
         })?;
         let joined = match &self.joined {
+            _ if !self.can_know(id) => None,
             Some(current) if current.organization.id == id => Some(current.clone()),
             _ => memberships::joined(&mut self.app.db.read().await?, self.user.id, id).await?,
         };
         let joined = joined.ok_or_else(|| Error::not_found("organization"))?;
-        require(&joined, action)?;
+        self.require(&joined, action)?;
         Ok(joined)
     }
 
@@ -129,7 +243,7 @@ impl Ctx {
                 return Err(Error::not_found("member"));
             }
         }
-        require(&joined, action)?;
+        self.require(&joined, action)?;
         Ok(joined)
     }
 
@@ -140,7 +254,18 @@ impl Ctx {
         if !invitations::exists(&mut conn, joined.organization.id, invitation_id).await? {
             return Err(Error::not_found("invitation"));
         }
-        require(&joined, action)?;
+        self.require(&joined, action)?;
+        Ok(joined)
+    }
+
+    /// The organization, if the caller may do `action` to this API key in it.
+    pub async fn api_key(&self, id: Option<Uuid>, key_id: Uuid, action: Can) -> Result<Joined> {
+        let joined = self.organization(id, Can::OrganizationRead).await?;
+        let mut conn = self.app.db.read().await?;
+        if !api_keys::exists(&mut conn, joined.organization.id, key_id).await? {
+            return Err(Error::not_found("API key"));
+        }
+        self.require(&joined, action)?;
         Ok(joined)
     }
 
@@ -149,8 +274,17 @@ impl Ctx {
     }
 }
 
-/// Fails unless the member may do `action` in their organization.
-pub fn require(joined: &Joined, action: Can) -> Result<()> {
+/// Counts a request; 0 means that nobody counts.
+pub fn limit_requests(app: &App, key: &str, tries: u32) -> Result<()> {
+    if tries == 0 {
+        return Ok(());
+    }
+    app.requests.try_once(key, Limit::a_minute(tries), app.now()).map_err(|seconds| {
+        Error::rate_limited(format!("More than {tries} requests in a minute. Wait {seconds} seconds."), seconds)
+    })
+}
+
+fn require_role(joined: &Joined, action: Can) -> Result<()> {
     let role = joined.membership.role;
     if role.can(action, joined.organization.host_access) {
         return Ok(());
@@ -164,25 +298,28 @@ pub fn require(joined: &Joined, action: Can) -> Result<()> {
     Err(Error::new(ErrorCode::Forbidden, message))
 }
 
-/// Renews the session's `last_used_at`. Reading must go on when nothing can be written, so a failure is only logged.
+/// Renews `last_used_at`. Reading must go on when nothing can be written, so a failure is only logged.
 async fn note_use(app: &App, bearer: &Bearer) {
-    let now = app.now();
-    if bearer.last_used_at.plus_seconds(LAST_USED_PRECISION_SECONDS) > now {
+    let (id, before, now) = (bearer.credential_id, bearer.last_used_at, app.now());
+    if before.is_some_and(|before| before.plus_seconds(LAST_USED_PRECISION_SECONDS) > now) {
         return;
     }
     let noted = async {
         let mut tx = app.db.begin().await?;
-        sessions::touch(&mut tx, bearer.session_id, bearer.last_used_at, now).await?;
+        match bearer.key {
+            Some(_) => api_keys::touch(&mut tx, id, before, now).await?,
+            None => sessions::touch(&mut tx, id, before.unwrap_or_default(), now).await?,
+        }
         tx.commit().await
     };
     if let Err(error) = noted.await {
-        tracing::warn!(%error, "could not note the use of a session");
+        tracing::warn!(%error, "could not note the use of a credential");
     }
 }
 
 /// The peer, or whom a trusted proxy speaks for: the last address in `X-Forwarded-For` that is not a trusted proxy itself.
 /// What stands before it was written by the client and proves nothing.
-fn real_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
+pub fn real_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
     if !trusted.contains(&peer) {
         return peer;
     }

@@ -6,8 +6,24 @@ use std::sync::{Mutex, PoisonError};
 
 use windlass_api::Timestamp;
 
-const WINDOW_SECONDS: i64 = 60;
 const KEYS_KEPT: usize = 10_000;
+
+/// So many tries in so many seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    pub tries: u32,
+    pub seconds: i64,
+}
+
+impl Limit {
+    pub const fn a_minute(tries: u32) -> Self {
+        Self { tries, seconds: 60 }
+    }
+
+    pub const fn an_hour(tries: u32) -> Self {
+        Self { tries, seconds: 3_600 }
+    }
+}
 
 #[derive(Default)]
 pub struct Limiter {
@@ -20,32 +36,45 @@ struct Window {
 }
 
 impl Limiter {
-    /// Counts a try, of which there may be `limit` a minute. Beyond that: the seconds until the next one is allowed.
-    pub fn try_once(&self, key: &str, limit: u32, now: Timestamp) -> Result<(), u64> {
+    /// Counts a try. Beyond the limit: the seconds until the next one is allowed.
+    pub fn try_once(&self, key: &str, limit: Limit, now: Timestamp) -> Result<(), u64> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         if windows.len() >= KEYS_KEPT && !windows.contains_key(key) {
             make_room(&mut windows, now);
         }
-        let fresh = || Window { ends: now.plus_seconds(WINDOW_SECONDS), tries: 0 };
-        let window = windows.entry(key.to_owned()).or_insert_with(fresh);
+        let fresh = || Window { ends: now.plus_seconds(limit.seconds), tries: 0 };
+        let window = match windows.get_mut(key) {
+            Some(window) => window,
+            None => windows.entry(key.to_owned()).or_insert_with(fresh),
+        };
         if window.ends <= now {
             *window = fresh();
         }
-        if window.tries >= limit {
+        if window.tries >= limit.tries {
             return Err(now.seconds_until(window.ends).max(1));
         }
         window.tries += 1;
         Ok(())
     }
+
+    /// Whoever succeeds starts anew.
+    pub fn forgive(&self, key: &str) {
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
 }
 
+/// The oldest quarter goes when nothing has ended: many at once, so that a flood does not search for each of its keys.
 fn make_room(windows: &mut HashMap<String, Window>, now: Timestamp) {
     windows.retain(|_, window| window.ends > now);
     if windows.len() >= KEYS_KEPT {
-        let oldest = windows.iter().min_by_key(|(_, window)| window.ends).map(|(key, _)| key.clone());
-        if let Some(oldest) = oldest {
-            windows.remove(&oldest);
-        }
+        let mut ends: Vec<_> = windows.values().map(|window| window.ends).collect();
+        let (_, quarter, _) = ends.select_nth_unstable(KEYS_KEPT / 4);
+        let (quarter, mut surplus) = (*quarter, KEYS_KEPT / 4);
+        windows.retain(|_, window| {
+            let goes = window.ends <= quarter && surplus > 0;
+            surplus -= usize::from(goes);
+            !goes
+        });
     }
 }
 
@@ -69,20 +98,31 @@ mod tests {
     #[test]
     fn refuses_beyond_the_limit_and_says_until_when() {
         let limiter = Limiter::default();
-        assert_eq!(limiter.try_once("a", 2, START), Ok(()));
-        assert_eq!(limiter.try_once("a", 2, START.plus_seconds(10)), Ok(()));
-        assert_eq!(limiter.try_once("a", 2, START.plus_seconds(20)), Err(40));
-        assert_eq!(limiter.try_once("b", 2, START.plus_seconds(20)), Ok(()));
-        assert_eq!(limiter.try_once("a", 2, START.plus_seconds(60)), Ok(()));
+        assert_eq!(limiter.try_once("a", Limit::a_minute(2), START), Ok(()));
+        assert_eq!(limiter.try_once("a", Limit::a_minute(2), START.plus_seconds(10)), Ok(()));
+        assert_eq!(limiter.try_once("a", Limit::a_minute(2), START.plus_seconds(20)), Err(40));
+        assert_eq!(limiter.try_once("b", Limit::a_minute(2), START.plus_seconds(20)), Ok(()));
+        assert_eq!(limiter.try_once("a", Limit::a_minute(2), START.plus_seconds(60)), Ok(()));
+    }
+
+    #[test]
+    fn forgives() {
+        let limiter = Limiter::default();
+        assert_eq!(limiter.try_once("a", Limit::an_hour(1), START), Ok(()));
+        assert_eq!(limiter.try_once("a", Limit::an_hour(1), START), Err(3_600));
+        limiter.forgive("a");
+        assert_eq!(limiter.try_once("a", Limit::an_hour(1), START), Ok(()));
     }
 
     #[test]
     fn never_keeps_more_than_its_bound() {
         let limiter = Limiter::default();
         for key in 0..KEYS_KEPT + 50 {
-            let _ = limiter.try_once(&key.to_string(), 1, START);
+            let _ = limiter.try_once(&key.to_string(), Limit::a_minute(1), START.plus_seconds(key as i64 / 1_000));
         }
-        assert_eq!(limiter.windows.lock().unwrap().len(), KEYS_KEPT);
+        let windows = limiter.windows.lock().unwrap();
+        assert!((KEYS_KEPT / 2..=KEYS_KEPT).contains(&windows.len()), "{}", windows.len());
+        assert!(windows.contains_key(&(KEYS_KEPT + 49).to_string()), "the newest is the one that matters");
     }
 
     #[test]

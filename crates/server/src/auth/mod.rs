@@ -5,4 +5,4 @@ pub mod limiter;
 pub mod password;
 pub mod token;
 
-pub use caller::{Ctx, Origin};
+pub use caller::{Ctx, Login, Origin};

@@ -1,8 +1,13 @@
-//! Opaque secrets that the server hands out: sessions, invitations, the set-up token.
+//! Opaque secrets that the server hands out: sessions, invitations, API keys, the set-up token.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
+
+use crate::random;
+
+/// What an API key begins with, so that people and scanners of leaked secrets recognise one.
+const API_KEY: &str = "wlk_";
 
 /// 256 random bits. Shown once; only the hash is kept.
 #[derive(Clone)]
@@ -10,11 +15,18 @@ pub struct Token(String);
 
 impl Token {
     pub fn random() -> Self {
-        let mut bytes = [0_u8; 32];
-        // Without the system's random numbers nothing here can be safe, so there is nothing to fall back to.
-        #[expect(clippy::expect_used, reason = "a kernel without random numbers cannot run a server")]
-        getrandom::fill(&mut bytes).expect("the system gives random numbers");
-        Self(URL_SAFE_NO_PAD.encode(bytes))
+        Self(URL_SAFE_NO_PAD.encode(random::bytes::<32>()))
+    }
+
+    pub fn api_key() -> Self {
+        Self(format!("{API_KEY}{}", Self::random().0))
+    }
+
+    /// 80 random bits in letters and digits that nobody confuses, for people to write down.
+    pub fn recovery_code() -> Self {
+        const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+        let bytes = random::bytes::<16>();
+        Self(bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect())
     }
 
     pub fn reveal(&self) -> &str {
@@ -29,6 +41,10 @@ impl Token {
     pub fn matches(&self, presented: &str) -> bool {
         self.hash() == hash(presented)
     }
+}
+
+pub fn is_api_key(presented: &str) -> bool {
+    presented.starts_with(API_KEY)
 }
 
 /// Plain SHA-256 is enough for a random token: there is nothing to guess.

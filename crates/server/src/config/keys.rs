@@ -15,6 +15,14 @@ impl Key {
         format!("WINDLASS_{}", self.name.replace('-', "_").to_uppercase())
     }
 
+    /// Whether it bounds what callers can do or use up.
+    pub fn is_limit(&self) -> bool {
+        let counted = ["-attempts", "-requests", "-days", "-seconds", "-kib", "-connections", "-logins"];
+        let kept = ["user-sessions", "user-organizations", "member-keys", "open-invitations"];
+        let is_own = matches!(self.name, "database-connections" | "shutdown-seconds");
+        !is_own && (kept.contains(&self.name) || counted.iter().any(|ending| self.name.ends_with(ending)))
+    }
+
     pub fn file_name(&self) -> String {
         self.name.replace('-', "_")
     }
@@ -28,7 +36,7 @@ const fn list(name: &'static str, value_name: &'static str, default: &'static st
     Key { name, value_name, is_list: true, default, help }
 }
 
-pub const KEYS: [Key; 20] = [
+pub const KEYS: [Key; 31] = [
     key("data-dir", "DIR", "windlass-data", "Folder for everything that Windlass keeps"),
     list("listen", "ADDRESS", "127.0.0.1:7780", "Address and port of the API"),
     key("database-url", "URL", "", "postgres://... to use PostgreSQL; empty for SQLite in the data folder"),
@@ -37,10 +45,12 @@ pub const KEYS: [Key; 20] = [
     key("public-url", "URL", "", "How people reach this server, for links; empty for the first listen address"),
     list("trusted-proxies", "ADDRESS", "", "Proxies in front whose X-Forwarded-For is believed; none by default"),
     list("cors-origins", "ORIGIN", "", "Web origins that may call the API from a browser; none by default"),
+    key("allow-private-targets", "BOOL", "false", "true lets webhooks and mail servers be at private addresses"),
     key("log-format", "FORMAT", "text", "text or json"),
     key("log-level", "LEVEL", "info", "error, warn, info, debug or trace"),
     key("open-registration", "BOOL", "false", "true lets anybody register; false asks for an invitation"),
     key("session-days", "DAYS", "7", "How long a login lasts without being refreshed (1 to 365)"),
+    key("api-key-days", "DAYS", "90", "How long an API key works unless its maker says otherwise (1 to 365)"),
     key("invitation-days", "DAYS", "7", "How long an invitation can be accepted (1 to 90)"),
     key(
         "login-attempts",
@@ -48,8 +58,22 @@ pub const KEYS: [Key; 20] = [
         "10",
         "Logins and registrations a minute from one address; ten times as many for one account (1 to 100000)",
     ),
+    key("code-attempts", "N", "10", "Wrong second-factor codes an hour for one account (1 to 1000)"),
+    key("address-requests", "N", "6000", "Requests a minute from one address; 0 for no limit (0 to 10000000)"),
+    key("account-requests", "N", "3000", "Requests a minute of one user's logins; 0 for no limit (0 to 10000000)"),
+    key("key-requests", "N", "1200", "Requests a minute with one API key; 0 for no limit (0 to 10000000)"),
     key("parallel-logins", "N", "2", "Passwords checked at once; each takes 19 MiB (1 to 64)"),
+    key(
+        "user-sessions",
+        "N",
+        "50",
+        "Logins of one user at the same time; the oldest ends when there are more (1 to 1000)",
+    ),
+    key("user-organizations", "N", "100", "Organizations that one user can belong to (1 to 1000)"),
+    key("member-keys", "N", "50", "API keys of one member of an organization (1 to 1000)"),
+    key("open-invitations", "N", "500", "Open invitations of one organization (1 to 10000)"),
     key("body-limit-kib", "KIB", "1024", "Largest request body (1 to 65536)"),
+    key("strangers-body-kib", "KIB", "16", "Largest request body of somebody who is not known yet (1 to 1024)"),
     key("request-seconds", "SECONDS", "30", "Longest time for one request (1 to 600)"),
     key("idle-seconds", "SECONDS", "60", "How long a connection may be silent, or not take its answer (1 to 3600)"),
     key("max-connections", "N", "1024", "Connections served at once; more wait (1 to 65535)"),

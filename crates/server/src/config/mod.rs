@@ -11,9 +11,14 @@ use std::time::Duration;
 
 pub use keys::{KEYS, Key};
 
+use crate::kill_point;
+use crate::vault::ring::{self, Ring, Source};
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     pub data_dir: PathBuf,
+    /// The master key, when the environment gives it.
+    master_key: Option<Ring>,
     pub listen: Vec<SocketAddr>,
     pub database_url: Option<DatabaseUrl>,
     pub database_connections: u32,
@@ -26,9 +31,20 @@ pub struct Config {
     pub open_registration: bool,
     pub session_seconds: i64,
     pub invitation_seconds: i64,
+    pub allow_private_targets: bool,
+    pub api_key_days: u32,
     pub login_attempts: u32,
+    pub code_attempts: u32,
+    pub address_requests: u32,
+    pub account_requests: u32,
+    pub key_requests: u32,
+    pub user_sessions: i64,
+    pub user_organizations: i64,
+    pub member_keys: i64,
+    pub open_invitations: i64,
     pub parallel_logins: usize,
     pub body_limit: usize,
+    pub strangers_body_limit: usize,
     pub request_limit: Duration,
     pub idle_limit: Duration,
     pub max_connections: usize,
@@ -70,6 +86,7 @@ pub enum LogLevel {
 #[derive(Debug, Default)]
 pub struct Given {
     values: BTreeMap<&'static str, Vec<String>>,
+    master_key: Option<Ring>,
     problems: Vec<String>,
 }
 
@@ -91,6 +108,12 @@ impl Given {
                 Some(key) => self.add(key, vec![value]),
                 // Where the file is to be found; read before the settings are.
                 None if name == "WINDLASS_CONFIG" => {}
+                // Not a setting: a flag would show it to everybody on the machine, and a file is what it replaces.
+                None if name == ring::VARIABLE => match Ring::parse(&value) {
+                    Ok(ring) => self.master_key = Some(ring),
+                    Err(problem) => self.problems.push(format!("{name}: {problem}")),
+                },
+                None if name == kill_point::VARIABLE && cfg!(debug_assertions) => {}
                 // Kubernetes puts these into every container beside a service that is called windlass.
                 None if name.starts_with("WINDLASS_PORT") || name.starts_with("WINDLASS_SERVICE_") => {}
                 None => self.problems.push(format!("{name}: there is no such setting")),
@@ -168,9 +191,20 @@ impl Config {
         let open_registration = given.read("open-registration", boolean);
         let session_days = given.number("session-days", 1..=365);
         let invitation_days = given.number("invitation-days", 1..=90);
+        let allow_private_targets = given.read("allow-private-targets", boolean);
+        let api_key_days = given.number("api-key-days", 1..=365);
         let login_attempts = given.number("login-attempts", 1..=100_000);
+        let code_attempts = given.number("code-attempts", 1..=1_000);
+        let address_requests = given.number("address-requests", 0..=10_000_000);
+        let account_requests = given.number("account-requests", 0..=10_000_000);
+        let key_requests = given.number("key-requests", 0..=10_000_000);
+        let user_sessions = given.number("user-sessions", 1..=1_000);
+        let user_organizations = given.number("user-organizations", 1..=1_000);
+        let member_keys = given.number("member-keys", 1..=1_000);
+        let open_invitations = given.number("open-invitations", 1..=10_000);
         let parallel_logins = given.number("parallel-logins", 1..=64);
         let body_limit_kib = given.number("body-limit-kib", 1..=65_536);
+        let strangers_body_kib = given.number("strangers-body-kib", 1..=1_024);
         let request_seconds = given.number("request-seconds", 1..=600);
         let idle_seconds = given.number("idle-seconds", 1..=3_600);
         let max_connections = given.number("max-connections", 1..=65_535);
@@ -178,6 +212,7 @@ impl Config {
         Some(Self {
             public_url: public_url?,
             data_dir: data_dir?.into(),
+            master_key: given.master_key.take(),
             listen,
             database_url: database_url?,
             database_connections: match connections? {
@@ -193,14 +228,33 @@ impl Config {
             open_registration: open_registration?,
             session_seconds: 86_400 * session_days?,
             invitation_seconds: 86_400 * invitation_days?,
+            allow_private_targets: allow_private_targets?,
+            api_key_days: api_key_days?,
             login_attempts: login_attempts?,
+            code_attempts: code_attempts?,
+            address_requests: address_requests?,
+            account_requests: account_requests?,
+            key_requests: key_requests?,
+            user_sessions: user_sessions?,
+            user_organizations: user_organizations?,
+            member_keys: member_keys?,
+            open_invitations: open_invitations?,
             parallel_logins: parallel_logins?,
             body_limit: 1024 * body_limit_kib?,
+            strangers_body_limit: 1024 * strangers_body_kib?,
             request_limit: Duration::from_secs(request_seconds?),
             idle_limit: Duration::from_secs(idle_seconds?),
             max_connections: max_connections?,
             shutdown_limit: Duration::from_secs(shutdown_seconds?),
         })
+    }
+
+    /// Where the master key is: in the environment if it is there, else in the data folder.
+    pub fn master_key_source(&self) -> Source {
+        match &self.master_key {
+            Some(ring) => Source::Environment(ring.clone()),
+            None => Source::File(self.data_dir.join(ring::FILE_NAME)),
+        }
     }
 
     /// How people reach the server.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use windlass_api::{AdminRegistered, ChangePassword, Login, Register};
+use windlass_api::{AdminRegistered, ChangePassword, Login as LoginInput, Register};
 use windlass_store::instance;
 
 use super::body::{Payload, StrangersPayload};
 use super::respond::{Answer, success};
 use crate::app::App;
-use crate::auth::{Ctx, Origin};
+use crate::auth::{Login, Origin};
 use crate::service::{registration, sessions};
 
 pub async fn is_admin_registered(State(app): State<Arc<App>>) -> Answer {
@@ -23,21 +23,21 @@ pub async fn register(State(app): State<Arc<App>>, origin: Origin, StrangersPayl
 }
 
 pub async fn login(State(app): State<Arc<App>>, origin: Origin, StrangersPayload(body): StrangersPayload) -> Answer {
-    let input: Login = body.parse()?;
+    let input: LoginInput = body.parse()?;
     success("Logged in", sessions::login(&app, &origin, &input).await?)
 }
 
-pub async fn logout(ctx: Ctx) -> Answer {
-    sessions::end(&ctx, ctx.session_id).await?;
+pub async fn logout(login: Login) -> Answer {
+    sessions::end(&login, login.session_id).await?;
     success("Logged out", ())
 }
 
-pub async fn refresh(ctx: Ctx) -> Answer {
-    success("Login refreshed; the token before it no longer works", sessions::refresh(&ctx).await?)
+pub async fn refresh(login: Login) -> Answer {
+    success("Login refreshed; the token before it no longer works", sessions::refresh(&login).await?)
 }
 
-pub async fn change_password(ctx: Ctx, body: Payload) -> Answer {
+pub async fn change_password(login: Login, body: Payload) -> Answer {
     let input: ChangePassword = body.parse()?;
-    sessions::change_password(&ctx, &input).await?;
+    sessions::change_password(&login, &input).await?;
     success("Password changed; all your other sessions have ended", ())
 }

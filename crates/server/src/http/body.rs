@@ -11,9 +11,6 @@ use windlass_api::ErrorCode;
 use crate::app::App;
 use crate::error::{Error, Result};
 
-/// What strangers may send: a form, not a megabyte to hold for each of them.
-const STRANGERS_LIMIT: usize = 16 * 1024;
-
 /// The bytes of a body. They are parsed when the handler asks, because who may call comes before what they say.
 pub struct Payload(Bytes);
 
@@ -32,7 +29,7 @@ impl FromRequest<Arc<App>> for StrangersPayload {
     type Rejection = Error;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self> {
-        read(request, app.config.body_limit.min(STRANGERS_LIMIT)).await.map(Self)
+        read(request, app.config.body_limit.min(app.config.strangers_body_limit)).await.map(Self)
     }
 }
 

@@ -6,7 +6,7 @@ use windlass_store::invitations as rows;
 use super::body::Payload;
 use super::params::{Params, PathId};
 use super::respond::{Answer, success};
-use crate::auth::Ctx;
+use crate::auth::{Ctx, Login};
 use crate::records;
 use crate::service::invitations;
 
@@ -26,9 +26,9 @@ pub async fn send(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payl
     success("Invitation created; give the link to the invited person", created)
 }
 
-pub async fn accept(ctx: Ctx, body: Payload) -> Answer {
+pub async fn accept(login: Login, body: Payload) -> Answer {
     let input: AcceptInvitation = body.parse()?;
-    success("Invitation accepted", invitations::accept(&ctx, &input).await?)
+    success("Invitation accepted", invitations::accept(&login, &input).await?)
 }
 
 pub async fn withdraw(ctx: Ctx, PathId(id): PathId, Params(query): Params<OrganizationQuery>) -> Answer {

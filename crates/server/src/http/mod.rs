@@ -1,10 +1,13 @@
 //! What is asked, and what is answered. The whole surface of the product is the table in [`table`].
 
+mod api_keys;
+mod audit;
 mod auth;
 mod body;
 mod docs;
 mod invitations;
 mod members;
+mod notification;
 mod observe;
 pub mod openapi;
 mod organizations;
@@ -12,6 +15,7 @@ mod origin;
 mod page;
 mod params;
 mod respond;
+mod second_factor;
 mod sessions;
 mod system;
 mod table;
@@ -44,13 +48,31 @@ fn table() -> Table {
         // Coming in and going out
         .get("/auth/is-admin-registered", auth::is_admin_registered, anyone::<AdminRegistered>("Is admin registered"))
         .post("/auth/register", auth::register, anyone::<LoggedIn>("Register").body::<Register>().errors(&[
-            SetupTokenRequired, RegistrationClosed, InvitationForAnotherAddress, NotFound, EmailTaken, RateLimited]))
-        .post("/auth/login",    auth::login,    anyone::<LoggedIn>("Log in").body::<Login>().errors(&[InvalidCredentials, RateLimited]))
+            SetupTokenRequired, RegistrationClosed, InvitationForAnotherAddress, NotFound, EmailTaken]))
+        .post("/auth/login",    auth::login,    anyone::<LoggedIn>("Log in").body::<Login>().errors(&[
+            InvalidCredentials, CodeRequired, InvalidCode]))
         .post("/auth/logout",   auth::logout,   user::<()>("Log out"))
         .post("/auth/refresh",  auth::refresh,  user::<LoggedIn>("Refresh login"))
-        .post("/auth/password", auth::change_password, user::<()>("Change password").body::<ChangePassword>().errors(&[RateLimited]))
+        .post("/auth/password", auth::change_password, user::<()>("Change password").body::<ChangePassword>())
         .get("/auth/sessions",  sessions::list, user::<Vec<Session>>("List sessions"))
         .delete("/auth/sessions/{session_id}", sessions::revoke, user::<()>("Revoke session").errors(&[NotFound]))
+        // The second factor
+        .post("/auth/setup-2fa",   second_factor::set_up,  user::<TwoFactorSetup>("Set up second factor").body::<SetUpTwoFactor>()
+            .errors(&[TwoFactorState]))
+        .post("/auth/verify-2fa",  second_factor::confirm, user::<RecoveryCodes>("Confirm second factor").body::<TwoFactorCode>()
+            .errors(&[TwoFactorState, InvalidCode]))
+        .post("/auth/disable-2fa", second_factor::disable, user::<()>("Disable second factor").body::<TwoFactorCode>()
+            .errors(&[TwoFactorState, InvalidCode]))
+        .post("/auth/recovery-codes", second_factor::renew_recovery_codes, user::<RecoveryCodes>("Renew recovery codes")
+            .body::<TwoFactorCode>().errors(&[TwoFactorState, InvalidCode]))
+        // Keys for programs
+        .post("/auth/api-keys", api_keys::create,   user::<ApiKeyCreated>("Create API key").body::<CreateApiKey>().errors(&[NotFound, Conflict]))
+        .get("/auth/api-keys",  api_keys::list_own, user::<Vec<ApiKey>>("List my API keys"))
+        .delete("/auth/api-keys/{key_id}", api_keys::revoke_own, user::<()>("Revoke my API key").errors(&[NotFound]))
+        .get("/organizations/api-keys", api_keys::list, member_who::<Vec<ApiKey>>("List API keys", Can::ApiKeyRead)
+            .query::<OrganizationQuery>().body::<OrganizationId>())
+        .delete("/organizations/api-keys/{key_id}", api_keys::revoke, member_who::<()>("Revoke API key", Can::ApiKeyDelete)
+            .query::<OrganizationQuery>())
         // The caller
         .get("/user",                        users::get,         user::<User>("Get user"))
         .patch("/user/name",                 users::rename,      user::<User>("Update user name").body::<UpdateUserName>())
@@ -87,6 +109,24 @@ fn table() -> Table {
             .query::<OrganizationQuery>().body::<SendInvitation>().errors(&[AlreadyMember, Conflict]))
         .post("/organizations/invite/accept", invitations::accept, user::<OrganizationUser>("Accept invitation")
             .body::<AcceptInvitation>().errors(&[NotFound, InvitationForAnotherAddress, AlreadyMember, Conflict]))
+        // What was done
+        .get("/audit/logs", audit::list, member_who::<AuditActivities>("Get recent audit logs", Can::AuditRead).query::<AuditQuery>())
+        // Where notifications go
+        .put("/notification/webhook",    notification::put_webhook,    member_who::<WebhookConfig>("Update webhook config", Can::WebhookUpdate)
+            .body::<UpdateWebhookConfig>())
+        .post("/notification/webhook",   notification::create_webhook, member_who::<()>("Create webhook config", Can::WebhookCreate)
+            .body::<CreateWebhookConfig>().errors(&[AlreadyExists]).bare())
+        .delete("/notification/webhook", notification::delete_webhook, member_who::<()>("Delete webhook config", Can::WebhookDelete)
+            .body::<DeleteWebhookConfig>())
+        .get("/notification/webhook/{type}", notification::get_webhook, member_who::<WebhookConfig>("Get webhook config", Can::WebhookRead))
+        .post("/notification/smtp",   notification::create_smtp, member_who::<SmtpConfig>("Create SMTP configuration", Can::SmtpUpdate)
+            .body::<CreateSmtpConfig>().errors(&[AlreadyExists]))
+        .get("/notification/smtp",    notification::get_smtp,    member_who::<SmtpConfig>("Get SMTP configuration", Can::SmtpRead)
+            .query::<OrganizationQuery>())
+        .put("/notification/smtp",    notification::update_smtp, member_who::<SmtpConfig>("Update SMTP configuration", Can::SmtpUpdate)
+            .body::<UpdateSmtpConfig>())
+        .delete("/notification/smtp", notification::delete_smtp, member_who::<()>("Delete SMTP configuration", Can::SmtpDelete)
+            .note("Succeeds also when there is none.").body::<DeleteSmtpConfig>().bare())
 }
 
 /// The API description, as served and as checked in.

@@ -11,8 +11,9 @@ use axum::response::{IntoResponse, Response};
 use windlass_api::ErrorCode;
 
 use crate::app::App;
-use crate::auth::caller::RequestId;
-use crate::error::Error;
+use crate::auth::caller::{Peer, RequestId, limit_requests, real_address};
+use crate::auth::limiter::address_key;
+use crate::error::{Error, Result};
 use crate::http::origin;
 use crate::http::respond::Cause;
 
@@ -27,7 +28,8 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
     let method = request.method().clone();
     // The route, not the path: paths hold ids, and unknown ones could hold anything.
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = match origin::check(&app.config, &request) {
+    let allowed = origin::check(&app.config, &request).and_then(|()| limit_address(&app, &request));
+    let mut response = match allowed {
         Ok(()) => within(app.config.request_limit, next.run(request)).await,
         Err(refusal) => refusal.into_response(),
     };
@@ -41,6 +43,12 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
     }
     harden(&mut response, &id);
     response
+}
+
+fn limit_address(app: &App, request: &Request) -> Result<()> {
+    let Some(Peer(peer)) = request.extensions().get().copied() else { return Ok(()) };
+    let address = real_address(peer.ip().to_canonical(), request.headers(), &app.config.trusted_proxies);
+    limit_requests(app, &address_key(address), app.config.address_requests)
 }
 
 async fn within(limit: Duration, answer: impl Future<Output = Response>) -> Response {

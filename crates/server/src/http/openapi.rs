@@ -3,13 +3,14 @@
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
-use windlass_api::{Can, ErrorCode};
+use windlass_api::{Can, ErrorCode, WebhookType};
 
 use super::table::{Access, Operation, PREFIX, Route, Table};
 use crate::config::KEYS;
 
 /// Errors that any request can meet.
-const EVERYWHERE: [ErrorCode; 3] = [ErrorCode::Internal, ErrorCode::Unavailable, ErrorCode::TimeLimit];
+const EVERYWHERE: [ErrorCode; 4] =
+    [ErrorCode::RateLimited, ErrorCode::Internal, ErrorCode::Unavailable, ErrorCode::TimeLimit];
 
 pub fn document(table: &Table) -> Value {
     let mut answers = generator(SchemaSettings::for_serialize);
@@ -43,7 +44,7 @@ pub fn document(table: &Table) -> Value {
         "paths": paths,
         "components": {
             "securitySchemes": {
-                "bearer": { "type": "http", "scheme": "bearer", "description": "The `access_token` of a login." },
+                "bearer": { "type": "http", "scheme": "bearer", "description": "The `access_token` of a login, or an API key." },
             },
             "schemas": schemas,
         },
@@ -68,28 +69,12 @@ fn introduction() -> String {
          organization that the caller is not in answers 404.\n\nThe limits of this server are settings, with these \
          defaults:\n",
     );
-    for name in [
-        "body-limit-kib",
-        "request-seconds",
-        "idle-seconds",
-        "max-connections",
-        "login-attempts",
-        "parallel-logins",
-        "session-days",
-        "invitation-days",
-    ] {
-        if let Some(key) = KEYS.iter().find(|key| key.name == name) {
-            text.push_str(&format!("\n- `{}` {}: {}", key.name, key.default, key.help));
-        }
+    for key in KEYS.iter().filter(|key| key.is_limit()) {
+        text.push_str(&format!("\n- `{}` {}: {}", key.name, key.default, key.help));
     }
     text.push_str(&format!(
-        "\n\nFixed: {} sessions per user, {} organizations per user, {} open invitations per organization, {} users inside \
-         the record of an organization that was created or updated, bodies of 16 KiB for strangers. Texts are trimmed \
-         and must not contain control or other invisible characters. A request that is not valid HTTP is refused before \
+        "\n\nFixed: {} users inside the record of an organization that was created or updated. Texts are trimmed and must not contain control or other invisible characters. A request that is not valid HTTP is refused before \
          it has an envelope (400, 414, 431). Every answer carries `X-Request-Id`.",
-        crate::service::sessions::SESSIONS_PER_USER,
-        windlass_store::memberships::ORGANIZATIONS_PER_USER,
-        crate::service::invitations::OPEN_INVITATIONS,
         crate::records::EMBEDDED_USERS
     ));
     text
@@ -105,13 +90,17 @@ fn describe(route: &Route, answers: &mut SchemaGenerator, requests: &mut SchemaG
     });
     match operation.access {
         Access::Anyone => entry["security"] = json!([]),
-        Access::User => entry["description"] = "Needs a login.".into(),
+        Access::User => entry["description"] = "Needs a login; an API key is not enough.".into(),
         Access::MemberWho(can) => {
             let (can_name, role) = (can.as_str(), can.least_role().as_str());
             let rule = format!("Needs the permission `{can_name}`, which the role `{role}` has, in the organization.");
-            entry["description"] = [&rule, operation.note].join(" ").trim_end().into();
+            entry["description"] = rule.into();
             entry["x-permission"] = can.as_str().into();
         }
+    }
+    let note = [entry["description"].as_str().unwrap_or_default(), operation.note].join(" ");
+    if !note.trim().is_empty() {
+        entry["description"] = note.trim().into();
     }
     let parameters = parameters(route);
     if !parameters.is_empty() {
@@ -136,7 +125,7 @@ fn needs_body(schema: &Schema, requests: &SchemaGenerator) -> bool {
 
 fn parameters(route: &Route) -> Vec<Value> {
     let mut all: Vec<Value> = path_parameters(&route.path)
-        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "format": "uuid" } }))
+        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": path_schema(name) }))
         .collect();
     if let Some(query) = route.operation.query {
         let schema = query(&mut SchemaGenerator::default());
@@ -155,6 +144,13 @@ fn parameters(route: &Route) -> Vec<Value> {
         }));
     }
     all
+}
+
+fn path_schema(name: &str) -> Value {
+    match name {
+        "type" => json!({ "type": "string", "enum": WebhookType::ALL }),
+        _ => json!({ "type": "string", "format": "uuid" }),
+    }
 }
 
 /// A query parameter is given or absent; it cannot be null.
@@ -187,6 +183,11 @@ fn responses(route: &Route, data: &Schema) -> Value {
             } } },
         }),
     );
+    if route.operation.is_bare {
+        let schema = &mut all["200"]["content"]["application/json"]["schema"];
+        schema["required"] = json!(["status", "message", "data", "error"]);
+        schema["properties"]["error"] = json!({ "type": "string", "const": "" });
+    }
     let codes = error_codes(route);
     let mut statuses: Vec<u16> = codes.iter().map(|code| code.status()).collect();
     statuses.sort_unstable();
@@ -229,6 +230,9 @@ fn failure_schema(code: &Schema) -> Value {
 fn error_codes(route: &Route) -> Vec<ErrorCode> {
     let Operation { access, body, query, errors, .. } = &route.operation;
     let mut codes = errors.to_vec();
+    if *access == Access::User {
+        codes.push(ErrorCode::LoginRequired);
+    }
     if *access != Access::Anyone {
         codes.extend([ErrorCode::Unauthenticated, ErrorCode::InvalidRequest, ErrorCode::Forbidden]);
     }

@@ -5,21 +5,21 @@ use windlass_api::{Can, CreateOrganization, Named, OrganizationId, OrganizationQ
 use super::body::Payload;
 use super::params::Params;
 use super::respond::{Answer, success};
-use crate::auth::Ctx;
+use crate::auth::{Ctx, Login};
 use crate::error::Error;
 use crate::records::{self, ALL_USERS};
 use crate::service::organizations;
 
-pub async fn create(ctx: Ctx, body: Payload) -> Answer {
+pub async fn create(login: Login, body: Payload) -> Answer {
     let input: CreateOrganization = body.parse()?;
-    success("Organization created", organizations::create(&ctx, &input).await?)
+    success("Organization created", organizations::create(&login, &input).await?)
 }
 
 pub async fn get(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
     let id = body.parse::<OrganizationId>()?.id.or(query.id);
     let joined = ctx.organization(id, Can::OrganizationRead).await?;
     let mut conn = ctx.app.db.read().await?;
-    success("Organization", records::organization(&mut conn, &joined.organization, ctx.user.id, ALL_USERS).await?)
+    success("Organization", records::organization(&mut conn, &joined.organization, ctx.viewer(), ALL_USERS).await?)
 }
 
 pub async fn update(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {

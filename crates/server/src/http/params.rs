@@ -15,12 +15,33 @@ impl<S: Sync + Send> FromRequestParts<S> for PathId {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
-        let params = RawPathParams::from_request_parts(parts, state)
-            .await
-            .map_err(|_| Error::new(ErrorCode::InvalidRequest, "The path is not valid UTF-8."))?;
-        let (name, text) = params.iter().next().ok_or_else(|| Error::internal("the path has no parameter"))?;
-        Uuid::try_parse(text).map(Self).map_err(|_| Error::field(name, "must be a UUID"))
+        let (name, text) = only_parameter(parts, state).await?;
+        Uuid::try_parse(&text).map(Self).map_err(|_| Error::field(&name, "must be a UUID"))
     }
+}
+
+/// The one parameter in the path, where it is not an id.
+pub struct PathText<T>(pub T);
+
+impl<T, S> FromRequestParts<S> for PathText<T>
+where
+    T: for<'a> TryFrom<&'a str, Error = String>,
+    S: Sync + Send,
+{
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        let (name, text) = only_parameter(parts, state).await?;
+        T::try_from(&text).map(Self).map_err(|problem| Error::field(&name, problem))
+    }
+}
+
+async fn only_parameter<S: Sync + Send>(parts: &mut Parts, state: &S) -> Result<(String, String)> {
+    let params = RawPathParams::from_request_parts(parts, state)
+        .await
+        .map_err(|_| Error::new(ErrorCode::InvalidRequest, "The path is not valid UTF-8."))?;
+    let (name, text) = params.iter().next().ok_or_else(|| Error::internal("the path has no parameter"))?;
+    Ok((name.to_owned(), text.to_owned()))
 }
 
 /// Query parameters; unknown ones are ignored.
@@ -33,11 +54,11 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
         Query::<T>::try_from_uri(&parts.uri).map(|Query(params)| Self(params)).map_err(|rejection| {
             let text = rejection.body_text();
             let problem = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
-            let field = problem.split(':').next().unwrap_or_default();
-            if problem.contains("UUID parsing failed") {
-                return Error::field(field, "must be a UUID");
+            match problem.split_once(": ") {
+                Some((field, _)) if problem.contains("UUID parsing failed") => Error::field(field, "must be a UUID"),
+                Some((field, problem)) => Error::field(field, problem),
+                None => Error::new(ErrorCode::InvalidRequest, format!("The query is not valid: {problem}")),
             }
-            Error::new(ErrorCode::InvalidRequest, format!("The query is not valid: {problem}"))
         })
     }
 }

@@ -15,6 +15,11 @@ pub fn success<T: Serialize>(message: &str, data: T) -> Answer {
     Ok(json(StatusCode::OK, &Envelope::success(message, data)))
 }
 
+/// For the endpoints whose specification always shows `error`, and `data` as null.
+pub fn bare_success(message: &str) -> Answer {
+    Ok(json(StatusCode::OK, &Envelope::bare_success(message)))
+}
+
 pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
     // Our own types always serialise; if one ever does not, an empty 500 is all that can be said.
     let (status, body) = match serde_json::to_vec(value) {

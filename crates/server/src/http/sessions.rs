@@ -4,17 +4,17 @@ use windlass_store::sessions as rows;
 
 use super::params::PathId;
 use super::respond::{Answer, success};
-use crate::auth::Ctx;
+use crate::auth::Login;
 use crate::records;
 use crate::service::sessions;
 
-pub async fn list(ctx: Ctx) -> Answer {
-    let found = rows::of_user(&mut ctx.app.db.read().await?, ctx.user.id, ctx.app.now()).await?;
-    let found: Vec<_> = found.into_iter().map(|row| records::session(row, ctx.session_id)).collect();
+pub async fn list(login: Login) -> Answer {
+    let found = rows::of_user(&mut login.app.db.read().await?, login.user.id, login.app.now()).await?;
+    let found: Vec<_> = found.into_iter().map(|row| records::session(row, login.session_id)).collect();
     success("Sessions", found)
 }
 
-pub async fn revoke(ctx: Ctx, PathId(id): PathId) -> Answer {
-    sessions::end(&ctx, id).await?;
+pub async fn revoke(login: Login, PathId(id): PathId) -> Answer {
+    sessions::end(&login, id).await?;
     success("Session revoked", ())
 }

@@ -21,6 +21,8 @@ pub struct Table {
 pub struct Route {
     pub method: Method,
     pub path: String,
+    /// The specification lists it under a second path too.
+    pub alias: Option<String>,
     pub operation: Operation,
     handler: MethodRouter<Arc<App>>,
 }
@@ -45,6 +47,8 @@ pub struct Operation {
     pub body: Option<SchemaOf>,
     pub query: Option<SchemaOf>,
     pub errors: &'static [ErrorCode],
+    /// The answer always has `error`, and `data` is null.
+    pub is_bare: bool,
 }
 
 pub fn anyone<T: JsonSchema>(summary: &'static str) -> Operation {
@@ -61,7 +65,7 @@ pub fn member_who<T: JsonSchema>(summary: &'static str, can: Can) -> Operation {
 
 fn operation<T: JsonSchema>(summary: &'static str, access: Access) -> Operation {
     let answer = SchemaGenerator::subschema_for::<T>;
-    Operation { summary, access, note: "", answer, body: None, query: None, errors: &[] }
+    Operation { summary, access, note: "", answer, body: None, query: None, errors: &[], is_bare: false }
 }
 
 impl Operation {
@@ -75,6 +79,11 @@ impl Operation {
 
     pub fn note(self, note: &'static str) -> Self {
         Self { note, ..self }
+    }
+
+    /// Endpoints whose specification always shows `error`, and which it lists under the doubled prefix as well.
+    pub fn bare(self) -> Self {
+        Self { is_bare: true, ..self }
     }
 
     /// The errors beyond those that follow from the rest of the entry.
@@ -101,11 +110,18 @@ methods!(get GET, post POST, put PUT, patch PATCH, delete DELETE);
 
 impl Table {
     fn add(mut self, method: Method, path: &str, handler: MethodRouter<Arc<App>>, operation: Operation) -> Self {
-        self.routes.push(Route { method, path: format!("{PREFIX}{path}"), operation, handler });
+        let alias = operation.is_bare.then(|| format!("{PREFIX}{PREFIX}{path}"));
+        self.routes.push(Route { method, path: format!("{PREFIX}{path}"), alias, operation, handler });
         self
     }
 
     pub fn into_router(self) -> Router<Arc<App>> {
-        self.routes.into_iter().fold(Router::new(), |router, route| router.route(&route.path, route.handler))
+        self.routes.into_iter().fold(Router::new(), |router, route| {
+            let router = match &route.alias {
+                Some(alias) => router.route(alias, route.handler.clone()),
+                None => router,
+            };
+            router.route(&route.path, route.handler)
+        })
     }
 }

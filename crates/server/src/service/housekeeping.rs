@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_store::{Result, invitations, sessions};
+use windlass_store::{Result, api_keys, invitations, sessions};
 
 use crate::app::App;
+
+/// An expired API key stays listed for a while, so that its owner sees why it stopped working.
+const EXPIRED_KEYS_SECONDS: i64 = 30 * 86_400;
 
 const INTERVAL: Duration = Duration::from_secs(3_600);
 
@@ -25,7 +28,9 @@ pub async fn run(app: Arc<App>) {
 pub async fn sweep(app: &App) -> Result<u64> {
     let now = app.now();
     let mut tx = app.db.begin().await?;
-    let removed = sessions::delete_expired(&mut tx, now).await? + invitations::delete_expired(&mut tx, now).await?;
+    let mut removed = sessions::delete_expired(&mut tx, now).await?;
+    removed += invitations::delete_expired(&mut tx, now).await?;
+    removed += api_keys::delete_expired(&mut tx, now.plus_seconds(-EXPIRED_KEYS_SECONDS)).await?;
     tx.commit().await?;
     Ok(removed)
 }

@@ -7,16 +7,12 @@ use windlass_store::memberships::{self, Member};
 use windlass_store::users::{self, User};
 use windlass_store::{Tx, organizations};
 
-use crate::app::App;
-use crate::auth::Ctx;
 use crate::auth::token::{self, Token};
+use crate::auth::{Ctx, Login};
 use crate::error::{Error, Result};
 use crate::records;
-use crate::service::audit::{self, Action, Actor, Change, Resource};
+use crate::service::audit::{Action, Actor, Change, Resource, Work};
 use crate::service::organizations::{add_member, hold};
-
-/// Open invitations that an organization can have.
-pub const OPEN_INVITATIONS: i64 = 500;
 
 /// What inviting somebody takes: only owners make owners.
 pub fn permission_to_invite(role: Role) -> Can {
@@ -34,13 +30,14 @@ pub async fn send(ctx: &Ctx, organization_id: Uuid, input: &SendInvitation) -> R
         expires_at: app.now().plus_seconds(app.config.invitation_seconds),
         created_at: app.now(),
     };
-    let mut tx = app.db.begin().await?;
-    hold(&mut tx, ctx, organization_id, permission_to_invite(role)).await?;
-    refuse_member(&mut tx, &invitation).await?;
-    refuse_too_many(&mut tx, &invitation).await?;
-    invitations::put(&mut tx, &invitation, &token.hash(), ctx.user.id).await?;
-    record(&mut tx, app, &Actor::caller(ctx), Action::Create, &invitation).await?;
-    tx.commit().await?;
+    let mut work = app.begin().await?;
+    hold(&mut work, ctx, organization_id, permission_to_invite(role)).await?;
+    refuse_member(&mut work, &invitation).await?;
+    refuse_too_many(&mut work, &invitation).await?;
+    invitations::put(&mut work, &invitation, &token.hash(), ctx.user.id).await?;
+    let summary = format!("invited {} as {}", invitation.email, role.as_str());
+    record(&mut work, &Actor::caller(ctx), Action::Create, &invitation, &summary);
+    work.commit().await?;
     Ok(InvitationCreated {
         invitation: records::invitation(invitation),
         // Behind the #, so that the token stays in the browser and reaches no server's log.
@@ -50,62 +47,65 @@ pub async fn send(ctx: &Ctx, organization_id: Uuid, input: &SendInvitation) -> R
 }
 
 pub async fn withdraw(ctx: &Ctx, organization_id: Uuid, id: Uuid) -> Result<()> {
-    let mut tx = ctx.app.db.begin().await?;
-    hold(&mut tx, ctx, organization_id, Can::MemberCreate).await?;
-    let gone = invitations::delete(&mut tx, organization_id, id).await?;
+    let mut work = ctx.app.begin().await?;
+    hold(&mut work, ctx, organization_id, Can::MemberCreate).await?;
+    let gone = invitations::delete(&mut work, organization_id, id).await?;
     let gone = gone.ok_or_else(|| Error::not_found("invitation"))?;
-    record(&mut tx, &ctx.app, &Actor::caller(ctx), Action::Delete, &gone).await?;
-    tx.commit().await?;
+    let summary = format!("withdrew the invitation of {}", gone.email);
+    record(&mut work, &Actor::caller(ctx), Action::Delete, &gone, &summary);
+    work.commit().await?;
     Ok(())
 }
 
-pub async fn accept(ctx: &Ctx, input: &AcceptInvitation) -> Result<OrganizationUser> {
-    let mut tx = ctx.app.db.begin().await?;
-    let invitation = invitations::by_token(&mut tx, &token::hash(input.token.reveal()), ctx.app.now()).await?;
+pub async fn accept(ctx: &Login, input: &AcceptInvitation) -> Result<OrganizationUser> {
+    let mut work = ctx.app.begin().await?;
+    let invitation = invitations::by_token(&mut work, &token::hash(input.token.reveal()), ctx.app.now()).await?;
     let invitation = invitation.ok_or_else(|| Error::not_found("invitation, or it has expired"))?;
     if invitation.email != ctx.user.email {
         let message = "This invitation is for another e-mail address than yours.";
         return Err(Error::new(ErrorCode::InvitationForAnotherAddress, message));
     }
-    join_by_invitation(&mut tx, &ctx.app, &Actor::caller(ctx), &ctx.user, &invitation).await?;
-    let joined = memberships::joined(&mut tx, ctx.user.id, invitation.organization_id).await?;
+    join_by_invitation(&mut work, &Actor::caller(ctx), &ctx.user, &invitation).await?;
+    let joined = memberships::joined(&mut work, ctx.user.id, invitation.organization_id).await?;
     let joined = joined.ok_or_else(|| Error::not_found("organization"))?;
     let member = Member { membership: joined.membership, user: ctx.user.clone() };
-    let record = records::member(&mut tx, member, &joined.organization, ctx.user.id).await?;
-    tx.commit().await?;
+    let record = records::member(&mut work, member, &joined.organization, ctx.viewer()).await?;
+    work.commit().await?;
     Ok(record)
 }
 
 /// Uses the invitation up and makes its holder a member.
 pub async fn join_by_invitation(
-    tx: &mut Tx,
-    app: &App,
+    work: &mut Work<'_>,
     actor: &Actor,
     user: &User,
     invitation: &Invitation,
 ) -> Result<()> {
-    organizations::lock(tx, invitation.organization_id).await?;
-    if invitations::delete(tx, invitation.organization_id, invitation.id).await?.is_none() {
+    organizations::lock(work, invitation.organization_id).await?;
+    if invitations::delete(work, invitation.organization_id, invitation.id).await?.is_none() {
         return Err(Error::not_found("invitation, or it has been used"));
     }
-    add_member(tx, app, invitation.organization_id, user.id, invitation.role).await?;
-    users::repair_default_organization(tx, user.id).await?;
+    add_member(work, invitation.organization_id, user.id, invitation.role).await?;
+    users::repair_default_organization(work, user.id).await?;
     let change = Change {
         organization_id: Some(invitation.organization_id),
         action: Action::Create,
         resource: Resource::Member,
         resource_id: user.id,
+        summary: &format!("joined as {}", invitation.role.as_str()),
         details: &[("email", &user.email), ("role", invitation.role.as_str())],
     };
-    Ok(audit::record(tx, app, actor, change).await?)
+    work.record(actor, &change);
+    Ok(())
 }
 
-async fn refuse_too_many(tx: &mut Tx, invitation: &Invitation) -> Result<()> {
+async fn refuse_too_many(work: &mut Work<'_>, invitation: &Invitation) -> Result<()> {
     let Invitation { organization_id, email, created_at, .. } = invitation;
-    if invitations::count(tx, *organization_id, email, *created_at).await? < OPEN_INVITATIONS {
+    let limit = work.app.config.open_invitations;
+    if invitations::count(work, *organization_id, email, *created_at).await? < limit {
         return Ok(());
     }
-    let message = format!("The organization has {OPEN_INVITATIONS} open invitations. Withdraw some first.");
+    let message = format!("The organization has {limit} open invitations. Withdraw some first.");
     Err(Error::new(ErrorCode::Conflict, message))
 }
 
@@ -116,13 +116,14 @@ async fn refuse_member(tx: &mut Tx, invitation: &Invitation) -> Result<()> {
     Ok(())
 }
 
-async fn record(tx: &mut Tx, app: &App, actor: &Actor, action: Action, invitation: &Invitation) -> Result<()> {
+fn record(work: &mut Work<'_>, actor: &Actor, action: Action, invitation: &Invitation, summary: &str) {
     let change = Change {
         organization_id: Some(invitation.organization_id),
         action,
         resource: Resource::Invitation,
         resource_id: invitation.id,
+        summary,
         details: &[("email", &invitation.email), ("role", invitation.role.as_str())],
     };
-    Ok(audit::record(tx, app, actor, change).await?)
+    work.record(actor, &change);
 }

@@ -6,10 +6,9 @@ use windlass_store::memberships::{self, Joined, Member};
 use windlass_store::{Tx, invitations, users};
 
 use crate::auth::Ctx;
-use crate::auth::caller::require;
 use crate::error::{Error, Result};
 use crate::records;
-use crate::service::audit::{self, Action, Actor, Change, Resource};
+use crate::service::audit::{Action, Actor, Change, Resource, Work};
 use crate::service::organizations::hold;
 
 /// What removing somebody takes: everybody may leave.
@@ -18,49 +17,54 @@ pub fn permission_to_remove(ctx: &Ctx, user_id: Option<Uuid>) -> Can {
 }
 
 pub async fn remove(ctx: &Ctx, organization_id: Uuid, user_id: Uuid) -> Result<()> {
-    let mut tx = ctx.app.db.begin().await?;
-    let joined = hold(&mut tx, ctx, organization_id, permission_to_remove(ctx, Some(user_id))).await?;
-    let member = find(&mut tx, &joined, user_id).await?;
+    let mut work = ctx.app.begin().await?;
+    let joined = hold(&mut work, ctx, organization_id, permission_to_remove(ctx, Some(user_id))).await?;
+    let member = find(&mut work, ctx, &joined, user_id).await?;
     if member.membership.role == Role::Owner {
-        keep_an_owner(&mut tx, organization_id).await?;
+        keep_an_owner(&mut work, organization_id).await?;
     }
-    memberships::delete(&mut tx, member.membership.id).await?;
-    invitations::delete_sent_by(&mut tx, organization_id, user_id).await?;
-    users::repair_default_organization(&mut tx, user_id).await?;
-    record(&mut tx, ctx, Action::Delete, &member, &[("email", &member.user.email)]).await?;
-    tx.commit().await?;
+    // The member's API keys go with the membership.
+    memberships::delete(&mut work, member.membership.id).await?;
+    invitations::delete_sent_by(&mut work, organization_id, user_id).await?;
+    users::repair_default_organization(&mut work, user_id).await?;
+    let summary = match user_id == ctx.user.id {
+        true => "left the organization".to_owned(),
+        false => format!("removed {} from the organization", member.user.email),
+    };
+    record(&mut work, ctx, Action::Delete, &member, &summary, &[("email", &member.user.email)]);
+    work.commit().await?;
     Ok(())
 }
 
 pub async fn change_role(ctx: &Ctx, organization_id: Uuid, user_id: Uuid, role: Role) -> Result<OrganizationUser> {
-    let mut tx = ctx.app.db.begin().await?;
-    let joined = hold(&mut tx, ctx, organization_id, Can::MemberUpdate).await?;
-    let member = find(&mut tx, &joined, user_id).await?;
+    let mut work = ctx.app.begin().await?;
+    let joined = hold(&mut work, ctx, organization_id, Can::MemberUpdate).await?;
+    let member = find(&mut work, ctx, &joined, user_id).await?;
     if role == Role::Owner {
-        require(&joined, Can::OwnerUpdate)?;
+        ctx.require(&joined, Can::OwnerUpdate)?;
     } else if member.membership.role == Role::Owner {
-        keep_an_owner(&mut tx, organization_id).await?;
+        keep_an_owner(&mut work, organization_id).await?;
     }
-    memberships::set_role(&mut tx, member.membership.id, role, ctx.app.now()).await?;
+    memberships::set_role(&mut work, member.membership.id, role, ctx.app.now()).await?;
     if !role.can(Can::MemberCreate, joined.organization.host_access) {
-        invitations::delete_sent_by(&mut tx, organization_id, user_id).await?;
+        invitations::delete_sent_by(&mut work, organization_id, user_id).await?;
     }
-    let details =
-        [("email", member.user.email.as_str()), ("from", member.membership.role.as_str()), ("to", role.as_str())];
-    record(&mut tx, ctx, Action::Update, &member, &details).await?;
-    let changed = memberships::member(&mut tx, organization_id, user_id).await?;
+    let (email, from, to) = (member.user.email.as_str(), member.membership.role.as_str(), role.as_str());
+    let summary = format!("changed the role of {email} from {from} to {to}");
+    record(&mut work, ctx, Action::Update, &member, &summary, &[("email", email), ("from", from), ("to", to)]);
+    let changed = memberships::member(&mut work, organization_id, user_id).await?;
     let changed = changed.ok_or_else(|| Error::not_found("member"))?;
-    let changed = records::member(&mut tx, changed, &joined.organization, ctx.user.id).await?;
-    tx.commit().await?;
+    let changed = records::member(&mut work, changed, &joined.organization, ctx.viewer()).await?;
+    work.commit().await?;
     Ok(changed)
 }
 
 /// A member whom the caller may change: only owners may change owners.
-async fn find(tx: &mut Tx, joined: &Joined, user_id: Uuid) -> Result<Member> {
+async fn find(tx: &mut Tx, ctx: &Ctx, joined: &Joined, user_id: Uuid) -> Result<Member> {
     let member = memberships::member(tx, joined.organization.id, user_id).await?;
     let member = member.ok_or_else(|| Error::not_found("member"))?;
     if member.membership.role == Role::Owner {
-        require(joined, Can::OwnerUpdate)?;
+        ctx.require(joined, Can::OwnerUpdate)?;
     }
     Ok(member)
 }
@@ -73,13 +77,14 @@ async fn keep_an_owner(tx: &mut Tx, organization_id: Uuid) -> Result<()> {
     Err(Error::new(ErrorCode::LastOwner, message))
 }
 
-async fn record(tx: &mut Tx, ctx: &Ctx, action: Action, member: &Member, details: &[(&str, &str)]) -> Result<()> {
+fn record(work: &mut Work<'_>, ctx: &Ctx, action: Action, member: &Member, summary: &str, details: &[(&str, &str)]) {
     let change = Change {
         organization_id: Some(member.membership.organization_id),
         action,
         resource: Resource::Member,
         resource_id: member.user.id,
+        summary,
         details,
     };
-    Ok(audit::record(tx, &ctx.app, &Actor::caller(ctx), change).await?)
+    work.record(&Actor::caller(ctx), &change);
 }

@@ -1,10 +1,15 @@
 //! The rules. Every change of state happens here: one transaction, with its audit entry inside.
 
+pub mod api_keys;
 pub mod audit;
 pub mod housekeeping;
 pub mod invitations;
+pub mod master_key;
 pub mod members;
+pub mod notification;
 pub mod organizations;
 pub mod registration;
+pub mod second_factor;
 pub mod sessions;
+pub mod targets;
 pub mod users;

@@ -4,12 +4,12 @@ use windlass_api::{ErrorCode, LoggedIn, Register, Secret, Text, UserType, defaul
 use windlass_store::invitations::Invitation;
 use windlass_store::user_settings::{self, UserSettings};
 use windlass_store::users::{self, User};
-use windlass_store::{Conn, Tx, instance, invitations};
+use windlass_store::{Conn, instance, invitations};
 
 use crate::app::App;
 use crate::auth::{Origin, token};
 use crate::error::{Error, Result};
-use crate::service::audit::{self, Action, Actor, Change, Resource};
+use crate::service::audit::{Action, Actor, Change, Resource, Work};
 use crate::service::invitations::join_by_invitation;
 use crate::service::organizations::create_with_owner;
 use crate::service::sessions;
@@ -30,29 +30,30 @@ pub async fn register(app: &App, origin: &Origin, input: &Register) -> Result<Lo
     drop(conn);
     let password_hash = app.passwords.hash(input.password.reveal()).await?;
 
-    let mut tx = app.db.begin().await?;
-    let is_first = instance::claim_first_admin(&mut tx).await?;
-    let right = prove_right(app, &mut tx, input, !is_first).await?;
+    let mut work = app.begin().await?;
+    let is_first = instance::claim_first_admin(&mut work).await?;
+    let right = prove_right(app, &mut work, input, !is_first).await?;
     let user = new_user(app, input, &right);
-    users::insert(&mut tx, &user, &password_hash).await.map_err(|error| match error {
+    users::insert(&mut work, &user, &password_hash).await.map_err(|error| match error {
         windlass_store::Error::Duplicate => {
             Error::new(ErrorCode::EmailTaken, "email: an account with this address exists. Log in instead.")
         }
         other => other.into(),
     })?;
-    user_settings::insert(&mut tx, &new_settings(app, &user)).await?;
+    user_settings::insert(&mut work, &new_settings(app, &user)).await?;
     let actor = Actor::user(&user, origin);
     let change = Change {
         organization_id: None,
         action: Action::Create,
         resource: Resource::User,
         resource_id: user.id,
+        summary: "registered",
         details: &[("email", &user.email)],
     };
-    audit::record(&mut tx, app, &actor, change).await?;
-    settle(&mut tx, app, &actor, &user, input, right).await?;
-    let logged_in = sessions::open(&mut tx, app, origin, &user).await?;
-    tx.commit().await?;
+    work.record(&actor, &change);
+    settle(&mut work, &actor, &user, input, right).await?;
+    let logged_in = sessions::open(&mut work, origin, &user, "logged in").await?;
+    work.commit().await?;
     Ok(logged_in)
 }
 
@@ -98,6 +99,7 @@ fn new_user(app: &App, input: &Register, right: &Right) -> User {
         kind: if matches!(right, Right::FirstAdmin) { UserType::Admin } else { UserType::User },
         // Nothing was sent to the address, so nothing is known about it. The first admin vouches for themselves.
         is_verified: matches!(right, Right::FirstAdmin),
+        two_factor_enabled: false,
         created_at: now,
         updated_at: now,
     }
@@ -118,19 +120,19 @@ fn new_settings(app: &App, user: &User) -> UserSettings {
 }
 
 /// Gives the new user a place: the organization of the invitation, or one of their own.
-async fn settle(tx: &mut Tx, app: &App, actor: &Actor, user: &User, input: &Register, right: Right) -> Result<()> {
+async fn settle(work: &mut Work<'_>, actor: &Actor, user: &User, input: &Register, right: Right) -> Result<()> {
     let host_access = matches!(right, Right::FirstAdmin);
     if let Right::Invited(invitation) = &right {
-        join_by_invitation(tx, app, actor, user, invitation).await?;
+        join_by_invitation(work, actor, user, invitation).await?;
     }
     if input.organization.is_some() || !matches!(right, Right::Invited(_)) {
         let name = match &input.organization {
             Some(name) => name.to_string(),
             None => format!("{}'s team", user.username),
         };
-        let organization = create_with_owner(tx, app, actor, user, &name, "", host_access).await?;
+        let organization = create_with_owner(work, actor, user, &name, "", host_access).await?;
         if !matches!(right, Right::Invited(_)) {
-            users::set_default_organization(tx, user.id, organization.id).await?;
+            users::set_default_organization(work, user.id, organization.id).await?;
         }
     }
     Ok(())

@@ -1,26 +1,24 @@
 //! Logging in and out.
 
 use uuid::Uuid;
-use windlass_api::{ChangePassword, ErrorCode, LoggedIn, Login, Timestamp};
+use windlass_api::{ChangePassword, ErrorCode, LoggedIn, Login as LoginInput, Timestamp};
 use windlass_store::users::User;
 use windlass_store::{Tx, sessions, users};
 
 use crate::app::App;
-use crate::auth::limiter::address_key;
+use crate::auth::limiter::{Limit, address_key};
 use crate::auth::token::Token;
-use crate::auth::{Ctx, Origin};
+use crate::auth::{Login, Origin};
 use crate::error::{Error, Result};
-use crate::records;
-use crate::service::audit::{self, Action, Actor, Change, Resource};
-
-/// Logins that one user can have at the same time; the oldest ends when there are more.
-pub const SESSIONS_PER_USER: i64 = 50;
+use crate::records::{self, Viewer};
+use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::second_factor;
 
 /// Tries of one account from all addresses together, as a multiple of those from one address: enough of them to let
 /// nobody lock somebody else out cheaply.
 const ACCOUNT_FACTOR: u32 = 10;
 
-pub async fn login(app: &App, origin: &Origin, login: &Login) -> Result<LoggedIn> {
+pub async fn login(app: &App, origin: &Origin, login: &LoginInput) -> Result<LoggedIn> {
     limit_guessing(app, origin, &login.email)?;
     let mut conn = app.db.read().await?;
     let found = users::by_email(&mut conn, &login.email).await?;
@@ -30,32 +28,34 @@ pub async fn login(app: &App, origin: &Origin, login: &Login) -> Result<LoggedIn
     // Known account or not: the same words, after the same time.
     let wrong = || Error::new(ErrorCode::InvalidCredentials, "The e-mail address or the password is wrong.");
     let found = found.filter(|_| matches).ok_or_else(wrong)?;
-    let mut tx = app.db.begin().await?;
+    let mut work = app.begin().await?;
     // The password may have been changed while it was verified; then this login comes too late.
-    if !users::hold_password(&mut tx, found.user.id, &found.password_hash).await? {
+    if !users::hold_password(&mut work, found.user.id, &found.password_hash).await? {
         return Err(wrong());
     }
-    let logged_in = open(&mut tx, app, origin, &found.user).await?;
-    tx.commit().await?;
+    let how = second_factor::check_login(&mut work, found.user.id, login.code.as_ref()).await?;
+    let logged_in = open(&mut work, origin, &found.user, &format!("logged in{how}")).await?;
+    work.commit().await?;
     Ok(logged_in)
 }
 
 /// Logins and registrations alike: both let strangers make the server work and guess.
 pub fn limit_guessing(app: &App, origin: &Origin, email: &str) -> Result<()> {
-    let limit = app.config.login_attempts;
-    count_try(app, &format!("address {}", address_key(origin.address)), limit)?;
-    count_try(app, &format!("account {email}"), limit.saturating_mul(ACCOUNT_FACTOR))
+    let tries = app.config.login_attempts;
+    count_try(app, &format!("address {}", address_key(origin.address)), Limit::a_minute(tries))?;
+    count_try(app, &format!("account {email}"), Limit::a_minute(tries.saturating_mul(ACCOUNT_FACTOR)))
 }
 
-fn count_try(app: &App, key: &str, limit: u32) -> Result<()> {
+pub fn count_try(app: &App, key: &str, limit: Limit) -> Result<()> {
     app.logins.try_once(key, limit, app.now()).map_err(|seconds| {
         Error::rate_limited(format!("Too many tries. Wait {seconds} seconds before the next one."), seconds)
     })
 }
 
 /// Starts a session for somebody whose identity is proven.
-pub async fn open(tx: &mut Tx, app: &App, origin: &Origin, user: &User) -> Result<LoggedIn> {
-    let (token, now) = (Token::random(), app.now());
+pub async fn open(work: &mut Work<'_>, origin: &Origin, user: &User, summary: &str) -> Result<LoggedIn> {
+    let (app, token) = (work.app, Token::random());
+    let now = app.now();
     let session = sessions::Session {
         id: app.new_id(),
         user_id: user.id,
@@ -65,74 +65,92 @@ pub async fn open(tx: &mut Tx, app: &App, origin: &Origin, user: &User) -> Resul
         expires_at: now.plus_seconds(app.config.session_seconds),
         created_at: now,
     };
-    sessions::insert(tx, &session, &token.hash()).await?;
-    sessions::keep_newest(tx, user.id, SESSIONS_PER_USER).await?;
-    let change = instance_change(Action::Access, Resource::Session, session.id);
-    audit::record(tx, app, &Actor::user(user, origin), change).await?;
-    logged_in(tx, user, &token, session.expires_at).await
+    sessions::insert(work, &session, &token.hash()).await?;
+    sessions::keep_newest(work, user.id, app.config.user_sessions).await?;
+    record(work, &Actor::user(user, origin), Action::Access, session.id, summary);
+    logged_in(work, user, &token, session.expires_at).await
 }
 
-pub async fn refresh(ctx: &Ctx) -> Result<LoggedIn> {
-    let app = &ctx.app;
+pub async fn refresh(login: &Login) -> Result<LoggedIn> {
+    let app = &login.app;
     let (token, expires_at) = (Token::random(), app.now().plus_seconds(app.config.session_seconds));
-    let mut tx = app.db.begin().await?;
-    if !sessions::replace_token(&mut tx, ctx.session_id, &ctx.token_hash, &token.hash(), expires_at).await? {
+    let mut work = app.begin().await?;
+    if !sessions::replace_token(&mut work, login.session_id, &login.token_hash, &token.hash(), expires_at).await? {
         return Err(ended_meanwhile());
     }
-    let change = instance_change(Action::Update, Resource::Session, ctx.session_id);
-    audit::record(&mut tx, app, &Actor::caller(ctx), change).await?;
-    let logged_in = logged_in(&mut tx, &ctx.user, &token, expires_at).await?;
-    tx.commit().await?;
+    record(&mut work, &Actor::caller(login), Action::Update, login.session_id, "refreshed their login");
+    let logged_in = logged_in(&mut work, &login.user, &token, expires_at).await?;
+    work.commit().await?;
     Ok(logged_in)
 }
 
 async fn logged_in(tx: &mut Tx, user: &User, token: &Token, expires_at: Timestamp) -> Result<LoggedIn> {
-    let user = records::full_user(tx, user, user.id).await?;
+    let user = records::full_user(tx, user, Viewer::user(user.id)).await?;
     Ok(LoggedIn { access_token: token.reveal().to_owned(), expires_at, user })
 }
 
 /// Ends one of the caller's sessions: the current one is a logout.
-pub async fn end(ctx: &Ctx, session_id: Uuid) -> Result<()> {
-    let mut tx = ctx.app.db.begin().await?;
-    if !sessions::delete(&mut tx, ctx.user.id, session_id).await? {
-        let is_logout = session_id == ctx.session_id;
+pub async fn end(login: &Login, session_id: Uuid) -> Result<()> {
+    let mut work = login.app.begin().await?;
+    let is_logout = session_id == login.session_id;
+    if !sessions::delete(&mut work, login.user.id, session_id).await? {
         return Err(if is_logout { ended_meanwhile() } else { Error::not_found("session") });
     }
-    let change = instance_change(Action::Delete, Resource::Session, session_id);
-    audit::record(&mut tx, &ctx.app, &Actor::caller(ctx), change).await?;
-    tx.commit().await?;
+    let summary = if is_logout { "logged out" } else { "ended another of their sessions" };
+    record(&mut work, &Actor::caller(login), Action::Delete, session_id, summary);
+    work.commit().await?;
     Ok(())
 }
 
 /// All other sessions end: whoever knew the old password is out.
-pub async fn change_password(ctx: &Ctx, input: &ChangePassword) -> Result<()> {
-    let app = &ctx.app;
-    count_try(app, &format!("password of {}", ctx.user.id), app.config.login_attempts)?;
-    let mut conn = app.db.read().await?;
-    let old_hash = users::password_hash(&mut conn, ctx.user.id).await?.unwrap_or_default();
-    drop(conn);
-    let wrong = || Error::field("current_password", "is not your password");
-    if !app.passwords.verify(input.current_password.reveal(), Some(&old_hash)).await? {
-        return Err(wrong());
-    }
+pub async fn change_password(login: &Login, input: &ChangePassword) -> Result<()> {
+    let app = &login.app;
+    let old_hash = prove_password(login, "current_password", input.current_password.reveal()).await?;
     let hash = app.passwords.hash(input.new_password.reveal()).await?;
-    let mut tx = app.db.begin().await?;
-    if !users::hold_password(&mut tx, ctx.user.id, &old_hash).await? {
-        return Err(wrong());
+    let mut work = app.begin().await?;
+    if !users::hold_password(&mut work, login.user.id, &old_hash).await? {
+        return Err(Error::field("current_password", "is not your password"));
     }
-    users::set_password(&mut tx, ctx.user.id, &hash, app.now()).await?;
-    sessions::delete_others(&mut tx, ctx.user.id, ctx.session_id).await?;
-    let change = instance_change(Action::Update, Resource::User, ctx.user.id);
-    let change = Change { details: &[("changed", "password")], ..change };
-    audit::record(&mut tx, app, &Actor::caller(ctx), change).await?;
-    tx.commit().await?;
+    users::set_password(&mut work, login.user.id, &hash, app.now()).await?;
+    sessions::delete_others(&mut work, login.user.id, login.session_id).await?;
+    let change = Change {
+        organization_id: None,
+        action: Action::Update,
+        resource: Resource::User,
+        resource_id: login.user.id,
+        summary: "changed their password",
+        details: &[("changed", "password")],
+    };
+    work.record(&Actor::caller(login), &change);
+    work.commit().await?;
     Ok(())
+}
+
+/// The hash of the caller's password, if `presented` is it. Guessing is limited: an open session is not a password.
+pub async fn prove_password(login: &Login, field: &str, presented: &str) -> Result<String> {
+    let app = &login.app;
+    count_try(app, &format!("password of {}", login.user.id), Limit::a_minute(app.config.login_attempts))?;
+    let mut conn = app.db.read().await?;
+    let hash = users::password_hash(&mut conn, login.user.id).await?.unwrap_or_default();
+    drop(conn);
+    match app.passwords.verify(presented, Some(&hash)).await? {
+        true => Ok(hash),
+        false => Err(Error::field(field, "is not your password")),
+    }
 }
 
 fn ended_meanwhile() -> Error {
     Error::new(ErrorCode::Unauthenticated, "This login has ended or was refreshed meanwhile.")
 }
 
-fn instance_change(action: Action, resource: Resource, resource_id: Uuid) -> Change<'static> {
-    Change { organization_id: None, action, resource, resource_id, details: &[] }
+fn record(work: &mut Work<'_>, actor: &Actor, action: Action, session_id: Uuid, summary: &str) {
+    let change = Change {
+        organization_id: None,
+        action,
+        resource: Resource::Session,
+        resource_id: session_id,
+        summary,
+        details: &[],
+    };
+    work.record(actor, &change);
 }

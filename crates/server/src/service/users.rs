@@ -6,65 +6,69 @@ use windlass_store::users::{self, User};
 use windlass_store::{sessions, user_settings};
 
 use crate::app::App;
-use crate::auth::Ctx;
+use crate::auth::Login;
 use crate::error::{Error, Result};
 use crate::records;
-use crate::service::audit::{self, Action, Actor, Change, Resource};
+use crate::service::audit::{Action, Actor, Change, Resource};
 
-pub async fn rename(ctx: &Ctx, name: &str) -> Result<api::User> {
+pub async fn rename(ctx: &Login, name: &str) -> Result<api::User> {
     let now = ctx.app.now();
-    let mut tx = ctx.app.db.begin().await?;
-    users::rename(&mut tx, ctx.user.id, name, now).await?;
+    let mut work = ctx.app.begin().await?;
+    users::rename(&mut work, ctx.user.id, name, now).await?;
     let change = Change {
         organization_id: None,
         action: Action::Update,
         resource: Resource::User,
         resource_id: ctx.user.id,
+        summary: &format!("changed their name to {name}"),
         details: &[("changed", "name"), ("to", name)],
     };
-    audit::record(&mut tx, &ctx.app, &Actor::caller(ctx), change).await?;
+    work.record(&Actor::caller(ctx), &change);
     let renamed = User { username: name.to_owned(), updated_at: now, ..ctx.user.clone() };
-    let record = records::full_user(&mut tx, &renamed, renamed.id).await?;
-    tx.commit().await?;
+    let record = records::full_user(&mut work, &renamed, ctx.viewer()).await?;
+    work.commit().await?;
     Ok(record)
 }
 
-pub async fn change_settings(ctx: &Ctx, change: &user_settings::Change) -> Result<api::UserSettings> {
-    let mut tx = ctx.app.db.begin().await?;
-    let settings = user_settings::update(&mut tx, ctx.user.id, change, ctx.app.now()).await?;
+pub async fn change_settings(ctx: &Login, change: &user_settings::Change) -> Result<api::UserSettings> {
+    let mut work = ctx.app.begin().await?;
+    let settings = user_settings::update(&mut work, ctx.user.id, change, ctx.app.now()).await?;
     let settings = settings.ok_or_else(|| Error::internal("the user has no settings"))?;
     let details = details(change);
+    let changes: Vec<_> = details.iter().map(|(name, value)| format!("{name} to {value}")).collect();
     let details: Vec<_> = details.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let entry = Change {
         organization_id: None,
         action: Action::Update,
         resource: Resource::Settings,
         resource_id: settings.id,
+        summary: &format!("changed their settings: {}", changes.join(", ")),
         details: &details,
     };
-    audit::record(&mut tx, &ctx.app, &Actor::caller(ctx), entry).await?;
-    let record = records::settings(&mut tx, settings, &ctx.user).await?;
-    tx.commit().await?;
+    work.record(&Actor::caller(ctx), &entry);
+    let record = records::settings(&mut work, settings, &ctx.user).await?;
+    work.commit().await?;
     Ok(record)
 }
 
 /// The operator's way in when a password is lost: sets it and ends all of the user's sessions.
 pub async fn reset_password(app: &App, email: &str, password_hash: &str) -> Result<()> {
-    let mut tx = app.db.begin().await?;
-    let found = users::by_email(&mut tx, email).await?;
+    let mut work = app.begin().await?;
+    let found = users::by_email(&mut work, email).await?;
     let unknown = || Error::new(ErrorCode::NotFound, format!("email: nobody is registered as {email}"));
     let user = found.ok_or_else(unknown)?.user;
-    users::set_password(&mut tx, user.id, password_hash, app.now()).await?;
-    sessions::delete_all(&mut tx, user.id).await?;
+    users::set_password(&mut work, user.id, password_hash, app.now()).await?;
+    sessions::delete_all(&mut work, user.id).await?;
     let change = Change {
         organization_id: None,
         action: Action::Update,
         resource: Resource::User,
         resource_id: user.id,
+        summary: &format!("reset the password of {email}"),
         details: &[("changed", "password"), ("email", email)],
     };
-    audit::record(&mut tx, app, &Actor::operator(), change).await?;
-    tx.commit().await?;
+    work.record(&Actor::operator(), &change);
+    work.commit().await?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windlass_testing::on_both_databases;
 
 use crate::support::{Reply, TestServer, server};
-use crate::walk::{Operation, World, body_fields, operations};
+use crate::walk::{Operation, World, body_fields, operations, refuses_unknown_fields};
 
 on_both_databases!(server: every_field_of_every_body, bodies_that_are_not_what_they_should_be, malformed_ids, good_unicode_is_kept);
 
@@ -27,18 +27,24 @@ async fn every_field_of_every_body(server: TestServer) {
                     Some(value) => sent[&name] = value.clone(),
                 }
                 let reply = send(&world, &operation, &path, sent.to_string()).await;
-                refused(&world, &operation, &reply, &format!("{name}:"), &sent).await;
+                refused(&world, &operation, &reply, &name, &sent).await;
                 tried += 1;
             }
             // Half of a character: JSON can spell it, no text can hold it.
             let lone_surrogate = body_with_raw(&body, &name, r#""\ud800""#);
             let reply = send(&world, &operation, &path, lone_surrogate.clone()).await;
-            refused(&world, &operation, &reply, &format!("{name}:"), &lone_surrogate.into()).await;
+            refused(&world, &operation, &reply, &name, &lone_surrogate.into()).await;
         }
+        // The specification does not show the bodies of 15 and 17, so nothing can be unexpected there.
+        if matches!(operation.id.as_str(), "create_webhook_config" | "delete_smtp_configuration") {
+            assert!(!refuses_unknown_fields(&operation));
+            continue;
+        }
+        assert!(refuses_unknown_fields(&operation), "{}", operation.id);
         let mut sent = body.clone();
         sent["unexpected"] = json!(1);
         let reply = send(&world, &operation, &path, sent.to_string()).await;
-        refused(&world, &operation, &reply, "unexpected: is not known here", &sent).await;
+        refused(&world, &operation, &reply, "unexpected", &sent).await;
     }
     assert!(tried > 150, "only {tried} bad values were tried");
     let after = state(&world).await;
@@ -57,14 +63,20 @@ fn bad_values(schema: &Value, required: bool) -> Vec<Option<Value>> {
         bad.extend([json!("true"), json!(1)].map(Some));
         return bad;
     }
+    if kinds.contains(&json!("array")) {
+        bad.extend([json!("text"), json!([null]), json!(["no such thing"])].map(Some));
+        return bad;
+    }
     if kinds.contains(&json!("integer")) {
-        bad.extend([json!("14"), json!(7), json!(73), json!(14.5), json!(1e300), json!(-1)].map(Some));
+        let (least, most) = (schema["minimum"].as_i64().unwrap(), schema["maximum"].as_i64().unwrap());
+        let beyond = [json!(least - 1), json!(most + 1), json!(-1), json!(1e300), json!(14.5), json!("14")];
+        bad.extend(beyond.map(Some));
         return bad;
     }
     bad.extend(
         [json!(5), json!(true), json!("a\u{0}b"), json!("a\u{7}b"), json!("a\u{202E}b"), json!("a\u{FFFF}b")].map(Some),
     );
-    bad.push(Some(json!("x".repeat(2_000))));
+    bad.push(Some(json!("x".repeat(3_000))));
     if schema["minLength"] != 0 {
         bad.push(Some(json!("")));
     }
@@ -87,7 +99,9 @@ async fn refused(world: &World, operation: &Operation, reply: &Reply, beginning:
     let id = &operation.id;
     assert_eq!((reply.status, &reply.json["error"]), (400, &json!("invalid_request")), "{id} {sent}: {}", reply.text);
     let message = reply.json["message"].as_str().unwrap();
-    assert!(message.starts_with(beginning), "{id} {sent}: {message}");
+    // Of a list, the item: permissions[0].
+    let rest = message.strip_prefix(beginning).unwrap_or_else(|| panic!("{id} {sent}: {message}"));
+    assert!(rest.starts_with(": ") || rest.starts_with('['), "{id} {sent}: {message}");
     assert!(message.contains("line 1, column"), "{id} {sent}: {message}");
     assert!(!world.is_audited(reply).await, "{id} {sent}");
 }

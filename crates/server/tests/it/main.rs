@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
 
+mod secrets;
 mod support;
 
 mod bad_input;
@@ -13,5 +14,6 @@ mod queries;
 mod registration;
 mod sessions;
 mod tenants;
+mod two_factor;
 mod users;
 mod walk;

@@ -11,4 +11,5 @@ mod memberships;
 mod migrations;
 mod organizations;
 mod sessions;
+mod trust;
 mod users;

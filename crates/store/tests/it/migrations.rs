@@ -1,7 +1,8 @@
 //! Each step is applied to a database that is filled as it was before the step.
 
 use sqlx::{Connection, PgConnection, SqliteConnection};
-use windlass_store::{Error, Kind, audit, memberships, users};
+use windlass_api::WebhookType;
+use windlass_store::{Error, Kind, audit, bearer, memberships, smtp_configs, users, webhook_configs};
 use windlass_testing::on_both_databases;
 
 use crate::support::{TestDb, database, empty_database, id};
@@ -10,10 +11,14 @@ on_both_databases!(empty_database: a_filled_database_survives_every_step, runnin
 on_both_databases!(database: a_database_of_a_newer_version_is_refused);
 
 /// What to put in after the step of that number. A new step adds its own line.
-const FILLINGS: [(i64, &str, &str); 3] = [
+const FILLINGS: [(i64, &str, &str); 7] = [
     (1, include_str!("fillings/0001.sqlite.sql"), include_str!("fillings/0001.postgres.sql")),
     (2, include_str!("fillings/0002.sqlite.sql"), include_str!("fillings/0002.postgres.sql")),
     (3, include_str!("fillings/0003.sqlite.sql"), include_str!("fillings/0003.postgres.sql")),
+    (4, include_str!("fillings/0004.sqlite.sql"), include_str!("fillings/0004.postgres.sql")),
+    (5, include_str!("fillings/0005.sqlite.sql"), include_str!("fillings/0005.postgres.sql")),
+    (6, include_str!("fillings/0006.sqlite.sql"), include_str!("fillings/0006.postgres.sql")),
+    (7, include_str!("fillings/0007.sqlite.sql"), include_str!("fillings/0007.postgres.sql")),
 ];
 
 async fn a_filled_database_survives_every_step(db: TestDb) {
@@ -28,7 +33,11 @@ async fn a_filled_database_survives_every_step(db: TestDb) {
     let ada = users::by_email(&mut conn, "ada@example.org").await.unwrap().unwrap();
     assert_eq!(ada.user.username, "Ada");
     assert_eq!(memberships::members(&mut conn, id(2)).await.unwrap().len(), 1);
-    assert_eq!(audit::newest(&mut conn, Some(id(2)), 10).await.unwrap().len(), 1);
+    assert_eq!(audit::unchained(&mut conn).await.unwrap().len(), 1);
+    assert_eq!(audit::after(&mut conn, id(2), 0, 10).await.unwrap().len(), 1);
+    assert!(bearer::by_api_key(&mut conn, &[0; 32]).await.unwrap().unwrap().user.two_factor_enabled);
+    assert!(webhook_configs::get(&mut conn, id(2), WebhookType::Slack).await.unwrap().is_some());
+    assert!(smtp_configs::of_organization(&mut conn, id(2)).await.unwrap().is_some());
 }
 
 async fn running_again_changes_nothing(db: TestDb) {
@@ -75,6 +84,17 @@ async fn applied(db: &TestDb) -> i64 {
         Kind::Postgres => {
             let mut connection = PgConnection::connect(db.place.url.as_ref().unwrap()).await.unwrap();
             sqlx::query_scalar(query).fetch_one(&mut connection).await.unwrap()
+        }
+    }
+}
+
+/// What a query gives, as texts.
+pub async fn scalars(db: &TestDb, query: &'static str) -> Vec<String> {
+    match db.kind() {
+        Kind::Sqlite => sqlx::query_scalar(query).fetch_all(&mut sqlite_connection(db).await).await.unwrap(),
+        Kind::Postgres => {
+            let mut connection = PgConnection::connect(db.place.url.as_ref().unwrap()).await.unwrap();
+            sqlx::query_scalar(query).fetch_all(&mut connection).await.unwrap()
         }
     }
 }

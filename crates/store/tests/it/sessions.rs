@@ -1,5 +1,6 @@
 use uuid::Uuid;
 use windlass_api::Role;
+use windlass_store::bearer;
 use windlass_store::sessions::{self, Session};
 use windlass_testing::on_both_databases;
 
@@ -24,18 +25,18 @@ async fn a_token_leads_to_its_bearer(db: TestDb) {
     populate(&mut tx, 1, 2).await;
     join(&mut tx, 11, 101, 1, Role::Admin).await;
     sessions::insert(&mut tx, &session(id(50), id(1)), &[1; 32]).await.unwrap();
-    let bearer = sessions::bearer(&mut tx, &[1; 32], Some(id(101))).await.unwrap().unwrap();
-    assert_eq!((bearer.session_id, bearer.user.id), (id(50), id(1)));
+    let bearer = bearer::by_session(&mut tx, &[1; 32], Some(id(101))).await.unwrap().unwrap();
+    assert_eq!((bearer.credential_id, bearer.user.id), (id(50), id(1)));
     let joined = bearer.joined.unwrap();
     assert_eq!((joined.membership.id, joined.membership.role), (id(11), Role::Admin));
     assert_eq!((joined.organization.id, joined.organization.name.as_str()), (id(101), "organization 101"));
-    let elsewhere = sessions::bearer(&mut tx, &[1; 32], Some(id(102))).await.unwrap().unwrap();
+    let elsewhere = bearer::by_session(&mut tx, &[1; 32], Some(id(102))).await.unwrap().unwrap();
     assert!(elsewhere.joined.is_none());
-    assert!(sessions::bearer(&mut tx, &[2; 32], None).await.unwrap().is_none());
+    assert!(bearer::by_session(&mut tx, &[2; 32], None).await.unwrap().is_none());
     sessions::touch(&mut tx, id(50), NOW, NOW.plus_seconds(5)).await.unwrap();
     sessions::touch(&mut tx, id(50), NOW, NOW.plus_seconds(9)).await.unwrap();
-    let bearer = sessions::bearer(&mut tx, &[1; 32], None).await.unwrap().unwrap();
-    assert_eq!(bearer.last_used_at, NOW.plus_seconds(5));
+    let bearer = bearer::by_session(&mut tx, &[1; 32], None).await.unwrap().unwrap();
+    assert_eq!(bearer.last_used_at, Some(NOW.plus_seconds(5)));
 }
 
 async fn tokens_are_exchanged_once(db: TestDb) {
@@ -45,8 +46,8 @@ async fn tokens_are_exchanged_once(db: TestDb) {
     let until = NOW.plus_seconds(90);
     assert!(sessions::replace_token(&mut tx, id(50), &[1; 32], &[2; 32], until).await.unwrap());
     assert!(!sessions::replace_token(&mut tx, id(50), &[1; 32], &[3; 32], until).await.unwrap());
-    assert!(sessions::bearer(&mut tx, &[1; 32], None).await.unwrap().is_none());
-    assert_eq!(sessions::bearer(&mut tx, &[2; 32], None).await.unwrap().unwrap().expires_at, until);
+    assert!(bearer::by_session(&mut tx, &[1; 32], None).await.unwrap().is_none());
+    assert_eq!(bearer::by_session(&mut tx, &[2; 32], None).await.unwrap().unwrap().expires_at, until);
 }
 
 async fn sessions_end(db: TestDb) {

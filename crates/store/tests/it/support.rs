@@ -49,6 +49,7 @@ pub fn user(number: u128) -> User {
         avatar: String::new(),
         kind: UserType::User,
         is_verified: true,
+        two_factor_enabled: false,
         created_at: NOW,
         updated_at: NOW,
     }

@@ -40,7 +40,7 @@ async fn default_organizations(db: TestDb) {
         let session = crate::sessions::session(id(50), id(1));
         windlass_store::sessions::delete(tx, id(1), id(50)).await.unwrap();
         windlass_store::sessions::insert(tx, &session, &token).await.unwrap();
-        let bearer = windlass_store::sessions::bearer(tx, &token, None).await.unwrap().unwrap();
+        let bearer = windlass_store::bearer::by_session(tx, &token, None).await.unwrap().unwrap();
         bearer.joined.map(|joined| joined.organization.id)
     };
     assert_eq!(default(&mut tx).await, None);

@@ -151,7 +151,7 @@ fn lives_on_postgres() {
     let token = token_in(&first.register(""));
     assert!(!folder.path().join("windlass.db").exists());
     let reset = ["admin", "reset-password", "--email", "ada@example.org", "--database-url", &url];
-    let output = run(windlass().args(reset));
+    let output = run(windlass().args(reset).arg("--data-dir").arg(folder.path()));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(first.request("GET", "/user", &token, "").starts_with("HTTP/1.1 401"));
     first.signal(Signal::TERM);

@@ -1,0 +1,179 @@
+//! What was done, by whom.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::text::{self, absent_when_empty};
+use crate::{Text, Timestamp, Whole};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditAction {
+    Create,
+    Update,
+    Delete,
+    Access,
+}
+
+impl AuditAction {
+    pub const ALL: [Self; 4] = [Self::Create, Self::Update, Self::Delete, Self::Access];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Access => "access",
+        }
+    }
+
+    /// How a list of activities shows it.
+    pub const fn color(self) -> &'static str {
+        match self {
+            Self::Create => "green",
+            Self::Update => "blue",
+            Self::Delete => "red",
+            Self::Access => "gray",
+        }
+    }
+}
+
+impl TryFrom<&str> for AuditAction {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|action| action.as_str() == text);
+        found.ok_or_else(|| "must be create, update, delete or access".to_owned())
+    }
+}
+
+impl<'de> Deserialize<'de> for AuditAction {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text::read(deserializer)
+    }
+}
+
+/// Whose activities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditScope {
+    #[default]
+    Organization,
+    /// What belongs to no organization: accounts, logins, keys. Only for instance admins.
+    Instance,
+}
+
+impl TryFrom<&str> for AuditScope {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        match text {
+            "organization" => Ok(Self::Organization),
+            "instance" => Ok(Self::Instance),
+            _ => Err("must be organization or instance".into()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for AuditScope {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text::read(deserializer)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AuditActivity {
+    pub id: String,
+    pub action: String,
+    /// `create` green, `update` blue, `delete` red, everything else gray.
+    pub action_color: String,
+    pub actor: String,
+    pub message: String,
+    pub resource: String,
+    pub resource_id: String,
+    pub metadata: BTreeMap<String, String>,
+    pub timestamp: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Pagination {
+    pub current_page: i64,
+    pub page_size: i64,
+    pub total_count: i64,
+    pub total_pages: i64,
+    pub has_next: bool,
+    pub has_prev: bool,
+}
+
+impl Pagination {
+    pub fn new(current_page: i64, page_size: i64, total_count: i64) -> Self {
+        let total_pages = (total_count + page_size - 1) / page_size.max(1);
+        Self {
+            current_page,
+            page_size,
+            total_count,
+            total_pages,
+            has_next: current_page < total_pages,
+            has_prev: current_page > 1,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AuditActivities {
+    /// Newest first.
+    pub activities: Vec<AuditActivity>,
+    pub pagination: Pagination,
+}
+
+/// All that are given must hold.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AuditQuery {
+    /// Default: 1. Behind the last page there is nothing.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub page: Option<Whole<1, 1_000_000_000>>,
+    /// Default: 10. Also written `pageSize`.
+    #[serde(alias = "pageSize", deserialize_with = "absent_when_empty")]
+    pub page_size: Option<Whole<1, 100>>,
+    /// A part of the message, of an id or of the metadata, in any case.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub search: Option<Text<1, 200>>,
+    /// The kind of what was changed, such as `organization`.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub resource_type: Option<Text<1, 50>>,
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub action: Option<AuditAction>,
+    /// Who did it: the name at that time, or the user's id.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub actor: Option<Text<1, 100>>,
+    /// At this time or later: RFC 3339, or a date, which begins at midnight UTC.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub from: Option<Timestamp>,
+    /// Before this time.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub to: Option<Timestamp>,
+    /// Default: `organization`.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub scope: Option<AuditScope>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_counted_upwards() {
+        let pages = |page, count| {
+            let Pagination { total_pages, has_next, has_prev, .. } = Pagination::new(page, 10, count);
+            (total_pages, has_next, has_prev)
+        };
+        assert_eq!(pages(1, 0), (0, false, false));
+        assert_eq!(pages(1, 10), (1, false, false));
+        assert_eq!(pages(1, 11), (2, true, false));
+        assert_eq!(pages(2, 11), (2, false, true));
+        assert_eq!(pages(9, 11), (2, false, true));
+    }
+}

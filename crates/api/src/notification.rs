@@ -1,0 +1,324 @@
+//! Where notifications go: webhooks and a mail server.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+use uuid::Uuid;
+
+use crate::text::{self, check_length, refuse_invisible};
+use crate::{Email, Password, Port, Text, Timestamp};
+
+/// A kind of destination; an organization has one of each at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WebhookType {
+    Slack,
+    Discord,
+    /// Any other receiver: signed JSON.
+    Webhook,
+}
+
+impl WebhookType {
+    pub const ALL: [Self; 3] = [Self::Slack, Self::Discord, Self::Webhook];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Slack => "slack",
+            Self::Discord => "discord",
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
+impl TryFrom<&str> for WebhookType {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        found.ok_or_else(|| "must be slack, discord or webhook".to_owned())
+    }
+}
+
+impl TryFrom<String> for WebhookType {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::try_from(text.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for WebhookType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text::read(deserializer)
+    }
+}
+
+/// How a mail server is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SmtpSecurity {
+    /// In the clear. Only for a server on a trusted network.
+    None,
+    /// Begins in the clear and must switch to TLS.
+    Starttls,
+    /// TLS from the first byte.
+    Tls,
+}
+
+impl SmtpSecurity {
+    pub const ALL: [Self; 3] = [Self::None, Self::Starttls, Self::Tls];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Starttls => "starttls",
+            Self::Tls => "tls",
+        }
+    }
+
+    pub const fn default_port(self) -> u16 {
+        match self {
+            Self::None => 25,
+            Self::Starttls => 587,
+            Self::Tls => 465,
+        }
+    }
+}
+
+impl TryFrom<&str> for SmtpSecurity {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|security| security.as_str() == text);
+        found.ok_or_else(|| "must be none, starttls or tls".to_owned())
+    }
+}
+
+impl TryFrom<String> for SmtpSecurity {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::try_from(text.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for SmtpSecurity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text::read(deserializer)
+    }
+}
+
+/// An address to send to. Often whoever knows it can post there, so it is not shown in debug output. Only its length is
+/// checked here; where it leads is the server's business.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WebhookUrl(String);
+
+impl WebhookUrl {
+    const MAX: usize = 2_000;
+}
+
+impl Deref for WebhookUrl {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for WebhookUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WebhookUrl(..)")
+    }
+}
+
+impl TryFrom<&str> for WebhookUrl {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        refuse_invisible(text)?;
+        check_length(text, 1, Self::MAX)?;
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for WebhookUrl {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text::read(deserializer)
+    }
+}
+
+impl JsonSchema for WebhookUrl {
+    fn schema_name() -> Cow<'static, str> {
+        "WebhookUrl".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "format": "uri",
+            "minLength": 1,
+            "maxLength": Self::MAX,
+            "description": "http or https, without credentials; not a private address unless the operator allows it.",
+        })
+    }
+}
+
+/// A host name or an IP address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostName(String);
+
+impl Deref for HostName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<&str> for HostName {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        refuse_invisible(text)?;
+        check_length(text, 1, 253)?;
+        let is_label = |label: &str| {
+            (1..=63).contains(&label.len())
+                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        };
+        let is_address = text.parse::<std::net::IpAddr>().is_ok();
+        if !is_address && !text.trim_end_matches('.').split('.').all(is_label) {
+            return Err("must be a host name, such as mail.example.org, or an IP address".into());
+        }
+        Ok(Self(text.to_ascii_lowercase()))
+    }
+}
+
+impl<'de> Deserialize<'de> for HostName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text::read(deserializer)
+    }
+}
+
+impl JsonSchema for HostName {
+    fn schema_name() -> Cow<'static, str> {
+        "HostName".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": 253 })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WebhookConfig {
+    pub id: Uuid,
+    /// Who saved it last.
+    pub user_id: Uuid,
+    pub organization_id: Uuid,
+    /// In full for those who may change it; for others only where it leads.
+    pub webhook_url: String,
+    pub r#type: WebhookType,
+    pub is_active: bool,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// Creates or replaces the configuration of its `type`; what is absent stays as it is.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateWebhookConfig {
+    pub r#type: WebhookType,
+    /// Required when there is none of this type yet.
+    pub webhook_url: Option<WebhookUrl>,
+    #[schemars(extend("default" = true))]
+    pub is_active: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CreateWebhookConfig {
+    pub r#type: WebhookType,
+    pub webhook_url: WebhookUrl,
+    #[schemars(extend("default" = true))]
+    pub is_active: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteWebhookConfig {
+    pub r#type: WebhookType,
+}
+
+/// The password is never shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SmtpConfig {
+    pub id: Uuid,
+    /// Who saved it last.
+    pub user_id: Uuid,
+    pub organization_id: Uuid,
+    pub host: String,
+    pub port: u16,
+    pub username: String,
+    pub has_password: bool,
+    pub from_email: String,
+    pub from_name: String,
+    pub security: SmtpSecurity,
+    pub is_active: bool,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateSmtpConfig {
+    pub host: HostName,
+    /// Default: 587, with `tls` 465, with `none` 25.
+    pub port: Option<Port>,
+    #[schemars(extend("default" = ""))]
+    pub username: Option<Text<0, 200>>,
+    /// Absent or empty: the server asks for none.
+    pub password: Option<Password>,
+    pub from_email: Email,
+    #[schemars(extend("default" = ""))]
+    pub from_name: Option<Text<0, 100>>,
+    #[schemars(extend("default" = "starttls"))]
+    pub security: Option<SmtpSecurity>,
+    #[schemars(extend("default" = true))]
+    pub is_active: Option<bool>,
+}
+
+/// What is absent stays as it is.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1))]
+pub struct UpdateSmtpConfig {
+    /// The configuration's id; an organization has one at most, so it may be left out.
+    pub id: Option<Uuid>,
+    pub host: Option<HostName>,
+    pub port: Option<Port>,
+    pub username: Option<Text<0, 200>>,
+    /// Empty: the server asks for none.
+    pub password: Option<Password>,
+    pub from_email: Option<Email>,
+    pub from_name: Option<Text<0, 100>>,
+    pub security: Option<SmtpSecurity>,
+    pub is_active: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct DeleteSmtpConfig {
+    /// The configuration's id; an organization has one at most, so it may be left out.
+    pub id: Option<Uuid>,
+}

@@ -1,0 +1,72 @@
+//! Whole numbers within limits.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error};
+
+/// A whole number from `MIN` to `MAX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole<const MIN: i64, const MAX: i64>(i64);
+
+pub type FontSize = Whole<8, 72>;
+pub type Port = Whole<1, 65_535>;
+pub type Days = Whole<1, 365>;
+
+impl<const MIN: i64, const MAX: i64> Whole<MIN, MAX> {
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+
+    fn check(number: Option<i64>) -> Result<Self, String> {
+        let number = number.filter(|number| (MIN..=MAX).contains(number));
+        number.map(Self).ok_or_else(|| format!("must be a whole number from {MIN} to {MAX}"))
+    }
+}
+
+/// As a query parameter.
+impl<const MIN: i64, const MAX: i64> TryFrom<&str> for Whole<MIN, MAX> {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        Self::check(text.parse().ok())
+    }
+}
+
+/// As JSON, where a number is a number.
+impl<'de, const MIN: i64, const MAX: i64> Deserialize<'de> for Whole<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = serde_json::Number::deserialize(deserializer).ok().and_then(|number| number.as_i64());
+        Self::check(number).map_err(D::Error::custom)
+    }
+}
+
+impl<const MIN: i64, const MAX: i64> JsonSchema for Whole<MIN, MAX> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Whole{MIN}To{MAX}").into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_hold_for_json_and_for_text() {
+        for (json, text, is_good) in
+            [("8", "8", true), ("72", "72", true), ("7", "7", false), ("14.5", "14.5", false), ("1e300", "", false)]
+        {
+            assert_eq!(serde_json::from_str::<FontSize>(json).is_ok(), is_good, "{json}");
+            assert_eq!(FontSize::try_from(text).is_ok(), is_good, "{text}");
+        }
+        assert!(serde_json::from_str::<FontSize>("\"14\"").is_err());
+    }
+}

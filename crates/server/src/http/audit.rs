@@ -1,0 +1,50 @@
+//! What was done, by whom.
+
+use windlass_api::{AuditActivities, AuditQuery, AuditScope, Can, ErrorCode, Pagination, UserType};
+use windlass_store::audit::{self, Filter, INSTANCE_CHAIN};
+
+use super::params::Params;
+use super::respond::{Answer, success};
+use crate::auth::Ctx;
+use crate::error::{Error, Result};
+use crate::records;
+
+const PAGE_SIZE: i64 = 10;
+
+pub async fn list(ctx: Ctx, Params(query): Params<AuditQuery>) -> Answer {
+    let chain_id = match query.scope.unwrap_or_default() {
+        AuditScope::Organization => ctx.organization(None, Can::AuditRead).await?.organization.id,
+        AuditScope::Instance => instance_chain(&ctx)?,
+    };
+    let page = query.page.map_or(1, windlass_api::Whole::get);
+    let page_size = query.page_size.map_or(PAGE_SIZE, windlass_api::Whole::get);
+    let filter = filter(&query);
+    let mut conn = ctx.app.db.read().await?;
+    let total = audit::count(&mut conn, chain_id, &filter).await?;
+    let entries = audit::page(&mut conn, chain_id, &filter, total, (page - 1) * page_size, page_size).await?;
+    let activities = entries.into_iter().map(records::audit_activity).collect();
+    success("Activities", AuditActivities { activities, pagination: Pagination::new(page, page_size, total) })
+}
+
+/// What belongs to no organization concerns those who run the instance.
+fn instance_chain(ctx: &Ctx) -> Result<uuid::Uuid> {
+    if ctx.user.kind == UserType::Admin && ctx.key_name().is_none() {
+        return Ok(INSTANCE_CHAIN);
+    }
+    let message = "scope: the activities of the instance are for instance admins with a login.";
+    Err(Error::new(ErrorCode::Forbidden, message))
+}
+
+fn filter(query: &AuditQuery) -> Filter {
+    let actor = query.actor.as_deref();
+    let actor_id = actor.and_then(|actor| actor.parse().ok());
+    Filter {
+        resource: query.resource_type.as_deref().map(str::to_owned),
+        action: query.action.map(|action| action.as_str().to_owned()),
+        actor: actor.filter(|_| actor_id.is_none()).map(str::to_owned),
+        actor_id,
+        from: query.from,
+        to: query.to,
+        search: query.search.as_deref().map(str::to_lowercase),
+    }
+}

@@ -1,0 +1,32 @@
+//! The caller's second factor.
+
+use windlass_api::{SetUpTwoFactor, TwoFactorCode};
+
+use super::body::Payload;
+use super::respond::{Answer, success};
+use crate::auth::Login;
+use crate::service::second_factor;
+
+pub async fn set_up(login: Login, body: Payload) -> Answer {
+    let input: SetUpTwoFactor = body.parse()?;
+    let setup = second_factor::set_up(&login, &input).await?;
+    success("Scan this with your authenticator and confirm with the code that it shows", setup)
+}
+
+pub async fn confirm(login: Login, body: Payload) -> Answer {
+    let input: TwoFactorCode = body.parse()?;
+    let codes = second_factor::confirm(&login, &input).await?;
+    success("The second factor is on. Keep the recovery codes: they are shown only now", codes)
+}
+
+pub async fn disable(login: Login, body: Payload) -> Answer {
+    let input: TwoFactorCode = body.parse()?;
+    second_factor::disable(&login, &input).await?;
+    success("The second factor is off", ())
+}
+
+pub async fn renew_recovery_codes(login: Login, body: Payload) -> Answer {
+    let input: TwoFactorCode = body.parse()?;
+    let codes = second_factor::renew_recovery_codes(&login, &input).await?;
+    success("New recovery codes; those before them no longer work", codes)
+}

@@ -1,0 +1,91 @@
+//! Keys for programs: made by members for themselves, revoked by them or by those who manage the organization.
+
+use uuid::Uuid;
+use windlass_api::{ApiKeyCreated, Can, CreateApiKey, ErrorCode};
+use windlass_store::api_keys::{self, ApiKey};
+
+use crate::auth::token::Token;
+use crate::auth::{Ctx, Login};
+use crate::error::{Error, Result};
+use crate::records;
+use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::organizations::hold;
+
+/// Enough of the key to recognise it, far too little to guess the rest.
+const HINT: usize = 8;
+
+pub async fn create(login: &Login, organization_id: Uuid, input: &CreateApiKey) -> Result<ApiKeyCreated> {
+    let (app, token) = (&login.app, Token::api_key());
+    let days = input.expires_in_days.map_or(i64::from(app.config.api_key_days), windlass_api::Whole::get);
+    let mut work = app.begin().await?;
+    let joined = hold(&mut work, login, organization_id, Can::OrganizationRead).await?;
+    let limit = app.config.member_keys;
+    if api_keys::count_of_member(&mut work, organization_id, login.user.id).await? >= limit {
+        let message = format!("You have {limit} API keys in this organization. Revoke one first.");
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    let own = joined.membership.role.permissions(joined.organization.host_access);
+    let permissions = chosen(&own, input.permissions.as_deref())?;
+    let key = ApiKey {
+        id: app.new_id(),
+        organization_id,
+        user_id: login.user.id,
+        name: input.name.to_string(),
+        hint: token.reveal().chars().take(HINT).collect(),
+        permissions: permissions.iter().map(|can| can.as_str()).collect::<Vec<_>>().join(" "),
+        last_used_at: None,
+        expires_at: app.now().plus_seconds(86_400 * days),
+        created_at: app.now(),
+    };
+    api_keys::insert(&mut work, &key, &token.hash()).await?;
+    record(&mut work, &Actor::caller(login), Action::Create, &key, &format!("made the API key {}", key.name));
+    work.commit().await?;
+    Ok(ApiKeyCreated { api_key: records::api_key(key), key: token.reveal().to_owned() })
+}
+
+/// What the key may do: in the order of the table, each once, and nothing that its maker may not do.
+fn chosen(own: &[Can], wanted: Option<&[Can]>) -> Result<Vec<Can>> {
+    let Some(wanted) = wanted else { return Ok(own.to_vec()) };
+    if wanted.is_empty() {
+        return Err(Error::field("permissions", "name at least one, or leave the field out to give all of yours"));
+    }
+    if let Some(missing) = wanted.iter().find(|can| !own.contains(can)) {
+        let message = format!("permissions: you do not have {} yourself.", missing.as_str());
+        return Err(Error::new(ErrorCode::Forbidden, message));
+    }
+    Ok(own.iter().copied().filter(|can| wanted.contains(can)).collect())
+}
+
+/// One of the caller's own.
+pub async fn revoke_own(login: &Login, id: Uuid) -> Result<()> {
+    let mut work = login.app.begin().await?;
+    let gone = api_keys::delete_own(&mut work, login.user.id, id).await?;
+    revoked(work, login, gone).await
+}
+
+/// Anybody's in the organization.
+pub async fn revoke(ctx: &Ctx, organization_id: Uuid, id: Uuid) -> Result<()> {
+    let mut work = ctx.app.begin().await?;
+    hold(&mut work, ctx, organization_id, Can::ApiKeyDelete).await?;
+    let gone = api_keys::delete(&mut work, organization_id, id).await?;
+    revoked(work, ctx, gone).await
+}
+
+async fn revoked(mut work: Work<'_>, ctx: &Ctx, gone: Option<ApiKey>) -> Result<()> {
+    let gone = gone.ok_or_else(|| Error::not_found("API key"))?;
+    record(&mut work, &Actor::caller(ctx), Action::Delete, &gone, &format!("revoked the API key {}", gone.name));
+    work.commit().await?;
+    Ok(())
+}
+
+fn record(work: &mut Work<'_>, actor: &Actor, action: Action, key: &ApiKey, summary: &str) {
+    let change = Change {
+        organization_id: Some(key.organization_id),
+        action,
+        resource: Resource::ApiKey,
+        resource_id: key.id,
+        summary,
+        details: &[("name", &key.name), ("hint", &key.hint)],
+    };
+    work.record(actor, &change);
+}

@@ -1,0 +1,89 @@
+//! The links between entries. Each entry carries a MAC over itself and the MAC before it; the head carries one over their
+//! number and the last of them. Without the key nobody can change, remove, insert or cut off an entry unseen.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+use windlass_store::audit::{self, Entry, Head};
+use windlass_store::{Result, Tx};
+
+use crate::vault::ring::keyed_hash;
+
+pub type Mac = [u8; 32];
+
+/// What the first entry of a chain follows.
+pub const BEGINNING: Mac = [0; 32];
+
+/// Appends entries to their chains. The head is moved last, in the transaction of the change.
+pub async fn append(tx: &mut Tx, key: &[u8; 32], entries: Vec<Entry>) -> Result<()> {
+    let mut chains: BTreeMap<Uuid, Vec<Entry>> = BTreeMap::new();
+    for entry in entries {
+        chains.entry(entry.chain_id).or_default().push(entry);
+    }
+    for (chain_id, entries) in chains {
+        let head = audit::lock_head(tx, chain_id).await?;
+        let (mut count, mut last_mac) = match head {
+            Some(head) => (head.count, head.last_mac),
+            None => (0, BEGINNING.to_vec()),
+        };
+        for mut entry in entries {
+            count += 1;
+            entry.seq = count;
+            entry.mac = link(key, &last_mac, &entry).to_vec();
+            audit::insert(tx, &entry).await?;
+            last_mac = entry.mac;
+        }
+        let head_mac = seal_head(key, chain_id, count, &last_mac).to_vec();
+        audit::put_head(tx, &Head { id: chain_id, count, last_mac, head_mac }).await?;
+    }
+    Ok(())
+}
+
+pub fn link(key: &[u8; 32], previous: &[u8], entry: &Entry) -> Mac {
+    let Entry {
+        chain_id,
+        seq,
+        id,
+        actor_id,
+        actor,
+        action,
+        resource,
+        resource_id,
+        message,
+        metadata,
+        search_text,
+        created_at,
+        mac: _,
+    } = entry;
+    let mut text = Fields::new(b"entry");
+    text.add(previous).add(chain_id.as_bytes()).add(&seq.to_be_bytes()).add(id.as_bytes());
+    text.add(actor_id.as_ref().map_or(&[], |id| id.as_bytes().as_slice()));
+    for field in [actor, action, resource, resource_id, message, metadata, search_text] {
+        text.add(field.as_bytes());
+    }
+    text.add(&created_at.micros().to_be_bytes());
+    keyed_hash(key, &[&text.0])
+}
+
+pub fn seal_head(key: &[u8; 32], chain_id: Uuid, count: i64, last_mac: &[u8]) -> Mac {
+    let mut text = Fields::new(b"head");
+    text.add(chain_id.as_bytes()).add(&count.to_be_bytes()).add(last_mac);
+    keyed_hash(key, &[&text.0])
+}
+
+/// Fields with their lengths, so that no two lists of fields give the same bytes.
+struct Fields(Vec<u8>);
+
+impl Fields {
+    fn new(kind: &[u8]) -> Self {
+        let mut fields = Self(Vec::with_capacity(512));
+        fields.add(kind);
+        fields
+    }
+
+    fn add(&mut self, field: &[u8]) -> &mut Self {
+        self.0.extend((field.len() as u64).to_be_bytes());
+        self.0.extend(field);
+        self
+    }
+}

@@ -1,0 +1,179 @@
+//! What is written down about a change, in the transaction of the change itself.
+
+pub mod chain;
+pub mod export;
+pub mod takeover;
+pub mod verify;
+
+use std::ops::{Deref, DerefMut};
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+pub use windlass_api::AuditAction as Action;
+use windlass_store::audit::{Entry, INSTANCE_CHAIN};
+use windlass_store::users::User;
+use windlass_store::{Result, Tx};
+
+use crate::app::App;
+use crate::auth::{Ctx, Origin};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    User,
+    Session,
+    Settings,
+    Organization,
+    Member,
+    Invitation,
+    ApiKey,
+    Webhook,
+    Smtp,
+    MasterKey,
+    AuditChain,
+}
+
+impl Resource {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Session => "session",
+            Self::Settings => "settings",
+            Self::Organization => "organization",
+            Self::Member => "member",
+            Self::Invitation => "invitation",
+            Self::ApiKey => "api_key",
+            Self::Webhook => "webhook",
+            Self::Smtp => "smtp",
+            Self::MasterKey => "master_key",
+            Self::AuditChain => "audit_chain",
+        }
+    }
+}
+
+/// Who did it, and from where.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    pub id: Option<Uuid>,
+    pub name: String,
+    pub address: String,
+    pub request_id: String,
+    /// The name of the API key that acted for them, if one did.
+    pub key: String,
+}
+
+impl Actor {
+    pub fn user(user: &User, origin: &Origin) -> Self {
+        Self {
+            id: Some(user.id),
+            name: user.username.clone(),
+            address: origin.address.to_string(),
+            request_id: origin.request_id.clone(),
+            key: String::new(),
+        }
+    }
+
+    pub fn caller(ctx: &Ctx) -> Self {
+        let key = ctx.key_name().unwrap_or_default().to_owned();
+        Self { key, ..Self::user(&ctx.user, &ctx.origin) }
+    }
+
+    /// Somebody at the machine's own command line.
+    pub fn operator() -> Self {
+        Self {
+            id: None,
+            name: "operator".into(),
+            address: String::new(),
+            request_id: String::new(),
+            key: String::new(),
+        }
+    }
+}
+
+/// One change. Without an organization it belongs to the instance. `summary` goes on after the actor's name ("Ada" + "left
+/// the organization"). Neither it nor the details ever hold a secret.
+pub struct Change<'a> {
+    pub organization_id: Option<Uuid>,
+    pub action: Action,
+    pub resource: Resource,
+    pub resource_id: Uuid,
+    pub summary: &'a str,
+    pub details: &'a [(&'a str, &'a str)],
+}
+
+/// A transaction that changes something, and what will be written down about it.
+///
+/// The entries are linked into their chains last of all, so that nobody waits for the end of a chain longer than it
+/// takes to write them, and in the order of the chains, so that no two wait for each other.
+pub struct Work<'a> {
+    tx: Tx,
+    pub app: &'a App,
+    entries: Vec<Entry>,
+}
+
+impl App {
+    /// Begins a change of state.
+    pub async fn begin(&self) -> Result<Work<'_>> {
+        Ok(Work { tx: self.db.begin().await?, app: self, entries: Vec::new() })
+    }
+}
+
+impl Work<'_> {
+    pub fn record(&mut self, actor: &Actor, change: &Change<'_>) {
+        self.entries.push(entry(self.app, actor, change));
+    }
+
+    pub async fn commit(mut self) -> Result<()> {
+        debug_assert!(!self.entries.is_empty(), "a change of state without an audit entry");
+        chain::append(&mut self.tx, &self.app.audit_key, self.entries).await?;
+        self.tx.commit().await
+    }
+}
+
+impl Deref for Work<'_> {
+    type Target = Tx;
+
+    fn deref(&self) -> &Tx {
+        &self.tx
+    }
+}
+
+impl DerefMut for Work<'_> {
+    fn deref_mut(&mut self) -> &mut Tx {
+        &mut self.tx
+    }
+}
+
+fn entry(app: &App, actor: &Actor, change: &Change<'_>) -> Entry {
+    let way = [("api_key", &actor.key), ("ip_address", &actor.address), ("request_id", &actor.request_id)];
+    let way = way.map(|(name, value)| (name, value.as_str()));
+    let known = change.details.iter().copied().chain(way).filter(|(_, value)| !value.is_empty());
+    let metadata: Map<_, _> = known.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
+    let message = format!("{} {}", actor.name, change.summary);
+    Entry {
+        chain_id: change.organization_id.unwrap_or(INSTANCE_CHAIN),
+        seq: 0,
+        id: app.new_id(),
+        actor_id: actor.id,
+        actor: actor.name.clone(),
+        action: change.action.as_str().to_owned(),
+        resource: change.resource.as_str().to_owned(),
+        resource_id: change.resource_id.to_string(),
+        search_text: search_text(&message, &change.resource_id.to_string(), &metadata),
+        message,
+        metadata: Value::Object(metadata).to_string(),
+        created_at: app.now(),
+        mac: Vec::new(),
+    }
+}
+
+/// The message, the id and what the details add to them.
+fn search_text(message: &str, resource_id: &str, metadata: &Map<String, Value>) -> String {
+    let mut text = format!("{message}\n{resource_id}");
+    for value in metadata.values().filter_map(Value::as_str) {
+        if !text.contains(value) {
+            text.push('\n');
+            text.push_str(value);
+        }
+    }
+    text.to_lowercase()
+}

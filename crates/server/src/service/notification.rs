@@ -1,0 +1,228 @@
+//! Where an organization's notifications go.
+
+use uuid::Uuid;
+use windlass_api as api;
+use windlass_api::{Can, CreateSmtpConfig, CreateWebhookConfig, ErrorCode, Password, SmtpSecurity};
+use windlass_api::{UpdateSmtpConfig, UpdateWebhookConfig, WebhookType};
+use windlass_store::sealed::{SMTP_PASSWORD, WEBHOOK_URL};
+use windlass_store::smtp_configs::{self, SmtpConfig};
+use windlass_store::webhook_configs::{self, WebhookConfig};
+
+use crate::auth::Ctx;
+use crate::error::{Error, Result};
+use crate::records;
+use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::organizations::hold;
+use crate::service::targets::{check_host, check_url};
+use crate::vault::Place;
+
+/// Replaces the configuration of its type, or creates it.
+pub async fn put_webhook(ctx: &Ctx, organization_id: Uuid, input: &UpdateWebhookConfig) -> Result<api::WebhookConfig> {
+    let url = match &input.webhook_url {
+        Some(url) => Some(check_url(&ctx.app, "webhook_url", url).await?),
+        None => None,
+    };
+    let (app, kind) = (&ctx.app, input.r#type);
+    let mut work = app.begin().await?;
+    hold(&mut work, ctx, organization_id, Can::WebhookUpdate).await?;
+    let stored = webhook_configs::get(&mut work, organization_id, kind).await?;
+    let action = if stored.is_some() { Action::Update } else { Action::Create };
+    let mut config = match (&stored, &url) {
+        (Some(stored), _) => stored.clone(),
+        (None, Some(_)) => new_webhook(ctx, organization_id, kind),
+        (None, None) => {
+            let problem = format!("is required: there is no {} webhook yet", kind.as_str());
+            return Err(Error::field("webhook_url", problem));
+        }
+    };
+    config.user_id = ctx.user.id;
+    config.updated_at = app.now();
+    config.is_active = input.is_active.unwrap_or(config.is_active);
+    let place = Place { column: WEBHOOK_URL, row: config.id };
+    if let Some(url) = &url {
+        config.sealed_url = app.vault.seal(&mut work, place, url.as_str().as_bytes()).await?;
+    }
+    match action {
+        Action::Create => webhook_configs::insert(&mut work, &config).await?,
+        _ => webhook_configs::update(&mut work, &config).await?,
+    }
+    record_webhook(&mut work, ctx, action, &config);
+    let url = app.vault.open_text(place, &config.sealed_url).await?;
+    work.commit().await?;
+    Ok(records::webhook_config(&config, url))
+}
+
+/// Refused when there is one of this type.
+pub async fn create_webhook(ctx: &Ctx, organization_id: Uuid, input: &CreateWebhookConfig) -> Result<()> {
+    let (app, kind) = (&ctx.app, input.r#type);
+    let url = check_url(app, "webhook_url", &input.webhook_url).await?;
+    let mut work = app.begin().await?;
+    hold(&mut work, ctx, organization_id, Can::WebhookCreate).await?;
+    if webhook_configs::get(&mut work, organization_id, kind).await?.is_some() {
+        let message = format!("type: there is a {} webhook already. Update it with PUT.", kind.as_str());
+        return Err(Error::new(ErrorCode::AlreadyExists, message));
+    }
+    let mut config = new_webhook(ctx, organization_id, kind);
+    config.is_active = input.is_active.unwrap_or(true);
+    let place = Place { column: WEBHOOK_URL, row: config.id };
+    config.sealed_url = app.vault.seal(&mut work, place, url.as_str().as_bytes()).await?;
+    webhook_configs::insert(&mut work, &config).await?;
+    record_webhook(&mut work, ctx, Action::Create, &config);
+    work.commit().await?;
+    Ok(())
+}
+
+pub async fn delete_webhook(ctx: &Ctx, organization_id: Uuid, kind: WebhookType) -> Result<()> {
+    let mut work = ctx.app.begin().await?;
+    hold(&mut work, ctx, organization_id, Can::WebhookDelete).await?;
+    let stored = webhook_configs::get(&mut work, organization_id, kind).await?;
+    let stored = stored.ok_or_else(|| no_webhook(kind))?;
+    webhook_configs::delete(&mut work, organization_id, kind).await?;
+    record_webhook(&mut work, ctx, Action::Delete, &stored);
+    work.commit().await?;
+    Ok(())
+}
+
+pub fn no_webhook(kind: WebhookType) -> Error {
+    Error::not_found(&format!("webhook configuration: {}", kind.as_str()))
+}
+
+fn new_webhook(ctx: &Ctx, organization_id: Uuid, kind: WebhookType) -> WebhookConfig {
+    WebhookConfig {
+        id: ctx.app.new_id(),
+        organization_id,
+        user_id: ctx.user.id,
+        kind,
+        sealed_url: Vec::new(),
+        is_active: true,
+        created_at: ctx.app.now(),
+        updated_at: ctx.app.now(),
+    }
+}
+
+/// Refused when there is one.
+pub async fn create_smtp(ctx: &Ctx, organization_id: Uuid, input: &CreateSmtpConfig) -> Result<api::SmtpConfig> {
+    check_host(&ctx.app, "host", &input.host).await?;
+    let security = input.security.unwrap_or(SmtpSecurity::Starttls);
+    let mut config = SmtpConfig {
+        id: ctx.app.new_id(),
+        organization_id,
+        user_id: ctx.user.id,
+        host: input.host.to_string(),
+        port: input.port.map_or(i64::from(security.default_port()), windlass_api::Whole::get),
+        username: input.username.as_deref().unwrap_or_default().to_owned(),
+        sealed_password: None,
+        from_email: input.from_email.to_string(),
+        from_name: input.from_name.as_deref().unwrap_or_default().to_owned(),
+        security,
+        is_active: input.is_active.unwrap_or(true),
+        created_at: ctx.app.now(),
+        updated_at: ctx.app.now(),
+    };
+    let mut work = ctx.app.begin().await?;
+    hold(&mut work, ctx, organization_id, Can::SmtpUpdate).await?;
+    if smtp_configs::of_organization(&mut work, organization_id).await?.is_some() {
+        let message = "There is an SMTP configuration already. Update it with PUT.";
+        return Err(Error::new(ErrorCode::AlreadyExists, message));
+    }
+    seal_password(&mut work, &mut config, input.password.as_ref()).await?;
+    smtp_configs::put(&mut work, &config).await?;
+    record_smtp(&mut work, ctx, Action::Create, &config);
+    work.commit().await?;
+    Ok(records::smtp_config(config))
+}
+
+pub async fn update_smtp(ctx: &Ctx, organization_id: Uuid, input: &UpdateSmtpConfig) -> Result<api::SmtpConfig> {
+    if let Some(host) = &input.host {
+        check_host(&ctx.app, "host", host).await?;
+    }
+    let mut work = ctx.app.begin().await?;
+    hold(&mut work, ctx, organization_id, Can::SmtpUpdate).await?;
+    let stored = smtp_configs::of_organization(&mut work, organization_id).await?;
+    let stored = stored.filter(|stored| input.id.is_none_or(|id| id == stored.id));
+    let mut config = stored.ok_or_else(|| Error::not_found("SMTP configuration"))?;
+    apply(&mut config, input);
+    config.user_id = ctx.user.id;
+    config.updated_at = ctx.app.now();
+    seal_password(&mut work, &mut config, input.password.as_ref()).await?;
+    smtp_configs::put(&mut work, &config).await?;
+    record_smtp(&mut work, ctx, Action::Update, &config);
+    work.commit().await?;
+    Ok(records::smtp_config(config))
+}
+
+fn apply(config: &mut SmtpConfig, input: &UpdateSmtpConfig) {
+    let set = |field: &mut String, value: Option<&str>| {
+        if let Some(value) = value {
+            value.clone_into(field);
+        }
+    };
+    set(&mut config.host, input.host.as_deref());
+    set(&mut config.username, input.username.as_deref());
+    set(&mut config.from_email, input.from_email.as_deref());
+    set(&mut config.from_name, input.from_name.as_deref());
+    config.port = input.port.map_or(config.port, windlass_api::Whole::get);
+    config.security = input.security.unwrap_or(config.security);
+    config.is_active = input.is_active.unwrap_or(config.is_active);
+}
+
+/// An empty password takes the stored one away; none leaves it as it is.
+async fn seal_password(work: &mut Work<'_>, config: &mut SmtpConfig, password: Option<&Password>) -> Result<()> {
+    let Some(password) = password else { return Ok(()) };
+    let place = Place { column: SMTP_PASSWORD, row: config.id };
+    config.sealed_password = match password.reveal() {
+        "" => None,
+        password => Some(work.app.vault.seal(work, place, password.as_bytes()).await?),
+    };
+    Ok(())
+}
+
+/// False when there was none.
+pub async fn delete_smtp(ctx: &Ctx, organization_id: Uuid, id: Option<Uuid>) -> Result<bool> {
+    let mut work = ctx.app.begin().await?;
+    hold(&mut work, ctx, organization_id, Can::SmtpDelete).await?;
+    let Some(stored) = smtp_configs::of_organization(&mut work, organization_id).await? else {
+        return Ok(false);
+    };
+    if id.is_some_and(|id| id != stored.id) {
+        return Err(Error::not_found("SMTP configuration"));
+    }
+    smtp_configs::delete(&mut work, organization_id).await?;
+    record_smtp(&mut work, ctx, Action::Delete, &stored);
+    work.commit().await?;
+    Ok(true)
+}
+
+fn verb(action: Action) -> &'static str {
+    match action {
+        Action::Create => "added",
+        Action::Update => "changed",
+        Action::Delete => "removed",
+        Action::Access => "used",
+    }
+}
+
+fn record_webhook(work: &mut Work<'_>, ctx: &Ctx, action: Action, config: &WebhookConfig) {
+    let (kind, state) = (config.kind.as_str(), if config.is_active { "active" } else { "paused" });
+    let change = Change {
+        organization_id: Some(config.organization_id),
+        action,
+        resource: Resource::Webhook,
+        resource_id: config.id,
+        summary: &format!("{} the {kind} webhook ({state})", verb(action)),
+        details: &[("type", kind), ("state", state)],
+    };
+    work.record(&Actor::caller(ctx), &change);
+}
+
+fn record_smtp(work: &mut Work<'_>, ctx: &Ctx, action: Action, config: &SmtpConfig) {
+    let change = Change {
+        organization_id: Some(config.organization_id),
+        action,
+        resource: Resource::Smtp,
+        resource_id: config.id,
+        summary: &format!("{} the mail server {}", verb(action), config.host),
+        details: &[("host", &config.host), ("from_email", &config.from_email)],
+    };
+    work.record(&Actor::caller(ctx), &change);
+}

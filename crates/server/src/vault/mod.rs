@@ -1,0 +1,154 @@
+//! Secrets at rest. Whoever stores one calls [`Vault::seal`] in the transaction that writes it, whoever needs it back calls
+//! [`Vault::open`]. A ciphertext belongs to one column of one row: moved anywhere else it does not open.
+//!
+//! The database says which key is the current one, so that all processes agree at every instant; the keys themselves come
+//! from the data folder or the environment. A key that this process has not seen yet is looked up again, which is how a
+//! running server learns of a rotation.
+
+pub mod ring;
+pub mod unlock;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use uuid::Uuid;
+use windlass_store::sealed::Column;
+use windlass_store::{Tx, master_keys};
+
+use crate::error::{Error, Result};
+use crate::random;
+use ring::{KeyId, MasterKey, Ring, Source};
+
+/// The first byte of a ciphertext, should there ever be another form.
+const FORM: u8 = 1;
+const NONCE: usize = 24;
+/// Form and key id: by these the ciphertexts of a key are found.
+const BEGINNING: usize = 1 + KeyId::LENGTH;
+
+/// Where a secret is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub column: Column,
+    pub row: Uuid,
+}
+
+impl Place {
+    /// What the ciphertext is bound to.
+    fn identity(&self) -> String {
+        format!("windlass {}.{} {}", self.column.table, self.column.name, self.row)
+    }
+}
+
+pub struct Vault {
+    source: Source,
+    ring: RwLock<Arc<Ring>>,
+}
+
+impl Vault {
+    pub(crate) fn new(source: Source, ring: Ring) -> Self {
+        Self { source, ring: RwLock::new(Arc::new(ring)) }
+    }
+
+    /// A ciphertext for this place under the current key, which stays the current one until the transaction ends.
+    pub async fn seal(&self, tx: &mut Tx, place: Place, secret: &[u8]) -> Result<Vec<u8>> {
+        let id = master_keys::hold_current(tx).await?.and_then(|id| KeyId::try_from(id.as_slice()).ok());
+        let id = id.ok_or_else(|| Error::internal("the database names no master key"))?;
+        encrypt(&self.key(id).await?, place, secret)
+    }
+
+    pub async fn open(&self, place: Place, sealed: &[u8]) -> Result<Vec<u8>> {
+        let (id, _, _) = parts(sealed).ok_or_else(|| damaged(place))?;
+        decrypt(&self.key(id).await?, place, sealed)
+    }
+
+    /// The same for a secret that is text.
+    pub async fn open_text(&self, place: Place, sealed: &[u8]) -> Result<String> {
+        String::from_utf8(self.open(place, sealed).await?).map_err(|_| damaged(place))
+    }
+
+    async fn key(&self, id: KeyId) -> Result<MasterKey> {
+        let known = |ring: &Ring| ring.find(id).cloned();
+        let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(key) = known(&ring) {
+            return Ok(key);
+        }
+        let source = self.source.clone();
+        let fresh = tokio::task::spawn_blocking(move || source.read()).await.map_err(Error::internal)?;
+        let fresh = Arc::new(fresh.map_err(Error::internal)?.unwrap_or_default());
+        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
+        known(&fresh).ok_or_else(|| Error::internal(format!("the master key {id} is not in {}", self.source)))
+    }
+}
+
+/// What every ciphertext under this key begins with.
+pub(crate) fn beginning(id: KeyId) -> [u8; BEGINNING] {
+    let mut bytes = [FORM; BEGINNING];
+    bytes[1..].copy_from_slice(id.as_bytes());
+    bytes
+}
+
+pub(crate) fn encrypt(key: &MasterKey, place: Place, secret: &[u8]) -> Result<Vec<u8>> {
+    let nonce: [u8; NONCE] = random::bytes();
+    let identity = place.identity();
+    let payload = Payload { msg: secret, aad: identity.as_bytes() };
+    let encrypted = cipher(key).encrypt(&XNonce::from(nonce), payload);
+    let encrypted = encrypted.map_err(|_| Error::internal("a secret is too long to encrypt"))?;
+    Ok([&beginning(key.id())[..], &nonce, &encrypted].concat())
+}
+
+pub(crate) fn decrypt(key: &MasterKey, place: Place, sealed: &[u8]) -> Result<Vec<u8>> {
+    let (_, nonce, encrypted) = parts(sealed).ok_or_else(|| damaged(place))?;
+    let identity = place.identity();
+    let payload = Payload { msg: encrypted, aad: identity.as_bytes() };
+    cipher(key).decrypt(&XNonce::from(nonce), payload).map_err(|_| damaged(place))
+}
+
+fn cipher(key: &MasterKey) -> XChaCha20Poly1305 {
+    XChaCha20Poly1305::new(&key.derive("encryption").into())
+}
+
+pub(crate) fn parts(sealed: &[u8]) -> Option<(KeyId, [u8; NONCE], &[u8])> {
+    let (beginning, rest) = sealed.split_at_checked(BEGINNING)?;
+    let (nonce, encrypted) = rest.split_first_chunk()?;
+    let (form, id) = beginning.split_first()?;
+    (*form == FORM).then_some((KeyId::try_from(id).ok()?, *nonce, encrypted))
+}
+
+pub(crate) fn damaged(place: Place) -> Error {
+    Error::internal(format!("the ciphertext in {} does not open: it was changed or moved", place.identity()))
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_store::sealed::INSTANCE_SECRET;
+
+    use super::*;
+
+    const PLACE: Place = Place { column: INSTANCE_SECRET, row: Uuid::from_u128(1) };
+
+    #[test]
+    fn opens_only_where_and_with_what_it_was_sealed() {
+        let (key, other) = (MasterKey::random(), MasterKey::random());
+        let sealed = encrypt(&key, PLACE, b"hunter2").unwrap();
+        assert_eq!(decrypt(&key, PLACE, &sealed).unwrap(), b"hunter2");
+        assert!(decrypt(&other, PLACE, &sealed).is_err());
+        assert!(decrypt(&key, Place { row: Uuid::from_u128(2), ..PLACE }, &sealed).is_err());
+        let elsewhere = Column { name: "sealed_other", ..INSTANCE_SECRET };
+        assert!(decrypt(&key, Place { column: elsewhere, ..PLACE }, &sealed).is_err());
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            // The key id itself is not part of what is authenticated: another one finds another key, or none.
+            assert!((1..BEGINNING).contains(&at) || decrypt(&key, PLACE, &changed).is_err(), "byte {at}");
+            assert!(decrypt(&key, PLACE, &sealed[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn no_two_ciphertexts_are_alike() {
+        let key = MasterKey::random();
+        assert_ne!(encrypt(&key, PLACE, b"x").unwrap(), encrypt(&key, PLACE, b"x").unwrap());
+        assert!(encrypt(&key, PLACE, b"x").unwrap().starts_with(&beginning(key.id())));
+    }
+}

@@ -1,0 +1,82 @@
+//! Which master keys the database knows. The keys themselves are never here.
+
+use sqlx::FromRow;
+use windlass_api::Timestamp;
+
+use crate::db::{Handle, sql};
+use crate::{Conn, Result, Tx};
+
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct MasterKey {
+    pub id: Vec<u8>,
+    /// Only who holds the key can compute it.
+    pub check_value: Vec<u8>,
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+}
+
+/// Whether the database is of a version that knows of keys at all. Everything else here fails when it is not.
+pub async fn are_known(conn: &mut Conn) -> Result<bool> {
+    let found: i64 = match conn.handle() {
+        Handle::Sqlite(c) => {
+            sqlx::query_scalar("select count(*) from sqlite_master where name = 'master_keys'").fetch_one(c).await?
+        }
+        Handle::Postgres(c) => {
+            sqlx::query_scalar("select count(*) from pg_class where oid = to_regclass('master_keys')")
+                .fetch_one(c)
+                .await?
+        }
+    };
+    Ok(found == 1)
+}
+
+/// All of them, the oldest first.
+pub async fn all(conn: &mut Conn) -> Result<Vec<MasterKey>> {
+    let query = "select id, check_value, created_at from master_keys order by created_at, id";
+    Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
+}
+
+/// The key under which new ciphertexts are to be written.
+pub async fn current(conn: &mut Conn) -> Result<Option<Vec<u8>>> {
+    let query = "select master_key_id from instance where id = 1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_one(c).await)?)
+}
+
+/// The same, and it stays so until the transaction ends: whoever changes it waits. Those who only hold it do not wait for
+/// each other.
+pub async fn hold_current(tx: &mut Tx) -> Result<Option<Vec<u8>>> {
+    Ok(match tx.handle() {
+        // One writer at a time.
+        Handle::Sqlite(c) => sqlx::query_scalar("select master_key_id from instance where id = 1").fetch_one(c).await?,
+        Handle::Postgres(c) => {
+            sqlx::query_scalar("select master_key_id from instance where id = 1 for share").fetch_one(c).await?
+        }
+    })
+}
+
+/// True for exactly one caller, ever: the one who gives the database its first key.
+pub async fn claim_first(tx: &mut Tx) -> Result<bool> {
+    let query = "update instance set id = id where id = 1 and master_key_id is null";
+    let held = sql!(tx, |c| sqlx::query(query).execute(c).await.map(|done| done.rows_affected()))?;
+    Ok(held == 1)
+}
+
+pub async fn insert(tx: &mut Tx, key: &MasterKey) -> Result<()> {
+    let query = "insert into master_keys (id, check_value, created_at) values ($1, $2, $3)";
+    sql!(tx, |c| {
+        sqlx::query(query).bind(&key.id).bind(&key.check_value).bind(key.created_at.micros()).execute(c).await.map(drop)
+    })?;
+    Ok(())
+}
+
+pub async fn set_current(tx: &mut Tx, id: &[u8]) -> Result<()> {
+    let query = "update instance set master_key_id = $1 where id = 1";
+    sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// Forgets all keys but one.
+pub async fn keep_only(tx: &mut Tx, id: &[u8]) -> Result<u64> {
+    let query = "delete from master_keys where id <> $1";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(|done| done.rows_affected()))?)
+}

@@ -1,0 +1,57 @@
+//! Columns that hold ciphertexts. A ciphertext begins with the id of the key that it is under, so that what still is under an
+//! old key can be found.
+
+use sqlx::{AssertSqlSafe, FromRow};
+use uuid::Uuid;
+
+use crate::db::sql;
+use crate::{Conn, Result, Tx};
+
+/// The table's rows have a UUID called `id`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    pub table: &'static str,
+    pub name: &'static str,
+}
+
+pub const INSTANCE_SECRET: Column = Column { table: "instance_secrets", name: "sealed_value" };
+
+pub const TOTP_SECRET: Column = Column { table: "second_factors", name: "sealed_secret" };
+pub const WEBHOOK_URL: Column = Column { table: "webhook_configs", name: "sealed_url" };
+pub const SMTP_PASSWORD: Column = Column { table: "smtp_configs", name: "sealed_password" };
+
+/// Every one of them; a test compares with the schema.
+pub const COLUMNS: [Column; 4] = [INSTANCE_SECRET, TOTP_SECRET, WEBHOOK_URL, SMTP_PASSWORD];
+
+#[derive(FromRow)]
+pub struct Sealed {
+    pub id: Uuid,
+    pub value: Vec<u8>,
+}
+
+/// Some of the values that do not begin with `beginning`.
+pub async fn beginning_otherwise(conn: &mut Conn, column: Column, beginning: &[u8], limit: i64) -> Result<Vec<Sealed>> {
+    let Column { table, name } = column;
+    let length = beginning.len();
+    let query = format!("select id, {name} as value from {table} where substr({name}, 1, {length}) <> $1 limit $2");
+    Ok(sql!(conn, |c| { sqlx::query_as(AssertSqlSafe(query)).bind(beginning).bind(limit).fetch_all(c).await })?)
+}
+
+/// Exchanges a value, unless somebody else has meanwhile.
+pub async fn replace(tx: &mut Tx, column: Column, id: Uuid, old: &[u8], new: &[u8]) -> Result<()> {
+    let Column { table, name } = column;
+    let query = format!("update {table} set {name} = $1 where id = $2 and {name} = $3");
+    sql!(tx, |c| sqlx::query(AssertSqlSafe(query)).bind(new).bind(id).bind(old).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+pub async fn instance_secret(conn: &mut Conn, name: &str) -> Result<Option<Sealed>> {
+    let query = "select id, sealed_value as value from instance_secrets where name = $1";
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(name).fetch_optional(c).await)?)
+}
+
+pub async fn insert_instance_secret(tx: &mut Tx, id: Uuid, name: &str, value: &[u8]) -> Result<()> {
+    let query = "insert into instance_secrets (id, name, sealed_value) values ($1, $2, $3)";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(name).bind(value).execute(c).await.map(drop))?;
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! The mail server of an organization.
+
+use sqlx::FromRow;
+use uuid::Uuid;
+use windlass_api::{SmtpSecurity, Timestamp};
+
+use crate::db::sql;
+use crate::{Conn, Result, Tx};
+
+#[derive(Clone, Debug, FromRow)]
+pub struct SmtpConfig {
+    pub id: Uuid,
+    pub organization_id: Uuid,
+    /// Who saved it last.
+    pub user_id: Uuid,
+    pub host: String,
+    pub port: i64,
+    pub username: String,
+    pub sealed_password: Option<Vec<u8>>,
+    pub from_email: String,
+    pub from_name: String,
+    #[sqlx(try_from = "String")]
+    pub security: SmtpSecurity,
+    pub is_active: bool,
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+    #[sqlx(try_from = "i64")]
+    pub updated_at: Timestamp,
+}
+
+macro_rules! columns {
+    () => {
+        "id, organization_id, user_id, host, port, username, sealed_password, from_email, from_name, security, is_active, \
+         created_at, updated_at"
+    };
+}
+
+/// Stores it, in place of the one that there is.
+pub async fn put(tx: &mut Tx, config: &SmtpConfig) -> Result<()> {
+    let query = concat!(
+        "insert into smtp_configs (",
+        columns!(),
+        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict (organization_id) do update set ",
+        "user_id = $3, host = $4, port = $5, username = $6, sealed_password = $7, from_email = $8, from_name = $9, ",
+        "security = $10, is_active = $11, updated_at = $13"
+    );
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(config.id)
+            .bind(config.organization_id)
+            .bind(config.user_id)
+            .bind(&config.host)
+            .bind(config.port)
+            .bind(&config.username)
+            .bind(&config.sealed_password)
+            .bind(&config.from_email)
+            .bind(&config.from_name)
+            .bind(config.security.as_str())
+            .bind(config.is_active)
+            .bind(config.created_at.micros())
+            .bind(config.updated_at.micros())
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
+pub async fn of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<Option<SmtpConfig>> {
+    let query = concat!("select ", columns!(), " from smtp_configs where organization_id = $1");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_optional(c).await)?)
+}
+
+pub async fn delete(tx: &mut Tx, organization_id: Uuid) -> Result<()> {
+    let query = "delete from smtp_configs where organization_id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(organization_id).execute(c).await.map(drop))?;
+    Ok(())
+}
