@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 pub use windlass_store::Kind;
 use windlass_store::{Db, Options};
@@ -57,6 +57,53 @@ impl Place {
             Some(url) => Db::postgres(url, options).await,
         }
         .expect("the database opens")
+    }
+}
+
+impl Place {
+    /// What no part of the program would do: changes rows by hand. How many rows were changed.
+    pub async fn execute(&self, sql: &str) -> u64 {
+        let sql = AssertSqlSafe(sql.to_owned());
+        match &self.url {
+            None => {
+                let mut connection = self.sqlite().await;
+                let done = sqlx::query(sql).execute(&mut connection).await.expect("SQLite obeys");
+                connection.close().await.expect("the connection closes");
+                done.rows_affected()
+            }
+            Some(url) => {
+                let mut connection = PgConnection::connect(url).await.expect("PostgreSQL answers");
+                let done = sqlx::query(sql).execute(&mut connection).await.expect("PostgreSQL obeys");
+                connection.close().await.expect("the connection closes");
+                done.rows_affected()
+            }
+        }
+    }
+
+    /// Everything that the database holds, as bytes: SQLite's files as they are on the disk, PostgreSQL's rows as text, which
+    /// shows binary columns in hexadecimal.
+    pub async fn bytes(&self) -> Vec<u8> {
+        let Some(url) = &self.url else {
+            let files = std::fs::read_dir(self.folder.path()).expect("the folder").filter_map(Result::ok);
+            let files = files.filter(|file| file.file_name().to_string_lossy().starts_with("windlass.db"));
+            return files.flat_map(|file| std::fs::read(file.path()).expect("a file")).collect();
+        };
+        let mut connection = PgConnection::connect(url).await.expect("PostgreSQL answers");
+        let tables = "select table_name::text from information_schema.tables where table_schema = current_schema()";
+        let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&mut connection).await.expect("the tables");
+        let mut all = Vec::new();
+        for table in tables {
+            let rows = AssertSqlSafe(format!("select t::text from {table} t"));
+            let rows: Vec<String> = sqlx::query_scalar(rows).fetch_all(&mut connection).await.expect("the rows");
+            all.extend(rows.join("\n").into_bytes());
+        }
+        connection.close().await.expect("the connection closes");
+        all
+    }
+
+    async fn sqlite(&self) -> SqliteConnection {
+        let file = self.folder.path().join("windlass.db");
+        SqliteConnection::connect(&format!("sqlite://{}", file.display())).await.expect("the database file")
     }
 }
 

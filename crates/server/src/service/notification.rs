@@ -18,16 +18,15 @@ use crate::vault::Place;
 
 /// Replaces the configuration of its type, or creates it.
 pub async fn put_webhook(ctx: &Ctx, organization_id: Uuid, input: &UpdateWebhookConfig) -> Result<api::WebhookConfig> {
-    let url = match &input.webhook_url {
-        Some(url) => Some(check_url(&ctx.app, "webhook_url", url).await?),
-        None => None,
-    };
+    if let Some(url) = &input.webhook_url {
+        check_url(&ctx.app, "webhook_url", url).await?;
+    }
     let (app, kind) = (&ctx.app, input.r#type);
     let mut work = app.begin().await?;
     hold(&mut work, ctx, organization_id, Can::WebhookUpdate).await?;
     let stored = webhook_configs::get(&mut work, organization_id, kind).await?;
     let action = if stored.is_some() { Action::Update } else { Action::Create };
-    let mut config = match (&stored, &url) {
+    let mut config = match (&stored, &input.webhook_url) {
         (Some(stored), _) => stored.clone(),
         (None, Some(_)) => new_webhook(ctx, organization_id, kind),
         (None, None) => {
@@ -39,8 +38,8 @@ pub async fn put_webhook(ctx: &Ctx, organization_id: Uuid, input: &UpdateWebhook
     config.updated_at = app.now();
     config.is_active = input.is_active.unwrap_or(config.is_active);
     let place = Place { column: WEBHOOK_URL, row: config.id };
-    if let Some(url) = &url {
-        config.sealed_url = app.vault.seal(&mut work, place, url.as_str().as_bytes()).await?;
+    if let Some(url) = &input.webhook_url {
+        config.sealed_url = app.vault.seal(&mut work, place, url.as_bytes()).await?;
     }
     match action {
         Action::Create => webhook_configs::insert(&mut work, &config).await?,
@@ -55,7 +54,7 @@ pub async fn put_webhook(ctx: &Ctx, organization_id: Uuid, input: &UpdateWebhook
 /// Refused when there is one of this type.
 pub async fn create_webhook(ctx: &Ctx, organization_id: Uuid, input: &CreateWebhookConfig) -> Result<()> {
     let (app, kind) = (&ctx.app, input.r#type);
-    let url = check_url(app, "webhook_url", &input.webhook_url).await?;
+    check_url(app, "webhook_url", &input.webhook_url).await?;
     let mut work = app.begin().await?;
     hold(&mut work, ctx, organization_id, Can::WebhookCreate).await?;
     if webhook_configs::get(&mut work, organization_id, kind).await?.is_some() {
@@ -65,7 +64,7 @@ pub async fn create_webhook(ctx: &Ctx, organization_id: Uuid, input: &CreateWebh
     let mut config = new_webhook(ctx, organization_id, kind);
     config.is_active = input.is_active.unwrap_or(true);
     let place = Place { column: WEBHOOK_URL, row: config.id };
-    config.sealed_url = app.vault.seal(&mut work, place, url.as_str().as_bytes()).await?;
+    config.sealed_url = app.vault.seal(&mut work, place, input.webhook_url.as_bytes()).await?;
     webhook_configs::insert(&mut work, &config).await?;
     record_webhook(&mut work, ctx, Action::Create, &config);
     work.commit().await?;

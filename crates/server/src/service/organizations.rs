@@ -18,9 +18,18 @@ pub async fn create(ctx: &Login, input: &CreateOrganization) -> Result<api::Orga
     let actor = Actor::caller(ctx);
     let mut work = ctx.app.begin().await?;
     let organization = create_with_owner(&mut work, &actor, &ctx.user, &input.name, description, false).await?;
-    // Whoever watches the organization in which the caller acted sees it too.
-    if let Some(current) = ctx.current_organization_id() {
-        record(&mut work, &actor, Some(current), &organization, Action::Create);
+    // Whoever watches the organization in which the caller acted sees that there is one more; what it is called is the
+    // business of those who are in it.
+    let change = Change {
+        organization_id: ctx.current_organization_id(),
+        action: Action::Create,
+        resource: Resource::Organization,
+        resource_id: organization.id,
+        summary: "created another organization",
+        details: &[],
+    };
+    if change.organization_id.is_some() {
+        work.record(&actor, &change);
     }
     users::repair_default_organization(&mut work, ctx.user.id).await?;
     let record = records::organization(&mut work, &organization, ctx.viewer(), EMBEDDED_USERS).await?;

@@ -8,8 +8,8 @@ use url::{Host, Url};
 use crate::app::App;
 use crate::error::{Error, Result};
 
-/// A web address, as it will be stored. It is checked again whenever something is sent.
-pub async fn check_url(app: &App, field: &str, text: &str) -> Result<Url> {
+/// A web address, when it is saved. It is checked again whenever something is sent.
+pub async fn check_url(app: &App, field: &str, text: &str) -> Result<()> {
     let refuse = |problem: &str| Err(Error::field(field, problem));
     let Ok(url) = Url::parse(text) else {
         return refuse("must be a web address, such as https://hooks.example.org/abc");
@@ -22,9 +22,9 @@ pub async fn check_url(app: &App, field: &str, text: &str) -> Result<Url> {
     }
     match url.host() {
         None => refuse("names no host"),
-        Some(Host::Ipv4(address)) => check_address(app, field, address.into()).map(|()| url),
-        Some(Host::Ipv6(address)) => check_address(app, field, address.into()).map(|()| url),
-        Some(Host::Domain(name)) => check_name(app, field, name).await.map(|()| url),
+        Some(Host::Ipv4(address)) => check_address(app, field, address.into()),
+        Some(Host::Ipv6(address)) => check_address(app, field, address.into()),
+        Some(Host::Domain(name)) => check_name(app, field, name).await,
     }
 }
 

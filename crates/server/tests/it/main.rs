@@ -5,10 +5,14 @@
 mod secrets;
 mod support;
 
+mod api_keys;
+mod audit;
 mod bad_input;
 mod http;
 mod invitations;
+mod limits;
 mod members;
+mod notification;
 mod organizations;
 mod queries;
 mod registration;

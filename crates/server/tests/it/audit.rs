@@ -1,0 +1,329 @@
+//! What was done, by whom, and that nobody can bend it afterwards.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+use windlass_api::Role;
+use windlass_server::service::audit::takeover::take_over;
+use windlass_server::service::audit::verify::{Report, verify};
+use windlass_store::Kind;
+use windlass_testing::on_both_databases;
+
+use crate::support::{Person, TestServer, kind, server, snapshot};
+
+on_both_databases!(server: activities_can_be_filtered, pages, what_is_out_of_range_is_refused, the_instance_has_activities_too,
+    messages_are_for_people, concurrent_writers_keep_the_chains, removing_a_whole_chain_is_found,
+    entries_of_an_earlier_version_are_taken_over);
+on_both_databases!(kind: tampering_is_found);
+
+async fn activities(server: &TestServer, person: &Person, query: &str) -> Value {
+    server.get(&format!("/audit/logs?{query}")).by(person).within(person.organization_id).ok().await
+}
+
+fn messages(data: &Value) -> Vec<&str> {
+    data["activities"].as_array().unwrap().iter().map(|activity| activity["message"].as_str().unwrap()).collect()
+}
+
+/// Ada's organization with a known history.
+async fn history(server: &TestServer) -> (Person, Person) {
+    let ada = server.admin().await;
+    server.app.clock.advance_seconds(3_600);
+    let grace = server.join(&ada, "Grace", Role::Admin).await;
+    server.app.clock.advance_seconds(3_600);
+    server.put("/organizations", json!({ "name": "Zürich Engines" })).by(&grace).ok().await;
+    (ada, grace)
+}
+
+async fn activities_can_be_filtered(server: TestServer) {
+    let (ada, grace) = history(&server).await;
+    let all = [
+        "Grace updated the organization Zürich Engines",
+        "Grace joined as admin",
+        "Ada invited grace@example.org as admin",
+        "Ada created the organization Analytical Engines",
+    ];
+    let actor = format!("actor={}", grace.user_id);
+    for (query, expected) in [
+        ("", &all[..]),
+        ("search=&action=&actor=&from=&to=&resource_type=&page=", &all[..]),
+        ("action=update", &all[..1]),
+        ("resource_type=member", &all[1..2]),
+        ("resource_type=application", &[]),
+        ("actor=Grace", &all[..2]),
+        (actor.as_str(), &all[..2]),
+        ("actor=grace", &[]),
+        ("search=GRACE@EXAMPLE", &all[1..3]),
+        ("search=Z%C3%9CRICH", &all[..1]),
+        ("search=127.0.0.1", &all[..]),
+        ("search=%25", &[]),
+        ("from=2026-01-01T01:00:00Z", &all[..3]),
+        ("from=2026-01-01T01:00:00Z&to=2026-01-01T02:00:00Z", &all[1..3]),
+        ("to=2026-01-01", &[]),
+        ("from=2026-01-01&action=create&actor=Ada&resource_type=organization", &all[3..]),
+    ] {
+        let data = activities(&server, &ada, query).await;
+        assert_eq!(messages(&data), expected, "{query}");
+        assert_eq!(data["pagination"]["total_count"], expected.len(), "{query}");
+    }
+    // Of the newest activity, everything.
+    snapshot("audit_activity", &activities(&server, &ada, "page_size=1").await);
+}
+
+async fn pages(server: TestServer) {
+    let ada = server.admin().await;
+    for number in 1..=24 {
+        server.put("/organizations", json!({ "description": number.to_string() })).by(&ada).ok().await;
+    }
+    let page = async |query: &str| {
+        let data = activities(&server, &ada, query).await;
+        let pagination = data["pagination"].as_object().unwrap().values().cloned().collect::<Vec<_>>();
+        (data["activities"].as_array().unwrap().len(), Value::from(pagination))
+    };
+    assert_eq!(page("").await, (10, json!([1, 10, 25, 3, true, false])));
+    assert_eq!(page("page=3").await, (5, json!([3, 10, 25, 3, false, true])));
+    assert_eq!(page("page=2&pageSize=20").await, (5, json!([2, 20, 25, 2, false, true])));
+    assert_eq!(page("page=4").await, (0, json!([4, 10, 25, 3, false, true])));
+    assert_eq!(page("page=1000000000&page_size=100").await, (0, json!([1_000_000_000, 100, 25, 1, false, true])));
+    assert_eq!(page("page=2&page_size=7&action=update").await, (7, json!([2, 7, 24, 4, true, true])));
+    // Every entry once, however it is paged.
+    let mut seen = Vec::new();
+    for number in 1..=9 {
+        let data = activities(&server, &ada, &format!("page_size=3&page={number}")).await;
+        seen.extend(data["activities"].as_array().unwrap().iter().map(|activity| activity["id"].to_string()));
+    }
+    assert_eq!(seen.len(), 25);
+    assert!(seen.is_sorted_by(|a, b| a > b), "newest first, none twice: {seen:?}");
+}
+
+async fn what_is_out_of_range_is_refused(server: TestServer) {
+    let ada = server.admin().await;
+    for (query, field) in [
+        ("page=0", "page"),
+        ("page=-1", "page"),
+        ("page=1.5", "page"),
+        ("page=x", "page"),
+        ("page=99999999999999999999", "page"),
+        ("page_size=0", "page_size"),
+        ("page_size=101", "page_size"),
+        ("pageSize=101", "page"),
+        ("action=destroy", "action"),
+        ("from=yesterday", "from"),
+        ("to=2026-13-01", "to"),
+        ("scope=everything", "scope"),
+        ("search=a%00b", "search"),
+    ] {
+        let message = server.get(&format!("/audit/logs?{query}")).by(&ada).fails(400, "invalid_request").await;
+        assert!(message.starts_with(field), "{query}: {message}");
+    }
+    let long = "x".repeat(201);
+    server.get(&format!("/audit/logs?search={long}")).by(&ada).fails(400, "invalid_request").await;
+}
+
+async fn the_instance_has_activities_too(server: TestServer) {
+    let (ada, grace) = history(&server).await;
+    let all = activities(&server, &ada, "scope=instance&page_size=100").await;
+    let expected = [
+        "Grace logged in",
+        "Grace registered",
+        "Ada logged in",
+        "Ada created the organization Analytical Engines",
+        "Ada registered",
+    ];
+    assert_eq!(messages(&all), expected);
+    server.get("/audit/logs?scope=instance").by(&grace).fails(403, "forbidden").await;
+    let body = json!({ "name": "ci", "permissions": ["audit:read"] });
+    let key = server.post("/auth/api-keys", body).by(&ada).ok().await["key"].as_str().unwrap().to_owned();
+    let key = Person { token: key, ..ada };
+    server.get("/audit/logs?scope=instance").by(&key).fails(403, "forbidden").await;
+    server.get("/audit/logs").by(&key).ok().await;
+}
+
+/// What each change reads like, in the order in which they are made.
+async fn messages_are_for_people(server: TestServer) {
+    let ada = server.admin().await;
+    let grace = server.join(&ada, "Grace", Role::Viewer).await;
+    server
+        .post("/organizations/update-user-role", json!({ "user_id": grace.user_id, "role": "admin" }))
+        .by(&ada)
+        .ok()
+        .await;
+    let invited = server.post("/organizations/invite/send", json!({ "email": "x@example.org" })).by(&grace).ok().await;
+    let path = format!("/organizations/invites/{}", invited["invitation"]["id"].as_str().unwrap());
+    server.delete(&path).by(&grace).ok().await;
+    let webhook = json!({ "type": "slack", "webhook_url": "https://hooks.example/abc-secret" });
+    server.put("/notification/webhook", webhook).by(&ada).ok().await;
+    server.put("/notification/webhook", json!({ "type": "slack", "is_active": false })).by(&ada).ok().await;
+    server.delete("/notification/webhook").json(json!({ "type": "slack" })).by(&ada).ok().await;
+    server.post("/notification/smtp", crate::walk::smtp()).by(&ada).ok().await;
+    server.delete("/notification/smtp").by(&ada).ok().await;
+    let key = server.post("/auth/api-keys", json!({ "name": "ci" })).by(&ada).ok().await;
+    let with_key = Person { token: key["key"].as_str().unwrap().into(), ..ada.clone() };
+    server.put("/organizations", json!({ "description": "by a program" })).by(&with_key).ok().await;
+    let path = format!("/auth/api-keys/{}", key["api_key"]["id"].as_str().unwrap());
+    server.delete(&path).by(&ada).ok().await;
+    server.post("/organizations", json!({ "name": "Another" })).by(&ada).ok().await;
+    server.post("/organizations/remove-user", json!({ "user_id": grace.user_id })).by(&ada).ok().await;
+
+    let data = activities(&server, &ada, "page_size=100").await;
+    let mut lines: Vec<_> = messages(&data);
+    lines.reverse();
+    snapshot("audit_messages", &json!(lines));
+    let by_key = activities(&server, &ada, "search=ci&action=update").await;
+    assert_eq!(by_key["activities"][0]["metadata"]["api_key"], "ci");
+}
+
+async fn report(server: &TestServer) -> Report {
+    verify(&server.app.db, &server.app.audit_key).await.unwrap()
+}
+
+async fn concurrent_writers_keep_the_chains(server: TestServer) {
+    let ada = server.admin().await;
+    let mut people = vec![ada.clone()];
+    for number in 1..8 {
+        people.push(server.join(&ada, &format!("writer{number}"), Role::Admin).await);
+    }
+    // Each writes to the shared chain, to the instance's, and to several at once, in different orders.
+    let writer = async |person: &Person| {
+        for round in 0..12 {
+            let text = json!({ "description": format!("round {round}") });
+            server.put("/organizations", text).by(person).within(ada.organization_id).ok().await;
+            server.patch("/user/settings/theme", json!({ "theme": format!("t{round}") })).by(person).ok().await;
+            server.post("/organizations", json!({ "name": "New" })).by(person).within(ada.organization_id).ok().await;
+        }
+    };
+    let (a, b, c, d, e, f, g, h) =
+        (&people[0], &people[1], &people[2], &people[3], &people[4], &people[5], &people[6], &people[7]);
+    tokio::join!(writer(a), writer(b), writer(c), writer(d), writer(e), writer(f), writer(g), writer(h));
+    let report = report(&server).await;
+    assert_eq!(report.broken, []);
+    assert_eq!(report.chains, 1 + 1 + 8 * 12);
+    let shared = activities(&server, &ada, "").await["pagination"]["total_count"].clone();
+    assert_eq!(shared, 1 + 2 * 7 + 2 * 8 * 12);
+}
+
+/// By hand, in the database: each change is found, with the entry that shows it.
+async fn tampering_is_found(kind: Kind) {
+    // Entries of the organization's chain: 1 created, 2 invited, 3 joined, 4 updated.
+    let of_organization = "chain_id = (select id from organizations)";
+    let copied = "chain_id, seq, id, actor_id, actor, action, resource, resource_id, message, metadata, search_text, \
+                  created_at, mac";
+    let shifted = copied.replace("seq", "seq + 1");
+    let cases = [
+        (vec![format!("update audit_entries set actor = 'Eve' where {of_organization} and seq = 2")], 2),
+        (vec![format!("update audit_entries set message = 'nothing' where {of_organization} and seq = 3")], 3),
+        (vec![format!("update audit_entries set created_at = created_at + 1 where {of_organization} and seq = 1")], 1),
+        (vec![format!("update audit_entries set actor_id = null where {of_organization} and seq = 4")], 4),
+        (vec![format!("update audit_entries set search_text = '' where {of_organization} and seq = 4")], 4),
+        (vec![format!("delete from audit_entries where {of_organization} and seq = 2")], 2),
+        (vec![format!("delete from audit_entries where {of_organization} and seq = 4")], 4),
+        (vec![format!("delete from audit_entries where {of_organization} and seq >= 2")], 2),
+        (vec![format!("delete from audit_entries where {of_organization}")], 1),
+        // Renumbered, so that there is no gap.
+        (
+            vec![
+                format!("delete from audit_entries where {of_organization} and seq = 3"),
+                format!("update audit_entries set seq = 3 where {of_organization} and seq = 4"),
+                "update audit_chains set count = 3 where id = (select id from organizations)".to_owned(),
+            ],
+            3,
+        ),
+        // Two exchanged.
+        (
+            vec![
+                format!("update audit_entries set seq = 99 where {of_organization} and seq = 2"),
+                format!("update audit_entries set seq = 2 where {of_organization} and seq = 3"),
+                format!("update audit_entries set seq = 3 where {of_organization} and seq = 99"),
+            ],
+            2,
+        ),
+        // One more behind the end, and the head moved along.
+        (
+            vec![
+                format!(
+                    "insert into audit_entries ({copied}) select {shifted} from audit_entries where {of_organization} and seq = 4"
+                ),
+                "update audit_chains set count = 5 where id = (select id from organizations)".to_owned(),
+            ],
+            5,
+        ),
+        (
+            vec![format!(
+                "insert into audit_entries ({copied}) select {shifted} from audit_entries where {of_organization} and seq = 4"
+            )],
+            5,
+        ),
+        // The tail cut off, with a head that fits what is left.
+        (
+            vec![
+                format!("delete from audit_entries where {of_organization} and seq = 4"),
+                format!(
+                    "update audit_chains set count = 3, last_mac = (select mac from audit_entries where {of_organization} \
+                     and seq = 3) where id = (select id from organizations)"
+                ),
+            ],
+            3,
+        ),
+        (vec!["update audit_chains set count = 3 where id = (select id from organizations)".to_owned()], 4),
+        (vec!["delete from audit_chains where id = (select id from organizations)".to_owned()], 5),
+        (
+            vec![
+                "delete from audit_chains where id = (select id from organizations)".to_owned(),
+                format!("delete from audit_entries where {of_organization}"),
+            ],
+            1,
+        ),
+    ];
+    for (statements, seq) in cases {
+        let server = server(kind).await;
+        let (ada, _) = history(&server).await;
+        assert_eq!(report(&server).await.broken, []);
+        for statement in &statements {
+            assert!(server.place.execute(statement).await > 0, "{statement}");
+        }
+        let broken = report(&server).await.broken;
+        let places: Vec<_> = broken.iter().map(|broken| (broken.chain_id, broken.seq)).collect();
+        assert_eq!(places, [(ada.organization_id, seq)], "{statements:?}: {broken:?}");
+    }
+}
+
+/// Even when nothing of it is left, the organization included: the instance's chain knows that there was one.
+async fn removing_a_whole_chain_is_found(server: TestServer) {
+    let ada = server.admin().await;
+    let doomed = server.post("/organizations", json!({ "name": "Doomed" })).by(&ada).ok().await;
+    let doomed: Uuid = doomed["id"].as_str().unwrap().parse().unwrap();
+    server.delete("/organizations").json(json!({ "id": doomed })).by(&ada).ok().await;
+    assert_eq!(report(&server).await.broken, []);
+    let gone = "not in (select id from organizations) and chain_id <> (select chain_id from audit_entries order by chain_id limit 1)";
+    assert_eq!(server.place.execute(&format!("delete from audit_entries where chain_id {gone}")).await, 2);
+    let orphans = "id not in (select id from organizations) and id not in (select chain_id from audit_entries)";
+    assert_eq!(server.place.execute(&format!("delete from audit_chains where {orphans}")).await, 1);
+    let broken = report(&server).await.broken;
+    assert_eq!(
+        (broken.len(), broken[0].chain_id, broken[0].problem.as_str()),
+        (1, doomed, "the whole chain is missing")
+    );
+}
+
+async fn entries_of_an_earlier_version_are_taken_over(server: TestServer) {
+    let ada = server.admin().await;
+    for (id, organization) in
+        [("(select id from organizations)", "(select id from organizations)"), ("(select id from users)", "null")]
+    {
+        let old = format!(
+            "insert into unchained_audit_log (id, organization_id, actor_id, actor, action, resource, resource_id, metadata, \
+             ip_address, request_id, created_at) values ({id}, {organization}, null, 'Ada', 'update', 'organization', '7', \
+             '{{\"a\":\"b\"}}', '192.0.2.1', 'r', 5)"
+        );
+        server.place.execute(&old).await;
+    }
+    take_over(&server.app).await.unwrap();
+    take_over(&server.app).await.unwrap();
+    let data = activities(&server, &ada, "").await;
+    assert_eq!(messages(&data)[0], "Ada: update organization");
+    assert_eq!(data["activities"][0]["metadata"], json!({ "a": "b", "ip_address": "192.0.2.1", "request_id": "r" }));
+    let instance = activities(&server, &ada, "scope=instance").await;
+    assert_eq!(
+        messages(&instance)[0],
+        format!("operator began the audit chain of organization {}", ada.organization_id)
+    );
+    assert_eq!(report(&server).await.broken, []);
+}
