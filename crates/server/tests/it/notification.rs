@@ -82,7 +82,7 @@ async fn private_addresses_are_refused(server: TestServer) {
         "file:///etc/passwd",
         "javascript:alert(1)",
         "hooks.example/x",
-        "https://",
+        "http://",
         "https://exa mple/x",
     ] {
         for method in [Method::PUT, Method::POST] {

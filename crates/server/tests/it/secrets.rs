@@ -2,12 +2,19 @@
 //! one test also searches the database's own bytes and the log.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::http::Method;
+use base64::Engine;
 use serde_json::Value;
+use totp_rs::Secret;
+use tracing_subscriber::filter::LevelFilter;
+use windlass_server::vault::ring::FILE_NAME;
+use windlass_testing::on_both_databases;
 
-use crate::support::{PASSWORD, Reply};
+use crate::support::{PASSWORD, Reply, TestServer, server};
+use crate::walk::{World, operations};
 
 /// Fields of a request or an answer that hold a secret, wherever they stand.
 const SECRET_FIELDS: [&str; 11] = [
@@ -90,5 +97,86 @@ fn collect(value: &Value, is_secret: bool, found: &mut Vec<String>) {
             fields.iter().for_each(|(name, field)| collect(field, SECRET_FIELDS.contains(&name.as_str()), found));
         }
         _ => {}
+    }
+}
+
+on_both_databases!(server: nothing_leaks);
+
+/// Calls everything, with secrets wherever they go in, and then reads what is left of it: the bytes of the database and the
+/// log at its most talkative.
+async fn nothing_leaks(server: TestServer) {
+    let log = Log::capture();
+    let master_key = std::fs::read_to_string(server.place.folder.path().join(FILE_NAME)).unwrap();
+    let world = World::new(server).await;
+    for operation in operations() {
+        let caller = world.fresh_caller(&operation).await;
+        let valid = world.valid(&operation, &caller).await;
+        world.call(&operation, &valid).by(&caller).ok().await;
+    }
+    let mut secrets: Vec<Vec<u8>> = world.server.secrets.all().into_iter().map(String::into_bytes).collect();
+    let totp = secrets.iter().filter_map(|secret| Secret::try_from_base32(str::from_utf8(secret).ok()?).ok());
+    let totp: Vec<Vec<u8>> = totp.map(|secret| secret.as_ref().to_vec()).collect();
+    assert!(totp.iter().any(|secret| secret.len() == 20), "a second factor's secret is among them");
+    let master_key = master_key.lines().last().unwrap().to_owned();
+    let master_bytes = base64::engine::general_purpose::STANDARD.decode(&master_key).unwrap();
+    secrets.extend(totp);
+    secrets.extend([master_key.into_bytes(), master_bytes, world.server.app.audit_key.to_vec()]);
+    assert!(secrets.len() > 60, "only {} secrets were used", secrets.len());
+
+    let log = log.text();
+    assert!(log.contains("answered") && log.contains("sqlx"), "the log is on");
+    let stored = world.server.place.bytes().await;
+    let is_hashed = |secret: &[u8]| secret == b"$argon2id$";
+    assert!(contains(&stored, b"ada@example.org"), "what is no secret is found");
+    for secret in secrets {
+        let shown = String::from_utf8_lossy(&secret).into_owned();
+        let hex = secret.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        assert!(!contains(log.as_bytes(), &secret), "the log holds {shown}");
+        if !is_hashed(&secret) {
+            assert!(!contains(&stored, &secret) && !contains(&stored, hex.as_bytes()), "the database holds {shown}");
+        }
+    }
+}
+
+fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    memchr::memmem::find(haystack, needle).is_some()
+}
+
+/// What the program logs while a test listens; the lines of other tests that run meanwhile are among them.
+struct Log(usize);
+
+static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+static LISTENERS: AtomicUsize = AtomicUsize::new(0);
+
+impl Log {
+    fn capture() -> Self {
+        struct Lines;
+        impl std::io::Write for Lines {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                if LISTENERS.load(Ordering::SeqCst) > 0 {
+                    LINES.lock().unwrap().extend(bytes);
+                }
+                Ok(bytes.len())
+            }
+
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).with_ansi(false);
+        // The other database's test may have done it already.
+        let _ = subscriber.with_writer(|| Lines).try_init();
+        LISTENERS.fetch_add(1, Ordering::SeqCst);
+        Self(LINES.lock().unwrap().len())
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&LINES.lock().unwrap()[self.0..]).into_owned()
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        LISTENERS.fetch_sub(1, Ordering::SeqCst);
     }
 }

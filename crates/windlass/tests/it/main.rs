@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
 
+mod audit;
 mod documents;
+mod master_key;
 mod operator;
 mod process;
 mod serve;

@@ -40,7 +40,11 @@ pub struct Process {
 
 impl Process {
     pub fn serve(data_dir: &Path, arguments: &[&str]) -> Self {
-        let mut command = windlass();
+        Self::start(windlass(), data_dir, arguments)
+    }
+
+    /// The same with an environment of one's own.
+    pub fn start(mut command: Command, data_dir: &Path, arguments: &[&str]) -> Self {
         command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data_dir).args(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("windlass starts");
         let (sender, lines) = channel();
@@ -100,6 +104,14 @@ impl Process {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
         answer
+    }
+
+    /// The same with a token, expecting success; the answer's body.
+    pub fn ok(&self, method: &str, path: &str, token: &str, body: &str) -> serde_json::Value {
+        let answer = self.request(method, path, token, body);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{method} {path}: {answer}");
+        let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
+        serde_json::from_str(body).expect("JSON")
     }
 
     pub fn register(&self, extra: &str) -> String {
