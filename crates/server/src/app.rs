@@ -3,6 +3,7 @@
 use windlass_api::Timestamp;
 use windlass_store::Db;
 
+use crate::auth::denials::Denials;
 use crate::auth::limiter::Limiter;
 use crate::auth::password::Passwords;
 use crate::auth::token::Token;
@@ -24,6 +25,8 @@ pub struct App {
     pub logins: Limiter,
     /// All requests.
     pub requests: Limiter,
+    /// Refusals that are not written down yet.
+    pub denials: Denials,
     pub vault: Vault,
     pub resolver: Resolver,
     /// Links the entries of the audit chains.
@@ -39,6 +42,7 @@ impl App {
             passwords: Passwords::new(config.parallel_logins),
             logins: Limiter::default(),
             requests: Limiter::default(),
+            denials: Denials::default(),
             vault: keys.vault,
             resolver: Resolver::default(),
             audit_key: keys.audit_key,

@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use crate::app::App;
-use crate::auth::caller::Peer;
+use crate::auth::origin::Peer;
 use crate::http;
 
 /// Requests at once on one HTTP/2 connection.

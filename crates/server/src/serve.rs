@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::listen;
-use crate::service::audit::takeover;
+use crate::service::audit::{denials, takeover};
 use crate::service::housekeeping;
 use crate::vault::unlock::{UnlockError, check, unlock};
 
@@ -78,8 +78,11 @@ impl Server {
     /// Serves until `stop` turns true; then lets requests under way finish, within the limit.
     pub async fn run(self, stop: watch::Receiver<bool>) {
         let housekeeping = tokio::spawn(housekeeping::run(self.app.clone()));
+        let denials = tokio::spawn(denials::run(self.app.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
         housekeeping.abort();
+        denials.abort();
+        denials::write_down(&self.app).await;
         if tokio::time::timeout(DATABASE_WAIT, self.app.db.close()).await.is_err() {
             tracing::warn!("the database did not close in time");
         }

@@ -1,26 +1,26 @@
 //! The one binary: `windlass serve`, and what the operator needs beside it.
 
-use std::io::{BufRead, BufWriter, IsTerminal, Write};
+mod operate;
+
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing_subscriber::filter::LevelFilter;
-use uuid::Uuid;
 use windlass_server::config::{Config, Given, KEYS, LogFormat, LogLevel};
+use windlass_server::http;
 use windlass_server::serve::Server;
-use windlass_server::service::audit::verify::Report;
-use windlass_server::service::master_key::Rotated;
-use windlass_server::vault::ring::Source;
-use windlass_server::{http, operator};
 
 fn main() -> ExitCode {
     let matches = command().get_matches();
     let done = match matches.subcommand() {
         Some(("serve", matches)) => configure(matches).and_then(serve),
         Some((group @ ("admin" | "audit"), matches)) => match matches.subcommand() {
-            Some((name, matches)) => configure(matches).and_then(|config| operate(config, group, name, matches)),
+            Some((name, matches)) => {
+                configure(matches).and_then(|config| operate::operate(config, group, name, matches))
+            }
             None => Ok(()),
         },
         Some(("openapi", _)) => print_description(),
@@ -57,7 +57,7 @@ fn command() -> Command {
         Arg::new("organization")
             .long("organization")
             .value_name("ID")
-            .value_parser(clap::value_parser!(Uuid))
+            .value_parser(clap::value_parser!(uuid::Uuid))
             .help("Only this organization's entries"),
     );
     Command::new("windlass")
@@ -181,74 +181,12 @@ fn start_log(config: &Config) {
     }
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn operate(config: Config, group: &str, name: &str, matches: &ArgMatches) -> Result<(), String> {
-    match (group, name) {
-        ("admin", "reset-password") => reset_password(config, matches).await,
-        ("admin", "disable-2fa") => disable_two_factor(config, matches).await,
-        ("admin", "rotate-key") => rotate_key(config).await,
-        ("audit", "verify") => verify_audit(config).await,
-        ("audit", "export") => {
-            let organization = matches.get_one::<Uuid>("organization").copied();
-            operator::export_audit(config, organization, &mut BufWriter::new(std::io::stdout())).await
-        }
-        _ => Ok(()),
-    }
-}
-
-fn email(matches: &ArgMatches) -> &str {
-    matches.get_one::<String>("email").map(String::as_str).unwrap_or_default()
-}
-
-async fn disable_two_factor(config: Config, matches: &ArgMatches) -> Result<(), String> {
-    let email = email(matches);
-    operator::disable_two_factor(config, email).await?;
-    print(&format!("{email} can log in with the password alone.\n"))
-}
-
-async fn rotate_key(config: Config) -> Result<(), String> {
-    let from_file = matches!(config.master_key_source(), Source::File(_));
-    let rotated = operator::rotate_key(config).await?;
-    let Rotated { from, to, secrets } = rotated;
-    print(&format!("The master key is now {to}; {secrets} secret(s) were encrypted anew.\n"))?;
-    match from_file {
-        true => print("Make a new copy of master.key; the old one still opens old backups of the database.\n"),
-        false => print(&format!("The old key, {from}, is no longer needed in WINDLASS_MASTER_KEY.\n")),
-    }
-}
-
-async fn verify_audit(config: Config) -> Result<(), String> {
-    let report = operator::verify_audit(config).await?;
-    let Report { chains, entries, broken } = report;
-    if broken.is_empty() {
-        return print(&format!("{entries} entries in {chains} chain(s): every link holds.\n"));
-    }
-    let lines: Vec<_> = broken.iter().map(|broken| format!("  {broken}")).collect();
-    Err(format!("{} of {chains} chain(s) are broken, first at:\n{}", broken.len(), lines.join("\n")))
-}
-
-async fn reset_password(config: Config, matches: &ArgMatches) -> Result<(), String> {
-    let email = email(matches);
-    let given = if matches.get_flag("password-stdin") { Some(read_line()?) } else { None };
-    let password = operator::reset_password(config, email, given.as_deref()).await?;
-    match given {
-        Some(_) => print(&format!("The password of {email} is set; all sessions have ended.\n")),
-        None => print(&format!("The new password of {email} is: {password}\nAll sessions have ended.\n")),
-    }
-}
-
-fn read_line() -> Result<String, String> {
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line).map_err(|error| format!("standard input: {error}"))?;
-    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
-}
-
 fn print_description() -> Result<(), String> {
     let text = serde_json::to_string_pretty(&http::description()).map_err(|error| error.to_string())?;
     print(&format!("{text}\n"))
 }
 
-fn print(text: &str) -> Result<(), String> {
+pub fn print(text: &str) -> Result<(), String> {
     std::io::stdout().write_all(text.as_bytes()).map_err(|error| format!("standard output: {error}"))
 }
 

@@ -3,7 +3,6 @@
 //! A caller presents a login session or an API key. A session acts as its user; a key acts for its user in one organization,
 //! and may do what it was made for as far as the user still may.
 
-use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -18,7 +17,9 @@ use windlass_store::users::User;
 use windlass_store::{api_keys, invitations, sessions};
 
 use crate::app::App;
+use crate::auth::denials::{Denial, Times};
 use crate::auth::limiter::Limit;
+use crate::auth::origin::{Origin, header_text};
 use crate::auth::token;
 use crate::error::{Error, Result};
 use crate::records::Viewer;
@@ -27,36 +28,6 @@ pub const ORGANIZATION_HEADER: &str = "x-organization-id";
 
 /// How old the `last_used_at` of a session or key may get before a request renews it; keeps reads from becoming writes.
 const LAST_USED_PRECISION_SECONDS: i64 = 60;
-
-/// Where a request comes from, known or not.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    pub address: IpAddr,
-    pub user_agent: String,
-    pub request_id: String,
-}
-
-/// The peer of the connection, put into each request by the listener.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer(pub SocketAddr);
-
-/// The id of the request, put into it by the outermost layer.
-#[derive(Clone, Debug)]
-pub struct RequestId(pub String);
-
-impl FromRequestParts<Arc<App>> for Origin {
-    type Rejection = Error;
-
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
-        let missing = || Error::internal("the request carries no peer address or id");
-        let Peer(peer) = parts.extensions.get().copied().ok_or_else(missing)?;
-        let RequestId(request_id) = parts.extensions.get().cloned().ok_or_else(missing)?;
-        let user_agent = header_text(&parts.headers, header::USER_AGENT.as_str()).unwrap_or_default();
-        let user_agent = user_agent.chars().filter(|c| !c.is_control()).take(200).collect();
-        let address = real_address(peer.ip().to_canonical(), &parts.headers, &app.config.trusted_proxies);
-        Ok(Self { address, user_agent, request_id })
-    }
-}
 
 /// An authenticated request.
 pub struct Ctx {
@@ -170,8 +141,21 @@ impl Ctx {
         limit_requests(&self.app, &key, tries)
     }
 
-    /// Fails unless the caller may do `action` in the organization: by the member's role, and with a key by the key too.
+    /// Fails unless the caller may do `action` in the organization. That they tried is noted for the audit log.
     pub fn require(&self, joined: &Joined, action: Can) -> Result<()> {
+        self.check(joined, action).inspect_err(|_| {
+            let denial = Denial {
+                organization_id: Some(joined.organization.id),
+                user_id: Some(self.user.id),
+                user: self.user.username.clone(),
+                what: format!("what needs the permission {}", action.as_str()),
+            };
+            self.app.denials.note(denial, Times { count: 1, last_address: self.origin.address });
+        })
+    }
+
+    /// By the member's role, and with a key by the key too.
+    fn check(&self, joined: &Joined, action: Can) -> Result<()> {
         require_role(joined, action)?;
         match &self.credential {
             Credential::Key { permissions, .. } if !permissions.contains(&action) => {
@@ -184,7 +168,7 @@ impl Ctx {
 
     /// Whether the caller may, where both answers are fine.
     pub fn may(&self, joined: &Joined, action: Can) -> bool {
-        self.require(joined, action).is_ok()
+        self.check(joined, action).is_ok()
     }
 
     /// A key knows of no organization but its own.
@@ -317,17 +301,6 @@ async fn note_use(app: &App, bearer: &Bearer) {
     }
 }
 
-/// The peer, or whom a trusted proxy speaks for: the last address in `X-Forwarded-For` that is not a trusted proxy itself.
-/// What stands before it was written by the client and proves nothing.
-pub fn real_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
-    if !trusted.contains(&peer) {
-        return peer;
-    }
-    let forwarded = headers.get_all("x-forwarded-for").iter().rev().filter_map(|value| value.to_str().ok());
-    let addresses = forwarded.flat_map(|line| line.rsplit(',')).map_while(|text| text.trim().parse::<IpAddr>().ok());
-    addresses.map(|address| address.to_canonical()).find(|address| !trusted.contains(address)).unwrap_or(peer)
-}
-
 fn unauthenticated(message: &str) -> Error {
     Error::new(ErrorCode::Unauthenticated, message)
 }
@@ -344,29 +317,5 @@ fn organization_header(headers: &HeaderMap) -> Result<Option<Uuid>> {
             Ok(id) => Ok(Some(id)),
             Err(_) => Err(Error::field(ORGANIZATION_HEADER, "must be a UUID")),
         },
-    }
-}
-
-fn header_text(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_trusted_proxies_speak_for_others() {
-        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
-        let (proxy, inner) = (ip("10.0.0.1"), ip("10.0.0.2"));
-        let address = |peer, forwarded: &str| {
-            let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), forwarded.parse().unwrap())]);
-            real_address(peer, &headers, &[proxy, inner])
-        };
-        assert_eq!(address(ip("192.0.2.9"), "198.51.100.7"), ip("192.0.2.9"));
-        assert_eq!(address(proxy, "198.51.100.7"), ip("198.51.100.7"));
-        assert_eq!(address(proxy, "203.0.113.1, 198.51.100.7, 10.0.0.2"), ip("198.51.100.7"));
-        assert_eq!(address(proxy, "203.0.113.1, nonsense"), proxy);
-        assert_eq!(real_address(proxy, &HeaderMap::new(), &[proxy]), proxy);
     }
 }

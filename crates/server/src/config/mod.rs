@@ -1,17 +1,21 @@
 //! Settings: a flag goes before the environment, the environment before the file, the file before the default. All
 //! problems are found before anything starts.
 
+mod given;
 mod keys;
+mod parse;
 
-use std::collections::{BTreeMap, HashSet};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
+pub use given::Given;
 pub use keys::{KEYS, Key};
+use parse::{
+    boolean, database_url, domain, log_format, log_level, not_empty, public_url, read_listen, read_origins,
+    read_proxies,
+};
 
-use crate::kill_point;
 use crate::vault::ring::{self, Ring, Source};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,91 +84,6 @@ pub enum LogLevel {
     Info,
     Debug,
     Trace,
-}
-
-/// The texts that were given for each key, by whatever way.
-#[derive(Debug, Default)]
-pub struct Given {
-    values: BTreeMap<&'static str, Vec<String>>,
-    master_key: Option<Ring>,
-    problems: Vec<String>,
-}
-
-impl Given {
-    /// Adds a source. What an earlier one has given stays.
-    pub fn add(&mut self, key: &'static Key, values: Vec<String>) {
-        self.values.entry(key.name).or_insert(values);
-    }
-
-    /// Something that is wrong before any key is read.
-    pub fn add_problem(&mut self, problem: String) {
-        self.problems.push(problem);
-    }
-
-    pub fn add_environment(&mut self, environment: impl Iterator<Item = (String, String)>) {
-        for (name, value) in environment.filter(|(name, _)| name.starts_with("WINDLASS_")) {
-            match KEYS.iter().find(|key| key.environment_name() == name) {
-                Some(key) if key.is_list => self.add(key, split_list(&value)),
-                Some(key) => self.add(key, vec![value]),
-                // Where the file is to be found; read before the settings are.
-                None if name == "WINDLASS_CONFIG" => {}
-                // Not a setting: a flag would show it to everybody on the machine, and a file is what it replaces.
-                None if name == ring::VARIABLE => match Ring::parse(&value) {
-                    Ok(ring) => self.master_key = Some(ring),
-                    Err(problem) => self.problems.push(format!("{name}: {problem}")),
-                },
-                None if name == kill_point::VARIABLE && cfg!(debug_assertions) => {}
-                // Kubernetes puts these into every container beside a service that is called windlass.
-                None if name.starts_with("WINDLASS_PORT") || name.starts_with("WINDLASS_SERVICE_") => {}
-                None => self.problems.push(format!("{name}: there is no such setting")),
-            }
-        }
-    }
-
-    pub fn add_file(&mut self, name: &str, text: &str) {
-        let table: toml::Table = match text.parse() {
-            Ok(table) => table,
-            Err(error) => return self.problems.push(format!("{name}: {}", without_source(&error, text))),
-        };
-        for (field, value) in table {
-            match KEYS.iter().find(|key| key.file_name() == field) {
-                Some(key) => match texts(key, value) {
-                    Ok(values) => self.add(key, values),
-                    Err(problem) => self.problems.push(format!("{field} in {name}: {problem}")),
-                },
-                None => self.problems.push(format!("{field} in {name}: there is no such setting")),
-            }
-        }
-    }
-
-    fn all(&self, name: &str) -> Vec<String> {
-        let default = || KEYS.iter().filter(|key| key.name == name).flat_map(|key| split_list(key.default)).collect();
-        self.values.get(name).cloned().unwrap_or_else(default)
-    }
-
-    fn one(&self, name: &str) -> String {
-        self.all(name).into_iter().next().unwrap_or_default()
-    }
-
-    /// Reads one key; a problem is noted and some value returned, so that the reading goes on.
-    fn read<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
-        let text = self.one(name);
-        parse(&text).map_err(|problem| self.note(name, &text, &problem)).ok()
-    }
-
-    fn number<T>(&mut self, name: &str, range: std::ops::RangeInclusive<T>) -> Option<T>
-    where
-        T: FromStr + PartialOrd + std::fmt::Display,
-    {
-        let problem = format!("must be a whole number from {} to {}", range.start(), range.end());
-        self.read(name, |text| text.parse().ok().filter(|number| range.contains(number)).ok_or(problem))
-    }
-
-    fn note(&mut self, name: &str, text: &str, problem: &str) {
-        // A database URL holds a password.
-        let shown = if name == "database-url" { String::new() } else { format!(" (it is {text:?})") };
-        self.problems.push(format!("{name}: {problem}{shown}"));
-    }
 }
 
 impl Config {
@@ -288,135 +207,12 @@ pub fn is_local_host(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// The parser would quote the line, and the line may hold a password.
-fn without_source(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-    format!("line {line}: {}", error.message())
-}
-
-fn read_proxies(given: &mut Given) -> Vec<IpAddr> {
-    let mut proxies = Vec::new();
-    for text in given.all("trusted-proxies") {
-        match text.parse() {
-            Ok(address) => proxies.push(address),
-            Err(_) => given.note("trusted-proxies", &text, "must be an IP address, such as 127.0.0.1"),
-        }
-    }
-    proxies
-}
-
-fn split_list(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
-}
-
-fn texts(key: &Key, value: toml::Value) -> Result<Vec<String>, String> {
-    match value {
-        toml::Value::Array(items) if key.is_list => items.into_iter().map(text).collect(),
-        value => Ok(vec![text(value)?]),
-    }
-}
-
-fn text(value: toml::Value) -> Result<String, String> {
-    match value {
-        toml::Value::String(text) => Ok(text),
-        toml::Value::Integer(number) => Ok(number.to_string()),
-        toml::Value::Boolean(flag) => Ok(flag.to_string()),
-        other => Err(format!("must be text, a number, true or false, not a {}", other.type_str())),
-    }
-}
-
-fn read_listen(given: &mut Given) -> Vec<SocketAddr> {
-    let mut addresses = Vec::new();
-    for text in given.all("listen") {
-        match text.to_socket_addrs() {
-            Ok(resolved) => addresses.extend(resolved),
-            Err(_) => given.note("listen", &text, "must be an address and a port, such as 127.0.0.1:7780"),
-        }
-    }
-    if given.all("listen").is_empty() {
-        given.problems.push("listen: needs at least one address".into());
-    }
-    let mut seen = HashSet::new();
-    addresses.retain(|address| seen.insert(*address));
-    addresses
-}
-
 fn default_public_url(listen: &[SocketAddr]) -> String {
     let address = listen.first().copied().unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
     if address.ip().is_unspecified() {
         return format!("http://localhost:{}", address.port());
     }
     format!("http://{address}")
-}
-
-fn read_origins(given: &mut Given) -> Vec<String> {
-    let origins = given.all("cors-origins");
-    for origin in &origins {
-        let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
-        let visible = origin.bytes().all(|byte| byte.is_ascii_graphic());
-        if !visible || host.is_none_or(|host| host.is_empty() || host.contains('/')) {
-            given.note("cors-origins", origin, "must be an origin, such as https://panel.example.org");
-        }
-    }
-    origins
-}
-
-fn not_empty(text: &str) -> Result<String, String> {
-    if text.is_empty() { Err("must not be empty".into()) } else { Ok(text.to_owned()) }
-}
-
-fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
-    let is_postgres = text.starts_with("postgres://") || text.starts_with("postgresql://");
-    match text {
-        "" => Ok(None),
-        _ if is_postgres => Ok(Some(DatabaseUrl(text.to_owned()))),
-        _ => Err("must begin with postgres:// (or be empty for SQLite in the data folder)".into()),
-    }
-}
-
-fn public_url(text: &str) -> Result<Option<String>, String> {
-    let text = text.trim_end_matches('/');
-    match text {
-        "" => Ok(None),
-        _ if text.starts_with("https://") || text.starts_with("http://") => Ok(Some(text.to_owned())),
-        _ => Err("must begin with https:// or http://".into()),
-    }
-}
-
-fn domain(text: &str) -> Result<String, String> {
-    let label = |label: &str| {
-        (1..=63).contains(&label.len())
-            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    if text.len() <= 200 && text.split('.').all(label) {
-        return Ok(text.to_owned());
-    }
-    Err("must be a domain name in lower case, such as apps.example.org".into())
-}
-
-fn boolean(text: &str) -> Result<bool, String> {
-    text.parse().map_err(|_| "must be true or false".into())
-}
-
-fn log_format(text: &str) -> Result<LogFormat, String> {
-    match text {
-        "text" => Ok(LogFormat::Text),
-        "json" => Ok(LogFormat::Json),
-        _ => Err("must be text or json".into()),
-    }
-}
-
-fn log_level(text: &str) -> Result<LogLevel, String> {
-    match text {
-        "error" => Ok(LogLevel::Error),
-        "warn" => Ok(LogLevel::Warn),
-        "info" => Ok(LogLevel::Info),
-        "debug" => Ok(LogLevel::Debug),
-        "trace" => Ok(LogLevel::Trace),
-        _ => Err("must be error, warn, info, debug or trace".into()),
-    }
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use super::*;
 
 fn key(name: &str) -> &'static Key {

@@ -11,8 +11,9 @@ use axum::response::{IntoResponse, Response};
 use windlass_api::ErrorCode;
 
 use crate::app::App;
-use crate::auth::caller::{Peer, RequestId, limit_requests, real_address};
+use crate::auth::caller::limit_requests;
 use crate::auth::limiter::address_key;
+use crate::auth::origin::{Peer, RequestId, real_address};
 use crate::error::{Error, Result};
 use crate::http::origin;
 use crate::http::respond::Cause;

@@ -1,11 +1,13 @@
 //! Logging in and out.
 
 use uuid::Uuid;
+use windlass_api::ErrorCode::{InvalidCode, InvalidCredentials};
 use windlass_api::{ChangePassword, ErrorCode, LoggedIn, Login as LoginInput, Timestamp};
 use windlass_store::users::User;
 use windlass_store::{Tx, sessions, users};
 
 use crate::app::App;
+use crate::auth::denials::{Denial, Times};
 use crate::auth::limiter::{Limit, address_key};
 use crate::auth::token::Token;
 use crate::auth::{Login, Origin};
@@ -23,10 +25,24 @@ pub async fn login(app: &App, origin: &Origin, login: &LoginInput) -> Result<Log
     let mut conn = app.db.read().await?;
     let found = users::by_email(&mut conn, &login.email).await?;
     drop(conn);
+    let user = found.as_ref().map(|found| found.user.clone());
+    let logged_in = prove_and_open(app, origin, login, found).await;
+    if logged_in.as_ref().is_err_and(|error| matches!(error.code, InvalidCredentials | InvalidCode)) {
+        note_failure(app, origin, user);
+    }
+    logged_in
+}
+
+async fn prove_and_open(
+    app: &App,
+    origin: &Origin,
+    login: &LoginInput,
+    found: Option<users::Credentials>,
+) -> Result<LoggedIn> {
     let hash = found.as_ref().map(|found| found.password_hash.as_str());
     let matches = app.passwords.verify(login.password.reveal(), hash).await?;
     // Known account or not: the same words, after the same time.
-    let wrong = || Error::new(ErrorCode::InvalidCredentials, "The e-mail address or the password is wrong.");
+    let wrong = || Error::new(InvalidCredentials, "The e-mail address or the password is wrong.");
     let found = found.filter(|_| matches).ok_or_else(wrong)?;
     let mut work = app.begin().await?;
     // The password may have been changed while it was verified; then this login comes too late.
@@ -37,6 +53,17 @@ pub async fn login(app: &App, origin: &Origin, login: &LoginInput) -> Result<Log
     let logged_in = open(&mut work, origin, &found.user, &format!("logged in{how}")).await?;
     work.commit().await?;
     Ok(logged_in)
+}
+
+/// Names that nobody has are the guesser's own words; they are counted without being repeated.
+fn note_failure(app: &App, origin: &Origin, user: Option<User>) {
+    let denial = Denial {
+        organization_id: None,
+        user_id: user.as_ref().map(|user| user.id),
+        user: user.map_or_else(|| "somebody unknown".into(), |user| user.username),
+        what: "a login".into(),
+    };
+    app.denials.note(denial, Times { count: 1, last_address: origin.address });
 }
 
 /// Logins and registrations alike: both let strangers make the server work and guess.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::Role;
+use windlass_server::service::audit::denials::write_down;
 use windlass_server::service::audit::takeover::take_over;
 use windlass_server::service::audit::verify::{Report, verify};
 use windlass_store::Kind;
@@ -12,7 +13,7 @@ use crate::support::{Person, TestServer, kind, server, snapshot};
 
 on_both_databases!(server: activities_can_be_filtered, pages, what_is_out_of_range_is_refused, the_instance_has_activities_too,
     messages_are_for_people, concurrent_writers_keep_the_chains, removing_a_whole_chain_is_found,
-    entries_of_an_earlier_version_are_taken_over);
+    entries_of_an_earlier_version_are_taken_over, refusals_are_counted_together);
 on_both_databases!(kind: tampering_is_found);
 
 async fn activities(server: &TestServer, person: &Person, query: &str) -> Value {
@@ -325,5 +326,35 @@ async fn entries_of_an_earlier_version_are_taken_over(server: TestServer) {
         messages(&instance)[0],
         format!("operator began the audit chain of organization {}", ada.organization_id)
     );
+    assert_eq!(report(&server).await.broken, []);
+}
+
+async fn refusals_are_counted_together(server: TestServer) {
+    let ada = server.admin().await;
+    let viewer = server.join(&ada, "Grace", Role::Viewer).await;
+    for name in ["a", "b", "c"] {
+        server.put("/organizations", json!({ "name": name })).by(&viewer).fails(403, "forbidden").await;
+    }
+    server.get("/organizations/api-keys").by(&viewer).fails(403, "forbidden").await;
+    for email in ["grace@example.org", "grace@example.org", "nobody@example.org", "hunter2@example.org"] {
+        let body = json!({ "email": email, "password": "not the password" });
+        server.post("/auth/login", body).fails(401, "invalid_credentials").await;
+    }
+    assert_eq!(activities(&server, &ada, "resource_type=denial").await["pagination"]["total_count"], 0);
+    for _ in 0..2 {
+        write_down(&server.app).await;
+    }
+    let here = activities(&server, &ada, "resource_type=denial").await;
+    let mut lines = messages(&here);
+    lines.sort_unstable();
+    let expected = [
+        "Grace was refused what needs the permission api_key:read",
+        "Grace was refused what needs the permission organization:update (3 times)",
+    ];
+    assert_eq!(lines, expected);
+    let instance = activities(&server, &ada, "scope=instance&resource_type=denial").await;
+    let mut lines = messages(&instance);
+    lines.sort_unstable();
+    assert_eq!(lines, ["Grace was refused a login (2 times)", "somebody unknown was refused a login (2 times)"]);
     assert_eq!(report(&server).await.broken, []);
 }

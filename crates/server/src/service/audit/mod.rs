@@ -1,6 +1,7 @@
 //! What is written down about a change, in the transaction of the change itself.
 
 pub mod chain;
+pub mod denials;
 pub mod export;
 pub mod takeover;
 pub mod verify;
@@ -28,6 +29,7 @@ pub enum Resource {
     ApiKey,
     Webhook,
     Smtp,
+    Denial,
     MasterKey,
     AuditChain,
 }
@@ -44,6 +46,7 @@ impl Resource {
             Self::ApiKey => "api_key",
             Self::Webhook => "webhook",
             Self::Smtp => "smtp",
+            Self::Denial => "denial",
             Self::MasterKey => "master_key",
             Self::AuditChain => "audit_chain",
         }

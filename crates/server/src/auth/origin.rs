@@ -1,0 +1,76 @@
+//! Where a request comes from.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+
+use crate::app::App;
+use crate::error::{Error, Result};
+
+/// Where a request comes from, known or not.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    pub address: IpAddr,
+    pub user_agent: String,
+    pub request_id: String,
+}
+
+/// The peer of the connection, put into each request by the listener.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// The id of the request, put into it by the outermost layer.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub String);
+
+impl FromRequestParts<Arc<App>> for Origin {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
+        let missing = || Error::internal("the request carries no peer address or id");
+        let Peer(peer) = parts.extensions.get().copied().ok_or_else(missing)?;
+        let RequestId(request_id) = parts.extensions.get().cloned().ok_or_else(missing)?;
+        let user_agent = header_text(&parts.headers, header::USER_AGENT.as_str()).unwrap_or_default();
+        let user_agent = user_agent.chars().filter(|c| !c.is_control()).take(200).collect();
+        let address = real_address(peer.ip().to_canonical(), &parts.headers, &app.config.trusted_proxies);
+        Ok(Self { address, user_agent, request_id })
+    }
+}
+
+/// The peer, or whom a trusted proxy speaks for: the last address in `X-Forwarded-For` that is not a trusted proxy itself.
+/// What stands before it was written by the client and proves nothing.
+pub fn real_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
+    if !trusted.contains(&peer) {
+        return peer;
+    }
+    let forwarded = headers.get_all("x-forwarded-for").iter().rev().filter_map(|value| value.to_str().ok());
+    let addresses = forwarded.flat_map(|line| line.rsplit(',')).map_while(|text| text.trim().parse::<IpAddr>().ok());
+    addresses.map(|address| address.to_canonical()).find(|address| !trusted.contains(address)).unwrap_or(peer)
+}
+
+pub fn header_text(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_trusted_proxies_speak_for_others() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let (proxy, inner) = (ip("10.0.0.1"), ip("10.0.0.2"));
+        let address = |peer, forwarded: &str| {
+            let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), forwarded.parse().unwrap())]);
+            real_address(peer, &headers, &[proxy, inner])
+        };
+        assert_eq!(address(ip("192.0.2.9"), "198.51.100.7"), ip("192.0.2.9"));
+        assert_eq!(address(proxy, "198.51.100.7"), ip("198.51.100.7"));
+        assert_eq!(address(proxy, "203.0.113.1, 198.51.100.7, 10.0.0.2"), ip("198.51.100.7"));
+        assert_eq!(address(proxy, "203.0.113.1, nonsense"), proxy);
+        assert_eq!(real_address(proxy, &HeaderMap::new(), &[proxy]), proxy);
+    }
+}

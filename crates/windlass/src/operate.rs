@@ -1,0 +1,75 @@
+//! What the operator does beside a running server: `windlass admin …` and `windlass audit …`.
+
+use std::io::{BufRead, BufWriter};
+
+use clap::ArgMatches;
+use uuid::Uuid;
+use windlass_server::config::Config;
+use windlass_server::operator;
+use windlass_server::service::audit::verify::Report;
+use windlass_server::service::master_key::Rotated;
+use windlass_server::vault::ring::Source;
+
+use crate::print;
+
+#[tokio::main(flavor = "current_thread")]
+pub async fn operate(config: Config, group: &str, name: &str, matches: &ArgMatches) -> Result<(), String> {
+    match (group, name) {
+        ("admin", "reset-password") => reset_password(config, matches).await,
+        ("admin", "disable-2fa") => disable_two_factor(config, matches).await,
+        ("admin", "rotate-key") => rotate_key(config).await,
+        ("audit", "verify") => verify_audit(config).await,
+        ("audit", "export") => {
+            let organization = matches.get_one::<Uuid>("organization").copied();
+            operator::export_audit(config, organization, &mut BufWriter::new(std::io::stdout())).await
+        }
+        _ => Ok(()),
+    }
+}
+
+fn email(matches: &ArgMatches) -> &str {
+    matches.get_one::<String>("email").map(String::as_str).unwrap_or_default()
+}
+
+async fn disable_two_factor(config: Config, matches: &ArgMatches) -> Result<(), String> {
+    let email = email(matches);
+    operator::disable_two_factor(config, email).await?;
+    print(&format!("{email} can log in with the password alone.\n"))
+}
+
+async fn rotate_key(config: Config) -> Result<(), String> {
+    let from_file = matches!(config.master_key_source(), Source::File(_));
+    let rotated = operator::rotate_key(config).await?;
+    let Rotated { from, to, secrets } = rotated;
+    print(&format!("The master key is now {to}; {secrets} secret(s) were encrypted anew.\n"))?;
+    match from_file {
+        true => print("Make a new copy of master.key; the old one still opens old backups of the database.\n"),
+        false => print(&format!("The old key, {from}, is no longer needed in WINDLASS_MASTER_KEY.\n")),
+    }
+}
+
+async fn verify_audit(config: Config) -> Result<(), String> {
+    let report = operator::verify_audit(config).await?;
+    let Report { chains, entries, broken } = report;
+    if broken.is_empty() {
+        return print(&format!("{entries} entries in {chains} chain(s): every link holds.\n"));
+    }
+    let lines: Vec<_> = broken.iter().map(|broken| format!("  {broken}")).collect();
+    Err(format!("{} of {chains} chain(s) are broken, first at:\n{}", broken.len(), lines.join("\n")))
+}
+
+async fn reset_password(config: Config, matches: &ArgMatches) -> Result<(), String> {
+    let email = email(matches);
+    let given = if matches.get_flag("password-stdin") { Some(read_line()?) } else { None };
+    let password = operator::reset_password(config, email, given.as_deref()).await?;
+    match given {
+        Some(_) => print(&format!("The password of {email} is set; all sessions have ended.\n")),
+        None => print(&format!("The new password of {email} is: {password}\nAll sessions have ended.\n")),
+    }
+}
+
+fn read_line() -> Result<String, String> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).map_err(|error| format!("standard input: {error}"))?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
