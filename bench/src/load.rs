@@ -12,18 +12,29 @@ pub enum Endpoint {
     IsAdminRegistered,
     OrganizationUsers,
     AutoUpdate,
+    /// The same by one caller at a time.
+    AutoUpdateAlone,
     Organization,
 }
 
 impl Endpoint {
-    pub const ALL: [Self; 4] = [Self::IsAdminRegistered, Self::OrganizationUsers, Self::AutoUpdate, Self::Organization];
+    pub const ALL: [Self; 5] =
+        [Self::IsAdminRegistered, Self::OrganizationUsers, Self::AutoUpdate, Self::AutoUpdateAlone, Self::Organization];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::IsAdminRegistered => "1 is-admin-registered",
             Self::OrganizationUsers => "4 organizations/users",
             Self::AutoUpdate => "5 settings/auto-update",
+            Self::AutoUpdateAlone => "5, one connection",
             Self::Organization => "13 organizations",
+        }
+    }
+
+    const fn connections(self) -> u32 {
+        match self {
+            Self::AutoUpdateAlone => 1,
+            _ => 64,
         }
     }
 
@@ -31,7 +42,9 @@ impl Endpoint {
         match self {
             Self::IsAdminRegistered => ("GET", "/api/v1/auth/is-admin-registered", ""),
             Self::OrganizationUsers => ("GET", "/api/v1/organizations/users", ""),
-            Self::AutoUpdate => ("PATCH", "/api/v1/user/settings/auto-update", "{\"auto_update\":true}"),
+            Self::AutoUpdate | Self::AutoUpdateAlone => {
+                ("PATCH", "/api/v1/user/settings/auto-update", "{\"auto_update\":true}")
+            }
             Self::Organization => ("GET", "/api/v1/organizations", ""),
         }
     }
@@ -67,9 +80,9 @@ impl Load {
             self.tokens
         );
         std::fs::write(&script, text).expect("the load script");
-        let seconds = format!("-d{SECONDS}s");
+        let (seconds, connections) = (format!("-d{SECONDS}s"), format!("-c{}", endpoint.connections()));
         let url = format!("http://127.0.0.1:{port}");
-        let output = Command::new("wrk").args(["-t1", "-c64", &seconds, "-s"]).arg(&script).arg(url).output();
+        let output = Command::new("wrk").args(["-t1", &connections, &seconds, "-s"]).arg(&script).arg(url).output();
         let output = String::from_utf8(output.expect("wrk runs").stdout).expect("text");
         read(&output)
     }

@@ -8,6 +8,7 @@
     reason = "a measurement that cannot be made stops here and says so"
 )]
 
+mod audit;
 mod bare;
 mod load;
 mod process;
@@ -54,6 +55,8 @@ async fn measure(name: &str, folder: &TempDir, url: Option<&str>) -> Figures {
     let db = open(&file, url).await;
     db.migrate().await.expect("migrations");
     let tokens = seed::fill(&db).await;
+    println!("{name}: filling with {} audit entries …", audit::ENTRIES);
+    audit::fill(&db, seed::FIRST_ORGANIZATION).await;
     db.close().await;
     if let Some(url) = url {
         // What the server does by itself within minutes of being filled: without it the first plans are guesses.
@@ -78,6 +81,8 @@ async fn measure(name: &str, folder: &TempDir, url: Option<&str>) -> Figures {
         figures.endpoints.push((endpoint.name(), rounds));
     }
     figures.load_mb = windlass.peak_mb();
+    println!("{name}: the audit log …");
+    figures.audit = audit::measure(windlass.port, &tokens[0]);
     figures
 }
 

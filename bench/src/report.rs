@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use crate::audit::Timing;
 use crate::load::Round;
 
 #[derive(Default)]
@@ -19,6 +20,7 @@ pub struct Figures {
     pub load_mb: f64,
     /// Pairs of (baseline, Windlass), one per round.
     pub endpoints: Vec<(&'static str, Vec<(Round, Round)>)>,
+    pub audit: Vec<Timing>,
 }
 
 impl Report {
@@ -35,6 +37,7 @@ impl Report {
                 .collect();
             let sizes = json!({
                 "start_ms": figures.start_ms, "idle_mb": figures.idle_mb, "load_mb": figures.load_mb, "endpoints": endpoints,
+                "audit": figures.audit,
             });
             all.insert((*name).to_owned(), sizes);
         }
@@ -73,6 +76,14 @@ impl Report {
                 "| {name} | {:.0} | {:.1} | {:.1} |",
                 figures.start_ms, figures.idle_mb, figures.load_mb
             );
+        }
+        text.push_str(
+            "\n| Database | endpoint 9, 100,000 entries | matches | median, ms | p99, ms |\n|---|---|---|---|---|\n",
+        );
+        for (name, figures) in &self.databases {
+            for Timing { name: query, median_ms, p99_ms, total_count } in &figures.audit {
+                let _ = writeln!(text, "| {name} | {query} | {total_count} | {median_ms:.1} | {p99_ms:.1} |");
+            }
         }
         text
     }

@@ -13,6 +13,9 @@ use windlass_store::{Db, Tx, instance};
 pub const ORGANIZATIONS: u128 = 1_000;
 pub const MEMBERS: u128 = 50;
 
+/// Whose audit log is long.
+pub const FIRST_ORGANIZATION: Uuid = id(1, 0);
+
 /// Far in the future, so that no session is renewed or expires while it is measured.
 const NOW: Timestamp = Timestamp::from_micros(4_000_000_000_000_000);
 
@@ -38,7 +41,7 @@ pub async fn fill(db: &Db) -> Vec<String> {
 }
 
 /// Ids as UUIDv7 would be: in order of time, so that rows of one organization lie together.
-fn id(kind: u128, number: u128) -> Uuid {
+const fn id(kind: u128, number: u128) -> Uuid {
     Uuid::from_u128((kind << 120) | 0x7000_8000_0000_0000_0000 | number)
 }
 

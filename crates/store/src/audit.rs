@@ -275,13 +275,11 @@ pub struct Unchained {
     pub created_at: Timestamp,
 }
 
-pub async fn unchained(conn: &mut Conn) -> Result<Vec<Unchained>> {
-    let query = "select id, organization_id, actor_id, actor, action, resource, resource_id, metadata, ip_address, \
-                 request_id, created_at from unchained_audit_log order by id";
-    Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
-}
-
-pub async fn delete_unchained(tx: &mut Tx) -> Result<()> {
-    sql!(tx, |c| sqlx::query("delete from unchained_audit_log").execute(c).await.map(drop))?;
-    Ok(())
+/// Takes all of them out, the oldest first. Of several servers that start at once, one gets them.
+pub async fn take_unchained(tx: &mut Tx) -> Result<Vec<Unchained>> {
+    let query = "delete from unchained_audit_log returning id, organization_id, actor_id, actor, action, resource, \
+                 resource_id, metadata, ip_address, request_id, created_at";
+    let mut taken: Vec<Unchained> = sql!(tx, |c| sqlx::query_as(query).fetch_all(c).await)?;
+    taken.sort_unstable_by_key(|entry| entry.id);
+    Ok(taken)
 }

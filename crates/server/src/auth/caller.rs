@@ -10,7 +10,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use uuid::Uuid;
-use windlass_api::{Can, ErrorCode};
+use windlass_api::{Can, ErrorCode, Role};
 use windlass_store::bearer::{self, Bearer};
 use windlass_store::memberships::{self, Joined};
 use windlass_store::users::User;
@@ -164,6 +164,16 @@ impl Ctx {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Fails unless the caller may do everything that the role may: nobody gives what they do not have, and a key that may
+    /// invite people is no way around its own limits.
+    pub fn require_to_grant(&self, joined: &Joined, role: Role) -> Result<()> {
+        if role == Role::Owner {
+            self.require(joined, Can::OwnerUpdate)?;
+        }
+        let all = role.permissions(joined.organization.host_access);
+        all.into_iter().try_for_each(|action| self.require(joined, action))
     }
 
     /// Whether the caller may, where both answers are fine.

@@ -14,11 +14,6 @@ use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource, Work};
 use crate::service::organizations::{add_member, hold};
 
-/// What inviting somebody takes: only owners make owners.
-pub fn permission_to_invite(role: Role) -> Can {
-    if role == Role::Owner { Can::OwnerUpdate } else { Can::MemberCreate }
-}
-
 pub async fn send(ctx: &Ctx, organization_id: Uuid, input: &SendInvitation) -> Result<InvitationCreated> {
     let (app, token) = (&ctx.app, Token::random());
     let role = input.role.unwrap_or(Role::Member);
@@ -31,7 +26,8 @@ pub async fn send(ctx: &Ctx, organization_id: Uuid, input: &SendInvitation) -> R
         created_at: app.now(),
     };
     let mut work = app.begin().await?;
-    hold(&mut work, ctx, organization_id, permission_to_invite(role)).await?;
+    let joined = hold(&mut work, ctx, organization_id, Can::MemberCreate).await?;
+    ctx.require_to_grant(&joined, role)?;
     refuse_member(&mut work, &invitation).await?;
     refuse_too_many(&mut work, &invitation).await?;
     invitations::put(&mut work, &invitation, &token.hash(), ctx.user.id).await?;

@@ -11,9 +11,10 @@ use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource, Work};
 use crate::service::organizations::hold;
 
-/// What removing somebody takes: everybody may leave.
+/// What removing somebody takes: everybody may leave, but no program may leave for them.
 pub fn permission_to_remove(ctx: &Ctx, user_id: Option<Uuid>) -> Can {
-    if user_id == Some(ctx.user.id) { Can::OrganizationRead } else { Can::MemberDelete }
+    let leaves = user_id == Some(ctx.user.id) && ctx.key_name().is_none();
+    if leaves { Can::OrganizationRead } else { Can::MemberDelete }
 }
 
 pub async fn remove(ctx: &Ctx, organization_id: Uuid, user_id: Uuid) -> Result<()> {
@@ -40,9 +41,8 @@ pub async fn change_role(ctx: &Ctx, organization_id: Uuid, user_id: Uuid, role: 
     let mut work = ctx.app.begin().await?;
     let joined = hold(&mut work, ctx, organization_id, Can::MemberUpdate).await?;
     let member = find(&mut work, ctx, &joined, user_id).await?;
-    if role == Role::Owner {
-        ctx.require(&joined, Can::OwnerUpdate)?;
-    } else if member.membership.role == Role::Owner {
+    ctx.require_to_grant(&joined, role)?;
+    if role != Role::Owner && member.membership.role == Role::Owner {
         keep_an_owner(&mut work, organization_id).await?;
     }
     memberships::set_role(&mut work, member.membership.id, role, ctx.app.now()).await?;

@@ -1,13 +1,13 @@
 //! Keys for programs.
 
 use serde_json::{Value, json};
-use windlass_api::Role;
+use windlass_api::{Can, Role};
 use windlass_testing::on_both_databases;
 
 use crate::support::{Person, TestServer, id_of, server};
 
 on_both_databases!(server: a_key_acts_for_its_maker, a_key_never_exceeds_its_owner, permissions_taken_away_act_at_once,
-    a_key_knows_one_organization, keys_are_revoked_and_expire, others_keys, keys_are_bounded);
+    a_key_knows_one_organization, a_key_is_no_ladder, keys_are_revoked_and_expire, others_keys, keys_are_bounded);
 
 /// A key, and the person who uses it.
 async fn make(server: &TestServer, person: &Person, body: Value) -> (Value, Person) {
@@ -112,6 +112,33 @@ async fn a_key_knows_one_organization(server: TestServer) {
     // The default organization of a login does not matter to the key.
     server.patch("/user/organization", json!({ "organization_id": other })).by(&ada).ok().await;
     assert_eq!(id_of(&server.get("/organizations").by(&key).ok().await), ada.organization_id);
+}
+
+/// What a key may hand on is what it has.
+async fn a_key_is_no_ladder(server: TestServer) {
+    let ada = server.admin().await;
+    let grace = server.join(&ada, "grace", Role::Viewer).await;
+    let few =
+        json!({ "name": "few", "permissions": ["organization:read", "member:read", "member:create", "member:update"] });
+    let (_, key) = make(&server, &ada, few).await;
+    for role in ["admin", "member", "viewer"] {
+        let invitation = json!({ "email": "x@example.org", "role": role });
+        server.post("/organizations/invite/send", invitation).by(&key).fails(403, "forbidden").await;
+        let change = json!({ "user_id": grace.user_id, "role": role });
+        server.post("/organizations/update-user-role", change).by(&key).fails(403, "forbidden").await;
+    }
+    let all: Vec<_> = Role::Admin.permissions(true).into_iter().map(Can::as_str).collect();
+    let (_, key) = make(&server, &ada, json!({ "name": "admin", "permissions": all })).await;
+    let owner = json!({ "email": "x@example.org", "role": "owner" });
+    let message = server.post("/organizations/invite/send", owner).by(&key).fails(403, "forbidden").await;
+    assert!(message.contains("owner:update"), "{message}");
+    let admin = json!({ "email": "x@example.org", "role": "admin" });
+    server.post("/organizations/invite/send", admin).by(&key).ok().await;
+    // Nor does a program take its maker out of the organization just because people may leave.
+    let (_, reader) = make(&server, &grace, json!({ "name": "reader" })).await;
+    let leave = json!({ "user_id": grace.user_id });
+    server.post("/organizations/remove-user", leave.clone()).by(&reader).fails(403, "forbidden").await;
+    server.post("/organizations/remove-user", leave).by(&grace).ok().await;
 }
 
 async fn keys_are_revoked_and_expire(server: TestServer) {

@@ -29,11 +29,11 @@ async fn a_filled_database_survives_every_step(db: TestDb) {
     db.migrate().await.unwrap();
     assert_eq!(applied(&db).await, FILLINGS.len() as i64, "a step has no filling in this test");
 
-    let mut conn = db.read().await.unwrap();
+    let mut conn = db.begin().await.unwrap();
     let ada = users::by_email(&mut conn, "ada@example.org").await.unwrap().unwrap();
     assert_eq!(ada.user.username, "Ada");
     assert_eq!(memberships::members(&mut conn, id(2)).await.unwrap().len(), 1);
-    assert_eq!(audit::unchained(&mut conn).await.unwrap().len(), 1);
+    assert_eq!(audit::take_unchained(&mut conn).await.unwrap().len(), 1);
     assert_eq!(audit::after(&mut conn, id(2), 0, 10).await.unwrap().len(), 1);
     assert!(bearer::by_api_key(&mut conn, &[0; 32]).await.unwrap().unwrap().user.two_factor_enabled);
     assert!(webhook_configs::get(&mut conn, id(2), WebhookType::Slack).await.unwrap().is_some());

@@ -10,7 +10,7 @@ use crate::app::App;
 /// Once, at the first start of a version that has chains.
 pub async fn take_over(app: &App) -> Result<()> {
     let mut work = app.begin().await?;
-    let old = audit::unchained(&mut work).await?;
+    let old = audit::take_unchained(&mut work).await?;
     if old.is_empty() {
         return Ok(());
     }
@@ -31,7 +31,6 @@ pub async fn take_over(app: &App) -> Result<()> {
         };
         work.record(&Actor::operator(), &change);
     }
-    audit::delete_unchained(&mut work).await?;
     work.commit().await?;
     tracing::info!(taken, "linked the audit entries of an earlier version into chains");
     Ok(())
