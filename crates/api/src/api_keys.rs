@@ -36,7 +36,6 @@ pub struct CreateApiKey {
     /// Default: the organization of the header, else the caller's default one.
     pub organization_id: Option<Uuid>,
     /// Default: all that the caller has in the organization now.
-    #[schemars(length(max = 100))]
     pub permissions: Option<Vec<Can>>,
     /// Default: 90, or what the server's setting says.
     pub expires_in_days: Option<Days>,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use uuid::Uuid;
 
 use crate::text::{self, absent_when_empty};
 use crate::{Text, Timestamp, Whole};
@@ -132,6 +133,8 @@ pub struct AuditActivities {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AuditQuery {
+    /// The organization. Default: the one of the header, else the caller's default one.
+    pub id: Option<Uuid>,
     /// Default: 1. Behind the last page there is nothing.
     #[serde(deserialize_with = "absent_when_empty")]
     pub page: Option<Whole<1, 1_000_000_000>>,

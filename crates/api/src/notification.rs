@@ -189,13 +189,18 @@ impl TryFrom<&str> for HostName {
     fn try_from(text: &str) -> Result<Self, String> {
         let text = text.trim();
         refuse_invisible(text)?;
+        let text = text.strip_suffix('.').unwrap_or(text);
         check_length(text, 1, 253)?;
         let is_label = |label: &str| {
+            let ends = [label.chars().next(), label.chars().next_back()];
             (1..=63).contains(&label.len())
+                && ends.iter().all(|end| end.is_some_and(|end| end.is_ascii_alphanumeric()))
                 && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
         };
-        let is_address = text.parse::<std::net::IpAddr>().is_ok();
-        if !is_address && !text.trim_end_matches('.').split('.').all(is_label) {
+        // What ends in a number is an address, or nothing: resolvers disagree about 10.1 and 0x7f.1.
+        let is_number = |label: &str| label.starts_with("0x") || label.bytes().all(|byte| byte.is_ascii_digit());
+        let is_name = text.split('.').all(is_label) && !text.rsplit('.').next().is_some_and(is_number);
+        if !is_name && text.parse::<std::net::IpAddr>().is_err() {
             return Err("must be a host name, such as mail.example.org, or an IP address".into());
         }
         Ok(Self(text.to_ascii_lowercase()))
@@ -240,15 +245,19 @@ pub struct WebhookConfig {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateWebhookConfig {
+    /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
+    pub organization_id: Option<Uuid>,
     pub r#type: WebhookType,
     /// Required when there is none of this type yet.
     pub webhook_url: Option<WebhookUrl>,
-    #[schemars(extend("default" = true))]
+    /// A new one is active unless this says otherwise.
     pub is_active: Option<bool>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct CreateWebhookConfig {
+    /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
+    pub organization_id: Option<Uuid>,
     pub r#type: WebhookType,
     pub webhook_url: WebhookUrl,
     #[schemars(extend("default" = true))]
@@ -258,6 +267,8 @@ pub struct CreateWebhookConfig {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteWebhookConfig {
+    /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
+    pub organization_id: Option<Uuid>,
     pub r#type: WebhookType,
 }
 
@@ -283,6 +294,8 @@ pub struct SmtpConfig {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateSmtpConfig {
+    /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
+    pub organization_id: Option<Uuid>,
     pub host: HostName,
     /// Default: 587, with `tls` 465, with `none` 25.
     pub port: Option<Port>,
@@ -304,6 +317,8 @@ pub struct CreateSmtpConfig {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1))]
 pub struct UpdateSmtpConfig {
+    /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
+    pub organization_id: Option<Uuid>,
     /// The configuration's id; an organization has one at most, so it may be left out.
     pub id: Option<Uuid>,
     pub host: Option<HostName>,
@@ -317,8 +332,30 @@ pub struct UpdateSmtpConfig {
     pub is_active: Option<bool>,
 }
 
+impl UpdateSmtpConfig {
+    /// Whether it asks for no change at all.
+    pub fn is_empty(&self) -> bool {
+        let Self {
+            organization_id: _,
+            id: _,
+            host,
+            port,
+            username,
+            password,
+            from_email,
+            from_name,
+            security,
+            is_active,
+        } = self;
+        let texts = host.is_none() && username.is_none() && from_email.is_none() && from_name.is_none();
+        texts && port.is_none() && password.is_none() && security.is_none() && is_active.is_none()
+    }
+}
+
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct DeleteSmtpConfig {
+    /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
+    pub organization_id: Option<Uuid>,
     /// The configuration's id; an organization has one at most, so it may be left out.
     pub id: Option<Uuid>,
 }

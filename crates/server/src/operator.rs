@@ -1,7 +1,7 @@
 //! What the operator does at the machine's own command line, beside a running server or without one.
 
 use std::fs::{File, TryLockError};
-use std::io::Write;
+use std::io::{BufRead, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -14,15 +14,20 @@ use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::error::Error;
 use crate::serve::{open_database, sqlite_file};
-use crate::service::audit::export;
 use crate::service::audit::verify::{self, Report};
+use crate::service::audit::{compare, export};
 use crate::service::master_key::{self, Rotated};
 use crate::service::{second_factor, users};
 use crate::vault::ring::Source;
 use crate::vault::unlock::unlock_existing;
 
 /// Sets a password and ends all of the user's sessions. Without a password a random one is made; it is returned.
-pub async fn reset_password(config: Config, email: &str, password: Option<&str>) -> Result<String, String> {
+pub async fn reset_password(
+    config: Config,
+    email: &str,
+    password: Option<&str>,
+    revoke_keys: bool,
+) -> Result<String, String> {
     let email = Email::try_from(email).map_err(|problem| format!("email: {problem}"))?;
     let password = match password {
         Some(password) => password.to_owned(),
@@ -31,7 +36,7 @@ pub async fn reset_password(config: Config, email: &str, password: Option<&str>)
     let password = NewPassword::try_from(password.as_str()).map_err(|problem| format!("password: {problem}"))?;
     let app = open(config).await?;
     let hash = app.passwords.hash(password.reveal()).await.map_err(in_words)?;
-    users::reset_password(&app, &email, &hash).await.map_err(in_words)?;
+    users::reset_password(&app, &email, &hash, revoke_keys).await.map_err(in_words)?;
     app.db.close().await;
     Ok(password.reveal().to_owned())
 }
@@ -48,21 +53,40 @@ pub async fn disable_two_factor(config: Config, email: &str) -> Result<(), Strin
 /// A new master key for the old one.
 pub async fn rotate_key(config: Config) -> Result<Rotated, String> {
     let source = config.master_key_source();
-    // Two at once would write over each other's file.
-    let _lock = match &source {
-        Source::File(path) => Some(lock(&path.with_extension("key.lock"))?),
-        Source::Environment(_) => None,
-    };
+    let _lock = lock_keys(&source)?;
     let app = open(config).await?;
     let rotated = master_key::rotate(&app, &source).await.map_err(in_words)?;
     app.db.close().await;
     Ok(rotated)
 }
 
-/// Walks the audit chains.
-pub async fn verify_audit(config: Config) -> Result<Report, String> {
+/// Only puts the new key beside the old one. False when there was one already.
+pub async fn prepare_key(config: Config) -> Result<bool, String> {
+    let source = config.master_key_source();
+    let _lock = lock_keys(&source)?;
     let app = open(config).await?;
-    let report = verify::verify(&app.db, &app.audit_key).await.map_err(|error| error.to_string())?;
+    let prepared = master_key::prepare(&app, &source).await.map_err(in_words)?;
+    app.db.close().await;
+    Ok(prepared)
+}
+
+/// Two at once would write over each other's file.
+fn lock_keys(source: &Source) -> Result<Option<File>, String> {
+    match source {
+        Source::File(path) => lock(&path.with_extension("key.lock")).map(Some),
+        Source::Environment(_) => Ok(None),
+    }
+}
+
+/// Walks the audit chains, and holds them against a copy that was exported earlier.
+pub async fn verify_audit(config: Config, copy: Option<&mut dyn BufRead>) -> Result<Report, String> {
+    let known = copy.map(compare::read).transpose()?;
+    let app = open(config).await?;
+    let mut report = verify::verify(&app.db, &app.audit_key).await.map_err(|error| error.to_string())?;
+    if let Some(known) = known {
+        let broken = compare::compare(&app.db, &known).await.map_err(|error| error.to_string())?;
+        report.broken.extend(broken);
+    }
     app.db.close().await;
     Ok(report)
 }

@@ -33,6 +33,8 @@ impl Viewer {
 
 /// Users inside an organization's record where that is not what was asked for.
 pub const EMBEDDED_USERS: usize = 100;
+/// For API keys that may not know who is in it.
+pub const NO_USERS: usize = 0;
 /// No limit: the record is what was asked for.
 pub const ALL_USERS: usize = usize::MAX;
 
@@ -43,6 +45,9 @@ pub async fn organization(
     viewer: Viewer,
     users: usize,
 ) -> Result<api::Organization> {
+    if users == NO_USERS {
+        return Ok(organization_record(row, Vec::new()));
+    }
     let members = memberships::members(conn, row.id).await?;
     let mut elsewhere = shared_elsewhere(conn, row.id, viewer).await?;
     let users = members.into_iter().take(users).map(|member| {
@@ -150,7 +155,36 @@ pub fn api_key(row: windlass_store::api_keys::ApiKey) -> api::ApiKey {
     }
 }
 
-pub fn audit_activity(row: windlass_store::audit::Entry) -> api::AuditActivity {
+/// What of the audit log a reader may not know: others' API keys and the mail settings are not everybody's to read.
+pub struct Hidden {
+    pub api_keys: bool,
+    pub smtp: bool,
+    /// What they did themselves they know.
+    pub except_of: Uuid,
+}
+
+impl Hidden {
+    pub fn nothing() -> Self {
+        Self { api_keys: false, smtp: false, except_of: Uuid::nil() }
+    }
+
+    pub fn resources(&self) -> Vec<&'static str> {
+        let all = [(self.api_keys, "api_key"), (self.smtp, "smtp")];
+        all.into_iter().filter_map(|(is_hidden, resource)| is_hidden.then_some(resource)).collect()
+    }
+
+    /// That something was done still shows, and by whom.
+    fn apply(&self, row: &mut windlass_store::audit::Entry) {
+        if self.resources().contains(&row.resource.as_str()) && row.actor_id != Some(self.except_of) {
+            let what = if row.resource == "smtp" { "the mail server" } else { "an API key" };
+            row.message = format!("{}: {} of {what}", row.actor, row.action);
+            row.metadata = "{}".into();
+        }
+    }
+}
+
+pub fn audit_activity(mut row: windlass_store::audit::Entry, hidden: &Hidden) -> api::AuditActivity {
+    hidden.apply(&mut row);
     let color = api::AuditAction::try_from(row.action.as_str()).map_or("gray", api::AuditAction::color);
     api::AuditActivity {
         id: row.id.to_string(),
@@ -181,9 +215,8 @@ pub fn webhook_config(row: &windlass_store::webhook_configs::WebhookConfig, webh
 
 /// Only where it leads: the rest is what lets its holder post there.
 pub fn masked_url(url: &str) -> String {
-    let authority_at = url.find("://").map_or(0, |at| at + 3);
-    let end = url[authority_at..].find(['/', '?', '#']).map_or(url.len(), |at| authority_at + at);
-    format!("{}/********", &url[..end])
+    let origin = url::Url::parse(url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+    format!("{origin}/********")
 }
 
 pub fn smtp_config(row: windlass_store::smtp_configs::SmtpConfig) -> api::SmtpConfig {

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-/// How long a name may take before it counts as one that does not resolve now.
+use crate::error::{Error, Result};
+
+/// How long a name may take before it counts as one that does not resolve now, and how long to wait for one's turn.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LOOKUPS: usize = 8;
 
@@ -19,15 +21,24 @@ impl Default for Resolver {
 }
 
 impl Resolver {
-    /// Nothing when the name does not resolve, or not in time.
-    pub async fn addresses(&self, name: &str) -> Vec<IpAddr> {
-        let (permits, name) = (self.0.clone(), name.to_owned());
+    /// Nothing when the name does not resolve, or not in time. Fails when too many others are being resolved: not to have
+    /// looked is not the same as not to have found.
+    pub async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>> {
+        let name = name.to_owned();
+        let turn = tokio::time::timeout(PATIENCE, self.0.clone().acquire_owned()).await;
+        let Ok(Ok(permit)) = turn else {
+            return Err(Error::unavailable(
+                "Too many names are being looked up. Try again in a moment.",
+                "all turns taken",
+            ));
+        };
         // In a task of its own: the lookup goes on when nobody waits any more, and keeps its place until it ends.
         let lookup = tokio::spawn(async move {
-            let _permit = permits.acquire_owned().await.ok()?;
+            let _permit = permit;
             let found = tokio::net::lookup_host((name, 0)).await.ok()?;
             Some(found.map(|address| address.ip()).collect())
         });
-        tokio::time::timeout(PATIENCE, lookup).await.ok().and_then(Result::ok).flatten().unwrap_or_default()
+        let found = tokio::time::timeout(PATIENCE, lookup).await;
+        Ok(found.ok().and_then(std::result::Result::ok).flatten().unwrap_or_default())
     }
 }

@@ -16,9 +16,10 @@ use crate::app::App;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::listen;
-use crate::service::audit::{denials, takeover};
+use crate::service::audit::denials;
+use crate::service::first_start::unlock;
 use crate::service::housekeeping;
-use crate::vault::unlock::{UnlockError, check, unlock};
+use crate::vault::unlock::{UnlockError, check};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 
@@ -94,10 +95,8 @@ async fn unlocked(db: Db, config: Config) -> Result<App, StartError> {
     check(&db, &config.master_key_source()).await?;
     db.migrate().await.map_err(|source| database_error(&config, source))?;
     let (clock, ids) = (Clock::System, Ids::random());
-    let keys = unlock(&db, config.master_key_source(), ids.next(clock.now()), clock.now()).await?;
-    let app = App::new(db, keys, config, clock, ids);
-    takeover::take_over(&app).await.map_err(|source| database_error(&app.config, source))?;
-    Ok(app)
+    let keys = unlock(&db, config.master_key_source(), &ids, clock.now()).await?;
+    Ok(App::new(db, keys, config, clock, ids))
 }
 
 /// The database of the configuration, as it is: not migrated.

@@ -53,9 +53,9 @@ pub async fn insert(tx: &mut Tx, key: &ApiKey, token_hash: &[u8]) -> Result<()> 
 }
 
 /// A user's own keys in all organizations, newest first.
-pub async fn of_user(conn: &mut Conn, user_id: Uuid) -> Result<Vec<ApiKey>> {
-    let query = concat!("select ", columns!(), " from api_keys where user_id = $1 order by id desc");
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).fetch_all(c).await)?)
+pub async fn of_user(conn: &mut Conn, user_id: Uuid, limit: i64) -> Result<Vec<ApiKey>> {
+    let query = concat!("select ", columns!(), " from api_keys where user_id = $1 order by id desc limit $2");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(limit).fetch_all(c).await)?)
 }
 
 /// The keys of all members of an organization, newest first.
@@ -64,9 +64,12 @@ pub async fn of_organization(conn: &mut Conn, organization_id: Uuid, limit: i64)
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(limit).fetch_all(c).await)?)
 }
 
-pub async fn count_of_member(conn: &mut Conn, organization_id: Uuid, user_id: Uuid) -> Result<i64> {
-    let query = "select count(*) from api_keys where organization_id = $1 and user_id = $2";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).bind(user_id).fetch_one(c).await)?)
+/// How many of them still work.
+pub async fn count_of_member(conn: &mut Conn, organization_id: Uuid, user_id: Uuid, now: Timestamp) -> Result<i64> {
+    let query = "select count(*) from api_keys where organization_id = $1 and user_id = $2 and expires_at > $3";
+    Ok(sql!(conn, |c| {
+        sqlx::query_scalar(query).bind(organization_id).bind(user_id).bind(now.micros()).fetch_one(c).await
+    })?)
 }
 
 pub async fn exists(conn: &mut Conn, organization_id: Uuid, id: Uuid) -> Result<bool> {
@@ -92,6 +95,11 @@ pub async fn delete_own(tx: &mut Tx, user_id: Uuid, id: Uuid) -> Result<Option<A
 pub async fn delete(tx: &mut Tx, organization_id: Uuid, id: Uuid) -> Result<Option<ApiKey>> {
     let query = concat!("delete from api_keys where organization_id = $1 and id = $2 returning ", columns!());
     Ok(sql!(tx, |c| sqlx::query_as(query).bind(organization_id).bind(id).fetch_optional(c).await)?)
+}
+
+pub async fn delete_all_of_user(tx: &mut Tx, user_id: Uuid) -> Result<u64> {
+    let query = "delete from api_keys where user_id = $1";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(user_id).execute(c).await.map(|done| done.rows_affected()))?)
 }
 
 pub async fn delete_expired(tx: &mut Tx, before: Timestamp) -> Result<u64> {

@@ -109,11 +109,13 @@ pub struct Filter {
     pub to: Option<Timestamp>,
     /// In lower case.
     pub search: Option<String>,
+    /// Resources of which a search must not tell anything. At most two.
+    pub unsearchable: Vec<&'static str>,
 }
 
 impl Filter {
     pub fn is_empty(&self) -> bool {
-        let Self { resource, action, actor, actor_id, from, to, search } = self;
+        let Self { resource, action, actor, actor_id, from, to, search, unsearchable: _ } = self;
         let texts = resource.is_none() && action.is_none() && actor.is_none() && search.is_none();
         texts && actor_id.is_none() && from.is_none() && to.is_none()
     }
@@ -133,14 +135,14 @@ impl Filter {
     }
 }
 
-/// The parameters $2 to $8 are those of a filter; absent ones let everything through.
+/// The parameters $2 to $10 are those of a filter; absent ones let everything through.
 macro_rules! matching {
     () => {
         "chain_id = $1 \
          and ($2 is null or resource = $2) and ($3 is null or action = $3) \
          and ($4 is null or actor = $4) and ($5 is null or actor_id = $5) \
          and ($6 is null or created_at >= $6) and ($7 is null or created_at < $7) \
-         and ($8 is null or search_text like $8 escape '\\')"
+         and ($8 is null or (search_text like $8 escape '\\' and resource <> $9 and resource <> $10))"
     };
 }
 
@@ -162,6 +164,8 @@ pub async fn count(conn: &mut Conn, chain_id: Uuid, filter: &Filter) -> Result<i
             .bind(filter.from.map(Timestamp::micros))
             .bind(filter.to.map(Timestamp::micros))
             .bind(filter.pattern())
+            .bind(filter.unsearchable.first().copied().unwrap_or_default())
+            .bind(filter.unsearchable.get(1).copied().unwrap_or_default())
             .fetch_one(c)
             .await
     })?)
@@ -188,7 +192,7 @@ pub async fn page(
         columns!(),
         " from audit_entries where ",
         matching!(),
-        " order by seq desc limit $9 offset $10"
+        " order by seq desc limit $11 offset $12"
     );
     Ok(sql!(conn, |c| {
         sqlx::query_as(query)
@@ -200,6 +204,8 @@ pub async fn page(
             .bind(filter.from.map(Timestamp::micros))
             .bind(filter.to.map(Timestamp::micros))
             .bind(filter.pattern())
+            .bind(filter.unsearchable.first().copied().unwrap_or_default())
+            .bind(filter.unsearchable.get(1).copied().unwrap_or_default())
             .bind(limit)
             .bind(skip)
             .fetch_all(c)
@@ -224,11 +230,14 @@ pub async fn after(conn: &mut Conn, chain_id: Uuid, seq: i64, limit: i64) -> Res
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(chain_id).bind(seq).bind(limit).fetch_all(c).await)?)
 }
 
-/// Every chain of which there is a trace, by its id: a head, an entry, or an organization that must have one.
-pub async fn chain_ids(conn: &mut Conn, after: Uuid, limit: i64) -> Result<Vec<Uuid>> {
-    let query = "select id from audit_chains where id > $1 union select chain_id from audit_entries where chain_id > $1 \
-                 union select id from organizations where id > $1 order by 1 limit $2";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(after).bind(limit).fetch_all(c).await)?)
+/// The next chain of which there is a trace: a head, an entry, or an organization that must have one.
+pub async fn next_chain(conn: &mut Conn, after: Uuid) -> Result<Option<Uuid>> {
+    let query = "select id from (select id from audit_chains where id > $1 order by id limit 1) heads union all \
+                 select chain_id from (select chain_id from audit_entries where chain_id > $1 order by chain_id limit 1) \
+                 entries union all \
+                 select id from (select id from organizations where id > $1 order by id limit 1) founded \
+                 order by 1 limit 1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(after).fetch_optional(c).await)?)
 }
 
 /// A chain's end and the number of its last entry, as they are at one instant.
@@ -273,6 +282,10 @@ pub struct Unchained {
     pub request_id: String,
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
+}
+
+pub async fn count_unchained(conn: &mut Conn) -> Result<i64> {
+    Ok(sql!(conn, |c| sqlx::query_scalar("select count(*) from unchained_audit_log").fetch_one(c).await)?)
 }
 
 /// Takes all of them out, the oldest first. Of several servers that start at once, one gets them.

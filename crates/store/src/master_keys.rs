@@ -69,10 +69,25 @@ pub async fn insert(tx: &mut Tx, key: &MasterKey) -> Result<()> {
     Ok(())
 }
 
-pub async fn set_current(tx: &mut Tx, id: &[u8]) -> Result<()> {
+pub async fn set_first(tx: &mut Tx, id: &[u8]) -> Result<()> {
     let query = "update instance set master_key_id = $1 where id = 1";
     sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(drop))?;
     Ok(())
+}
+
+/// Waits for whoever holds the current one. False when somebody else has exchanged it meanwhile.
+pub async fn exchange_current(tx: &mut Tx, old: &[u8], new: &[u8]) -> Result<bool> {
+    let query = "update instance set master_key_id = $1 where id = 1 and master_key_id = $2";
+    let changed =
+        sql!(tx, |c| sqlx::query(query).bind(new).bind(old).execute(c).await.map(|done| done.rows_affected()))?;
+    Ok(changed == 1)
+}
+
+/// Whether nothing tells of a key: no key is known, nothing is sealed, no audit chain has begun.
+pub async fn is_untouched(conn: &mut Conn) -> Result<bool> {
+    let query = "select not exists (select 1 from master_keys) and not exists (select 1 from instance_secrets) \
+                 and not exists (select 1 from audit_chains)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_one(c).await)?)
 }
 
 /// Forgets all keys but one.

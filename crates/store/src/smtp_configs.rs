@@ -35,14 +35,11 @@ macro_rules! columns {
     };
 }
 
-/// Stores it, in place of the one that there is.
-pub async fn put(tx: &mut Tx, config: &SmtpConfig) -> Result<()> {
+pub async fn insert(tx: &mut Tx, config: &SmtpConfig) -> Result<()> {
     let query = concat!(
         "insert into smtp_configs (",
         columns!(),
-        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict (organization_id) do update set ",
-        "user_id = $3, host = $4, port = $5, username = $6, sealed_password = $7, from_email = $8, from_name = $9, ",
-        "security = $10, is_active = $11, updated_at = $13"
+        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
     );
     sql!(tx, |c| {
         sqlx::query(query)
@@ -63,6 +60,35 @@ pub async fn put(tx: &mut Tx, config: &SmtpConfig) -> Result<()> {
             .await
             .map(drop)
     })?;
+    Ok(())
+}
+
+/// Everything but the password: writing the old ciphertext back would undo a rotation of its key.
+pub async fn update(tx: &mut Tx, config: &SmtpConfig) -> Result<()> {
+    let query = "update smtp_configs set user_id = $1, host = $2, port = $3, username = $4, from_email = $5, \
+                 from_name = $6, security = $7, is_active = $8, updated_at = $9 where id = $10";
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(config.user_id)
+            .bind(&config.host)
+            .bind(config.port)
+            .bind(&config.username)
+            .bind(&config.from_email)
+            .bind(&config.from_name)
+            .bind(config.security.as_str())
+            .bind(config.is_active)
+            .bind(config.updated_at.micros())
+            .bind(config.id)
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
+pub async fn set_password(tx: &mut Tx, id: Uuid, sealed_password: Option<&[u8]>) -> Result<()> {
+    let query = "update smtp_configs set sealed_password = $1 where id = $2";
+    sql!(tx, |c| sqlx::query(query).bind(sealed_password).bind(id).execute(c).await.map(drop))?;
     Ok(())
 }
 

@@ -48,13 +48,14 @@ pub async fn insert(tx: &mut Tx, config: &WebhookConfig) -> Result<()> {
     Ok(())
 }
 
-pub async fn update(tx: &mut Tx, config: &WebhookConfig) -> Result<()> {
-    let query =
-        "update webhook_configs set user_id = $1, sealed_url = $2, is_active = $3, updated_at = $4 where id = $5";
+/// The address only if there is a new one: writing the old ciphertext back would undo a rotation of its key.
+pub async fn update(tx: &mut Tx, config: &WebhookConfig, sealed_url: Option<&[u8]>) -> Result<()> {
+    let query = "update webhook_configs set user_id = $1, sealed_url = coalesce($2, sealed_url), is_active = $3, \
+                 updated_at = $4 where id = $5";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(config.user_id)
-            .bind(&config.sealed_url)
+            .bind(sealed_url)
             .bind(config.is_active)
             .bind(config.updated_at.micros())
             .bind(config.id)

@@ -67,13 +67,13 @@ impl Place {
         match &self.url {
             None => {
                 let mut connection = self.sqlite().await;
-                let done = sqlx::query(sql).execute(&mut connection).await.expect("SQLite obeys");
+                let done = sqlx::raw_sql(sql).execute(&mut connection).await.expect("SQLite obeys");
                 connection.close().await.expect("the connection closes");
                 done.rows_affected()
             }
             Some(url) => {
                 let mut connection = PgConnection::connect(url).await.expect("PostgreSQL answers");
-                let done = sqlx::query(sql).execute(&mut connection).await.expect("PostgreSQL obeys");
+                let done = sqlx::raw_sql(sql).execute(&mut connection).await.expect("PostgreSQL obeys");
                 connection.close().await.expect("the connection closes");
                 done.rows_affected()
             }

@@ -45,14 +45,28 @@ fn command() -> Command {
                 .long("password-stdin")
                 .action(ArgAction::SetTrue)
                 .help("Read the new password from standard input; otherwise a random one is made and printed"),
+        )
+        .arg(
+            Arg::new("revoke-api-keys")
+                .long("revoke-api-keys")
+                .action(ArgAction::SetTrue)
+                .help("Revoke the user's API keys too, in case the password was stolen"),
         );
     let disable_2fa = with_settings(Command::new("disable-2fa"))
         .about("Turn off the second factor of a user who has lost it")
         .arg(email("Whose second factor"));
     let rotate_key = with_settings(Command::new("rotate-key"))
-        .about("Replace the master key and encrypt all secrets anew; servers go on meanwhile");
+        .about("Replace the master key and encrypt all secrets anew; servers go on meanwhile")
+        .arg(Arg::new("prepare").long("prepare").action(ArgAction::SetTrue).help(
+            "Only add the new key to the file, so that it can be copied to the other servers of this database first",
+        ));
     let verify =
-        with_settings(Command::new("verify")).about("Check that no entry was changed, removed or added by hand");
+        with_settings(Command::new("verify")).about("Check that no entry was changed, removed or added by hand").arg(
+            Arg::new("against")
+                .long("against")
+                .value_name("FILE")
+                .help("Also hold it against what `windlass audit export` wrote earlier"),
+        );
     let export = with_settings(Command::new("export")).about("Print all entries as lines of JSON").arg(
         Arg::new("organization")
             .long("organization")

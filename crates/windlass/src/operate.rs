@@ -1,6 +1,7 @@
 //! What the operator does beside a running server: `windlass admin …` and `windlass audit …`.
 
-use std::io::{BufRead, BufWriter};
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter};
 
 use clap::ArgMatches;
 use uuid::Uuid;
@@ -17,8 +18,9 @@ pub async fn operate(config: Config, group: &str, name: &str, matches: &ArgMatch
     match (group, name) {
         ("admin", "reset-password") => reset_password(config, matches).await,
         ("admin", "disable-2fa") => disable_two_factor(config, matches).await,
+        ("admin", "rotate-key") if matches.get_flag("prepare") => prepare_key(config).await,
         ("admin", "rotate-key") => rotate_key(config).await,
-        ("audit", "verify") => verify_audit(config).await,
+        ("audit", "verify") => verify_audit(config, matches).await,
         ("audit", "export") => {
             let organization = matches.get_one::<Uuid>("organization").copied();
             operator::export_audit(config, organization, &mut BufWriter::new(std::io::stdout())).await
@@ -48,8 +50,20 @@ async fn rotate_key(config: Config) -> Result<(), String> {
     }
 }
 
-async fn verify_audit(config: Config) -> Result<(), String> {
-    let report = operator::verify_audit(config).await?;
+async fn prepare_key(config: Config) -> Result<(), String> {
+    let file = config.master_key_source().to_string();
+    let what = if operator::prepare_key(config).await? { "now holds" } else { "already holds" };
+    print(&format!(
+        "{file} {what} the next key beside the present one. Copy it to every other server of this database; then run \
+         `windlass admin rotate-key` on one of them, and copy it again.\n"
+    ))
+}
+
+async fn verify_audit(config: Config, matches: &ArgMatches) -> Result<(), String> {
+    let copy = matches.get_one::<String>("against");
+    let copy = copy.map(|file| File::open(file).map_err(|error| format!("against: {file}: {error}"))).transpose()?;
+    let mut copy = copy.map(BufReader::new);
+    let report = operator::verify_audit(config, copy.as_mut().map(|copy| copy as &mut dyn BufRead)).await?;
     let Report { chains, entries, broken } = report;
     if broken.is_empty() {
         return print(&format!("{entries} entries in {chains} chain(s): every link holds.\n"));
@@ -61,10 +75,15 @@ async fn verify_audit(config: Config) -> Result<(), String> {
 async fn reset_password(config: Config, matches: &ArgMatches) -> Result<(), String> {
     let email = email(matches);
     let given = if matches.get_flag("password-stdin") { Some(read_line()?) } else { None };
-    let password = operator::reset_password(config, email, given.as_deref()).await?;
+    let revoke_keys = matches.get_flag("revoke-api-keys");
+    let password = operator::reset_password(config, email, given.as_deref(), revoke_keys).await?;
     match given {
-        Some(_) => print(&format!("The password of {email} is set; all sessions have ended.\n")),
-        None => print(&format!("The new password of {email} is: {password}\nAll sessions have ended.\n")),
+        Some(_) => print(&format!("The password of {email} is set; all sessions have ended.\n"))?,
+        None => print(&format!("The new password of {email} is: {password}\nAll sessions have ended.\n"))?,
+    }
+    match revoke_keys {
+        true => print("All API keys are revoked.\n"),
+        false => print("API keys go on working; --revoke-api-keys ends them too.\n"),
     }
 }
 

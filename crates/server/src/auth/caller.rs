@@ -14,7 +14,7 @@ use windlass_api::{Can, ErrorCode, Role};
 use windlass_store::bearer::{self, Bearer};
 use windlass_store::memberships::{self, Joined};
 use windlass_store::users::User;
-use windlass_store::{api_keys, invitations, sessions};
+use windlass_store::{api_keys, invitations, sessions, smtp_configs};
 
 use crate::app::App;
 use crate::auth::denials::{Denial, Times};
@@ -134,11 +134,10 @@ impl Ctx {
     }
 
     fn limit_requests(&self) -> Result<()> {
-        let (key, tries) = match &self.credential {
-            Credential::Session { .. } => (format!("account {}", self.user.id), self.app.config.account_requests),
-            Credential::Key { id, .. } => (format!("key {id}"), self.app.config.key_requests),
-        };
-        limit_requests(&self.app, &key, tries)
+        if let Credential::Key { id, .. } = &self.credential {
+            limit_requests(&self.app, &format!("key {id}"), self.app.config.key_requests)?;
+        }
+        limit_requests(&self.app, &format!("account {}", self.user.id), self.app.config.account_requests)
     }
 
     /// Fails unless the caller may do `action` in the organization. That they tried is noted for the audit log.
@@ -148,6 +147,7 @@ impl Ctx {
                 organization_id: Some(joined.organization.id),
                 user_id: Some(self.user.id),
                 user: self.user.username.clone(),
+                key: self.key_name().unwrap_or_default().to_owned(),
                 what: format!("what needs the permission {}", action.as_str()),
             };
             self.app.denials.note(denial, Times { count: 1, last_address: self.origin.address });
@@ -211,18 +211,7 @@ impl Ctx {
     /// The organization with this id, else the current one, if the caller may do `action` in it. What the caller does
     /// not belong to does not exist for them.
     pub async fn organization(&self, id: Option<Uuid>, action: Can) -> Result<Joined> {
-        let id = id.or(self.current_organization_id()).ok_or_else(|| {
-            Error::new(
-                ErrorCode::NotFound,
-                "You do not belong to an organization. Create one, or accept an invitation.",
-            )
-        })?;
-        let joined = match &self.joined {
-            _ if !self.can_know(id) => None,
-            Some(current) if current.organization.id == id => Some(current.clone()),
-            _ => memberships::joined(&mut self.app.db.read().await?, self.user.id, id).await?,
-        };
-        let joined = joined.ok_or_else(|| Error::not_found("organization"))?;
+        let joined = self.place(id).await?;
         self.require(&joined, action)?;
         Ok(joined)
     }
@@ -230,7 +219,7 @@ impl Ctx {
     /// The organization, if the caller may do `action` to one of its members. Not to know whom (`None`) is left for the
     /// body's own check to tell.
     pub async fn member(&self, id: Option<Uuid>, user_id: Option<Uuid>, action: Can) -> Result<Joined> {
-        let joined = self.organization(id, Can::MemberRead).await?;
+        let joined = self.place(id).await?;
         if let Some(user_id) = user_id {
             let mut conn = self.app.db.read().await?;
             if !memberships::exists(&mut conn, joined.organization.id, user_id).await? {
@@ -243,7 +232,7 @@ impl Ctx {
 
     /// The organization, if the caller may do `action` to this invitation to it.
     pub async fn invitation(&self, id: Option<Uuid>, invitation_id: Uuid, action: Can) -> Result<Joined> {
-        let joined = self.organization(id, Can::MemberRead).await?;
+        let joined = self.place(id).await?;
         let mut conn = self.app.db.read().await?;
         if !invitations::exists(&mut conn, joined.organization.id, invitation_id).await? {
             return Err(Error::not_found("invitation"));
@@ -254,13 +243,43 @@ impl Ctx {
 
     /// The organization, if the caller may do `action` to this API key in it.
     pub async fn api_key(&self, id: Option<Uuid>, key_id: Uuid, action: Can) -> Result<Joined> {
-        let joined = self.organization(id, Can::OrganizationRead).await?;
+        let joined = self.place(id).await?;
         let mut conn = self.app.db.read().await?;
         if !api_keys::exists(&mut conn, joined.organization.id, key_id).await? {
             return Err(Error::not_found("API key"));
         }
         self.require(&joined, action)?;
         Ok(joined)
+    }
+
+    /// The organization, if the caller may do `action` to its SMTP configuration. Where there is one, `config_id` must be its.
+    pub async fn smtp_config(&self, id: Option<Uuid>, config_id: Option<Uuid>, action: Can) -> Result<Joined> {
+        let joined = self.place(id).await?;
+        if config_id.is_some() {
+            let mut conn = self.app.db.read().await?;
+            let stored = smtp_configs::of_organization(&mut conn, joined.organization.id).await?;
+            if stored.is_some_and(|stored| config_id != Some(stored.id)) {
+                return Err(Error::not_found("SMTP configuration"));
+            }
+        }
+        self.require(&joined, action)?;
+        Ok(joined)
+    }
+
+    /// The caller's place in an organization, whatever they may do there.
+    async fn place(&self, id: Option<Uuid>) -> Result<Joined> {
+        let id = id.or(self.current_organization_id()).ok_or_else(|| {
+            Error::new(
+                ErrorCode::NotFound,
+                "You do not belong to an organization. Create one, or accept an invitation.",
+            )
+        })?;
+        let joined = match &self.joined {
+            _ if !self.can_know(id) => None,
+            Some(current) if current.organization.id == id => Some(current.clone()),
+            _ => memberships::joined(&mut self.app.db.read().await?, self.user.id, id).await?,
+        };
+        joined.ok_or_else(|| Error::not_found("organization"))
     }
 
     pub fn current_organization_id(&self) -> Option<Uuid> {

@@ -60,7 +60,12 @@ pub const KEYS: [Key; 31] = [
     ),
     key("code-attempts", "N", "10", "Wrong second-factor codes an hour for one account (1 to 1000)"),
     key("address-requests", "N", "6000", "Requests a minute from one address; 0 for no limit (0 to 10000000)"),
-    key("account-requests", "N", "3000", "Requests a minute of one user's logins; 0 for no limit (0 to 10000000)"),
+    key(
+        "account-requests",
+        "N",
+        "3000",
+        "Requests a minute of one user, API keys included; 0 for no limit (0 to 10000000)",
+    ),
     key("key-requests", "N", "1200", "Requests a minute with one API key; 0 for no limit (0 to 10000000)"),
     key("parallel-logins", "N", "2", "Passwords checked at once; each takes 19 MiB (1 to 64)"),
     key(

@@ -22,7 +22,7 @@ pub async fn create(login: Login, body: Payload) -> Answer {
 }
 
 pub async fn list_own(login: Login) -> Answer {
-    let found = rows::of_user(&mut login.app.db.read().await?, login.user.id).await?;
+    let found = rows::of_user(&mut login.app.db.read().await?, login.user.id, LISTED).await?;
     success("Your API keys", found.into_iter().map(records::api_key).collect::<Vec<_>>())
 }
 

@@ -3,26 +3,39 @@
 use windlass_api::{AuditActivities, AuditQuery, AuditScope, Can, ErrorCode, Pagination, UserType};
 use windlass_store::audit::{self, Filter, INSTANCE_CHAIN};
 
-use super::params::Params;
+use super::params::RawParams;
 use super::respond::{Answer, success};
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
-use crate::records;
+use crate::records::{self, Hidden};
 
 const PAGE_SIZE: i64 = 10;
 
-pub async fn list(ctx: Ctx, Params(query): Params<AuditQuery>) -> Answer {
-    let chain_id = match query.scope.unwrap_or_default() {
-        AuditScope::Organization => ctx.organization(None, Can::AuditRead).await?.organization.id,
-        AuditScope::Instance => instance_chain(&ctx)?,
+pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
+    // Who may read comes before what they ask for.
+    let query = params.parse::<AuditQuery>();
+    let (scope, id) =
+        query.as_ref().map_or((AuditScope::Organization, None), |query| (query.scope.unwrap_or_default(), query.id));
+    let (chain_id, hidden) = match scope {
+        AuditScope::Organization => {
+            let joined = ctx.organization(id, Can::AuditRead).await?;
+            let hidden = Hidden {
+                api_keys: !ctx.may(&joined, Can::ApiKeyRead),
+                smtp: !ctx.may(&joined, Can::SmtpRead),
+                except_of: ctx.user.id,
+            };
+            (joined.organization.id, hidden)
+        }
+        AuditScope::Instance => (instance_chain(&ctx)?, Hidden::nothing()),
     };
+    let query = query?;
     let page = query.page.map_or(1, windlass_api::Whole::get);
     let page_size = query.page_size.map_or(PAGE_SIZE, windlass_api::Whole::get);
-    let filter = filter(&query);
+    let filter = filter(&query, &hidden);
     let mut conn = ctx.app.db.read().await?;
     let total = audit::count(&mut conn, chain_id, &filter).await?;
     let entries = audit::page(&mut conn, chain_id, &filter, total, (page - 1) * page_size, page_size).await?;
-    let activities = entries.into_iter().map(records::audit_activity).collect();
+    let activities = entries.into_iter().map(|entry| records::audit_activity(entry, &hidden)).collect();
     success("Activities", AuditActivities { activities, pagination: Pagination::new(page, page_size, total) })
 }
 
@@ -35,7 +48,7 @@ fn instance_chain(ctx: &Ctx) -> Result<uuid::Uuid> {
     Err(Error::new(ErrorCode::Forbidden, message))
 }
 
-fn filter(query: &AuditQuery) -> Filter {
+fn filter(query: &AuditQuery, hidden: &Hidden) -> Filter {
     let actor = query.actor.as_deref();
     let actor_id = actor.and_then(|actor| actor.parse().ok());
     Filter {
@@ -46,5 +59,6 @@ fn filter(query: &AuditQuery) -> Filter {
         from: query.from,
         to: query.to,
         search: query.search.as_deref().map(str::to_lowercase),
+        unsearchable: hidden.resources(),
     }
 }

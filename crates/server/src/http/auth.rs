@@ -39,5 +39,5 @@ pub async fn refresh(login: Login) -> Answer {
 pub async fn change_password(login: Login, body: Payload) -> Answer {
     let input: ChangePassword = body.parse()?;
     sessions::change_password(&login, &input).await?;
-    success("Password changed; all your other sessions have ended", ())
+    success("Password changed; all your other sessions have ended. API keys go on working until you revoke them", ())
 }

@@ -122,6 +122,7 @@ fn plain(problem: &str) -> String {
         let found = found.split(['`', '"']).next().unwrap_or_default().trim();
         let expected = match expected {
             "a formatted UUID string" => "a UUID",
+            "a sequence" => "an array",
             expected if expected.starts_with("struct ") => "an object",
             expected => expected,
         };

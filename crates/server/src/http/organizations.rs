@@ -7,7 +7,7 @@ use super::params::Params;
 use super::respond::{Answer, success};
 use crate::auth::{Ctx, Login};
 use crate::error::Error;
-use crate::records::{self, ALL_USERS};
+use crate::records::{self, ALL_USERS, NO_USERS};
 use crate::service::organizations;
 
 pub async fn create(login: Login, body: Payload) -> Answer {
@@ -18,8 +18,9 @@ pub async fn create(login: Login, body: Payload) -> Answer {
 pub async fn get(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
     let id = body.parse::<OrganizationId>()?.id.or(query.id);
     let joined = ctx.organization(id, Can::OrganizationRead).await?;
+    let users = if ctx.may(&joined, Can::MemberRead) { ALL_USERS } else { NO_USERS };
     let mut conn = ctx.app.db.read().await?;
-    success("Organization", records::organization(&mut conn, &joined.organization, ctx.viewer(), ALL_USERS).await?)
+    success("Organization", records::organization(&mut conn, &joined.organization, ctx.viewer(), users).await?)
 }
 
 pub async fn update(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {

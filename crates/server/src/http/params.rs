@@ -1,6 +1,7 @@
 //! Path and query parameters, with errors in the envelope.
 
 use axum::extract::{FromRequestParts, Query, RawPathParams};
+use axum::http::Uri;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
@@ -44,6 +45,23 @@ async fn only_parameter<S: Sync + Send>(parts: &mut Parts, state: &S) -> Result<
     Ok((name.to_owned(), text.to_owned()))
 }
 
+/// Query parameters that are understood when the handler asks, because who may call comes before what they say.
+pub struct RawParams(Uri);
+
+impl<S: Sync> FromRequestParts<S> for RawParams {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        Ok(Self(parts.uri.clone()))
+    }
+}
+
+impl RawParams {
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
+        parse(&self.0)
+    }
+}
+
 /// Query parameters; unknown ones are ignored.
 pub struct Params<T>(pub T);
 
@@ -51,14 +69,18 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
-        Query::<T>::try_from_uri(&parts.uri).map(|Query(params)| Self(params)).map_err(|rejection| {
-            let text = rejection.body_text();
-            let problem = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
-            match problem.split_once(": ") {
-                Some((field, _)) if problem.contains("UUID parsing failed") => Error::field(field, "must be a UUID"),
-                Some((field, problem)) => Error::field(field, problem),
-                None => Error::new(ErrorCode::InvalidRequest, format!("The query is not valid: {problem}")),
-            }
-        })
+        parse(&parts.uri).map(Self)
     }
+}
+
+fn parse<T: DeserializeOwned>(uri: &Uri) -> Result<T> {
+    Query::<T>::try_from_uri(uri).map(|Query(params)| params).map_err(|rejection| {
+        let text = rejection.body_text();
+        let problem = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
+        match problem.split_once(": ") {
+            Some((field, _)) if problem.contains("UUID parsing failed") => Error::field(field, "must be a UUID"),
+            Some((field, problem)) => Error::field(field, problem),
+            None => Error::new(ErrorCode::InvalidRequest, format!("The query is not valid: {problem}")),
+        }
+    })
 }

@@ -16,7 +16,10 @@ pub async fn set_up(login: Login, body: Payload) -> Answer {
 pub async fn confirm(login: Login, body: Payload) -> Answer {
     let input: TwoFactorCode = body.parse()?;
     let codes = second_factor::confirm(&login, &input).await?;
-    success("The second factor is on. Keep the recovery codes: they are shown only now", codes)
+    success(
+        "The second factor is on and your other sessions have ended. Keep the recovery codes: they are shown only now",
+        codes,
+    )
 }
 
 pub async fn disable(login: Login, body: Payload) -> Answer {

@@ -19,13 +19,13 @@ pub async fn create(login: &Login, organization_id: Uuid, input: &CreateApiKey) 
     let days = input.expires_in_days.map_or(i64::from(app.config.api_key_days), windlass_api::Whole::get);
     let mut work = app.begin().await?;
     let joined = hold(&mut work, login, organization_id, Can::OrganizationRead).await?;
+    let own = joined.membership.role.permissions(joined.organization.host_access);
+    let permissions = chosen(&own, input.permissions.as_deref())?;
     let limit = app.config.member_keys;
-    if api_keys::count_of_member(&mut work, organization_id, login.user.id).await? >= limit {
+    if api_keys::count_of_member(&mut work, organization_id, login.user.id, app.now()).await? >= limit {
         let message = format!("You have {limit} API keys in this organization. Revoke one first.");
         return Err(Error::new(ErrorCode::Conflict, message));
     }
-    let own = joined.membership.role.permissions(joined.organization.host_access);
-    let permissions = chosen(&own, input.permissions.as_deref())?;
     let key = ApiKey {
         id: app.new_id(),
         organization_id,

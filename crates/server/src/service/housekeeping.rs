@@ -27,9 +27,14 @@ pub async fn run(app: Arc<App>) {
 
 pub async fn sweep(app: &App) -> Result<u64> {
     let now = app.now();
+    // Each table in a transaction of its own: whoever removes a member meets them in another order.
     let mut tx = app.db.begin().await?;
     let mut removed = sessions::delete_expired(&mut tx, now).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
     removed += invitations::delete_expired(&mut tx, now).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
     removed += api_keys::delete_expired(&mut tx, now.plus_seconds(-EXPIRED_KEYS_SECONDS)).await?;
     tx.commit().await?;
     Ok(removed)

@@ -41,6 +41,20 @@ pub const KILL_POINTS: [&str; 6] = [
     "rotate-after-cleaning",
 ];
 
+/// Step 1 alone, for those who must give the new key to other servers before it is used. True when it was needed.
+pub async fn prepare(app: &App, source: &Source) -> Result<bool, Error> {
+    let Source::File(path) = source else {
+        return Err(Error::internal(format!("{VARIABLE} holds the keys: append the new one there")));
+    };
+    let ring = source.read().map_err(Error::internal)?.unwrap_or_default();
+    let current = current(&mut app.db.read().await?).await?;
+    if !ring.after(current).is_empty() {
+        return Ok(false);
+    }
+    add_key(path, &ring, current).await?;
+    Ok(true)
+}
+
 pub async fn rotate(app: &App, source: &Source) -> Result<Rotated, Error> {
     let ring = source.read().map_err(Error::internal)?.unwrap_or_default();
     let mut conn = app.db.read().await?;
@@ -90,8 +104,9 @@ async fn switch(app: &App, source: &Source, ring: &Ring, current: KeyId) -> Resu
     };
     let mut work = app.begin().await?;
     master_keys::insert(&mut work, &row).await?;
-    // Waits for whoever is sealing something under the old key.
-    master_keys::set_current(&mut work, &row.id).await?;
+    if !master_keys::exchange_current(&mut work, current.as_bytes(), &row.id).await? {
+        return Err(Error::internal("the master key was rotated by somebody else meanwhile. Run the command again."));
+    }
     let change = Change {
         organization_id: None,
         action: Action::Update,

@@ -46,7 +46,8 @@ pub async fn change_role(ctx: &Ctx, organization_id: Uuid, user_id: Uuid, role: 
         keep_an_owner(&mut work, organization_id).await?;
     }
     memberships::set_role(&mut work, member.membership.id, role, ctx.app.now()).await?;
-    if !role.can(Can::MemberCreate, joined.organization.host_access) {
+    // What they have promised to others they may no longer be able to give.
+    if role < member.membership.role {
         invitations::delete_sent_by(&mut work, organization_id, user_id).await?;
     }
     let (email, from, to) = (member.user.email.as_str(), member.membership.role.as_str(), role.as_str());

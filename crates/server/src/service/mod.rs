@@ -2,6 +2,7 @@
 
 pub mod api_keys;
 pub mod audit;
+pub mod first_start;
 pub mod housekeeping;
 pub mod invitations;
 pub mod master_key;

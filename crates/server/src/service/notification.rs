@@ -4,6 +4,8 @@ use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{Can, CreateSmtpConfig, CreateWebhookConfig, ErrorCode, Password, SmtpSecurity};
 use windlass_api::{UpdateSmtpConfig, UpdateWebhookConfig, WebhookType};
+use windlass_store::Conn;
+use windlass_store::memberships::Joined;
 use windlass_store::sealed::{SMTP_PASSWORD, WEBHOOK_URL};
 use windlass_store::smtp_configs::{self, SmtpConfig};
 use windlass_store::webhook_configs::{self, WebhookConfig};
@@ -16,6 +18,17 @@ use crate::service::organizations::hold;
 use crate::service::targets::{check_host, check_url};
 use crate::vault::Place;
 
+/// As the caller may see it: the whole address for those who may change it.
+pub async fn webhook(ctx: &Ctx, joined: &Joined, kind: WebhookType) -> Result<api::WebhookConfig> {
+    let mut conn = ctx.app.db.read().await?;
+    let stored = webhook_configs::get(&mut conn, joined.organization.id, kind).await?;
+    drop(conn);
+    let stored = stored.ok_or_else(|| no_webhook(kind))?;
+    let url = ctx.app.vault.open_text(url_place(&stored), &stored.sealed_url).await?;
+    let shown = if ctx.may(joined, Can::WebhookUpdate) { url } else { records::masked_url(&url) };
+    Ok(records::webhook_config(&stored, shown))
+}
+
 /// Replaces the configuration of its type, or creates it.
 pub async fn put_webhook(ctx: &Ctx, organization_id: Uuid, input: &UpdateWebhookConfig) -> Result<api::WebhookConfig> {
     if let Some(url) = &input.webhook_url {
@@ -23,30 +36,31 @@ pub async fn put_webhook(ctx: &Ctx, organization_id: Uuid, input: &UpdateWebhook
     }
     let (app, kind) = (&ctx.app, input.r#type);
     let mut work = app.begin().await?;
-    hold(&mut work, ctx, organization_id, Can::WebhookUpdate).await?;
+    let joined = hold(&mut work, ctx, organization_id, Can::WebhookUpdate).await?;
     let stored = webhook_configs::get(&mut work, organization_id, kind).await?;
-    let action = if stored.is_some() { Action::Update } else { Action::Create };
-    let mut config = match (&stored, &input.webhook_url) {
-        (Some(stored), _) => stored.clone(),
-        (None, Some(_)) => new_webhook(ctx, organization_id, kind),
-        (None, None) => {
-            let problem = format!("is required: there is no {} webhook yet", kind.as_str());
-            return Err(Error::field("webhook_url", problem));
-        }
-    };
+    let is_new = stored.is_none();
+    let mut config = stored.unwrap_or_else(|| new_webhook(ctx, organization_id, kind));
     config.user_id = ctx.user.id;
     config.updated_at = app.now();
     config.is_active = input.is_active.unwrap_or(config.is_active);
-    let place = Place { column: WEBHOOK_URL, row: config.id };
-    if let Some(url) = &input.webhook_url {
-        config.sealed_url = app.vault.seal(&mut work, place, url.as_bytes()).await?;
+    let sealed = match &input.webhook_url {
+        Some(url) => Some(app.vault.seal(&mut work, url_place(&config), url.as_bytes()).await?),
+        None if is_new => {
+            let problem = format!("is required: there is no {} webhook yet", kind.as_str());
+            return Err(Error::field("webhook_url", problem));
+        }
+        None => None,
+    };
+    if is_new {
+        ctx.require(&joined, Can::WebhookCreate)?;
+        config.sealed_url = sealed.unwrap_or_default();
+        webhook_configs::insert(&mut work, &config).await?;
+    } else {
+        webhook_configs::update(&mut work, &config, sealed.as_deref()).await?;
+        config.sealed_url = sealed.unwrap_or(config.sealed_url);
     }
-    match action {
-        Action::Create => webhook_configs::insert(&mut work, &config).await?,
-        _ => webhook_configs::update(&mut work, &config).await?,
-    }
-    record_webhook(&mut work, ctx, action, &config);
-    let url = app.vault.open_text(place, &config.sealed_url).await?;
+    record_webhook(&mut work, ctx, if is_new { Action::Create } else { Action::Update }, &config);
+    let url = app.vault.open_text(url_place(&config), &config.sealed_url).await?;
     work.commit().await?;
     Ok(records::webhook_config(&config, url))
 }
@@ -63,8 +77,7 @@ pub async fn create_webhook(ctx: &Ctx, organization_id: Uuid, input: &CreateWebh
     }
     let mut config = new_webhook(ctx, organization_id, kind);
     config.is_active = input.is_active.unwrap_or(true);
-    let place = Place { column: WEBHOOK_URL, row: config.id };
-    config.sealed_url = app.vault.seal(&mut work, place, input.webhook_url.as_bytes()).await?;
+    config.sealed_url = app.vault.seal(&mut work, url_place(&config), input.webhook_url.as_bytes()).await?;
     webhook_configs::insert(&mut work, &config).await?;
     record_webhook(&mut work, ctx, Action::Create, &config);
     work.commit().await?;
@@ -82,8 +95,12 @@ pub async fn delete_webhook(ctx: &Ctx, organization_id: Uuid, kind: WebhookType)
     Ok(())
 }
 
-pub fn no_webhook(kind: WebhookType) -> Error {
+fn no_webhook(kind: WebhookType) -> Error {
     Error::not_found(&format!("webhook configuration: {}", kind.as_str()))
+}
+
+fn url_place(config: &WebhookConfig) -> Place {
+    Place { column: WEBHOOK_URL, row: config.id }
 }
 
 fn new_webhook(ctx: &Ctx, organization_id: Uuid, kind: WebhookType) -> WebhookConfig {
@@ -124,8 +141,8 @@ pub async fn create_smtp(ctx: &Ctx, organization_id: Uuid, input: &CreateSmtpCon
         let message = "There is an SMTP configuration already. Update it with PUT.";
         return Err(Error::new(ErrorCode::AlreadyExists, message));
     }
-    seal_password(&mut work, &mut config, input.password.as_ref()).await?;
-    smtp_configs::put(&mut work, &config).await?;
+    config.sealed_password = sealed_password(&mut work, config.id, input.password.as_ref()).await?;
+    smtp_configs::insert(&mut work, &config).await?;
     record_smtp(&mut work, ctx, Action::Create, &config);
     work.commit().await?;
     Ok(records::smtp_config(config))
@@ -137,17 +154,37 @@ pub async fn update_smtp(ctx: &Ctx, organization_id: Uuid, input: &UpdateSmtpCon
     }
     let mut work = ctx.app.begin().await?;
     hold(&mut work, ctx, organization_id, Can::SmtpUpdate).await?;
-    let stored = smtp_configs::of_organization(&mut work, organization_id).await?;
-    let stored = stored.filter(|stored| input.id.is_none_or(|id| id == stored.id));
-    let mut config = stored.ok_or_else(|| Error::not_found("SMTP configuration"))?;
+    let stored = find_smtp(&mut work, organization_id, input.id).await?;
+    let mut config = stored.clone();
     apply(&mut config, input);
     config.user_id = ctx.user.id;
     config.updated_at = ctx.app.now();
-    seal_password(&mut work, &mut config, input.password.as_ref()).await?;
-    smtp_configs::put(&mut work, &config).await?;
+    ask_for_password_again(&stored, &config, input.password.as_ref())?;
+    smtp_configs::update(&mut work, &config).await?;
+    if input.password.is_some() {
+        config.sealed_password = sealed_password(&mut work, config.id, input.password.as_ref()).await?;
+        smtp_configs::set_password(&mut work, config.id, config.sealed_password.as_deref()).await?;
+    }
     record_smtp(&mut work, ctx, Action::Update, &config);
     work.commit().await?;
     Ok(records::smtp_config(config))
+}
+
+/// The organization's configuration, if it is the one that is meant.
+pub async fn find_smtp(conn: &mut Conn, organization_id: Uuid, id: Option<Uuid>) -> Result<SmtpConfig> {
+    let stored = smtp_configs::of_organization(conn, organization_id).await?;
+    let stored = stored.filter(|stored| id.is_none_or(|id| id == stored.id));
+    stored.ok_or_else(|| Error::not_found("SMTP configuration"))
+}
+
+/// A stored password was given for one server and one way of speaking to it. Who may change where it is sent to must not be
+/// able to have it sent to themselves.
+fn ask_for_password_again(stored: &SmtpConfig, config: &SmtpConfig, password: Option<&Password>) -> Result<()> {
+    let is_elsewhere = (&stored.host, stored.port) != (&config.host, config.port) || stored.security != config.security;
+    if is_elsewhere && stored.sealed_password.is_some() && password.is_none() {
+        return Err(Error::field("password", "is needed again when host, port or security changes"));
+    }
+    Ok(())
 }
 
 fn apply(config: &mut SmtpConfig, input: &UpdateSmtpConfig) {
@@ -165,15 +202,13 @@ fn apply(config: &mut SmtpConfig, input: &UpdateSmtpConfig) {
     config.is_active = input.is_active.unwrap_or(config.is_active);
 }
 
-/// An empty password takes the stored one away; none leaves it as it is.
-async fn seal_password(work: &mut Work<'_>, config: &mut SmtpConfig, password: Option<&Password>) -> Result<()> {
-    let Some(password) = password else { return Ok(()) };
-    let place = Place { column: SMTP_PASSWORD, row: config.id };
-    config.sealed_password = match password.reveal() {
-        "" => None,
-        password => Some(work.app.vault.seal(work, place, password.as_bytes()).await?),
-    };
-    Ok(())
+/// None for an empty password: the server asks for none.
+async fn sealed_password(work: &mut Work<'_>, id: Uuid, password: Option<&Password>) -> Result<Option<Vec<u8>>> {
+    let place = Place { column: SMTP_PASSWORD, row: id };
+    match password.map_or("", Password::reveal) {
+        "" => Ok(None),
+        password => Ok(Some(work.app.vault.seal(work, place, password.as_bytes()).await?)),
+    }
 }
 
 /// False when there was none.

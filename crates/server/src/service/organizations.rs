@@ -10,7 +10,7 @@ use windlass_store::{Tx, invitations};
 
 use crate::auth::{Ctx, Login};
 use crate::error::{Error, Result};
-use crate::records::{self, EMBEDDED_USERS};
+use crate::records::{self, EMBEDDED_USERS, NO_USERS};
 use crate::service::audit::{Action, Actor, Change, Resource, Work};
 
 pub async fn create(ctx: &Login, input: &CreateOrganization) -> Result<api::Organization> {
@@ -81,17 +81,19 @@ pub async fn add_member(work: &mut Work<'_>, organization_id: Uuid, user_id: Uui
 
 pub async fn update(ctx: &Ctx, id: Uuid, input: &UpdateOrganization) -> Result<api::Organization> {
     let mut work = ctx.app.begin().await?;
-    hold(&mut work, ctx, id, Can::OrganizationUpdate).await?;
+    let joined = hold(&mut work, ctx, id, Can::OrganizationUpdate).await?;
+    let users = if ctx.may(&joined, Can::MemberRead) { EMBEDDED_USERS } else { NO_USERS };
     let (name, description) = (input.name.as_deref(), input.description.as_deref());
     let updated = organizations::update(&mut work, id, name, description, ctx.app.now()).await?;
     let updated = updated.ok_or_else(|| Error::not_found("organization"))?;
     record(&mut work, &Actor::caller(ctx), Some(id), &updated, Action::Update);
-    let record = records::organization(&mut work, &updated, ctx.viewer(), EMBEDDED_USERS).await?;
+    let record = records::organization(&mut work, &updated, ctx.viewer(), users).await?;
     work.commit().await?;
     Ok(record)
 }
 
-/// Refused while it still owns something, so that nobody loses anything by one call.
+/// Refused while others are in it or invited to it, so that nobody loses anything by somebody else's call. Its settings go with
+/// it.
 pub async fn delete(ctx: &Ctx, id: Uuid) -> Result<()> {
     let mut work = ctx.app.begin().await?;
     let joined = hold(&mut work, ctx, id, Can::OrganizationDelete).await?;

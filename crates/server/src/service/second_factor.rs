@@ -8,7 +8,7 @@ use uuid::Uuid;
 use windlass_api::{ErrorCode, Presented, RecoveryCodes, SetUpTwoFactor, TwoFactorCode, TwoFactorSetup};
 use windlass_store::sealed::TOTP_SECRET;
 use windlass_store::second_factors::{self, SecondFactor};
-use windlass_store::users;
+use windlass_store::{sessions, users};
 
 use crate::app::App;
 use crate::auth::Login;
@@ -51,6 +51,8 @@ pub async fn confirm(login: &Login, input: &TwoFactorCode) -> Result<RecoveryCod
     prove(&mut work, user_id, &input.code).await?;
     second_factors::set_enabled(&mut work, user_id, true, login.app.now()).await?;
     let codes = make_recovery_codes(&mut work, user_id).await?;
+    // They began with a password alone.
+    sessions::delete_others(&mut work, user_id, login.session_id).await?;
     record(&mut work, &Actor::caller(login), user_id, "turned their second factor on");
     work.commit().await?;
     Ok(codes)
@@ -127,7 +129,7 @@ async fn prove(work: &mut Work<'_>, user_id: Uuid, code: &Presented) -> Result<P
     }
     let app = work.app;
     // A million codes, of which three are right at any time: only patience must not be enough.
-    let tries = format!("code of {user_id}");
+    let tries = tries_of(user_id);
     count_try(app, &tries, Limit::an_hour(app.config.code_attempts))?;
     let factor = second_factors::of_user(work, user_id).await?.ok_or_else(wrong)?;
     let secret = app.vault.open(place(factor.id), &factor.sealed_secret).await?;
@@ -138,6 +140,10 @@ async fn prove(work: &mut Work<'_>, user_id: Uuid, code: &Presented) -> Result<P
     }
     app.logins.forgive(&tries);
     Ok(Proof::Code)
+}
+
+fn tries_of(user_id: Uuid) -> String {
+    format!("code of {user_id}")
 }
 
 /// Nobody can guess one, so only the general limits count.
@@ -177,6 +183,8 @@ async fn require_state(work: &mut Work<'_>, user_id: Uuid, enabled: bool) -> Res
 
 async fn turn_off(work: &mut Work<'_>, user_id: Uuid) -> Result<()> {
     let now = work.app.now();
+    // What was guessed at is gone.
+    work.app.logins.forgive(&tries_of(user_id));
     second_factors::delete(work, user_id).await?;
     Ok(second_factors::set_enabled(work, user_id, false, now).await?)
 }

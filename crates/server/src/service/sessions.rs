@@ -61,6 +61,7 @@ fn note_failure(app: &App, origin: &Origin, user: Option<User>) {
         organization_id: None,
         user_id: user.as_ref().map(|user| user.id),
         user: user.map_or_else(|| "somebody unknown".into(), |user| user.username),
+        key: String::new(),
         what: "a login".into(),
     };
     app.denials.note(denial, Times { count: 1, last_address: origin.address });
@@ -129,7 +130,7 @@ pub async fn end(login: &Login, session_id: Uuid) -> Result<()> {
     Ok(())
 }
 
-/// All other sessions end: whoever knew the old password is out.
+/// All other sessions end. API keys do not: they were never made of the password, and programs depend on them.
 pub async fn change_password(login: &Login, input: &ChangePassword) -> Result<()> {
     let app = &login.app;
     let old_hash = prove_password(login, "current_password", input.current_password.reveal()).await?;

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::{Host, Url};
 
 use crate::app::App;
+use crate::config::is_local_host;
 use crate::error::{Error, Result};
 
 /// A web address, when it is saved. It is checked again whenever something is sent.
@@ -19,6 +20,9 @@ pub async fn check_url(app: &App, field: &str, text: &str) -> Result<()> {
     }
     if !url.username().is_empty() || url.password().is_some() {
         return refuse("must not contain a user name or a password");
+    }
+    if url.port() == Some(0) {
+        return refuse("has the port 0, where nothing can listen");
     }
     match url.host() {
         None => refuse("names no host"),
@@ -37,10 +41,21 @@ pub async fn check_host(app: &App, field: &str, host: &str) -> Result<()> {
 }
 
 async fn check_name(app: &App, field: &str, name: &str) -> Result<()> {
+    // Dots at the end change how a name is looked up, not what it means.
+    let name = name.trim_end_matches('.');
+    if name.is_empty() {
+        return Err(Error::field(field, "names no host"));
+    }
     if app.config.allow_private_targets {
         return Ok(());
     }
-    for address in app.resolver.addresses(name).await {
+    if is_local_host(name) {
+        return Err(private(field));
+    }
+    if let Ok(address) = name.parse() {
+        return check_address(app, field, address);
+    }
+    for address in app.resolver.addresses(name).await? {
         check_address(app, field, address)?;
     }
     Ok(())
@@ -50,10 +65,12 @@ fn check_address(app: &App, field: &str, address: IpAddr) -> Result<()> {
     if app.config.allow_private_targets || is_public(address) {
         return Ok(());
     }
-    Err(Error::field(
-        field,
-        "leads to a private address. The operator can allow that with the setting allow-private-targets.",
-    ))
+    Err(private(field))
+}
+
+fn private(field: &str) -> Error {
+    let problem = "leads to a private address. The operator can allow that with the setting allow-private-targets.";
+    Error::field(field, problem)
 }
 
 /// Whether an address belongs to the internet at large.
@@ -90,6 +107,8 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     match (a, b) {
         (0x2002, _) => embedded(b, c),
         (0x64, 0xff9b) if [c, d, e, f] == [0; 4] => embedded(g, h),
+        // ISATAP, under any prefix.
+        _ if e & !0x0200 == 0 && f == 0x5efe => a & 0xe000 == 0x2000 && embedded(g, h),
         // Teredo hides an address, local NAT64 is local, and what is below 0x2000 is not the internet.
         (0x2001, 0) => false,
         _ => a & 0xe000 == 0x2000,
@@ -131,6 +150,8 @@ mod tests {
             "2002:c0a8:101::",
             "2001:0:1::1",
             "100::1",
+            "2620::5efe:127.0.0.1",
+            "2620::200:5efe:10.0.0.1",
         ];
         for text in private {
             assert!(!is_public(text.parse().unwrap()), "{text}");

@@ -3,7 +3,7 @@
 use windlass_api as api;
 use windlass_api::ErrorCode;
 use windlass_store::users::{self, User};
-use windlass_store::{sessions, user_settings};
+use windlass_store::{api_keys, sessions, user_settings};
 
 use crate::app::App;
 use crate::auth::Login;
@@ -51,20 +51,27 @@ pub async fn change_settings(ctx: &Login, change: &user_settings::Change) -> Res
     Ok(record)
 }
 
-/// The operator's way in when a password is lost: sets it and ends all of the user's sessions.
-pub async fn reset_password(app: &App, email: &str, password_hash: &str) -> Result<()> {
+/// The operator's way in when a password is lost: sets it and ends all of the user's sessions. When it was stolen, the keys
+/// that were made with it go too.
+pub async fn reset_password(app: &App, email: &str, password_hash: &str, revoke_keys: bool) -> Result<()> {
     let mut work = app.begin().await?;
     let found = users::by_email(&mut work, email).await?;
     let unknown = || Error::new(ErrorCode::NotFound, format!("email: nobody is registered as {email}"));
     let user = found.ok_or_else(unknown)?.user;
     users::set_password(&mut work, user.id, password_hash, app.now()).await?;
     sessions::delete_all(&mut work, user.id).await?;
+    if revoke_keys {
+        api_keys::delete_all_of_user(&mut work, user.id).await?;
+    }
     let change = Change {
         organization_id: None,
         action: Action::Update,
         resource: Resource::User,
         resource_id: user.id,
-        summary: &format!("reset the password of {email}"),
+        summary: &format!(
+            "reset the password of {email}{}",
+            if revoke_keys { " and revoked their API keys" } else { "" }
+        ),
         details: &[("changed", "password"), ("email", email)],
     };
     work.record(&Actor::operator(), &change);

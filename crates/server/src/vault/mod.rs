@@ -75,9 +75,14 @@ impl Vault {
         }
         let source = self.source.clone();
         let fresh = tokio::task::spawn_blocking(move || source.read()).await.map_err(Error::internal)?;
-        let fresh = Arc::new(fresh.map_err(Error::internal)?.unwrap_or_default());
-        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
-        known(&fresh).ok_or_else(|| Error::internal(format!("the master key {id} is not in {}", self.source)))
+        let fresh = fresh.map_err(Error::internal)?.unwrap_or_default();
+        let key = known(&fresh);
+        let key = key.ok_or_else(|| {
+            let message = "A secret cannot be read or written: this server lacks the master key that it is under.";
+            Error::unavailable(message, format!("the master key {id} is not in {}", self.source))
+        })?;
+        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
+        Ok(key)
     }
 }
 
@@ -116,7 +121,10 @@ pub(crate) fn parts(sealed: &[u8]) -> Option<(KeyId, [u8; NONCE], &[u8])> {
 }
 
 pub(crate) fn damaged(place: Place) -> Error {
-    Error::internal(format!("the ciphertext in {} does not open: it was changed or moved", place.identity()))
+    Error::internal(format!(
+        "the ciphertext in {} does not open: it was changed or moved. Save that setting anew, or remove it",
+        place.identity()
+    ))
 }
 
 #[cfg(test)]

@@ -129,10 +129,15 @@ impl Ring {
 
     /// One key to a line, or separated by commas; what follows a # is for people.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+        let lines = text.trim_start_matches('\u{FEFF}').lines().map(|line| line.split('#').next().unwrap_or_default());
         let keys = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|text| !text.is_empty());
         let keys: Vec<_> = keys.map(MasterKey::parse).collect::<Result<_, _>>()?;
-        if keys.is_empty() { Err("it holds no key".into()) } else { Ok(Self(keys)) }
+        let is_double = |(at, key): (usize, &MasterKey)| keys[..at].contains(key);
+        match keys.len() {
+            0 => Err("it holds no key".into()),
+            _ if keys.iter().enumerate().any(is_double) => Err("it holds the same key twice".into()),
+            _ => Ok(Self(keys)),
+        }
     }
 
     fn to_text(&self) -> String {
@@ -163,6 +168,10 @@ impl Source {
             Self::Environment(ring) => return Ok(Some(ring.clone())),
             Self::File(path) => path,
         };
+        // A pipe would make us wait for whoever writes to it.
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(format!("{self} is not a file"));
+        }
         let mut file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -182,6 +191,8 @@ impl Source {
 
 /// Whole or not at all, whenever the power fails.
 pub fn write_file(path: &Path, ring: &Ring) -> std::io::Result<()> {
+    // A link stays one: what it leads to is written.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().unwrap_or(Path::new("."));
     let temporary = path.with_extension("key.new");
     // One that a crash has left may have another mode.

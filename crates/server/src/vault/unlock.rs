@@ -1,20 +1,16 @@
 //! At start: is this the key of this database? A wrong or missing one is refused before anything is changed, and a key is
 //! made only for a database that has never had one.
 
-use std::path::Path;
-
-use uuid::Uuid;
-use windlass_api::Timestamp;
 use windlass_store::sealed::{self, INSTANCE_SECRET};
-use windlass_store::{Conn, Db, Tx, audit, instance, master_keys};
+use windlass_store::{Conn, Db, audit, instance, master_keys};
 
-use super::ring::{KeyId, MasterKey, Ring, Source, VARIABLE, write_file};
-use super::{Place, Vault, encrypt};
+use super::ring::{KeyId, Ring, Source, VARIABLE};
+use super::{Place, Vault};
 use crate::error::Error;
 
 /// The name under which the key of the audit chains is kept. It is a key of its own, sealed by the master key, so that a
 /// rotation leaves the chains verifiable.
-const AUDIT_KEY: &str = "audit key";
+pub const AUDIT_KEY: &str = "audit key";
 
 #[derive(Debug, thiserror::Error)]
 pub enum UnlockError {
@@ -31,11 +27,10 @@ pub enum UnlockError {
     )]
     Wrong { source_name: String, needed: KeyId, held: String },
     #[error(
-        "master key: this database is filled but knows of no key, although there is one at {source_name}. Was the database \
-         exchanged, or tampered with? If it comes from a version that had no keys, move that file away and start again. \
-         Nothing was changed."
+        "master key: this database is filled but knows of no key. Was it exchanged, or tampered with? If an upgrade was \
+         interrupted, put back the database from before it and start again. Nothing was changed."
     )]
-    Unkeyed { source_name: String },
+    Unkeyed,
     #[error("master key: the database is damaged: {0}. Nothing was changed.")]
     Damaged(&'static str),
     #[error("this version of Windlass has not been started on this database yet: run `windlass serve` first")]
@@ -54,27 +49,15 @@ pub struct Unlocked {
 
 /// Whether the key fits, without writing anything: not even a migration has run.
 pub async fn check(db: &Db, source: &Source) -> Result<(), UnlockError> {
+    let ring = read(source)?;
     let mut conn = db.read().await?;
     if !master_keys::are_known(&mut conn).await? {
         return Ok(());
     }
-    let ring = read(source)?;
     match master_keys::current(&mut conn).await? {
         Some(_) => matching_ring(&mut conn, source, ring).await.map(drop),
-        None => refuse_exchanged(&mut conn, source, ring.as_ref()).await,
+        None => refuse_filled(&mut conn).await,
     }
-}
-
-/// After the migrations: the keys of this database, made now if it has never had any.
-pub async fn unlock(db: &Db, source: Source, new_id: Uuid, now: Timestamp) -> Result<Unlocked, UnlockError> {
-    let ring = read(&source)?;
-    let mut conn = db.read().await?;
-    let is_keyed = master_keys::current(&mut conn).await?.is_some();
-    drop(conn);
-    if !is_keyed {
-        first_start(db, &source, ring, new_id, now).await?;
-    }
-    unlock_existing(db, source).await
 }
 
 /// The keys of a database that has been started before: nothing is made and nothing is written.
@@ -96,7 +79,7 @@ pub async fn unlock_existing(db: &Db, source: Source) -> Result<Unlocked, Unlock
     Ok(Unlocked { vault, audit_key })
 }
 
-fn read(source: &Source) -> Result<Option<Ring>, UnlockError> {
+pub fn read(source: &Source) -> Result<Option<Ring>, UnlockError> {
     source.read().map_err(UnlockError::Source)
 }
 
@@ -116,59 +99,16 @@ async fn matching_ring(conn: &mut Conn, source: &Source, ring: Option<Ring>) -> 
     Ok(ring)
 }
 
-/// A database without a key, beside a key file that says there was one.
-async fn refuse_exchanged(conn: &mut Conn, source: &Source, ring: Option<&Ring>) -> Result<(), UnlockError> {
+/// An empty database may get its first key. One that is filled has had one: what comes from a version without keys was let
+/// through before the migrations made it look like this.
+async fn refuse_filled(conn: &mut Conn) -> Result<(), UnlockError> {
     let is_filled = instance::admin_registered(conn).await? || !audit::is_empty(conn).await?;
-    match source {
-        Source::File(_) if is_filled && ring.is_some() => Err(UnlockError::Unkeyed { source_name: source.to_string() }),
-        _ => Ok(()),
+    if is_filled || !master_keys::is_untouched(conn).await? {
+        return Err(UnlockError::Unkeyed);
     }
-}
-
-async fn first_start(
-    db: &Db,
-    source: &Source,
-    ring: Option<Ring>,
-    new_id: Uuid,
-    now: Timestamp,
-) -> Result<(), UnlockError> {
-    let mut tx = db.begin().await?;
-    // Another server on the same database may have been quicker; then its key counts.
-    if !master_keys::claim_first(&mut tx).await? {
-        return Ok(());
-    }
-    let ring = match (ring, source) {
-        (Some(ring), _) => ring,
-        (None, Source::File(path)) => make_file(path)?,
-        (None, Source::Environment(_)) => return Err(UnlockError::Source(format!("{VARIABLE} is empty"))),
-    };
-    let key = ring.newest().ok_or(UnlockError::Damaged("the ring is empty"))?;
-    record(&mut tx, key, new_id, now).await?;
-    Ok(tx.commit().await?)
-}
-
-fn make_file(path: &Path) -> Result<Ring, UnlockError> {
-    let ring = Ring(vec![MasterKey::random()]);
-    write_file(path, &ring)
-        .map_err(|error| UnlockError::Source(format!("{} cannot be written: {error}", path.display())))?;
-    tracing::info!("made a master key: {}. Keep a copy of it, apart from the database.", path.display());
-    Ok(ring)
-}
-
-async fn record(tx: &mut Tx, key: &MasterKey, new_id: Uuid, now: Timestamp) -> Result<(), UnlockError> {
-    let row = master_keys::MasterKey {
-        id: key.id().as_bytes().to_vec(),
-        check_value: key.check_value().to_vec(),
-        created_at: now,
-    };
-    master_keys::insert(tx, &row).await?;
-    master_keys::set_current(tx, &row.id).await?;
-    let place = Place { column: INSTANCE_SECRET, row: new_id };
-    let audit_key = encrypt(key, place, &MasterKey::random().derive(AUDIT_KEY)).map_err(in_words)?;
-    sealed::insert_instance_secret(tx, new_id, AUDIT_KEY, &audit_key).await?;
     Ok(())
 }
 
-fn in_words(error: Error) -> UnlockError {
+pub fn in_words(error: Error) -> UnlockError {
     UnlockError::Cipher(error.cause.unwrap_or(error.message))
 }

@@ -4,17 +4,16 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::Role;
 use windlass_server::service::audit::denials::write_down;
-use windlass_server::service::audit::takeover::take_over;
 use windlass_server::service::audit::verify::{Report, verify};
-use windlass_store::Kind;
-use windlass_testing::on_both_databases;
+use windlass_store::{Kind, audit};
+use windlass_testing::{Place, on_both_databases};
 
 use crate::support::{Person, TestServer, kind, server, snapshot};
 
 on_both_databases!(server: activities_can_be_filtered, pages, what_is_out_of_range_is_refused, the_instance_has_activities_too,
     messages_are_for_people, concurrent_writers_keep_the_chains, removing_a_whole_chain_is_found,
-    entries_of_an_earlier_version_are_taken_over, refusals_are_counted_together);
-on_both_databases!(kind: tampering_is_found);
+    refusals_are_counted_together, entries_before_the_first_are_found, readers_see_what_they_may);
+on_both_databases!(kind: tampering_is_found, going_on_heals_nothing, entries_of_an_earlier_version_are_taken_over);
 
 async fn activities(server: &TestServer, person: &Person, query: &str) -> Value {
     server.get(&format!("/audit/logs?{query}")).by(person).within(person.organization_id).ok().await
@@ -304,29 +303,112 @@ async fn removing_a_whole_chain_is_found(server: TestServer) {
     );
 }
 
-async fn entries_of_an_earlier_version_are_taken_over(server: TestServer) {
-    let ada = server.admin().await;
-    for (id, organization) in
-        [("(select id from organizations)", "(select id from organizations)"), ("(select id from users)", "null")]
-    {
-        let old = format!(
-            "insert into unchained_audit_log (id, organization_id, actor_id, actor, action, resource, resource_id, metadata, \
-             ip_address, request_id, created_at) values ({id}, {organization}, null, 'Ada', 'update', 'organization', '7', \
-             '{{\"a\":\"b\"}}', '192.0.2.1', 'r', 5)"
-        );
-        server.place.execute(&old).await;
-    }
-    take_over(&server.app).await.unwrap();
-    take_over(&server.app).await.unwrap();
-    let data = activities(&server, &ada, "").await;
-    assert_eq!(messages(&data)[0], "Ada: update organization");
-    assert_eq!(data["activities"][0]["metadata"], json!({ "a": "b", "ip_address": "192.0.2.1", "request_id": "r" }));
-    let instance = activities(&server, &ada, "scope=instance").await;
+/// Once, when the database gets its first key. What appears there later was put there, and is reported, not signed.
+async fn entries_of_an_earlier_version_are_taken_over(kind: Kind) {
+    let place = Place::fresh(kind).await;
+    let db = place.open().await;
+    db.migrate_to(3).await.unwrap();
+    db.close().await;
+    let id = |number: u8| match kind {
+        Kind::Sqlite => format!("x'{number:032x}'"),
+        Kind::Postgres => format!("'{number:032x}'"),
+    };
+    let old = |table: &str, number: u8, organization: &str| {
+        format!(
+            "insert into {table} (id, organization_id, actor_id, actor, action, resource, resource_id, metadata, \
+             ip_address, request_id, created_at) values ({}, {organization}, null, 'Ada', 'update', 'organization', '7', \
+             '{{\"a\":\"b\"}}', '192.0.2.1', 'r', 5)",
+            id(number)
+        )
+    };
+    place.execute(&old("audit_log", 1, &id(9))).await;
+    place.execute(&old("audit_log", 2, "null")).await;
+    let server = TestServer::on(place, &[]).await;
+    let mut conn = server.app.db.read().await.unwrap();
+    let entries = audit::after(&mut conn, Uuid::from_u128(9), 0, 10).await.unwrap();
+    assert_eq!((entries.len(), entries[0].message.as_str()), (1, "Ada: update organization"));
+    assert_eq!(entries[0].metadata, r#"{"a":"b","ip_address":"192.0.2.1","request_id":"r"}"#);
+    let instance = audit::after(&mut conn, audit::INSTANCE_CHAIN, 0, 10).await.unwrap();
+    let began = format!("operator began the audit chain of organization {}", Uuid::from_u128(9));
     assert_eq!(
-        messages(&instance)[0],
-        format!("operator began the audit chain of organization {}", ada.organization_id)
+        instance.iter().map(|entry| entry.message.as_str()).collect::<Vec<_>>(),
+        ["Ada: update organization", &began]
     );
+    drop(conn);
     assert_eq!(report(&server).await.broken, []);
+
+    server.place.execute(&old("unchained_audit_log", 3, &id(9))).await;
+    server.app.db.close().await;
+    let server = TestServer::on(server.place, &[]).await;
+    let broken = report(&server).await.broken;
+    assert!(broken.len() == 1 && broken[0].problem.contains("outside of every chain"), "{broken:?}");
+}
+
+/// What was broken stays broken, however much is written after it.
+async fn going_on_heals_nothing(kind: Kind) {
+    let of_organization = "chain_id = (select id from organizations)";
+    let head = "id = (select id from organizations)";
+    let cut = format!(
+        "delete from audit_entries where {of_organization} and seq >= 3; update audit_chains set count = 2, last_mac = \
+         (select mac from audit_entries where {of_organization} and seq = 2) where {head}"
+    );
+    let wiped = format!("delete from audit_entries where {of_organization}; delete from audit_chains where {head}");
+    let headless = format!("delete from audit_chains where {head}");
+    for tampering in [cut, wiped, headless] {
+        let server = server(kind).await;
+        let (ada, _) = history(&server).await;
+        server.place.execute(&tampering).await;
+        for text in ["a", "b", "c"] {
+            server.put("/organizations", json!({ "description": text })).by(&ada).ok().await;
+        }
+        let broken = report(&server).await.broken;
+        assert!(broken.len() == 1 && broken[0].chain_id == ada.organization_id, "{tampering}: {broken:?}");
+    }
+    // The instance's own chain, removed as a whole.
+    let server = server(kind).await;
+    let (ada, _) = history(&server).await;
+    let instance = "(select id from audit_chains order by id limit 1)";
+    server.place.execute(&format!("delete from audit_entries where chain_id = {instance}")).await;
+    server.place.execute(&format!("delete from audit_chains where id = {instance}")).await;
+    server.patch("/user/settings/theme", json!({ "theme": "dark" })).by(&ada).ok().await;
+    let broken = report(&server).await.broken;
+    assert_eq!(broken.iter().map(|broken| broken.chain_id).collect::<Vec<_>>(), [audit::INSTANCE_CHAIN]);
+}
+
+/// Numbers that no entry can have are no hiding place.
+async fn entries_before_the_first_are_found(server: TestServer) {
+    let (ada, _) = history(&server).await;
+    let allow = match server.app.db.kind() {
+        Kind::Sqlite => "pragma ignore_check_constraints = on",
+        Kind::Postgres => "alter table audit_entries drop constraint audit_entries_seq_check",
+    };
+    for seq in [0, -5] {
+        let forged = format!(
+            "{allow}; insert into audit_entries select chain_id, {seq}, id, actor_id, 'Eve', action, resource, resource_id, \
+             'forged', metadata, 'forged', created_at, mac from audit_entries \
+             where chain_id = (select id from organizations) and seq = 1"
+        );
+        server.place.execute(&forged.replace("drop constraint", "drop constraint if exists")).await;
+        let broken = report(&server).await.broken;
+        assert_eq!((broken.len(), broken[0].chain_id, broken[0].seq), (1, ada.organization_id, seq), "{broken:?}");
+    }
+}
+
+/// Others' keys and the mail settings are not for every reader, neither shown nor found.
+async fn readers_see_what_they_may(server: TestServer) {
+    let ada = server.admin().await;
+    let viewer = server.join(&ada, "viewer", Role::Viewer).await;
+    server.post("/auth/api-keys", json!({ "name": "deploy-robot" })).by(&ada).ok().await;
+    server.post("/auth/api-keys", json!({ "name": "mine" })).by(&viewer).ok().await;
+    server.post("/notification/smtp", crate::walk::smtp()).by(&ada).ok().await;
+    let seen = activities(&server, &viewer, "page_size=3").await;
+    let expected = ["Ada: create of the mail server", "viewer made the API key mine", "Ada: create of an API key"];
+    assert_eq!(messages(&seen), expected);
+    assert_eq!(seen["activities"][2]["metadata"], json!({}));
+    assert_eq!(activities(&server, &viewer, "search=robot").await["pagination"]["total_count"], 0);
+    assert_eq!(activities(&server, &viewer, "search=mail.example").await["pagination"]["total_count"], 0);
+    assert_eq!(activities(&server, &ada, "search=robot").await["pagination"]["total_count"], 1);
+    assert_eq!(messages(&activities(&server, &ada, "page_size=1").await), ["Ada added the mail server mail.example"]);
 }
 
 async fn refusals_are_counted_together(server: TestServer) {

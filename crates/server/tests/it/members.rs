@@ -4,9 +4,9 @@ use serde_json::json;
 use windlass_api::Role;
 use windlass_testing::on_both_databases;
 
-use crate::support::{TestServer, server};
+use crate::support::{PASSWORD, TestServer, server};
 
-on_both_databases!(server: roles, the_last_owner_stays, owners_are_changed_by_owners_only, leaving, two_owners_cannot_demote_each_other);
+on_both_databases!(server: a_demotion_takes_back_invitations, roles, the_last_owner_stays, owners_are_changed_by_owners_only, leaving, two_owners_cannot_demote_each_other);
 
 async fn roles(server: TestServer) {
     let admin = server.admin().await;
@@ -73,4 +73,16 @@ async fn two_owners_cannot_demote_each_other(server: TestServer) {
     let mut statuses = [a.status, b.status];
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 403], "{} {}", a.text, b.text);
+}
+
+/// An owner who becomes an admin has no ownership to give any more, promised or not.
+async fn a_demotion_takes_back_invitations(server: TestServer) {
+    let ada = server.admin().await;
+    let bob = server.join(&ada, "bob", Role::Owner).await;
+    let invitation = json!({ "email": "bob2@example.org", "role": "owner" });
+    let token = server.post("/organizations/invite/send", invitation).by(&bob).ok().await["token"].clone();
+    let demote = json!({ "user_id": bob.user_id, "role": "admin" });
+    server.post("/organizations/update-user-role", demote).by(&ada).ok().await;
+    let register = json!({ "email": "bob2@example.org", "password": PASSWORD, "token": token });
+    server.post("/auth/register", register).fails(404, "not_found").await;
 }

@@ -11,7 +11,7 @@ use crate::walk::{WEBHOOK_URL, smtp};
 
 on_both_databases!(server: a_webhook_is_created_and_replaced, a_webhook_is_shown_to_those_who_may_change_it,
     private_addresses_are_refused, the_doubled_prefix, without_credentials_nothing_happens, a_mail_server,
-    tenants_have_their_own);
+    tenants_have_their_own, the_organization_that_is_named, a_password_belongs_to_its_server, checks_come_in_order);
 on_both_databases!(kind: the_operator_can_allow_private_addresses);
 
 async fn a_webhook_is_created_and_replaced(server: TestServer) {
@@ -51,6 +51,11 @@ async fn a_webhook_is_shown_to_those_who_may_change_it(server: TestServer) {
     assert_eq!(seen, "https://hooks.example:8443/********");
     let seen = server.get("/notification/webhook/webhook").by(&member).ok().await["webhook_url"].clone();
     assert_eq!(seen, "https://hooks.example:8443/very-secret-path?and=query");
+    // However it is written: a browser takes a backslash for a slash.
+    let body = json!({ "type": "slack", "webhook_url": "https:\\\\hooks.example\\very-secret-backslash" });
+    server.put("/notification/webhook", body).by(&ada).ok().await;
+    let seen = server.get("/notification/webhook/slack").by(&viewer).ok().await["webhook_url"].clone();
+    assert_eq!(seen, "https://hooks.example/********");
     // An API key that may only read is a reader too, whoever made it.
     let key = json!({ "name": "reader", "permissions": ["webhook:read"] });
     let key = server.post("/auth/api-keys", key).by(&ada).ok().await["key"].as_str().unwrap().to_owned();
@@ -76,6 +81,13 @@ async fn private_addresses_are_refused(server: TestServer) {
         "http://[fd00::1]/x",
         "http://[fe80::1]/x",
         "http://0.0.0.0/x",
+        "http://localhost./x",
+        "http://localhost../x",
+        "http://foo.localhost/x",
+        "http://127.0.0.1../x",
+        "http://./x",
+        "http://hooks.example:0/x",
+        "http://[2620::200:5efe:127.0.0.1]/x",
         "https://user:hunter2@hooks.example/x",
         "https://user@hooks.example/x",
         "ftp://hooks.example/x",
@@ -98,6 +110,12 @@ async fn private_addresses_are_refused(server: TestServer) {
         body["host"] = json!(host);
         let message = server.post("/notification/smtp", body).by(&ada).fails(400, "invalid_request").await;
         assert!(message.starts_with("host: leads to a private address"), "{host}: {message}");
+    }
+    for host in ["10.1.", "0x7f.1", "localhost.", "foo.localhost", "-", "_", "a..b", "mail example"] {
+        let mut body = smtp();
+        body["host"] = json!(host);
+        let message = server.post("/notification/smtp", body).by(&ada).fails(400, "invalid_request").await;
+        assert!(message.starts_with("host: "), "{host}: {message}");
     }
     server.get("/notification/webhook/slack").by(&ada).fails(404, "not_found").await;
     server.get("/notification/smtp").by(&ada).fails(404, "not_found").await;
@@ -175,6 +193,84 @@ async fn a_mail_server(server: TestServer) {
         assert_eq!((reply.status, &reply.json["message"]), (200, &json!("There was no SMTP configuration to delete")));
     }
     server.put("/notification/smtp", json!({ "port": 25 })).by(&ada).fails(404, "not_found").await;
+}
+
+/// The organization is the one that is named, wherever it is named.
+async fn the_organization_that_is_named(server: TestServer) {
+    let ada = server.admin().await;
+    let other = id_of(&server.post("/organizations", json!({ "name": "Other" })).by(&ada).ok().await);
+    let at_home = |path: &'static str| server.get(path).by(&ada).within(ada.organization_id);
+    let elsewhere = |path: &'static str| server.get(path).by(&ada).within(other);
+    let query = |path: &str| format!("{path}?id={other}");
+    let webhook = json!({ "type": "slack", "webhook_url": WEBHOOK_URL });
+    let mut named = webhook.clone();
+    named["organization_id"] = json!(other);
+    server.put("/notification/webhook", named.clone()).by(&ada).ok().await;
+    server.put(&query("/notification/webhook"), webhook.clone()).by(&ada).ok().await;
+    server.post(&query("/notification/webhook"), webhook).by(&ada).fails(409, "already_exists").await;
+    server.post("/notification/webhook", named).by(&ada).fails(409, "already_exists").await;
+    elsewhere("/notification/webhook/slack").ok().await;
+    server.get(&query("/notification/webhook/slack")).by(&ada).ok().await;
+    at_home("/notification/webhook/slack").fails(404, "not_found").await;
+    let delete = json!({ "type": "slack", "organization_id": other });
+    server.delete("/notification/webhook").json(delete).by(&ada).ok().await;
+    elsewhere("/notification/webhook/slack").fails(404, "not_found").await;
+
+    server.post("/notification/smtp", smtp()).by(&ada).ok().await;
+    server.post(&query("/notification/smtp"), smtp()).by(&ada).ok().await;
+    server.put(&query("/notification/smtp"), json!({ "from_name": "There" })).by(&ada).ok().await;
+    assert_eq!(at_home("/notification/smtp").ok().await["from_name"], "Operations");
+    server.delete(&query("/notification/smtp")).by(&ada).ok().await;
+    elsewhere("/notification/smtp").fails(404, "not_found").await;
+    at_home("/notification/smtp").ok().await;
+    server.delete("/notification/smtp").json(json!({ "organization_id": other })).by(&ada).ok().await;
+    at_home("/notification/smtp").ok().await;
+    let logs = server.get(&query("/audit/logs")).by(&ada).ok().await;
+    assert_eq!(logs["activities"][0]["message"], "Ada removed the mail server mail.example");
+}
+
+/// Whoever may change where a password goes must not be able to have it sent to themselves.
+async fn a_password_belongs_to_its_server(server: TestServer) {
+    let ada = server.admin().await;
+    server.post("/notification/smtp", smtp()).by(&ada).ok().await;
+    for change in [json!({ "host": "evil.example" }), json!({ "port": 25 }), json!({ "security": "none" })] {
+        let message = server.put("/notification/smtp", change.clone()).by(&ada).fails(400, "invalid_request").await;
+        assert_eq!(message, "password: is needed again when host, port or security changes");
+        let mut with_password = change.clone();
+        with_password["password"] = json!("another secret password");
+        server.put("/notification/smtp", with_password).by(&ada).ok().await;
+    }
+    server.put("/notification/smtp", json!({ "port": 25, "from_name": "Same port" })).by(&ada).ok().await;
+    server.put("/notification/smtp", json!({ "host": "third.example", "password": "" })).by(&ada).ok().await;
+    server.put("/notification/smtp", json!({ "host": "fourth.example" })).by(&ada).ok().await;
+}
+
+/// Checked in the order that holds everywhere: malformed ids, existence, permission, body.
+async fn checks_come_in_order(server: TestServer) {
+    let ada = server.admin().await;
+    let viewer = server.join(&ada, "viewer", Role::Viewer).await;
+    let id = id_of(&server.post("/notification/smtp", smtp()).by(&ada).ok().await);
+    server.put("/notification/smtp", json!({ "id": "17" })).by(&viewer).fails(400, "invalid_request").await;
+    server.put("/notification/smtp", json!({ "id": ada.user_id, "port": 0 })).by(&viewer).fails(404, "not_found").await;
+    server.put("/notification/smtp", json!({ "id": ada.user_id, "port": 0 })).by(&ada).fails(404, "not_found").await;
+    server.put("/notification/smtp", json!({ "id": id, "port": 0 })).by(&viewer).fails(403, "forbidden").await;
+    server.put("/notification/smtp", json!({ "id": id, "port": 0 })).by(&ada).fails(400, "invalid_request").await;
+    for nothing in [json!({}), json!({ "id": id })] {
+        let message = server.put("/notification/smtp", nothing).by(&ada).fails(400, "invalid_request").await;
+        assert!(message.contains("give it or another field"), "{message}");
+    }
+    server.delete("/notification/smtp").json(json!({ "id": "17" })).by(&viewer).fails(400, "invalid_request").await;
+    server.delete("/notification/smtp").json(json!({ "id": ada.user_id })).by(&viewer).fails(404, "not_found").await;
+    // Creating needs the permission to create, by whatever method.
+    let key = json!({ "name": "changer", "permissions": ["webhook:update"] });
+    let key = server.post("/auth/api-keys", key).by(&ada).ok().await["key"].as_str().unwrap().to_owned();
+    let with_key =
+        |body: Value| server.put("/notification/webhook", body).header("authorization", &format!("Bearer {key}"));
+    let webhook = json!({ "type": "slack", "webhook_url": WEBHOOK_URL });
+    let message = with_key(webhook.clone()).fails(403, "forbidden").await;
+    assert!(message.contains("webhook:create"), "{message}");
+    server.put("/notification/webhook", webhook.clone()).by(&ada).ok().await;
+    with_key(webhook).ok().await;
 }
 
 async fn tenants_have_their_own(server: TestServer) {

@@ -42,10 +42,13 @@ async fn a_code_is_asked_for_at_login(server: TestServer) {
     let ada = server.admin().await;
     let secret = set_up(&server, &ada).await;
     // Not before it is confirmed.
-    login(&server, &ada, None).ok().await;
+    let other = login(&server, &ada, None).ok().await["access_token"].as_str().unwrap().to_owned();
+    let other = Person { token: other, ..ada.clone() };
     assert_eq!(server.get("/user").by(&ada).ok().await["two_factor_enabled"], false);
     server.post("/auth/verify-2fa", json!({ "code": "000000" })).by(&ada).fails(401, "invalid_code").await;
     server.post("/auth/verify-2fa", json!({ "code": code(&server, &secret) })).by(&ada).ok().await;
+    // Logins that began with a password alone have ended.
+    server.get("/user").by(&other).fails(401, "unauthenticated").await;
     let user = server.get("/user").by(&ada).ok().await;
     assert_eq!((&user["two_factor_enabled"], &user["two_factor_secret"]), (&json!(true), &json!("")));
 
@@ -170,6 +173,9 @@ async fn guessing_codes_is_limited(server: TestServer) {
         login(&server, &ada, Some("000000")).fails(401, "invalid_code").await;
     }
     login(&server, &ada, Some("000000")).fails(429, "rate_limited").await;
+    // Off and on again: what was guessed at is gone, and so are the tries.
+    server.post("/auth/disable-2fa", json!({ "code": codes[1] })).by(&ada).ok().await;
+    enable(&server, &ada).await;
 }
 
 async fn the_picture_and_the_uri_say_the_same(server: TestServer) {

@@ -119,9 +119,14 @@ impl World {
         id_of(&self.server.post("/auth/api-keys", body).by(person).ok().await["api_key"])
     }
 
-    async fn smtp(&self, person: &Person) -> Uuid {
-        self.server.delete("/notification/smtp").by(person).ok().await;
-        id_of(&self.server.post("/notification/smtp", smtp()).by(person).ok().await)
+    async fn smtp(&self) -> Uuid {
+        self.server.delete("/notification/smtp").by(self.owner()).ok().await;
+        id_of(&self.server.post("/notification/smtp", smtp()).by(self.owner()).ok().await)
+    }
+
+    async fn webhook(&self, kind: &str) {
+        let body = json!({ "type": kind, "webhook_url": WEBHOOK_URL });
+        self.server.put("/notification/webhook", body).by(self.owner()).ok().await;
     }
 
     async fn invite(&self, email: &str) -> Value {
@@ -134,6 +139,10 @@ impl World {
         let organization_id = self.owner().organization_id;
         let by_query = |path: &str| (format!("{path}?id={organization_id}"), Value::Null);
         let plain = |body: Value| (operation.path.clone(), body);
+        let named = |mut body: Value| {
+            body["organization_id"] = json!(organization_id);
+            (operation.path.clone(), body)
+        };
         let fresh = format!("guest-{}@example.org", self.server.app.new_id());
         match operation.id.as_str() {
             "health"
@@ -146,7 +155,7 @@ impl World {
             | "get_settings"
             | "list_my_organizations"
             | "list_my_api_keys" => plain(Value::Null),
-            "get_recent_audit_logs" => (format!("{}?page_size=100", operation.path), Value::Null),
+            "get_recent_audit_logs" => (format!("{}?page_size=100&id={organization_id}", operation.path), Value::Null),
             "register" => {
                 let token = self.invite(&fresh).await["token"].clone();
                 plain(
@@ -190,43 +199,36 @@ impl World {
                 (operation.path.replace("{key_id}", &id.to_string()), Value::Null)
             }
             "update_webhook_config" => {
-                plain(json!({ "type": "slack", "webhook_url": WEBHOOK_URL, "is_active": false }))
+                named(json!({ "type": "slack", "webhook_url": WEBHOOK_URL, "is_active": false }))
             }
             "create_webhook_config" => {
-                let _ = self
-                    .server
-                    .delete("/notification/webhook")
-                    .json(json!({ "type": "discord" }))
-                    .by(caller)
-                    .send()
-                    .await;
-                plain(json!({ "type": "discord", "webhook_url": WEBHOOK_URL, "is_active": true }))
+                let delete = json!({ "type": "discord", "organization_id": organization_id });
+                let _ = self.server.delete("/notification/webhook").json(delete).by(self.owner()).send().await;
+                named(json!({ "type": "discord", "webhook_url": WEBHOOK_URL, "is_active": true }))
             }
             "get_webhook_config" => {
-                let body = json!({ "type": "slack", "webhook_url": WEBHOOK_URL });
-                self.server.put("/notification/webhook", body).by(caller).ok().await;
-                (operation.path.replace("{type}", "slack"), Value::Null)
+                self.webhook("slack").await;
+                (format!("/notification/webhook/slack?id={organization_id}"), Value::Null)
             }
             "delete_webhook_config" => {
-                let body = json!({ "type": "webhook", "webhook_url": WEBHOOK_URL });
-                self.server.put("/notification/webhook", body).by(caller).ok().await;
-                plain(json!({ "type": "webhook" }))
+                self.webhook("webhook").await;
+                named(json!({ "type": "webhook" }))
             }
             "create_smtp_configuration" => {
-                self.server.delete("/notification/smtp").by(caller).ok().await;
-                plain(smtp())
+                self.server.delete("/notification/smtp").by(self.owner()).ok().await;
+                named(smtp())
             }
             "get_smtp_configuration" => {
-                self.smtp(caller).await;
+                self.smtp().await;
                 by_query(&operation.path)
             }
             "update_smtp_configuration" => {
-                let id = self.smtp(caller).await;
+                let id = self.smtp().await;
                 let mut body = smtp();
                 body["id"] = json!(id);
-                plain(body)
+                named(body)
             }
-            "delete_smtp_configuration" => plain(json!({ "id": self.smtp(caller).await })),
+            "delete_smtp_configuration" => named(json!({ "id": self.smtp().await })),
             "update_user_name" => plain(json!({ "name": "Ada King" })),
             "update_auto_update" => plain(json!({ "auto_update": false })),
             "update_theme" => plain(json!({ "theme": "dark" })),
@@ -337,8 +339,7 @@ async fn refuses_strangers_and_nobody(world: &World, operation: &Operation) {
     replies.push((400, world.call(operation, &valid).by(owner).header("x-organization-id", "17").send().await));
     replies.push((403, world.call(operation, &valid).by(owner).within(world.stranger.organization_id).send().await));
     replies.push((403, world.call(operation, &valid).by(owner).within(Uuid::nil()).send().await));
-    // With none stored it succeeds, whatever id is given.
-    if names_a_record(operation) && operation.id != "delete_smtp_configuration" {
+    if names_a_record(operation) {
         replies.push((404, world.call(operation, &valid).by(&world.stranger).send().await));
     }
     for (status, reply) in replies {

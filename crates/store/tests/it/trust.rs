@@ -28,10 +28,13 @@ async fn master_keys_change_hands(db: TestDb) {
     let mut tx = db.begin().await.unwrap();
     assert_eq!(master_keys::current(&mut tx).await.unwrap(), None);
     assert!(master_keys::claim_first(&mut tx).await.unwrap());
-    for number in [1, 2] {
-        master_keys::insert(&mut tx, &key(number)).await.unwrap();
-        master_keys::set_current(&mut tx, &[number; 8]).await.unwrap();
-    }
+    assert!(master_keys::is_untouched(&mut tx).await.unwrap());
+    master_keys::insert(&mut tx, &key(1)).await.unwrap();
+    assert!(!master_keys::is_untouched(&mut tx).await.unwrap());
+    master_keys::set_first(&mut tx, &[1; 8]).await.unwrap();
+    master_keys::insert(&mut tx, &key(2)).await.unwrap();
+    assert!(!master_keys::exchange_current(&mut tx, &[3; 8], &[2; 8]).await.unwrap());
+    assert!(master_keys::exchange_current(&mut tx, &[1; 8], &[2; 8]).await.unwrap());
     assert!(!master_keys::claim_first(&mut tx).await.unwrap());
     assert_eq!(master_keys::hold_current(&mut tx).await.unwrap(), Some(vec![2; 8]));
     assert_eq!(master_keys::all(&mut tx).await.unwrap(), [key(1), key(2)]);
@@ -102,9 +105,10 @@ async fn a_key_leads_to_its_bearer(db: TestDb) {
     assert_eq!(used, Some(NOW.plus_seconds(5)));
 
     let ids = |keys: Vec<ApiKey>| keys.into_iter().map(|key| key.id).collect::<Vec<_>>();
-    assert_eq!(ids(api_keys::of_user(&mut tx, id(2)).await.unwrap()), [id(52), id(51)]);
+    assert_eq!(ids(api_keys::of_user(&mut tx, id(2), 10).await.unwrap()), [id(52), id(51)]);
     assert_eq!(ids(api_keys::of_organization(&mut tx, id(101), 2).await.unwrap()), [id(52), id(51)]);
-    assert_eq!(api_keys::count_of_member(&mut tx, id(101), id(2)).await.unwrap(), 2);
+    assert_eq!(api_keys::count_of_member(&mut tx, id(101), id(2), NOW).await.unwrap(), 2);
+    assert_eq!(api_keys::count_of_member(&mut tx, id(101), id(2), NOW.plus_seconds(60)).await.unwrap(), 0);
     assert!(api_keys::exists(&mut tx, id(101), id(50)).await.unwrap());
     assert!(!api_keys::exists(&mut tx, id(102), id(50)).await.unwrap());
     assert!(api_keys::delete_own(&mut tx, id(2), id(50)).await.unwrap().is_none());
@@ -113,6 +117,9 @@ async fn a_key_leads_to_its_bearer(db: TestDb) {
     assert_eq!(api_keys::delete(&mut tx, id(101), id(51)).await.unwrap().unwrap().name, "key 51");
     assert_eq!(api_keys::delete_expired(&mut tx, NOW).await.unwrap(), 0);
     assert_eq!(api_keys::delete_expired(&mut tx, NOW.plus_seconds(60)).await.unwrap(), 1);
+    api_keys::insert(&mut tx, &key(53, 2), &[4; 32]).await.unwrap();
+    assert_eq!(api_keys::delete_all_of_user(&mut tx, id(1)).await.unwrap(), 0);
+    assert_eq!(api_keys::delete_all_of_user(&mut tx, id(2)).await.unwrap(), 1);
 }
 
 async fn keys_go_with_the_membership(db: TestDb) {
@@ -166,8 +173,11 @@ async fn webhooks(db: TestDb) {
     };
     webhook_configs::insert(&mut tx, &config).await.unwrap();
     config.is_active = false;
-    config.sealed_url = vec![2];
-    webhook_configs::update(&mut tx, &config).await.unwrap();
+    config.sealed_url = vec![9];
+    webhook_configs::update(&mut tx, &config, None).await.unwrap();
+    let found = webhook_configs::get(&mut tx, id(101), WebhookType::Slack).await.unwrap().unwrap();
+    assert_eq!((found.sealed_url, found.is_active), (vec![1], false), "what was not given is not written");
+    webhook_configs::update(&mut tx, &config, Some(&[2])).await.unwrap();
     let found = webhook_configs::get(&mut tx, id(101), WebhookType::Slack).await.unwrap().unwrap();
     assert_eq!((found.sealed_url, found.is_active, found.kind), (vec![2], false, WebhookType::Slack));
     assert!(webhook_configs::get(&mut tx, id(101), WebhookType::Discord).await.unwrap().is_none());
@@ -197,13 +207,19 @@ async fn mail_servers(db: TestDb) {
         created_at: NOW,
         updated_at: NOW,
     };
-    smtp_configs::put(&mut tx, &config).await.unwrap();
+    smtp_configs::insert(&mut tx, &config).await.unwrap();
     config.port = 25;
     config.sealed_password = None;
     config.security = SmtpSecurity::None;
-    smtp_configs::put(&mut tx, &config).await.unwrap();
+    smtp_configs::update(&mut tx, &config).await.unwrap();
     let found = smtp_configs::of_organization(&mut tx, id(101)).await.unwrap().unwrap();
-    assert_eq!((found.id, found.port, found.sealed_password, found.security), (id(50), 25, None, SmtpSecurity::None));
+    let expected = (id(50), 25, Some(vec![1]), SmtpSecurity::None);
+    assert_eq!((found.id, found.port, found.sealed_password, found.security), expected);
+    for password in [Some([2].as_slice()), None] {
+        smtp_configs::set_password(&mut tx, id(50), password).await.unwrap();
+        let found = smtp_configs::of_organization(&mut tx, id(101)).await.unwrap().unwrap();
+        assert_eq!(found.sealed_password.as_deref(), password);
+    }
     smtp_configs::delete(&mut tx, id(102)).await.unwrap();
     assert!(smtp_configs::of_organization(&mut tx, id(101)).await.unwrap().is_some());
     smtp_configs::delete(&mut tx, id(101)).await.unwrap();

@@ -28,9 +28,28 @@ fn verify_names_the_first_broken_link() {
     assert!(problem.contains("entry 4: it is not what was written"), "{problem}");
     runtime.block_on(place.execute("update audit_entries set actor = 'ada' where seq = 4"));
     assert!(verify().status.success());
+    // Put back to an earlier time, head and all, it is whole in itself; only a copy kept elsewhere tells.
+    let copy = folder.join("copy.jsonl");
+    let exported = run(windlass().args(["audit", "export", "--data-dir"]).arg(folder));
+    std::fs::write(&copy, exported.stdout).unwrap();
+    let against = || run(windlass().args(["audit", "verify", "--data-dir"]).arg(folder).arg("--against").arg(&copy));
+    server.ok("PUT", "/organizations", &token, r#"{"description":"6"}"#);
+    assert!(against().status.success());
+    let keep =
+        "create table kept as select * from audit_chains; create table kept_entries as select * from audit_entries;";
+    runtime.block_on(place.execute(keep));
+    let head = |seq: i64| format!("(select mac from audit_entries where seq = {seq})");
+    runtime.block_on(place.execute(&format!("delete from audit_entries where seq = 6 and mac <> {}", head(7))));
+    let problem = String::from_utf8(against().stderr).unwrap();
+    assert!(problem.contains("entry 6: it is not the one of the copy"), "{problem}");
+    runtime.block_on(place.execute("delete from audit_entries; insert into audit_entries select * from kept_entries"));
+    assert!(against().status.success());
+    std::fs::write(&copy, "nonsense\n").unwrap();
+    assert!(String::from_utf8(against().stderr).unwrap().contains("against: line 1"));
+
     runtime.block_on(place.execute("delete from audit_entries where seq >= 5"));
     let problem = String::from_utf8(verify().stderr).unwrap();
-    assert!(problem.contains("entry 5: it and all up to entry 6 are cut off"), "{problem}");
+    assert!(problem.contains("entry 5: it and all up to entry 7 are cut off"), "{problem}");
 }
 
 #[test]

@@ -45,6 +45,37 @@ fn takes_a_password_from_standard_input() {
 }
 
 #[test]
+fn helps_who_lost_their_second_factor_and_ends_stolen_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::serve(folder.path(), &[]);
+    let token = token_in(&server.register(""));
+    let setup = server.ok("POST", "/auth/setup-2fa", &token, r#"{"password":"correct horse"}"#);
+    let secret = totp_rs::Secret::try_from_base32(setup["data"]["secret"].as_str().unwrap()).unwrap();
+    let totp = totp_rs::Builder::new().with_secret(secret).build().unwrap();
+    let code = totp.generate(std::time::UNIX_EPOCH.elapsed().unwrap().as_secs()).to_string();
+    server.ok("POST", "/auth/verify-2fa", &token, &format!(r#"{{"code":"{code}"}}"#));
+    assert!(server.login("correct horse").contains("code_required"));
+    let operate = |arguments: &[&str]| {
+        run(windlass()
+            .arg("admin")
+            .args(arguments)
+            .args(["--email", "ada@example.org", "--data-dir"])
+            .arg(folder.path()))
+    };
+    assert!(operate(&["disable-2fa"]).status.success());
+    assert!(server.login("correct horse").starts_with("HTTP/1.1 200"));
+    let again = operate(&["disable-2fa"]);
+    assert!(String::from_utf8_lossy(&again.stderr).contains("has no second factor"));
+
+    let key = server.ok("POST", "/auth/api-keys", &token, r#"{"name":"ci"}"#);
+    let key = key["data"]["key"].as_str().unwrap();
+    assert!(String::from_utf8_lossy(&operate(&["reset-password"]).stdout).contains("API keys go on working"));
+    server.ok("GET", "/organizations", key, "");
+    assert!(operate(&["reset-password", "--revoke-api-keys"]).status.success());
+    assert!(server.request("GET", "/organizations", key, "").starts_with("HTTP/1.1 401"));
+}
+
+#[test]
 fn says_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let reset = |email: &str| {

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -35,7 +36,7 @@ fn forward(output: impl Read + Send + 'static, sender: Sender<String>) {
 pub struct Process {
     pub child: Child,
     pub address: String,
-    lines: Receiver<String>,
+    lines: Mutex<Receiver<String>>,
 }
 
 impl Process {
@@ -50,7 +51,7 @@ impl Process {
         let (sender, lines) = channel();
         forward(child.stdout.take().expect("its output"), sender.clone());
         forward(child.stderr.take().expect("its log"), sender);
-        let mut process = Self { child, address: String::new(), lines };
+        let mut process = Self { child, address: String::new(), lines: Mutex::new(lines) };
         let line = process.wait_for("listening on http://");
         let address = line.split("http://").nth(1).unwrap();
         process.address = address.split('"').next().unwrap().to_owned();
@@ -62,7 +63,12 @@ impl Process {
         let until = Instant::now() + DEADLINE;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let line = self.lines.recv_timeout(left).unwrap_or_else(|_| panic!("no line with {text:?} in the log"));
+            let line = self
+                .lines
+                .lock()
+                .unwrap()
+                .recv_timeout(left)
+                .unwrap_or_else(|_| panic!("no line with {text:?} in the log"));
             if line.contains(text) {
                 return line;
             }

@@ -1,12 +1,15 @@
 //! The links between entries. Each entry carries a MAC over itself and the MAC before it; the head carries one over their
 //! number and the last of them. Without the key nobody can change, remove, insert or cut off an entry unseen.
+//!
+//! A head that is not what was written is never sealed again: work goes on, but the chain stays visibly broken.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
-use windlass_store::audit::{self, Entry, Head};
+use windlass_store::audit::{self, Entry, Head, INSTANCE_CHAIN};
 use windlass_store::{Result, Tx};
 
+use super::{Action, Resource};
 use crate::vault::ring::keyed_hash;
 
 pub type Mac = [u8; 32];
@@ -14,17 +17,24 @@ pub type Mac = [u8; 32];
 /// What the first entry of a chain follows.
 pub const BEGINNING: Mac = [0; 32];
 
+/// What stands in place of a head's MAC when there was no head although there must have been one.
+const NO_MAC: Mac = [0; 32];
+
 /// Appends entries to their chains. The head is moved last, in the transaction of the change.
 pub async fn append(tx: &mut Tx, key: &[u8; 32], entries: Vec<Entry>) -> Result<()> {
+    let founded: BTreeSet<Uuid> = entries.iter().filter_map(founded_chain).collect();
     let mut chains: BTreeMap<Uuid, Vec<Entry>> = BTreeMap::new();
     for entry in entries {
         chains.entry(entry.chain_id).or_default().push(entry);
     }
     for (chain_id, entries) in chains {
         let head = audit::lock_head(tx, chain_id).await?;
+        let broken = broken_mac(tx, key, chain_id, head.as_ref(), &founded).await?;
         let (mut count, mut last_mac) = match head {
             Some(head) => (head.count, head.last_mac),
-            None => (0, BEGINNING.to_vec()),
+            None if broken.is_none() => (0, BEGINNING.to_vec()),
+            // Behind whatever is left of it.
+            None => (audit::end(tx, chain_id).await?.1, BEGINNING.to_vec()),
         };
         for mut entry in entries {
             count += 1;
@@ -33,10 +43,39 @@ pub async fn append(tx: &mut Tx, key: &[u8; 32], entries: Vec<Entry>) -> Result<
             audit::insert(tx, &entry).await?;
             last_mac = entry.mac;
         }
-        let head_mac = seal_head(key, chain_id, count, &last_mac).to_vec();
+        let head_mac = broken.unwrap_or_else(|| seal_head(key, chain_id, count, &last_mac).to_vec());
         audit::put_head(tx, &Head { id: chain_id, count, last_mac, head_mac }).await?;
     }
     Ok(())
+}
+
+/// The MAC that a head keeps because it is broken; none when all is well.
+async fn broken_mac(
+    tx: &mut Tx,
+    key: &[u8; 32],
+    chain_id: Uuid,
+    head: Option<&Head>,
+    founded: &BTreeSet<Uuid>,
+) -> Result<Option<Vec<u8>>> {
+    let mac = match head {
+        Some(head) if seal_head(key, chain_id, head.count, &head.last_mac) == head.head_mac.as_slice() => {
+            return Ok(None);
+        }
+        Some(head) => head.head_mac.clone(),
+        // A chain begins with the organization that it belongs to, the instance's before all others.
+        None if founded.contains(&chain_id) => return Ok(None),
+        None if chain_id == INSTANCE_CHAIN && audit::is_empty(tx).await? => return Ok(None),
+        None => NO_MAC.to_vec(),
+    };
+    tracing::error!(%chain_id, "the head of an audit chain was changed or removed by hand; run `windlass audit verify`");
+    Ok(Some(mac))
+}
+
+/// The chain that begins with this entry, if one does.
+pub fn founded_chain(entry: &Entry) -> Option<Uuid> {
+    let founds =
+        [Resource::Organization, Resource::AuditChain].iter().any(|resource| resource.as_str() == entry.resource);
+    if founds && entry.action == Action::Create.as_str() { entry.resource_id.parse().ok() } else { None }
 }
 
 pub fn link(key: &[u8; 32], previous: &[u8], entry: &Entry) -> Mac {

@@ -1,7 +1,11 @@
 //! Refusals, once a minute and each kind of them as one entry.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+
+use uuid::Uuid;
+use windlass_store::Result;
 
 use super::{Action, Actor, Change, Resource};
 use crate::app::App;
@@ -18,30 +22,34 @@ pub async fn run(app: Arc<App>) {
     }
 }
 
+/// Chain by chain, so that none is held while another is written.
 pub async fn write_down(app: &App) {
-    let noted = app.denials.take();
-    if noted.is_empty() {
-        return;
+    let mut chains: BTreeMap<Option<Uuid>, Vec<(Denial, Times)>> = BTreeMap::new();
+    for (denial, times) in app.denials.take() {
+        chains.entry(denial.organization_id).or_default().push((denial, times));
     }
-    let written = async {
-        let mut work = app.begin().await?;
-        for (denial, times) in &noted {
-            let change = Change {
-                organization_id: denial.organization_id,
-                action: Action::Access,
-                resource: Resource::Denial,
-                resource_id: denial.user_id.unwrap_or_default(),
-                summary: &sentence(denial, *times),
-                details: &[("outcome", "refused"), ("count", &times.count.to_string())],
-            };
-            work.record(&actor(denial, *times), &change);
+    for noted in chains.into_values() {
+        if let Err(error) = write_chain(app, &noted).await {
+            tracing::warn!(%error, "refusals could not be written to the audit log; trying again in a minute");
+            noted.into_iter().for_each(|(denial, times)| app.denials.note(denial, times));
         }
-        work.commit().await
-    };
-    if let Err(error) = written.await {
-        tracing::warn!(%error, "refusals could not be written to the audit log; trying again in a minute");
-        noted.into_iter().for_each(|(denial, times)| app.denials.note(denial, times));
     }
+}
+
+async fn write_chain(app: &App, noted: &[(Denial, Times)]) -> Result<()> {
+    let mut work = app.begin().await?;
+    for (denial, times) in noted {
+        let change = Change {
+            organization_id: denial.organization_id,
+            action: Action::Access,
+            resource: Resource::Denial,
+            resource_id: denial.user_id.unwrap_or_default(),
+            summary: &sentence(denial, *times),
+            details: &[("outcome", "refused"), ("count", &times.count.to_string())],
+        };
+        work.record(&actor(denial, *times), &change);
+    }
+    work.commit().await
 }
 
 fn actor(denial: &Denial, times: Times) -> Actor {
@@ -49,6 +57,7 @@ fn actor(denial: &Denial, times: Times) -> Actor {
         id: denial.user_id,
         name: denial.user.clone(),
         address: times.last_address.to_string(),
+        key: denial.key.clone(),
         ..Actor::operator()
     }
 }

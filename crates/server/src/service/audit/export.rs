@@ -1,4 +1,5 @@
-//! The chains as lines of JSON, links included, for whoever keeps or checks them elsewhere.
+//! The chains as lines of JSON, links included, for whoever keeps them elsewhere: `audit verify --against` holds the database
+//! against such a copy.
 
 use std::io::Write;
 
@@ -6,6 +7,8 @@ use serde_json::json;
 use uuid::Uuid;
 use windlass_store::audit::{self, Entry, INSTANCE_CHAIN};
 use windlass_store::{Conn, Db};
+
+use super::compare::hex;
 
 const BATCH: i64 = 1_000;
 
@@ -18,22 +21,23 @@ pub async fn export(db: &Db, only: Option<Uuid>, out: &mut impl Write) -> Result
 async fn write_chains(db: &Db, only: Option<Uuid>, out: &mut impl Write) -> Result<(), String> {
     let mut conn = db.read().await.map_err(|error| error.to_string())?;
     if let Some(chain_id) = only {
+        let (head, last) = audit::end(&mut conn, chain_id).await.map_err(|error| error.to_string())?;
+        if head.is_none() && last == 0 {
+            return Err(format!("organization: there are no entries of {chain_id}"));
+        }
         return export_chain(&mut conn, chain_id, out).await;
     }
     export_chain(&mut conn, INSTANCE_CHAIN, out).await?;
     let mut last = INSTANCE_CHAIN;
-    loop {
-        let ids = audit::chain_ids(&mut conn, last, BATCH).await.map_err(|error| error.to_string())?;
-        let Some(newest) = ids.last() else { return Ok(()) };
-        last = *newest;
-        for id in ids {
-            export_chain(&mut conn, id, out).await?;
-        }
+    while let Some(id) = audit::next_chain(&mut conn, last).await.map_err(|error| error.to_string())? {
+        export_chain(&mut conn, id, out).await?;
+        last = id;
     }
+    Ok(())
 }
 
 async fn export_chain(conn: &mut Conn, chain_id: Uuid, out: &mut impl Write) -> Result<(), String> {
-    let mut seq = 0;
+    let mut seq = i64::MIN;
     loop {
         let batch = audit::after(conn, chain_id, seq, BATCH).await.map_err(|error| error.to_string())?;
         let Some(last) = batch.last() else { return Ok(()) };
@@ -59,6 +63,6 @@ fn line(entry: &Entry) -> serde_json::Value {
         "resource_id": entry.resource_id,
         "message": entry.message,
         "metadata": metadata,
-        "mac": entry.mac.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+        "mac": hex(&entry.mac),
     })
 }

@@ -1,6 +1,7 @@
 //! What is written down about a change, in the transaction of the change itself.
 
 pub mod chain;
+pub mod compare;
 pub mod denials;
 pub mod export;
 pub mod takeover;
@@ -11,6 +12,7 @@ use std::ops::{Deref, DerefMut};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 pub use windlass_api::AuditAction as Action;
+use windlass_api::Timestamp;
 use windlass_store::audit::{Entry, INSTANCE_CHAIN};
 use windlass_store::users::User;
 use windlass_store::{Result, Tx};
@@ -122,7 +124,7 @@ impl App {
 
 impl Work<'_> {
     pub fn record(&mut self, actor: &Actor, change: &Change<'_>) {
-        self.entries.push(entry(self.app, actor, change));
+        self.entries.push(entry(self.app.new_id(), self.app.now(), actor, change));
     }
 
     pub async fn commit(mut self) -> Result<()> {
@@ -146,16 +148,21 @@ impl DerefMut for Work<'_> {
     }
 }
 
-fn entry(app: &App, actor: &Actor, change: &Change<'_>) -> Entry {
-    let way = [("api_key", &actor.key), ("ip_address", &actor.address), ("request_id", &actor.request_id)];
-    let way = way.map(|(name, value)| (name, value.as_str()));
+fn entry(id: Uuid, now: Timestamp, actor: &Actor, change: &Change<'_>) -> Entry {
+    let actor_id = actor.id.map(|id| id.to_string()).unwrap_or_default();
+    let way = [
+        ("actor_id", actor_id.as_str()),
+        ("api_key", &actor.key),
+        ("ip_address", &actor.address),
+        ("request_id", &actor.request_id),
+    ];
     let known = change.details.iter().copied().chain(way).filter(|(_, value)| !value.is_empty());
     let metadata: Map<_, _> = known.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
     let message = format!("{} {}", actor.name, change.summary);
     Entry {
         chain_id: change.organization_id.unwrap_or(INSTANCE_CHAIN),
         seq: 0,
-        id: app.new_id(),
+        id,
         actor_id: actor.id,
         actor: actor.name.clone(),
         action: change.action.as_str().to_owned(),
@@ -164,7 +171,7 @@ fn entry(app: &App, actor: &Actor, change: &Change<'_>) -> Entry {
         search_text: search_text(&message, &change.resource_id.to_string(), &metadata),
         message,
         metadata: Value::Object(metadata).to_string(),
-        created_at: app.now(),
+        created_at: now,
         mac: Vec::new(),
     }
 }

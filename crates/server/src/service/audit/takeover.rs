@@ -1,16 +1,17 @@
 //! Entries that were written before there were chains become the beginning of them.
 
 use serde_json::{Map, Value};
-use windlass_store::Result;
+use windlass_api::Timestamp;
 use windlass_store::audit::{self, Entry, INSTANCE_CHAIN, Unchained};
+use windlass_store::{Result, Tx};
 
-use super::{Action, Actor, Change, Resource, search_text};
-use crate::app::App;
+use super::{Action, Actor, Change, Resource, chain, entry, search_text};
+use crate::clock::Ids;
 
-/// Once, at the first start of a version that has chains.
-pub async fn take_over(app: &App) -> Result<()> {
-    let mut work = app.begin().await?;
-    let old = audit::take_unchained(&mut work).await?;
+/// In the transaction that gives the database its first key, and never again: later, entries outside of a chain are entries
+/// that somebody has put there.
+pub async fn take_over(tx: &mut Tx, key: &[u8; 32], ids: &Ids, now: Timestamp) -> Result<()> {
+    let old = audit::take_unchained(tx).await?;
     if old.is_empty() {
         return Ok(());
     }
@@ -18,7 +19,7 @@ pub async fn take_over(app: &App) -> Result<()> {
     organizations.sort_unstable();
     organizations.dedup();
     let taken = old.len();
-    work.entries.extend(old.into_iter().map(chained));
+    let mut entries: Vec<_> = old.into_iter().map(chained).collect();
     // So that the instance's chain knows of each of the others.
     for organization_id in organizations {
         let change = Change {
@@ -29,9 +30,9 @@ pub async fn take_over(app: &App) -> Result<()> {
             summary: &format!("began the audit chain of organization {organization_id}"),
             details: &[],
         };
-        work.record(&Actor::operator(), &change);
+        entries.push(entry(ids.next(now), now, &Actor::operator(), &change));
     }
-    work.commit().await?;
+    chain::append(tx, key, entries).await?;
     tracing::info!(taken, "linked the audit entries of an earlier version into chains");
     Ok(())
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use windlass_store::audit::{self, Entry, Head, INSTANCE_CHAIN};
 use windlass_store::{Conn, Db, Result};
 
-use super::{Action, Resource, chain};
+use super::chain;
 
 const BATCH: i64 = 1_000;
 
@@ -39,29 +39,26 @@ impl std::fmt::Display for Broken {
 pub async fn verify(db: &Db, key: &[u8; 32]) -> Result<Report> {
     let mut conn = db.read().await?;
     let mut report = Report::default();
+    if audit::is_empty(&mut conn).await? && audit::next_chain(&mut conn, INSTANCE_CHAIN).await?.is_none() {
+        return Ok(report);
+    }
     let mut founded = BTreeSet::new();
-    walk(&mut conn, key, INSTANCE_CHAIN, &mut report, |entry| founded.extend(founded_chain(entry))).await?;
+    walk(&mut conn, key, INSTANCE_CHAIN, &mut report, |entry| founded.extend(chain::founded_chain(entry))).await?;
     let mut last = INSTANCE_CHAIN;
-    loop {
-        let ids = audit::chain_ids(&mut conn, last, BATCH).await?;
-        let Some(newest) = ids.last() else { break };
-        last = *newest;
-        for id in ids {
-            founded.remove(&id);
-            walk(&mut conn, key, id, &mut report, |_| {}).await?;
-        }
+    while let Some(id) = audit::next_chain(&mut conn, last).await? {
+        founded.remove(&id);
+        walk(&mut conn, key, id, &mut report, |_| {}).await?;
+        last = id;
     }
     let gone =
         founded.into_iter().map(|chain_id| Broken { chain_id, seq: 1, problem: "the whole chain is missing".into() });
     report.broken.extend(gone);
+    let outside = audit::count_unchained(&mut conn).await?;
+    if outside > 0 {
+        let problem = format!("{outside} entries stand outside of every chain: they were added by hand");
+        report.broken.push(Broken { chain_id: INSTANCE_CHAIN, seq: 0, problem });
+    }
     Ok(report)
-}
-
-/// The instance's chain says which other chains there must be.
-fn founded_chain(entry: &Entry) -> Option<Uuid> {
-    let founds =
-        [Resource::Organization, Resource::AuditChain].iter().any(|resource| resource.as_str() == entry.resource);
-    if founds && entry.action == Action::Create.as_str() { entry.resource_id.parse().ok() } else { None }
 }
 
 async fn walk(
@@ -74,11 +71,13 @@ async fn walk(
     report.chains += 1;
     let (head, last_seq) = audit::end(conn, chain_id).await?;
     let mut walk = Walk { key, seq: 0, mac: chain::BEGINNING };
+    // From before the first: what stands there was put there.
+    let mut cursor = i64::MIN;
     let broken = loop {
-        let batch = audit::after(conn, chain_id, walk.seq, BATCH.min(last_seq - walk.seq)).await?;
-        if batch.is_empty() {
-            break walk.ends_at(chain_id, head.as_ref());
-        }
+        let mut batch = audit::after(conn, chain_id, cursor, BATCH).await?;
+        batch.retain(|entry| entry.seq <= last_seq);
+        let Some(last) = batch.last() else { break walk.ends_at(chain_id, head.as_ref()) };
+        cursor = last.seq;
         let broken = batch.iter().find_map(|entry| {
             look(entry);
             walk.follow(entry)
@@ -102,7 +101,10 @@ impl Walk<'_> {
     /// The problem with the next entry, if there is one.
     fn follow(&mut self, entry: &Entry) -> Option<(i64, String)> {
         let expected = self.seq + 1;
-        if entry.seq != expected {
+        if entry.seq < expected {
+            return Some((entry.seq, "there can be no entry of this number".into()));
+        }
+        if entry.seq > expected {
             return Some((expected, "it is missing".into()));
         }
         let mac = chain::link(self.key, &self.mac, entry);
