@@ -44,7 +44,7 @@ pub async fn fill(db: &Db, chain_id: Uuid) {
     }
     let mut tx = db.begin().await.expect("a transaction");
     let head = Head { id: chain_id, count: ENTRIES, last_mac: vec![0; 32], head_mac: vec![0; 32] };
-    audit::put_head(&mut tx, &head).await.expect("a head");
+    audit::begin_chain(&mut tx, &head).await.expect("a head");
     tx.commit().await.expect("a commit");
 }
 

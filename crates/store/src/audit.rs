@@ -1,12 +1,12 @@
 //! What was done, by whom: chains of entries. Written in the transaction of the change itself, so that neither exists without
 //! the other. What links the entries of a chain is the business of whoever writes them.
 
-use sqlx::FromRow;
+use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::Timestamp;
 
 use crate::db::sql;
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Kind, Result, Tx};
 
 /// The chain of what belongs to no organization.
 pub const INSTANCE_CHAIN: Uuid = Uuid::nil();
@@ -54,15 +54,31 @@ pub async fn lock_head(tx: &mut Tx, chain_id: Uuid) -> Result<Option<Head>> {
     Ok(sql!(tx, |c| sqlx::query_as(query).bind(chain_id).fetch_optional(c).await)?)
 }
 
-pub async fn put_head(tx: &mut Tx, head: &Head) -> Result<()> {
+/// Begins a chain. False when somebody else has meanwhile; then theirs counts.
+pub async fn begin_chain(tx: &mut Tx, head: &Head) -> Result<bool> {
     let query = "insert into audit_chains (id, count, last_mac, head_mac) values ($1, $2, $3, $4) \
-                 on conflict (id) do update set count = $2, last_mac = $3, head_mac = $4";
-    sql!(tx, |c| {
+                 on conflict (id) do nothing";
+    let begun = sql!(tx, |c| {
         sqlx::query(query)
             .bind(head.id)
             .bind(head.count)
             .bind(&head.last_mac)
             .bind(&head.head_mac)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected())
+    })?;
+    Ok(begun == 1)
+}
+
+pub async fn move_head(tx: &mut Tx, head: &Head) -> Result<()> {
+    let query = "update audit_chains set count = $1, last_mac = $2, head_mac = $3 where id = $4";
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(head.count)
+            .bind(&head.last_mac)
+            .bind(&head.head_mac)
+            .bind(head.id)
             .execute(c)
             .await
             .map(drop)
@@ -109,108 +125,99 @@ pub struct Filter {
     pub to: Option<Timestamp>,
     /// In lower case.
     pub search: Option<String>,
-    /// Resources of which a search must not tell anything. At most two.
+    /// Resources of which a search must not tell anything.
     pub unsearchable: Vec<&'static str>,
 }
 
 impl Filter {
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         let Self { resource, action, actor, actor_id, from, to, search, unsearchable: _ } = self;
         let texts = resource.is_none() && action.is_none() && actor.is_none() && search.is_none();
         texts && actor_id.is_none() && from.is_none() && to.is_none()
     }
 
-    /// For `like`, whose own signs mean nothing special in what a user looks for.
-    fn pattern(&self) -> Option<String> {
-        let search = self.search.as_deref()?;
-        let mut pattern = String::from("%");
-        for c in search.chars() {
-            if matches!(c, '%' | '_' | '\\') {
-                pattern.push('\\');
-            }
-            pattern.push(c);
+    /// What must hold, with parameters from $2 on in the order of [`bind`]. Only what is asked for: each condition is
+    /// evaluated for each entry of the chain.
+    fn conditions(&self, kind: Kind) -> String {
+        // Both look for the bytes as they are; `like` is slower, and takes some signs for wildcards.
+        let contains = if kind == Kind::Sqlite { "instr" } else { "strpos" };
+        let asked = [
+            (self.resource.is_some(), "resource = #".to_owned()),
+            (self.action.is_some(), "action = #".to_owned()),
+            (self.actor.is_some(), "actor = #".to_owned()),
+            (self.actor_id.is_some(), "actor_id = #".to_owned()),
+            (self.from.is_some(), "created_at >= #".to_owned()),
+            (self.to.is_some(), "created_at < #".to_owned()),
+            (self.search.is_some(), format!("{contains}(search_text, #) > 0")),
+        ];
+        let mut text = String::from("chain_id = $1");
+        let mut number = 1;
+        for (_, condition) in asked.iter().filter(|(is_asked, _)| *is_asked) {
+            number += 1;
+            text.push_str(" and ");
+            text.push_str(&condition.replace('#', &format!("${number}")));
         }
-        pattern.push('%');
-        Some(pattern)
+        if self.search.is_some() {
+            for resource in &self.unsearchable {
+                text.push_str(&format!(" and resource <> '{resource}'"));
+            }
+        }
+        text
     }
 }
 
-/// The parameters $2 to $10 are those of a filter; absent ones let everything through.
-macro_rules! matching {
-    () => {
-        "chain_id = $1 \
-         and ($2 is null or resource = $2) and ($3 is null or action = $3) \
-         and ($4 is null or actor = $4) and ($5 is null or actor_id = $5) \
-         and ($6 is null or created_at >= $6) and ($7 is null or created_at < $7) \
-         and ($8 is null or (search_text like $8 escape '\\' and resource <> $9 and resource <> $10))"
-    };
+/// Binds what [`Filter::conditions`] asks for. A macro, because the query's type differs between the databases.
+macro_rules! bind {
+    ($query:expr, $filter:expr) => {{
+        let mut query = $query;
+        for text in [&$filter.resource, &$filter.action, &$filter.actor].into_iter().flatten() {
+            query = query.bind(text);
+        }
+        if let Some(id) = $filter.actor_id {
+            query = query.bind(id);
+        }
+        for time in [$filter.from, $filter.to].into_iter().flatten() {
+            query = query.bind(time.micros());
+        }
+        if let Some(search) = &$filter.search {
+            query = query.bind(search);
+        }
+        query
+    }};
 }
 
-/// How many entries match. Without a filter the chain's head knows, so nothing is counted.
-pub async fn count(conn: &mut Conn, chain_id: Uuid, filter: &Filter) -> Result<i64> {
-    if filter.is_empty() {
-        let query = "select count from audit_chains where id = $1";
-        let count: Option<i64> = sql!(conn, |c| sqlx::query_scalar(query).bind(chain_id).fetch_optional(c).await)?;
-        return Ok(count.unwrap_or_default());
-    }
-    let query = concat!("select count(*) from audit_entries where ", matching!());
-    Ok(sql!(conn, |c| {
-        sqlx::query_scalar(query)
-            .bind(chain_id)
-            .bind(&filter.resource)
-            .bind(&filter.action)
-            .bind(&filter.actor)
-            .bind(filter.actor_id)
-            .bind(filter.from.map(Timestamp::micros))
-            .bind(filter.to.map(Timestamp::micros))
-            .bind(filter.pattern())
-            .bind(filter.unsearchable.first().copied().unwrap_or_default())
-            .bind(filter.unsearchable.get(1).copied().unwrap_or_default())
-            .fetch_one(c)
-            .await
-    })?)
-}
-
-/// A page of the `count` entries that match, newest first.
+/// A page of the entries that match, newest first, and how many match in all.
 pub async fn page(
     conn: &mut Conn,
     chain_id: Uuid,
     filter: &Filter,
-    count: i64,
     skip: i64,
     limit: i64,
-) -> Result<Vec<Entry>> {
-    if skip >= count {
-        return Ok(Vec::new());
-    }
+) -> Result<(Vec<Entry>, i64)> {
     if filter.is_empty() {
-        // There are no gaps, so the place of a page is known: no row before it is touched.
-        return before(conn, chain_id, count - skip + 1, limit).await;
+        // There are no gaps, so the place of a page is known: no entry is counted, and none before it is touched.
+        let query = "select count from audit_chains where id = $1";
+        let count: Option<i64> = sql!(conn, |c| sqlx::query_scalar(query).bind(chain_id).fetch_optional(c).await)?;
+        let count = count.unwrap_or_default();
+        let page = if skip < count { before(conn, chain_id, count - skip + 1, limit).await? } else { Vec::new() };
+        return Ok((page, count));
     }
-    let query = concat!(
-        "select ",
-        columns!(),
-        " from audit_entries where ",
-        matching!(),
-        " order by seq desc limit $11 offset $12"
+    // All in one pass over the chain: the number of those that match, and which of them are on the page.
+    let query = format!(
+        "with found as materialized (select seq from audit_entries where {}), \
+         page as (select seq from found order by seq desc limit {limit} offset {skip}) \
+         select (select count(*) from found), (select string_agg(cast(seq as text), ',') from page)",
+        filter.conditions(conn.kind())
     );
-    Ok(sql!(conn, |c| {
-        sqlx::query_as(query)
-            .bind(chain_id)
-            .bind(&filter.resource)
-            .bind(&filter.action)
-            .bind(&filter.actor)
-            .bind(filter.actor_id)
-            .bind(filter.from.map(Timestamp::micros))
-            .bind(filter.to.map(Timestamp::micros))
-            .bind(filter.pattern())
-            .bind(filter.unsearchable.first().copied().unwrap_or_default())
-            .bind(filter.unsearchable.get(1).copied().unwrap_or_default())
-            .bind(limit)
-            .bind(skip)
-            .fetch_all(c)
-            .await
-    })?)
+    let (count, page): (i64, Option<String>) =
+        sql!(conn, |c| bind!(sqlx::query_as(AssertSqlSafe(query)).bind(chain_id), filter).fetch_one(c).await)?;
+    let Some(page) = page else { return Ok((Vec::new(), count)) };
+    let query = format!(
+        concat!("select ", columns!(), " from audit_entries where chain_id = $1 and seq in ({}) order by seq desc"),
+        page
+    );
+    let page = sql!(conn, |c| sqlx::query_as(AssertSqlSafe(query)).bind(chain_id).fetch_all(c).await)?;
+    Ok((page, count))
 }
 
 /// The newest entries of a chain before one of them.

@@ -214,6 +214,13 @@ pub(crate) enum Handle<'a> {
 }
 
 impl Conn {
+    pub(crate) fn kind(&self) -> Kind {
+        match self.inner {
+            Inner::Sqlite(_) | Inner::SqliteTx(_) => Kind::Sqlite,
+            Inner::Postgres(_) | Inner::PostgresTx(_) => Kind::Postgres,
+        }
+    }
+
     pub(crate) fn handle(&mut self) -> Handle<'_> {
         self.queries.fetch_add(1, Ordering::Relaxed);
         match &mut self.inner {

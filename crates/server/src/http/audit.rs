@@ -33,8 +33,7 @@ pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
     let page_size = query.page_size.map_or(PAGE_SIZE, windlass_api::Whole::get);
     let filter = filter(&query, &hidden);
     let mut conn = ctx.app.db.read().await?;
-    let total = audit::count(&mut conn, chain_id, &filter).await?;
-    let entries = audit::page(&mut conn, chain_id, &filter, total, (page - 1) * page_size, page_size).await?;
+    let (entries, total) = audit::page(&mut conn, chain_id, &filter, (page - 1) * page_size, page_size).await?;
     let activities = entries.into_iter().map(|entry| records::audit_activity(entry, &hidden)).collect();
     success("Activities", AuditActivities { activities, pagination: Pagination::new(page, page_size, total) })
 }

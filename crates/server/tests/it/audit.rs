@@ -5,6 +5,7 @@ use uuid::Uuid;
 use windlass_api::Role;
 use windlass_server::service::audit::denials::write_down;
 use windlass_server::service::audit::verify::{Report, verify};
+use windlass_server::service::audit::{Action, Actor, Change, Resource};
 use windlass_store::{Kind, audit};
 use windlass_testing::{Place, on_both_databases};
 
@@ -12,7 +13,7 @@ use crate::support::{Person, TestServer, kind, server, snapshot};
 
 on_both_databases!(server: activities_can_be_filtered, pages, what_is_out_of_range_is_refused, the_instance_has_activities_too,
     messages_are_for_people, concurrent_writers_keep_the_chains, removing_a_whole_chain_is_found,
-    refusals_are_counted_together, entries_before_the_first_are_found, readers_see_what_they_may);
+    refusals_are_counted_together, a_chain_begins_once, entries_before_the_first_are_found, readers_see_what_they_may);
 on_both_databases!(kind: tampering_is_found, going_on_heals_nothing, entries_of_an_earlier_version_are_taken_over);
 
 async fn activities(server: &TestServer, person: &Person, query: &str) -> Value {
@@ -198,6 +199,26 @@ async fn concurrent_writers_keep_the_chains(server: TestServer) {
     assert_eq!(report.chains, 1 + 1 + 8 * 12);
     let shared = activities(&server, &ada, "").await["pagination"]["total_count"].clone();
     assert_eq!(shared, 1 + 2 * 7 + 2 * 8 * 12);
+}
+
+/// The very first entries of all, at once: one begins the chain, the others go on with it.
+async fn a_chain_begins_once(server: TestServer) {
+    let write = async || {
+        let mut work = server.app.begin().await.unwrap();
+        let change = Change {
+            organization_id: None,
+            action: Action::Update,
+            resource: Resource::User,
+            resource_id: Uuid::nil(),
+            summary: "did something",
+            details: &[],
+        };
+        work.record(&Actor::operator(), &change);
+        work.commit().await.unwrap();
+    };
+    tokio::join!(write(), write(), write(), write());
+    let report = report(&server).await;
+    assert_eq!((report.entries, report.broken), (4, vec![]));
 }
 
 /// By hand, in the database: each change is found, with the entry that shows it.

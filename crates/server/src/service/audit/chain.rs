@@ -28,14 +28,9 @@ pub async fn append(tx: &mut Tx, key: &[u8; 32], entries: Vec<Entry>) -> Result<
         chains.entry(entry.chain_id).or_default().push(entry);
     }
     for (chain_id, entries) in chains {
-        let head = audit::lock_head(tx, chain_id).await?;
-        let broken = broken_mac(tx, key, chain_id, head.as_ref(), &founded).await?;
-        let (mut count, mut last_mac) = match head {
-            Some(head) => (head.count, head.last_mac),
-            None if broken.is_none() => (0, BEGINNING.to_vec()),
-            // Behind whatever is left of it.
-            None => (audit::end(tx, chain_id).await?.1, BEGINNING.to_vec()),
-        };
+        let head = held_head(tx, key, chain_id, founded.contains(&chain_id)).await?;
+        let is_ours = seal_head(key, chain_id, head.count, &head.last_mac) == head.head_mac.as_slice();
+        let Head { mut count, mut last_mac, .. } = head;
         for mut entry in entries {
             count += 1;
             entry.seq = count;
@@ -43,32 +38,31 @@ pub async fn append(tx: &mut Tx, key: &[u8; 32], entries: Vec<Entry>) -> Result<
             audit::insert(tx, &entry).await?;
             last_mac = entry.mac;
         }
-        let head_mac = broken.unwrap_or_else(|| seal_head(key, chain_id, count, &last_mac).to_vec());
-        audit::put_head(tx, &Head { id: chain_id, count, last_mac, head_mac }).await?;
+        let head_mac = if is_ours { seal_head(key, chain_id, count, &last_mac).to_vec() } else { head.head_mac };
+        if !is_ours {
+            tracing::error!(%chain_id, "an audit chain was changed by hand; `windlass audit verify` says where");
+        }
+        audit::move_head(tx, &Head { id: chain_id, count, last_mac, head_mac }).await?;
     }
     Ok(())
 }
 
-/// The MAC that a head keeps because it is broken; none when all is well.
-async fn broken_mac(
-    tx: &mut Tx,
-    key: &[u8; 32],
-    chain_id: Uuid,
-    head: Option<&Head>,
-    founded: &BTreeSet<Uuid>,
-) -> Result<Option<Vec<u8>>> {
-    let mac = match head {
-        Some(head) if seal_head(key, chain_id, head.count, &head.last_mac) == head.head_mac.as_slice() => {
-            return Ok(None);
-        }
-        Some(head) => head.head_mac.clone(),
-        // A chain begins with the organization that it belongs to, the instance's before all others.
-        None if founded.contains(&chain_id) => return Ok(None),
-        None if chain_id == INSTANCE_CHAIN && audit::is_empty(tx).await? => return Ok(None),
-        None => NO_MAC.to_vec(),
-    };
-    tracing::error!(%chain_id, "the head of an audit chain was changed or removed by hand; run `windlass audit verify`");
-    Ok(Some(mac))
+/// The head, which nobody else can move until the transaction ends.
+async fn held_head(tx: &mut Tx, key: &[u8; 32], chain_id: Uuid, is_founded: bool) -> Result<Head> {
+    if let Some(head) = audit::lock_head(tx, chain_id).await? {
+        return Ok(head);
+    }
+    // A chain begins with the organization that it belongs to, the instance's before all others. Any other one that has no
+    // head has lost it, and goes on without a valid one behind whatever is left of it.
+    let begins = is_founded || (chain_id == INSTANCE_CHAIN && audit::is_empty(tx).await?);
+    let count = if begins { 0 } else { audit::end(tx, chain_id).await?.1 };
+    let head_mac = if begins { seal_head(key, chain_id, 0, &BEGINNING) } else { NO_MAC };
+    let head = Head { id: chain_id, count, last_mac: BEGINNING.to_vec(), head_mac: head_mac.to_vec() };
+    if audit::begin_chain(tx, &head).await? {
+        return Ok(head);
+    }
+    // Somebody else has begun it in this very moment.
+    Ok(audit::lock_head(tx, chain_id).await?.unwrap_or(head))
 }
 
 /// The chain that begins with this entry, if one does.
