@@ -71,27 +71,26 @@ pub async fn begin_chain(tx: &mut Tx, head: &Head) -> Result<bool> {
     Ok(begun == 1)
 }
 
-pub async fn move_head(tx: &mut Tx, head: &Head) -> Result<()> {
-    let query = "update audit_chains set count = $1, last_mac = $2, head_mac = $3 where id = $4";
-    sql!(tx, |c| {
-        sqlx::query(query)
-            .bind(head.count)
-            .bind(&head.last_mac)
-            .bind(&head.head_mac)
-            .bind(head.id)
-            .execute(c)
-            .await
-            .map(drop)
-    })?;
-    Ok(())
-}
-
-pub async fn insert(tx: &mut Tx, entry: &Entry) -> Result<()> {
-    let query = concat!(
-        "insert into audit_entries (",
-        columns!(),
-        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
-    );
+/// Adds an entry and moves the head of its chain behind it, in one exchange with the database: every change of state pays for
+/// this.
+pub async fn append(tx: &mut Tx, entry: &Entry, head: &Head) -> Result<()> {
+    macro_rules! texts {
+        ($before:literal, $between:literal) => {
+            concat!(
+                $before,
+                "insert into audit_entries (",
+                columns!(),
+                ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+                $between,
+                " update audit_chains set count = $2, last_mac = $13, head_mac = $14 where id = $1"
+            )
+        };
+    }
+    // SQLite takes two statements at once; PostgreSQL one inside the other.
+    let query = match tx.kind() {
+        Kind::Sqlite => texts!("", ";"),
+        Kind::Postgres => texts!("with entry as (", ")"),
+    };
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(entry.chain_id)
@@ -107,6 +106,7 @@ pub async fn insert(tx: &mut Tx, entry: &Entry) -> Result<()> {
             .bind(&entry.search_text)
             .bind(entry.created_at.micros())
             .bind(&entry.mac)
+            .bind(&head.head_mac)
             .execute(c)
             .await
             .map(drop)

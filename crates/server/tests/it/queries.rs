@@ -18,9 +18,9 @@ async fn queries_are_constant(server: TestServer) {
         ("is_admin_registered", 1),
         ("get_organization", 3),
         ("get_organization_users", 3),
-        ("create_organization", 17),
-        ("update_auto_update", 6),
-        ("update_theme", 6),
+        ("create_organization", 14),
+        ("update_auto_update", 5),
+        ("update_theme", 5),
     ] {
         assert_eq!(few[operation], expected, "{operation}");
     }

@@ -24,13 +24,18 @@ fn entry(chain_id: Uuid, seq: i64) -> Entry {
     }
 }
 
+/// Of a chain that is not there: the entry is added all the same.
+fn head() -> Head {
+    Head { id: Uuid::max(), count: 1, last_mac: vec![0; 32], head_mac: vec![0; 32] }
+}
+
 async fn fill(db: &TestDb, chain_id: Uuid, entries: i64) {
     let mut tx = db.begin().await.unwrap();
-    for seq in 1..=entries {
-        audit::insert(&mut tx, &entry(chain_id, seq)).await.unwrap();
-    }
-    let head = Head { id: chain_id, count: entries, last_mac: vec![1; 32], head_mac: vec![2; 32] };
+    let head = Head { id: chain_id, count: 0, last_mac: vec![1; 32], head_mac: vec![2; 32] };
     assert!(audit::begin_chain(&mut tx, &head).await.unwrap());
+    for seq in 1..=entries {
+        audit::append(&mut tx, &entry(chain_id, seq), &head).await.unwrap();
+    }
     tx.commit().await.unwrap();
 }
 
@@ -64,7 +69,7 @@ async fn entries_are_found_by_page_and_filter(db: TestDb) {
 async fn searches_take_signs_literally(db: TestDb) {
     let mut tx = db.begin().await.unwrap();
     for (seq, text) in [(1, "100% of it"), (2, "1000 of it"), (3, r"a\b_c"), (4, "a\\bxc")] {
-        audit::insert(&mut tx, &Entry { search_text: text.into(), ..entry(id(101), seq) }).await.unwrap();
+        audit::append(&mut tx, &Entry { search_text: text.into(), ..entry(id(101), seq) }, &head()).await.unwrap();
     }
     tx.commit().await.unwrap();
     let mut conn = db.read().await.unwrap();
@@ -84,8 +89,12 @@ async fn heads_move(db: TestDb) {
     assert!(audit::begin_chain(&mut tx, &head(1)).await.unwrap());
     assert!(!audit::begin_chain(&mut tx, &head(2)).await.unwrap());
     assert_eq!(audit::lock_head(&mut tx, id(101)).await.unwrap().unwrap().count, 1);
-    audit::move_head(&mut tx, &head(5)).await.unwrap();
-    assert_eq!(audit::lock_head(&mut tx, id(101)).await.unwrap().unwrap().count, 5);
+    let added = Entry { mac: vec![5; 32], ..entry(id(101), 2) };
+    audit::append(&mut tx, &added, &Head { head_mac: vec![6; 32], ..head(2) }).await.unwrap();
+    let moved = audit::lock_head(&mut tx, id(101)).await.unwrap().unwrap();
+    assert_eq!((moved.count, moved.last_mac, moved.head_mac), (2, vec![5; 32], vec![6; 32]));
+    let (_, last) = audit::end(&mut tx, id(101)).await.unwrap();
+    assert_eq!(last, 2);
     tx.commit().await.unwrap();
 }
 
@@ -95,7 +104,7 @@ async fn chains_leave_traces(db: TestDb) {
     fill(&db, id(102), 2).await;
     let mut tx = db.begin().await.unwrap();
     crate::support::populate(&mut tx, 0, 1).await;
-    audit::insert(&mut tx, &entry(id(103), 1)).await.unwrap();
+    audit::append(&mut tx, &entry(id(103), 1), &head()).await.unwrap();
     tx.commit().await.unwrap();
     let mut conn = db.read().await.unwrap();
     // An organization without a chain, a chain, and an entry without a head.

@@ -28,21 +28,21 @@ pub async fn append(tx: &mut Tx, key: &[u8; 32], entries: Vec<Entry>) -> Result<
         chains.entry(entry.chain_id).or_default().push(entry);
     }
     for (chain_id, entries) in chains {
-        let head = held_head(tx, key, chain_id, founded.contains(&chain_id)).await?;
+        let mut head = held_head(tx, key, chain_id, founded.contains(&chain_id)).await?;
         let is_ours = seal_head(key, chain_id, head.count, &head.last_mac) == head.head_mac.as_slice();
-        let Head { mut count, mut last_mac, .. } = head;
-        for mut entry in entries {
-            count += 1;
-            entry.seq = count;
-            entry.mac = link(key, &last_mac, &entry).to_vec();
-            audit::insert(tx, &entry).await?;
-            last_mac = entry.mac;
-        }
-        let head_mac = if is_ours { seal_head(key, chain_id, count, &last_mac).to_vec() } else { head.head_mac };
         if !is_ours {
             tracing::error!(%chain_id, "an audit chain was changed by hand; `windlass audit verify` says where");
         }
-        audit::move_head(tx, &Head { id: chain_id, count, last_mac, head_mac }).await?;
+        for mut entry in entries {
+            head.count += 1;
+            entry.seq = head.count;
+            entry.mac = link(key, &head.last_mac, &entry).to_vec();
+            head.last_mac.clone_from(&entry.mac);
+            if is_ours {
+                head.head_mac = seal_head(key, chain_id, head.count, &head.last_mac).to_vec();
+            }
+            audit::append(tx, &entry, &head).await?;
+        }
     }
     Ok(())
 }
