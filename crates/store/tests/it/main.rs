@@ -4,12 +4,17 @@
 
 mod support;
 
+mod api_keys;
 mod audit;
 mod db;
 mod invitations;
+mod master_keys;
 mod memberships;
 mod migrations;
 mod organizations;
+mod sealed;
+mod second_factors;
 mod sessions;
-mod trust;
+mod smtp_configs;
 mod users;
+mod webhook_configs;

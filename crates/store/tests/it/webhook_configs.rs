@@ -1,0 +1,39 @@
+use windlass_api::WebhookType;
+use windlass_store::Error;
+use windlass_store::webhook_configs::{self, WebhookConfig};
+use windlass_testing::on_both_databases;
+
+use crate::support::{NOW, TestDb, database, id, populate};
+
+on_both_databases!(database: webhooks);
+
+async fn webhooks(db: TestDb) {
+    let mut tx = db.begin().await.unwrap();
+    populate(&mut tx, 1, 2).await;
+    let mut config = WebhookConfig {
+        id: id(50),
+        organization_id: id(101),
+        user_id: id(1),
+        kind: WebhookType::Slack,
+        sealed_url: vec![1],
+        is_active: true,
+        created_at: NOW,
+        updated_at: NOW,
+    };
+    webhook_configs::insert(&mut tx, &config).await.unwrap();
+    config.is_active = false;
+    config.sealed_url = vec![9];
+    webhook_configs::update(&mut tx, &config, None).await.unwrap();
+    let found = webhook_configs::get(&mut tx, id(101), WebhookType::Slack).await.unwrap().unwrap();
+    assert_eq!((found.sealed_url, found.is_active), (vec![1], false), "what was not given is not written");
+    webhook_configs::update(&mut tx, &config, Some(&[2])).await.unwrap();
+    let found = webhook_configs::get(&mut tx, id(101), WebhookType::Slack).await.unwrap().unwrap();
+    assert_eq!((found.sealed_url, found.is_active, found.kind), (vec![2], false, WebhookType::Slack));
+    assert!(webhook_configs::get(&mut tx, id(101), WebhookType::Discord).await.unwrap().is_none());
+    assert!(webhook_configs::get(&mut tx, id(102), WebhookType::Slack).await.unwrap().is_none());
+    assert_eq!(webhook_configs::delete(&mut tx, id(102), WebhookType::Slack).await.unwrap(), None);
+    assert_eq!(webhook_configs::delete(&mut tx, id(101), WebhookType::Slack).await.unwrap(), Some(id(50)));
+    webhook_configs::insert(&mut tx, &config).await.unwrap();
+    let second = WebhookConfig { id: id(51), ..config };
+    assert!(matches!(webhook_configs::insert(&mut tx, &second).await, Err(Error::Duplicate)));
+}
