@@ -1,6 +1,7 @@
 //! Measures Windlass beside a bare axum server that runs the same SQL on the same kind of pool, in the same run.
 //!
-//! `windlass-bench` does everything and writes `bench/results/http.json`; `windlass-bench bare …` is the baseline itself.
+//! `windlass-bench` does everything and writes `bench/results/http.json`; `windlass-bench bare …` is the baseline itself,
+//! and `windlass-bench audit` measures the audit log alone.
 
 #![allow(
     clippy::expect_used,
@@ -33,23 +34,25 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("bare") => bare::serve(&arguments[1..]),
-        _ => compare(),
+        Some("audit") => compare(&[]),
+        _ => compare(&Endpoint::ALL),
     }
 }
 
 #[tokio::main]
-async fn compare() {
+async fn compare(endpoints: &[Endpoint]) {
     let mut report = Report::default();
     let url = std::env::var("TEST_DATABASE_URL").expect("run `make bench`: it starts a PostgreSQL server");
     for (name, url) in [("sqlite", None), ("postgres", Some(url.as_str()))] {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        report.databases.push((name, measure(name, &folder, url).await));
+        report.databases.push((name, measure(name, &folder, url, endpoints).await));
     }
-    report.write(Path::new("bench/results/http.json"));
+    let file = if endpoints.is_empty() { "bench/results/audit.json" } else { "bench/results/http.json" };
+    report.write(Path::new(file));
     println!("{}", report.table());
 }
 
-async fn measure(name: &str, folder: &TempDir, url: Option<&str>) -> Figures {
+async fn measure(name: &str, folder: &TempDir, url: Option<&str>, endpoints: &[Endpoint]) -> Figures {
     println!("{name}: filling with {} organizations of {} members …", seed::ORGANIZATIONS, seed::MEMBERS);
     let file = folder.path().join("windlass.db");
     // The first start makes the schema and the master key; a filled database would not get one.
@@ -66,7 +69,7 @@ async fn measure(name: &str, folder: &TempDir, url: Option<&str>) -> Figures {
     tokio::time::sleep(Duration::from_secs(2)).await;
     figures.start_ms = start.as_secs_f64() * 1_000.0;
     figures.idle_mb = windlass.resident_mb();
-    for endpoint in Endpoint::ALL {
+    for endpoint in endpoints.iter().copied() {
         println!("{name}: {} …", endpoint.name());
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {

@@ -139,16 +139,20 @@ impl Filter {
     /// What must hold, with parameters from $2 on in the order of [`bind`]. Only what is asked for: each condition is
     /// evaluated for each entry of the chain.
     fn conditions(&self, kind: Kind) -> String {
-        // Both look for the bytes as they are; `like` is slower, and takes some signs for wildcards.
-        let contains = if kind == Kind::Sqlite { "instr" } else { "strpos" };
+        // Each database's quickest: of 100,000 entries SQLite searches by `instr` half as fast, PostgreSQL by `like` a
+        // third slower.
+        let contains = match kind {
+            Kind::Sqlite => "search_text like # escape '\\'",
+            Kind::Postgres => "strpos(search_text, #) > 0",
+        };
         let asked = [
-            (self.resource.is_some(), "resource = #".to_owned()),
-            (self.action.is_some(), "action = #".to_owned()),
-            (self.actor.is_some(), "actor = #".to_owned()),
-            (self.actor_id.is_some(), "actor_id = #".to_owned()),
-            (self.from.is_some(), "created_at >= #".to_owned()),
-            (self.to.is_some(), "created_at < #".to_owned()),
-            (self.search.is_some(), format!("{contains}(search_text, #) > 0")),
+            (self.resource.is_some(), "resource = #"),
+            (self.action.is_some(), "action = #"),
+            (self.actor.is_some(), "actor = #"),
+            (self.actor_id.is_some(), "actor_id = #"),
+            (self.from.is_some(), "created_at >= #"),
+            (self.to.is_some(), "created_at < #"),
+            (self.search.is_some(), contains),
         ];
         let mut text = String::from("chain_id = $1");
         let mut number = 1;
@@ -164,11 +168,28 @@ impl Filter {
         }
         text
     }
+
+    /// What to look for, as the database's condition takes it: for `like`, whose own signs mean nothing special to a user.
+    fn pattern(&self, kind: Kind) -> Option<String> {
+        let search = self.search.as_deref()?;
+        if kind == Kind::Postgres {
+            return Some(search.to_owned());
+        }
+        let mut pattern = String::from("%");
+        for c in search.chars() {
+            if matches!(c, '%' | '_' | '\\') {
+                pattern.push('\\');
+            }
+            pattern.push(c);
+        }
+        pattern.push('%');
+        Some(pattern)
+    }
 }
 
 /// Binds what [`Filter::conditions`] asks for. A macro, because the query's type differs between the databases.
 macro_rules! bind {
-    ($query:expr, $filter:expr) => {{
+    ($query:expr, $filter:expr, $kind:expr) => {{
         let mut query = $query;
         for text in [&$filter.resource, &$filter.action, &$filter.actor].into_iter().flatten() {
             query = query.bind(text);
@@ -179,8 +200,8 @@ macro_rules! bind {
         for time in [$filter.from, $filter.to].into_iter().flatten() {
             query = query.bind(time.micros());
         }
-        if let Some(search) = &$filter.search {
-            query = query.bind(search);
+        if let Some(pattern) = $filter.pattern($kind) {
+            query = query.bind(pattern);
         }
         query
     }};
@@ -202,22 +223,51 @@ pub async fn page(
         let page = if skip < count { before(conn, chain_id, count - skip + 1, limit).await? } else { Vec::new() };
         return Ok((page, count));
     }
-    // All in one pass over the chain: the number of those that match, and which of them are on the page.
+    let newest = matching(conn, chain_id, filter, 0, PROBE + 1).await?;
+    let is_all = newest.len() as i64 <= PROBE;
+    let count = if is_all { newest.len() as i64 } else { count(conn, chain_id, filter).await? };
+    let on_page: Vec<i64> = match is_all || skip + limit <= PROBE {
+        true => newest.into_iter().skip(skip as usize).take(limit as usize).collect(),
+        false => matching(conn, chain_id, filter, skip, limit).await?,
+    };
+    Ok((numbered(conn, chain_id, &on_page).await?, count))
+}
+
+/// So many matches are looked for first. When there are fewer, that was the only pass over the chain; when there are more, it ended
+/// soon.
+const PROBE: i64 = 1_000;
+
+/// The numbers of entries that match, newest first.
+async fn matching(conn: &mut Conn, chain_id: Uuid, filter: &Filter, skip: i64, limit: i64) -> Result<Vec<i64>> {
+    let kind = conn.kind();
     let query = format!(
-        "with found as materialized (select seq from audit_entries where {}), \
-         page as (select seq from found order by seq desc limit {limit} offset {skip}) \
-         select (select count(*) from found), (select string_agg(cast(seq as text), ',') from page)",
-        filter.conditions(conn.kind())
+        "select seq from audit_entries where {} order by seq desc limit {limit} offset {skip}",
+        filter.conditions(kind)
     );
-    let (count, page): (i64, Option<String>) =
-        sql!(conn, |c| bind!(sqlx::query_as(AssertSqlSafe(query)).bind(chain_id), filter).fetch_one(c).await)?;
-    let Some(page) = page else { return Ok((Vec::new(), count)) };
+    Ok(sql!(conn, |c| {
+        bind!(sqlx::query_scalar(AssertSqlSafe(query)).bind(chain_id), filter, kind).fetch_all(c).await
+    })?)
+}
+
+async fn count(conn: &mut Conn, chain_id: Uuid, filter: &Filter) -> Result<i64> {
+    let kind = conn.kind();
+    let query = format!("select count(*) from audit_entries where {}", filter.conditions(kind));
+    Ok(sql!(conn, |c| {
+        bind!(sqlx::query_scalar(AssertSqlSafe(query)).bind(chain_id), filter, kind).fetch_one(c).await
+    })?)
+}
+
+/// The entries with these numbers, newest first.
+async fn numbered(conn: &mut Conn, chain_id: Uuid, numbers: &[i64]) -> Result<Vec<Entry>> {
+    if numbers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let numbers = numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let query = format!(
         concat!("select ", columns!(), " from audit_entries where chain_id = $1 and seq in ({}) order by seq desc"),
-        page
+        numbers
     );
-    let page = sql!(conn, |c| sqlx::query_as(AssertSqlSafe(query)).bind(chain_id).fetch_all(c).await)?;
-    Ok((page, count))
+    Ok(sql!(conn, |c| sqlx::query_as(AssertSqlSafe(query)).bind(chain_id).fetch_all(c).await)?)
 }
 
 /// The newest entries of a chain before one of them.
