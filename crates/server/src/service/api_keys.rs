@@ -17,12 +17,13 @@ const HINT: usize = 8;
 pub async fn create(login: &Login, organization_id: Uuid, input: &CreateApiKey) -> Result<ApiKeyCreated> {
     let (app, token) = (&login.app, Token::api_key());
     let days = input.expires_in_days.map_or(i64::from(app.config.api_key_days), windlass_api::Whole::get);
+    let now = app.now();
     let mut work = app.begin().await?;
     let joined = hold(&mut work, login, organization_id, Can::OrganizationRead).await?;
     let own = joined.membership.role.permissions(joined.organization.host_access);
     let permissions = chosen(&own, input.permissions.as_deref())?;
     let limit = app.config.member_keys;
-    if api_keys::count_of_member(&mut work, organization_id, login.user.id, app.now()).await? >= limit {
+    if api_keys::count_of_member(&mut work, organization_id, login.user.id, now).await? >= limit {
         let message = format!("You have {limit} API keys in this organization. Revoke one first.");
         return Err(Error::new(ErrorCode::Conflict, message));
     }
@@ -34,8 +35,8 @@ pub async fn create(login: &Login, organization_id: Uuid, input: &CreateApiKey) 
         hint: token.reveal().chars().take(HINT).collect(),
         permissions: permissions.iter().map(|can| can.as_str()).collect::<Vec<_>>().join(" "),
         last_used_at: None,
-        expires_at: app.now().plus_seconds(86_400 * days),
-        created_at: app.now(),
+        expires_at: now.plus_seconds(86_400 * days),
+        created_at: now,
     };
     api_keys::insert(&mut work, &key, &token.hash()).await?;
     record(&mut work, &Actor::caller(login), Action::Create, &key, &format!("made the API key {}", key.name));

@@ -40,8 +40,10 @@ pub async fn put_webhook(ctx: &Ctx, organization_id: Uuid, input: &UpdateWebhook
     let stored = webhook_configs::get(&mut work, organization_id, kind).await?;
     let is_new = stored.is_none();
     let mut config = stored.unwrap_or_else(|| new_webhook(ctx, organization_id, kind));
-    config.user_id = ctx.user.id;
-    config.updated_at = app.now();
+    if !is_new {
+        config.user_id = ctx.user.id;
+        config.updated_at = app.now();
+    }
     config.is_active = input.is_active.unwrap_or(config.is_active);
     let sealed = match &input.webhook_url {
         Some(url) => Some(app.vault.seal(&mut work, url_place(&config), url.as_bytes()).await?),
@@ -104,6 +106,7 @@ fn url_place(config: &WebhookConfig) -> Place {
 }
 
 fn new_webhook(ctx: &Ctx, organization_id: Uuid, kind: WebhookType) -> WebhookConfig {
+    let now = ctx.app.now();
     WebhookConfig {
         id: ctx.app.new_id(),
         organization_id,
@@ -111,15 +114,15 @@ fn new_webhook(ctx: &Ctx, organization_id: Uuid, kind: WebhookType) -> WebhookCo
         kind,
         sealed_url: Vec::new(),
         is_active: true,
-        created_at: ctx.app.now(),
-        updated_at: ctx.app.now(),
+        created_at: now,
+        updated_at: now,
     }
 }
 
 /// Refused when there is one.
 pub async fn create_smtp(ctx: &Ctx, organization_id: Uuid, input: &CreateSmtpConfig) -> Result<api::SmtpConfig> {
     check_host(&ctx.app, "host", &input.host).await?;
-    let security = input.security.unwrap_or(SmtpSecurity::Starttls);
+    let (security, now) = (input.security.unwrap_or(SmtpSecurity::Starttls), ctx.app.now());
     let mut config = SmtpConfig {
         id: ctx.app.new_id(),
         organization_id,
@@ -132,8 +135,8 @@ pub async fn create_smtp(ctx: &Ctx, organization_id: Uuid, input: &CreateSmtpCon
         from_name: input.from_name.as_deref().unwrap_or_default().to_owned(),
         security,
         is_active: input.is_active.unwrap_or(true),
-        created_at: ctx.app.now(),
-        updated_at: ctx.app.now(),
+        created_at: now,
+        updated_at: now,
     };
     let mut work = ctx.app.begin().await?;
     hold(&mut work, ctx, organization_id, Can::SmtpUpdate).await?;
