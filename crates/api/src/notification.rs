@@ -189,7 +189,7 @@ impl TryFrom<&str> for HostName {
     fn try_from(text: &str) -> Result<Self, String> {
         let text = text.trim();
         refuse_invisible(text)?;
-        let text = text.strip_suffix('.').unwrap_or(text);
+        let text = &text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
         check_length(text, 1, 253)?;
         let is_label = |label: &str| {
             let ends = [label.chars().next(), label.chars().next_back()];
@@ -203,7 +203,7 @@ impl TryFrom<&str> for HostName {
         if !is_name && text.parse::<std::net::IpAddr>().is_err() {
             return Err("must be a host name, such as mail.example.org, or an IP address".into());
         }
-        Ok(Self(text.to_ascii_lowercase()))
+        Ok(Self(text.clone()))
     }
 }
 

@@ -174,19 +174,24 @@ impl Hidden {
     }
 
     /// That something was done still shows, and by whom.
-    fn apply(&self, row: &mut windlass_store::audit::Entry) {
-        if self.resources().contains(&row.resource.as_str()) && row.actor_id != Some(self.except_of) {
-            let what = if row.resource == "smtp" { "the mail server" } else { "an API key" };
-            row.message = format!("{}: {} of {what}", row.actor, row.action);
-            row.metadata = "{}".into();
+    fn apply(&self, activity: &mut api::AuditActivity, actor_id: Option<Uuid>) {
+        if actor_id == Some(self.except_of) {
+            return;
+        }
+        if self.resources().contains(&activity.resource.as_str()) {
+            let what = if activity.resource == "smtp" { "the mail server" } else { "an API key" };
+            activity.message = format!("{}: {} of {what}", activity.actor, activity.action);
+            activity.metadata.clear();
+        }
+        if self.api_keys {
+            activity.metadata.remove("api_key");
         }
     }
 }
 
-pub fn audit_activity(mut row: windlass_store::audit::Entry, hidden: &Hidden) -> api::AuditActivity {
-    hidden.apply(&mut row);
+pub fn audit_activity(row: windlass_store::audit::Entry, hidden: &Hidden) -> api::AuditActivity {
     let color = api::AuditAction::try_from(row.action.as_str()).map_or("gray", api::AuditAction::color);
-    api::AuditActivity {
+    let mut activity = api::AuditActivity {
         id: row.id.to_string(),
         action_color: color.to_owned(),
         action: row.action,
@@ -197,7 +202,9 @@ pub fn audit_activity(mut row: windlass_store::audit::Entry, hidden: &Hidden) ->
         // Written by this server as what it is read as.
         metadata: serde_json::from_str(&row.metadata).unwrap_or_default(),
         timestamp: row.created_at,
-    }
+    };
+    hidden.apply(&mut activity, row.actor_id);
+    activity
 }
 
 pub fn webhook_config(row: &windlass_store::webhook_configs::WebhookConfig, webhook_url: String) -> api::WebhookConfig {

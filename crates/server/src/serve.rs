@@ -79,11 +79,12 @@ impl Server {
     /// Serves until `stop` turns true; then lets requests under way finish, within the limit.
     pub async fn run(self, stop: watch::Receiver<bool>) {
         let housekeeping = tokio::spawn(housekeeping::run(self.app.clone()));
-        let denials = tokio::spawn(denials::run(self.app.clone()));
+        let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
         housekeeping.abort();
-        denials.abort();
-        denials::write_down(&self.app).await;
+        if tokio::time::timeout(DATABASE_WAIT, denials).await.is_err() {
+            tracing::warn!("refusals of the last minute could not be written to the audit log");
+        }
         if tokio::time::timeout(DATABASE_WAIT, self.app.db.close()).await.is_err() {
             tracing::warn!("the database did not close in time");
         }

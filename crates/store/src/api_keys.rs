@@ -52,16 +52,29 @@ pub async fn insert(tx: &mut Tx, key: &ApiKey, token_hash: &[u8]) -> Result<()> 
     Ok(())
 }
 
-/// A user's own keys in all organizations, newest first.
-pub async fn of_user(conn: &mut Conn, user_id: Uuid, limit: i64) -> Result<Vec<ApiKey>> {
-    let query = concat!("select ", columns!(), " from api_keys where user_id = $1 order by id desc limit $2");
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(limit).fetch_all(c).await)?)
+/// A user's own keys in all organizations: first those that work, the newest first.
+pub async fn of_user(conn: &mut Conn, user_id: Uuid, now: Timestamp, limit: i64) -> Result<Vec<ApiKey>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from api_keys where user_id = $1 order by expires_at > $2 desc, id desc limit $3"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(now.micros()).bind(limit).fetch_all(c).await)?)
 }
 
-/// The keys of all members of an organization, newest first.
-pub async fn of_organization(conn: &mut Conn, organization_id: Uuid, limit: i64) -> Result<Vec<ApiKey>> {
-    let query = concat!("select ", columns!(), " from api_keys where organization_id = $1 order by id desc limit $2");
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(limit).fetch_all(c).await)?)
+/// The keys of all members of an organization, in the same order.
+pub async fn of_organization(
+    conn: &mut Conn,
+    organization_id: Uuid,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<ApiKey>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from api_keys where organization_id = $1 order by expires_at > $2 desc, id desc limit $3"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(now.micros()).bind(limit).fetch_all(c).await)?)
 }
 
 /// How many of them still work.

@@ -220,7 +220,11 @@ pub async fn page(
         let query = "select count from audit_chains where id = $1";
         let count: Option<i64> = sql!(conn, |c| sqlx::query_scalar(query).bind(chain_id).fetch_optional(c).await)?;
         let count = count.unwrap_or_default();
-        let page = if skip < count { before(conn, chain_id, count - skip + 1, limit).await? } else { Vec::new() };
+        let page = if skip < count {
+            before(conn, chain_id, count.saturating_sub(skip).saturating_add(1), limit).await?
+        } else {
+            Vec::new()
+        };
         return Ok((page, count));
     }
     let newest = matching(conn, chain_id, filter, 0, PROBE + 1).await?;
@@ -245,7 +249,8 @@ async fn matching(conn: &mut Conn, chain_id: Uuid, filter: &Filter, skip: i64, l
         filter.conditions(kind)
     );
     Ok(sql!(conn, |c| {
-        bind!(sqlx::query_scalar(AssertSqlSafe(query)).bind(chain_id), filter, kind).fetch_all(c).await
+        let query = sqlx::query_scalar(AssertSqlSafe(query)).persistent(false);
+        bind!(query.bind(chain_id), filter, kind).fetch_all(c).await
     })?)
 }
 
@@ -267,7 +272,8 @@ async fn numbered(conn: &mut Conn, chain_id: Uuid, numbers: &[i64]) -> Result<Ve
         concat!("select ", columns!(), " from audit_entries where chain_id = $1 and seq in ({}) order by seq desc"),
         numbers
     );
-    Ok(sql!(conn, |c| sqlx::query_as(AssertSqlSafe(query)).bind(chain_id).fetch_all(c).await)?)
+    // Hardly ever the same text twice: it must not push others out of the driver's store of prepared statements.
+    Ok(sql!(conn, |c| { sqlx::query_as(AssertSqlSafe(query)).persistent(false).bind(chain_id).fetch_all(c).await })?)
 }
 
 /// The newest entries of a chain before one of them.
@@ -315,13 +321,6 @@ pub async fn end(conn: &mut Conn, chain_id: Uuid) -> Result<(Option<Head>, i64)>
         _ => None,
     };
     Ok((head, row.last_seq))
-}
-
-/// Whether anything was ever recorded, in a chain or before there were chains.
-pub async fn is_empty(conn: &mut Conn) -> Result<bool> {
-    let query = "select not exists (select 1 from audit_chains) and not exists (select 1 from audit_entries) \
-                 and not exists (select 1 from unchained_audit_log)";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_one(c).await)?)
 }
 
 /// What was recorded before there were chains.

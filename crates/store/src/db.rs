@@ -221,6 +221,19 @@ impl Conn {
         }
     }
 
+    pub(crate) async fn has_table(&mut self, name: &str) -> Result<bool> {
+        let found: i64 = match self.handle() {
+            Handle::Sqlite(c) => {
+                sqlx::query_scalar("select count(*) from sqlite_master where name = $1").bind(name).fetch_one(c).await?
+            }
+            Handle::Postgres(c) => {
+                let query = "select count(*) from pg_class where oid = to_regclass($1)";
+                sqlx::query_scalar(query).bind(name).fetch_one(c).await?
+            }
+        };
+        Ok(found == 1)
+    }
+
     pub(crate) fn handle(&mut self) -> Handle<'_> {
         self.queries.fetch_add(1, Ordering::Relaxed);
         match &mut self.inner {

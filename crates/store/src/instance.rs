@@ -3,6 +3,11 @@
 use crate::db::sql;
 use crate::{Conn, Result, Tx};
 
+/// Whether there is anything in the database at all. Everything else fails when there is not.
+pub async fn is_known(conn: &mut Conn) -> Result<bool> {
+    conn.has_table("instance").await
+}
+
 pub async fn admin_registered(conn: &mut Conn) -> Result<bool> {
     let query = "select admin_registered from instance where id = 1";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_one(c).await)?)

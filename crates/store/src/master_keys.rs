@@ -17,17 +17,7 @@ pub struct MasterKey {
 
 /// Whether the database is of a version that knows of keys at all. Everything else here fails when it is not.
 pub async fn are_known(conn: &mut Conn) -> Result<bool> {
-    let found: i64 = match conn.handle() {
-        Handle::Sqlite(c) => {
-            sqlx::query_scalar("select count(*) from sqlite_master where name = 'master_keys'").fetch_one(c).await?
-        }
-        Handle::Postgres(c) => {
-            sqlx::query_scalar("select count(*) from pg_class where oid = to_regclass('master_keys')")
-                .fetch_one(c)
-                .await?
-        }
-    };
-    Ok(found == 1)
+    conn.has_table("master_keys").await
 }
 
 /// All of them, the oldest first.

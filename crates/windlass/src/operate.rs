@@ -68,8 +68,11 @@ async fn verify_audit(config: Config, matches: &ArgMatches) -> Result<(), String
     if broken.is_empty() {
         return print(&format!("{entries} entries in {chains} chain(s): every link holds.\n"));
     }
+    let mut places: Vec<_> = broken.iter().map(|broken| broken.chain_id).collect();
+    places.sort_unstable();
+    places.dedup();
     let lines: Vec<_> = broken.iter().map(|broken| format!("  {broken}")).collect();
-    Err(format!("{} of {chains} chain(s) are broken, first at:\n{}", broken.len(), lines.join("\n")))
+    Err(format!("{} of {chains} chain(s) are broken, first at:\n{}", places.len(), lines.join("\n")))
 }
 
 async fn reset_password(config: Config, matches: &ArgMatches) -> Result<(), String> {

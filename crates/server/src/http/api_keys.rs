@@ -22,7 +22,7 @@ pub async fn create(login: Login, body: Payload) -> Answer {
 }
 
 pub async fn list_own(login: Login) -> Answer {
-    let found = rows::of_user(&mut login.app.db.read().await?, login.user.id, LISTED).await?;
+    let found = rows::of_user(&mut login.app.db.read().await?, login.user.id, login.app.now(), LISTED).await?;
     success("Your API keys", found.into_iter().map(records::api_key).collect::<Vec<_>>())
 }
 
@@ -35,7 +35,7 @@ pub async fn list(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payl
     let id = body.parse::<OrganizationId>()?.id.or(query.id);
     let joined = ctx.organization(id, Can::ApiKeyRead).await?;
     let mut conn = ctx.app.db.read().await?;
-    let found = rows::of_organization(&mut conn, joined.organization.id, LISTED).await?;
+    let found = rows::of_organization(&mut conn, joined.organization.id, ctx.app.now(), LISTED).await?;
     success("API keys of the organization", found.into_iter().map(records::api_key).collect::<Vec<_>>())
 }
 

@@ -8,6 +8,7 @@ use windlass_store::sealed::{self, INSTANCE_SECRET};
 use windlass_store::{Db, Tx, master_keys};
 
 use crate::clock::Ids;
+use crate::service::audit::chain;
 use crate::service::audit::takeover::take_over;
 use crate::vault::ring::{MasterKey, Ring, Source, VARIABLE, write_file};
 use crate::vault::unlock::{AUDIT_KEY, UnlockError, Unlocked, in_words, read, unlock_existing};
@@ -38,6 +39,7 @@ async fn give_keys(db: &Db, source: &Source, ids: &Ids, now: Timestamp) -> Resul
     let key = ring.newest().ok_or(UnlockError::Damaged("the ring is empty"))?;
     let audit_key = MasterKey::random().derive(AUDIT_KEY);
     record(&mut tx, key, &audit_key, ids, now).await?;
+    chain::begin_instance_chain(&mut tx, &audit_key).await?;
     take_over(&mut tx, &audit_key, ids, now).await?;
     Ok(tx.commit().await?)
 }

@@ -47,7 +47,12 @@ pub async fn prepare(app: &App, source: &Source) -> Result<bool, Error> {
         return Err(Error::internal(format!("{VARIABLE} holds the keys: append the new one there")));
     };
     let ring = source.read().map_err(Error::internal)?.unwrap_or_default();
-    let current = current(&mut app.db.read().await?).await?;
+    let mut conn = app.db.read().await?;
+    let (known, current) = (master_keys::all(&mut conn).await?, current(&mut conn).await?);
+    drop(conn);
+    if known.len() > 1 {
+        return Err(Error::internal("a rotation was interrupted. Finish it first: run rotate-key without --prepare."));
+    }
     if !ring.after(current).is_empty() {
         return Ok(false);
     }
@@ -61,9 +66,10 @@ pub async fn rotate(app: &App, source: &Source) -> Result<Rotated, Error> {
     let known = master_keys::all(&mut conn).await?;
     let current = current(&mut conn).await?;
     drop(conn);
-    let oldest = known.first().and_then(|row| KeyId::try_from(row.id.as_slice()).ok()).unwrap_or(current);
     // Two known keys: a rotation was interrupted after its switch and is finished now.
     let to = if known.len() > 1 { current } else { switch(app, source, &ring, current).await? };
+    let mut known = known.iter().filter_map(|row| KeyId::try_from(row.id.as_slice()).ok());
+    let from = known.find(|id| *id != to).unwrap_or(current);
     let ring = source.read().map_err(Error::internal)?.unwrap_or_default();
     let mut secrets = 0;
     for column in COLUMNS {
@@ -76,7 +82,7 @@ pub async fn rotate(app: &App, source: &Source) -> Result<Rotated, Error> {
         write(path, &Ring(newest)).await?;
     }
     kill_point::reached("rotate-after-cleaning");
-    Ok(Rotated { from: oldest, to, secrets })
+    Ok(Rotated { from, to, secrets })
 }
 
 async fn current(conn: &mut Conn) -> Result<KeyId, Error> {
@@ -123,7 +129,7 @@ async fn switch(app: &App, source: &Source, ring: &Ring, current: KeyId) -> Resu
 
 async fn add_key(path: &Path, ring: &Ring, current: KeyId) -> Result<MasterKey, Error> {
     let key = MasterKey::random();
-    // What is older than the current key is left over from a rotation that did not come to its last step.
+    // What is older than the only key that the database knows is left over from a rotation that did not come to its last step.
     let kept = ring.find(current).cloned().into_iter().chain([key.clone()]).collect();
     kill_point::reached("rotate-before-file");
     write(path, &Ring(kept)).await?;

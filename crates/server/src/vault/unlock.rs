@@ -2,7 +2,7 @@
 //! made only for a database that has never had one.
 
 use windlass_store::sealed::{self, INSTANCE_SECRET};
-use windlass_store::{Conn, Db, audit, instance, master_keys};
+use windlass_store::{Conn, Db, instance, master_keys};
 
 use super::ring::{KeyId, Ring, Source, VARIABLE};
 use super::{Place, Vault};
@@ -27,10 +27,11 @@ pub enum UnlockError {
     )]
     Wrong { source_name: String, needed: KeyId, held: String },
     #[error(
-        "master key: this database is filled but knows of no key. Was it exchanged, or tampered with? If an upgrade was \
-         interrupted, put back the database from before it and start again. Nothing was changed."
+        "master key: this database is filled but knows of no key, although there is one at {source_name}. Was the database \
+         exchanged, or tampered with? If an upgrade from a version without keys was interrupted, move that key away and \
+         start again. Nothing was changed."
     )]
-    Unkeyed,
+    Unkeyed { source_name: String },
     #[error("master key: the database is damaged: {0}. Nothing was changed.")]
     Damaged(&'static str),
     #[error("this version of Windlass has not been started on this database yet: run `windlass serve` first")]
@@ -51,13 +52,28 @@ pub struct Unlocked {
 pub async fn check(db: &Db, source: &Source) -> Result<(), UnlockError> {
     let ring = read(source)?;
     let mut conn = db.read().await?;
-    if !master_keys::are_known(&mut conn).await? {
+    if !instance::is_known(&mut conn).await? {
         return Ok(());
     }
-    match master_keys::current(&mut conn).await? {
-        Some(_) => matching_ring(&mut conn, source, ring).await.map(drop),
-        None => refuse_filled(&mut conn).await,
+    let has_keys = master_keys::are_known(&mut conn).await?;
+    let is_keyed = has_keys && master_keys::current(&mut conn).await?.is_some();
+    if is_keyed {
+        let ring = matching_ring(&mut conn, source, ring).await?;
+        return open_audit_key(&mut conn, &Vault::new(source.clone(), ring)).await.map(drop);
     }
+    if has_keys && !master_keys::is_untouched(&mut conn).await? {
+        return Err(UnlockError::Unkeyed { source_name: source.to_string() });
+    }
+    // Filled, and without a key: it comes from a version that had none, unless something outside of the database says
+    // otherwise. Whoever can write to the database can make it look like that, but cannot take the file away.
+    let had_a_key = match source {
+        Source::File(_) => ring.is_some(),
+        Source::Environment(_) => has_keys,
+    };
+    if had_a_key && instance::admin_registered(&mut conn).await? {
+        return Err(UnlockError::Unkeyed { source_name: source.to_string() });
+    }
+    Ok(())
 }
 
 /// The keys of a database that has been started before: nothing is made and nothing is written.
@@ -68,15 +84,17 @@ pub async fn unlock_existing(db: &Db, source: Source) -> Result<Unlocked, Unlock
     }
     let ring = read(&source)?;
     let ring = matching_ring(&mut conn, &source, ring).await?;
-    let sealed = sealed::instance_secret(&mut conn, AUDIT_KEY).await?;
-    drop(conn);
-    let sealed = sealed.ok_or(UnlockError::Damaged("the key of the audit chains is missing"))?;
     let vault = Vault::new(source, ring);
-    let place = Place { column: INSTANCE_SECRET, row: sealed.id };
-    let audit_key = vault.open(place, &sealed.value).await.map_err(in_words)?;
-    let audit_key =
-        audit_key.try_into().map_err(|_| UnlockError::Damaged("the key of the audit chains has a wrong length"))?;
+    let audit_key = open_audit_key(&mut conn, &vault).await?;
     Ok(Unlocked { vault, audit_key })
+}
+
+async fn open_audit_key(conn: &mut Conn, vault: &Vault) -> Result<[u8; 32], UnlockError> {
+    let sealed = sealed::instance_secret(conn, AUDIT_KEY).await?;
+    let sealed = sealed.ok_or(UnlockError::Damaged("the key of the audit chains is missing"))?;
+    let place = Place { column: INSTANCE_SECRET, row: sealed.id };
+    let key = vault.open(place, &sealed.value).await.map_err(in_words)?;
+    key.try_into().map_err(|_| UnlockError::Damaged("the key of the audit chains has a wrong length"))
 }
 
 pub fn read(source: &Source) -> Result<Option<Ring>, UnlockError> {
@@ -97,16 +115,6 @@ async fn matching_ring(conn: &mut Conn, source: &Source, ring: Option<Ring>) -> 
         }
     }
     Ok(ring)
-}
-
-/// An empty database may get its first key. One that is filled has had one: what comes from a version without keys was let
-/// through before the migrations made it look like this.
-async fn refuse_filled(conn: &mut Conn) -> Result<(), UnlockError> {
-    let is_filled = instance::admin_registered(conn).await? || !audit::is_empty(conn).await?;
-    if is_filled || !master_keys::is_untouched(conn).await? {
-        return Err(UnlockError::Unkeyed);
-    }
-    Ok(())
 }
 
 pub fn in_words(error: Error) -> UnlockError {

@@ -42,8 +42,8 @@ async fn a_key_leads_to_its_bearer(db: TestDb) {
     assert_eq!(used, Some(NOW.plus_seconds(5)));
 
     let ids = |keys: Vec<ApiKey>| keys.into_iter().map(|key| key.id).collect::<Vec<_>>();
-    assert_eq!(ids(api_keys::of_user(&mut tx, id(2), 10).await.unwrap()), [id(52), id(51)]);
-    assert_eq!(ids(api_keys::of_organization(&mut tx, id(101), 2).await.unwrap()), [id(52), id(51)]);
+    assert_eq!(ids(api_keys::of_user(&mut tx, id(2), NOW, 10).await.unwrap()), [id(52), id(51)]);
+    assert_eq!(ids(api_keys::of_organization(&mut tx, id(101), NOW, 2).await.unwrap()), [id(52), id(51)]);
     assert_eq!(api_keys::count_of_member(&mut tx, id(101), id(2), NOW).await.unwrap(), 2);
     assert_eq!(api_keys::count_of_member(&mut tx, id(101), id(2), NOW.plus_seconds(60)).await.unwrap(), 0);
     assert!(api_keys::exists(&mut tx, id(101), id(50)).await.unwrap());

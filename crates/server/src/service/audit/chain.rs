@@ -1,7 +1,8 @@
 //! The links between entries. Each entry carries a MAC over itself and the MAC before it; the head carries one over their
 //! number and the last of them. Without the key nobody can change, remove, insert or cut off an entry unseen.
 //!
-//! A head that is not what was written is never sealed again: work goes on, but the chain stays visibly broken.
+//! A head that is not what was written is never sealed again: work goes on, but the chain stays visibly broken. Only where an
+//! older head that was once valid is put back, and what came after it is left, there is no place to go on: then changes fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,9 +33,11 @@ pub async fn append(tx: &mut Tx, key: &[u8; 32], entries: Vec<Entry>) -> Result<
         let is_ours = seal_head(key, chain_id, head.count, &head.last_mac) == head.head_mac.as_slice();
         if !is_ours {
             tracing::error!(%chain_id, "an audit chain was changed by hand; `windlass audit verify` says where");
+            // Behind whatever is left.
+            head.count = head.count.max(audit::end(tx, chain_id).await?.1);
         }
         for mut entry in entries {
-            head.count += 1;
+            head.count = head.count.saturating_add(1);
             entry.seq = head.count;
             entry.mac = link(key, &head.last_mac, &entry).to_vec();
             head.last_mac.clone_from(&entry.mac);
@@ -52,17 +55,24 @@ async fn held_head(tx: &mut Tx, key: &[u8; 32], chain_id: Uuid, is_founded: bool
     if let Some(head) = audit::lock_head(tx, chain_id).await? {
         return Ok(head);
     }
-    // A chain begins with the organization that it belongs to, the instance's before all others. Any other one that has no
-    // head has lost it, and goes on without a valid one behind whatever is left of it.
-    let begins = is_founded || (chain_id == INSTANCE_CHAIN && audit::is_empty(tx).await?);
-    let count = if begins { 0 } else { audit::end(tx, chain_id).await?.1 };
-    let head_mac = if begins { seal_head(key, chain_id, 0, &BEGINNING) } else { NO_MAC };
-    let head = Head { id: chain_id, count, last_mac: BEGINNING.to_vec(), head_mac: head_mac.to_vec() };
-    if audit::begin_chain(tx, &head).await? {
-        return Ok(head);
+    // A chain begins with the organization that it belongs to. Any other one that has no head has lost it.
+    let mut head = new_head(key, chain_id);
+    if !is_founded {
+        head.head_mac = NO_MAC.to_vec();
     }
-    // Somebody else has begun it in this very moment.
-    Ok(audit::lock_head(tx, chain_id).await?.unwrap_or(head))
+    audit::begin_chain(tx, &head).await?;
+    Ok(head)
+}
+
+fn new_head(key: &[u8; 32], chain_id: Uuid) -> Head {
+    let head_mac = seal_head(key, chain_id, 0, &BEGINNING).to_vec();
+    Head { id: chain_id, count: 0, last_mac: BEGINNING.to_vec(), head_mac }
+}
+
+/// Once, before anything can be written to it; so a missing head is always a lost one.
+pub async fn begin_instance_chain(tx: &mut Tx, key: &[u8; 32]) -> Result<()> {
+    audit::begin_chain(tx, &new_head(key, INSTANCE_CHAIN)).await?;
+    Ok(())
 }
 
 /// The chain that begins with this entry, if one does.

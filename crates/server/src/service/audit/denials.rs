@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_store::Result;
 
@@ -13,12 +14,16 @@ use crate::auth::denials::{Denial, Times};
 
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// Runs until it is dropped.
-pub async fn run(app: Arc<App>) {
+/// Runs until `stop` turns true, and then once more.
+pub async fn run(app: Arc<App>, mut stop: watch::Receiver<bool>) {
     let mut ticks = tokio::time::interval(INTERVAL);
+    let mut stopped = std::pin::pin!(stop.wait_for(|stop| *stop));
     loop {
-        ticks.tick().await;
+        let is_over = tokio::select! { _ = ticks.tick() => false, _ = &mut stopped => true };
         write_down(&app).await;
+        if is_over {
+            return;
+        }
     }
 }
 
@@ -28,15 +33,21 @@ pub async fn write_down(app: &App) {
     for (denial, times) in app.denials.take() {
         chains.entry(denial.organization_id).or_default().push((denial, times));
     }
+    let mut is_possible = true;
     for noted in chains.into_values() {
-        if let Err(error) = write_chain(app, &noted).await {
+        // Whoever waited in vain for the database once does not wait again for each of the others.
+        let written = if is_possible { write_chain(app, &noted).await } else { Ok(false) };
+        is_possible = matches!(written, Ok(true));
+        if let Err(error) = &written {
             tracing::warn!(%error, "refusals could not be written to the audit log; trying again in a minute");
+        }
+        if !is_possible {
             noted.into_iter().for_each(|(denial, times)| app.denials.note(denial, times));
         }
     }
 }
 
-async fn write_chain(app: &App, noted: &[(Denial, Times)]) -> Result<()> {
+async fn write_chain(app: &App, noted: &[(Denial, Times)]) -> Result<bool> {
     let mut work = app.begin().await?;
     for (denial, times) in noted {
         let change = Change {
@@ -49,7 +60,7 @@ async fn write_chain(app: &App, noted: &[(Denial, Times)]) -> Result<()> {
         };
         work.record(&actor(denial, *times), &change);
     }
-    work.commit().await
+    work.commit().await.map(|()| true)
 }
 
 fn actor(denial: &Denial, times: Times) -> Actor {

@@ -179,7 +179,9 @@ fn entry(id: Uuid, now: Timestamp, actor: &Actor, change: &Change<'_>) -> Entry 
 /// The message, the id and what the details add to them.
 fn search_text(message: &str, resource_id: &str, metadata: &Map<String, Value>) -> String {
     let mut text = format!("{message}\n{resource_id}");
-    for value in metadata.values().filter_map(Value::as_str) {
+    // Not every reader may know of the key, so nobody finds anything by it.
+    let searchable = metadata.iter().filter(|(name, _)| *name != "api_key");
+    for value in searchable.filter_map(|(_, value)| value.as_str()) {
         if !text.contains(value) {
             text.push('\n');
             text.push_str(value);

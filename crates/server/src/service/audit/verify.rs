@@ -39,9 +39,6 @@ impl std::fmt::Display for Broken {
 pub async fn verify(db: &Db, key: &[u8; 32]) -> Result<Report> {
     let mut conn = db.read().await?;
     let mut report = Report::default();
-    if audit::is_empty(&mut conn).await? && audit::next_chain(&mut conn, INSTANCE_CHAIN).await?.is_none() {
-        return Ok(report);
-    }
     let mut founded = BTreeSet::new();
     walk(&mut conn, key, INSTANCE_CHAIN, &mut report, |entry| founded.extend(chain::founded_chain(entry))).await?;
     let mut last = INSTANCE_CHAIN;
@@ -50,6 +47,7 @@ pub async fn verify(db: &Db, key: &[u8; 32]) -> Result<Report> {
         walk(&mut conn, key, id, &mut report, |_| {}).await?;
         last = id;
     }
+    report.chains += founded.len() as u64;
     let gone =
         founded.into_iter().map(|chain_id| Broken { chain_id, seq: 1, problem: "the whole chain is missing".into() });
     report.broken.extend(gone);
@@ -79,8 +77,11 @@ async fn walk(
         let Some(last) = batch.last() else { break walk.ends_at(chain_id, head.as_ref()) };
         cursor = last.seq;
         let broken = batch.iter().find_map(|entry| {
-            look(entry);
-            walk.follow(entry)
+            let broken = walk.follow(entry);
+            if broken.is_none() {
+                look(entry);
+            }
+            broken
         });
         if broken.is_some() {
             break broken;
