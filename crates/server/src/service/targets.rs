@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::config::is_local_host;
 use crate::error::{Error, Result};
 
-/// A web address, when it is saved. It is checked again whenever something is sent.
+/// A web address, when it is saved. What sends to it has to check again: names change where they lead.
 pub async fn check_url(app: &App, field: &str, text: &str) -> Result<()> {
     let refuse = |problem: &str| Err(Error::field(field, problem));
     let Ok(url) = Url::parse(text) else {
