@@ -7,7 +7,6 @@ pub mod clock;
 pub mod config;
 pub mod error;
 pub mod http;
-pub mod kill_point;
 pub mod listen;
 pub mod metrics;
 pub mod operator;

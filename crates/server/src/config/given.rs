@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::keys::{KEYS, Key};
-use crate::kill_point;
 use crate::vault::ring::{self, Ring};
+use windlass_durable::kill_point;
 
 /// The texts that were given for each key, by whatever way.
 #[derive(Debug, Default)]

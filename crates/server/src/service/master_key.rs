@@ -16,10 +16,10 @@ use windlass_store::{Conn, master_keys};
 
 use crate::app::App;
 use crate::error::Error;
-use crate::kill_point;
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::vault::ring::{KeyId, MasterKey, Ring, Source, VARIABLE, write_file};
 use crate::vault::{self, Place, beginning, decrypt, encrypt};
+use windlass_durable::kill_point;
 
 const BATCH: i64 = 100;
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -191,20 +191,7 @@ impl Source {
 
 /// Whole or not at all, whenever the power fails.
 pub fn write_file(path: &Path, ring: &Ring) -> std::io::Result<()> {
-    // A link stays one: what it leads to is written.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let temporary = path.with_extension("key.new");
-    // One that a crash has left may have another mode.
-    match fs::remove_file(&temporary) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(&temporary)?;
-    file.write_all(ring.to_text().as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
-    File::open(folder)?.sync_all()
+    windlass_durable::file::replace(path, ring.to_text().as_bytes())
 }
 
 #[cfg(test)]

@@ -1,0 +1,1 @@
+//! Folders whose files are the answers.
