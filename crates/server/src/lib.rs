@@ -5,6 +5,7 @@ pub mod app;
 pub mod auth;
 pub mod clock;
 pub mod config;
+pub mod edge;
 pub mod error;
 pub mod http;
 pub mod listen;

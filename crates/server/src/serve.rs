@@ -15,6 +15,7 @@ use windlass_store::{Db, Options, instance};
 use crate::app::App;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
+use crate::edge::Keeper;
 use crate::listen;
 use crate::service::audit::denials;
 use crate::service::first_start::unlock;
@@ -38,11 +39,14 @@ pub enum StartError {
     Key(#[from] UnlockError),
     #[error("listen: {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
+    #[error("the edge: {0}")]
+    Edge(String),
 }
 
 pub struct Server {
     pub app: Arc<App>,
     listeners: Vec<TcpListener>,
+    edge: Keeper,
     /// Held as long as the server lives.
     _lock: File,
 }
@@ -58,14 +62,18 @@ impl Server {
         // A port that was given as 0 is known now, and links need it.
         config.listen = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let db = open_database(&config).await?;
-        let app = match unlocked(db.clone(), config).await {
-            Ok(app) => Arc::new(app),
+        match begin(db.clone(), config).await {
+            Ok((app, edge)) => Ok(Self { app: Arc::new(app), listeners, edge, _lock: lock }),
             Err(error) => {
                 db.close().await;
-                return Err(error);
+                Err(error)
             }
-        };
-        Ok(Self { app, listeners, _lock: lock })
+        }
+    }
+
+    /// Where visitors reach the applications.
+    pub fn edge_addresses(&self) -> &[SocketAddr] {
+        &self.edge.listening
     }
 
     pub fn addresses(&self) -> &[SocketAddr] {
@@ -76,8 +84,16 @@ impl Server {
         instance::admin_registered(&mut self.app.db.read().await?).await
     }
 
-    /// Serves until `stop` turns true; then lets requests under way finish, within the limit.
-    pub async fn run(self, stop: watch::Receiver<bool>) {
+    /// Serves until `stop` says so; then lets requests under way finish, within the limit.
+    pub async fn run(self, mut stopping: watch::Receiver<Option<Stop>>) {
+        let (stopped, stop) = watch::channel(false);
+        tokio::spawn({
+            let mut stopping = stopping.clone();
+            async move {
+                let _ = stopping.wait_for(Option::is_some).await;
+                stopped.send_replace(true);
+            }
+        });
         let housekeeping = tokio::spawn(housekeeping::run(self.app.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
@@ -88,7 +104,31 @@ impl Server {
         if tokio::time::timeout(DATABASE_WAIT, self.app.db.close()).await.is_err() {
             tracing::warn!("the database did not close in time");
         }
+        match *stopping.borrow_and_update() {
+            Some(Stop::Everything) => {
+                if let Err(error) = self.edge.stop().await {
+                    tracing::warn!(%error, "the edge could not be stopped");
+                }
+            }
+            Some(Stop::Server) | None => self.edge.leave(),
+        }
     }
+}
+
+/// What is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The server; visitors notice nothing.
+    Server,
+    /// The edge too.
+    Everything,
+}
+
+/// The edge comes last: what fails before it leaves nothing running.
+async fn begin(db: Db, config: Config) -> Result<(App, Keeper), StartError> {
+    let app = unlocked(db, config).await?;
+    let edge = Keeper::start(app.config.clone()).await.map_err(StartError::Edge)?;
+    Ok((app, edge))
 }
 
 /// The key is checked before anything is written, migrations included.

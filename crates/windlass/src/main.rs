@@ -1,5 +1,6 @@
 //! The one binary: `windlass serve`, and what the operator needs beside it.
 
+mod edge;
 mod operate;
 
 use std::io::{IsTerminal, Write};
@@ -11,12 +12,14 @@ use tokio::sync::watch;
 use tracing_subscriber::filter::LevelFilter;
 use windlass_server::config::{Config, Given, KEYS, LogFormat, LogLevel};
 use windlass_server::http;
-use windlass_server::serve::Server;
+use windlass_server::serve::{Server, Stop};
 
 fn main() -> ExitCode {
     let matches = command().get_matches();
     let done = match matches.subcommand() {
         Some(("serve", matches)) => configure(matches).and_then(serve),
+        Some(("edge", matches)) => edge::orders(matches).and_then(edge::run),
+        Some(("stop", matches)) => configure(matches).and_then(edge::stop),
         Some((group @ ("admin" | "audit"), matches)) => match matches.subcommand() {
             Some((name, matches)) => {
                 configure(matches).and_then(|config| operate::operate(config, group, name, matches))
@@ -79,7 +82,19 @@ fn command() -> Command {
         .about("A self-hosted application deployment platform")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_settings(Command::new("serve")).about("Run the server"))
+        .subcommand(with_settings(Command::new("serve")).about("Run the server, and the edge beside it"))
+        .subcommand(
+            with_settings(Command::new("edge"))
+                .about("Run the edge alone, with the routes in the data folder")
+                .arg(Arg::new("orders").long("orders").value_name("JSON").hide(true))
+                .arg(
+                    Arg::new("take-over")
+                        .long("take-over")
+                        .action(ArgAction::SetTrue)
+                        .help("Take over from the edge that is running on the data folder, without a gap"),
+                ),
+        )
+        .subcommand(with_settings(Command::new("stop")).about("Stop the server and the edge of a data folder"))
         .subcommand(
             Command::new("admin")
                 .about("Operate the installation from its own machine")
@@ -139,7 +154,7 @@ fn configure(matches: &ArgMatches) -> Result<Config, String> {
 
 #[tokio::main]
 async fn serve(config: Config) -> Result<(), String> {
-    start_log(&config);
+    start_log(config.log_format, config.log_level);
     let stop = stop_signal()?;
     let server = Server::prepare(config).await.map_err(|error| error.to_string())?;
     announce(&server).await;
@@ -148,17 +163,19 @@ async fn serve(config: Config) -> Result<(), String> {
     Ok(())
 }
 
-/// Turns true on the first SIGTERM or Ctrl-C. A second one ends the process at once, for those who cannot wait.
-fn stop_signal() -> Result<watch::Receiver<bool>, String> {
-    let (sender, receiver) = watch::channel(false);
+/// Tells of the first SIGTERM or Ctrl-C. A second one ends the process at once, for those who cannot wait.
+fn stop_signal() -> Result<watch::Receiver<Option<Stop>>, String> {
+    let (sender, receiver) = watch::channel(None);
     let unheard = |error: std::io::Error| format!("signals cannot be received: {error}");
     let mut terminate = signal(SignalKind::terminate()).map_err(unheard)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(unheard)?;
     tokio::spawn(async move {
-        let mut next = async || tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} };
-        next().await;
+        let mut next = async || {
+            tokio::select! { _ = terminate.recv() => Stop::Server, _ = interrupt.recv() => Stop::Everything }
+        };
+        let stop = next().await;
         tracing::info!("stopping; requests under way may finish");
-        let _ = sender.send(true);
+        let _ = sender.send(Some(stop));
         next().await;
         std::process::exit(1);
     });
@@ -168,6 +185,9 @@ fn stop_signal() -> Result<watch::Receiver<bool>, String> {
 async fn announce(server: &Server) {
     for address in server.addresses() {
         tracing::info!("listening on http://{address}");
+    }
+    for address in server.edge_addresses() {
+        tracing::info!("visitors reach applications at http://{address}");
     }
     if server.admin_registered().await.unwrap_or(true) {
         return;
@@ -180,8 +200,8 @@ async fn announce(server: &Server) {
     }
 }
 
-fn start_log(config: &Config) {
-    let level = match config.log_level {
+fn start_log(format: LogFormat, level: LogLevel) {
+    let level = match level {
         LogLevel::Error => LevelFilter::ERROR,
         LogLevel::Warn => LevelFilter::WARN,
         LogLevel::Info => LevelFilter::INFO,
@@ -189,7 +209,7 @@ fn start_log(config: &Config) {
         LogLevel::Trace => LevelFilter::TRACE,
     };
     let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);
-    match config.log_format {
+    match format {
         LogFormat::Json => subscriber.json().init(),
         LogFormat::Text => subscriber.with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
     }

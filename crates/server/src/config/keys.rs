@@ -19,7 +19,7 @@ impl Key {
     pub fn is_limit(&self) -> bool {
         let counted = ["-attempts", "-requests", "-days", "-seconds", "-kib", "-connections", "-logins"];
         let kept = ["user-sessions", "user-organizations", "member-keys", "open-invitations"];
-        let is_own = matches!(self.name, "database-connections" | "shutdown-seconds");
+        let is_own = matches!(self.name, "database-connections" | "shutdown-seconds" | "hand-over-seconds");
         !is_own && (kept.contains(&self.name) || counted.iter().any(|ending| self.name.ends_with(ending)))
     }
 
@@ -36,9 +36,10 @@ const fn list(name: &'static str, value_name: &'static str, default: &'static st
     Key { name, value_name, is_list: true, default, help }
 }
 
-pub const KEYS: [Key; 31] = [
+pub const KEYS: [Key; 39] = [
     key("data-dir", "DIR", "windlass-data", "Folder for everything that Windlass keeps"),
     list("listen", "ADDRESS", "127.0.0.1:7780", "Address and port of the API"),
+    list("edge-http", "ADDRESS", "127.0.0.1:7781", "Address and port at which visitors reach the applications"),
     key("database-url", "URL", "", "postgres://... to use PostgreSQL; empty for SQLite in the data folder"),
     key("database-connections", "N", "0", "Connections to the database; 0 means 4 for SQLite and 16 for PostgreSQL"),
     key("base-domain", "DOMAIN", "localhost", "Applications without a domain of their own get <name>.<base domain>"),
@@ -82,5 +83,22 @@ pub const KEYS: [Key; 31] = [
     key("request-seconds", "SECONDS", "30", "Longest time for one request (1 to 600)"),
     key("idle-seconds", "SECONDS", "60", "How long a connection may be silent, or not take its answer (1 to 3600)"),
     key("max-connections", "N", "1024", "Connections served at once; more wait (1 to 65535)"),
+    key("edge-threads", "N", "0", "Threads that serve visitors; 0 means one for each processor (0 to 256)"),
+    key("edge-max-connections", "N", "16384", "Connections of visitors served at once; more wait (1 to 1000000)"),
+    key(
+        "edge-address-connections",
+        "N",
+        "512",
+        "Connections of visitors from one address; more are closed; 0 for no limit (0 to 1000000)",
+    ),
+    key("edge-head-seconds", "SECONDS", "10", "How long a visitor's request may take to say what it wants (1 to 600)"),
+    key("edge-head-kib", "KIB", "64", "Largest head of a visitor's request (8 to 1024)"),
+    key("edge-idle-seconds", "SECONDS", "60", "How long a visitor's connection may be silent (1 to 3600)"),
+    key(
+        "hand-over-seconds",
+        "SECONDS",
+        "600",
+        "How long requests may go on in an edge that another one has replaced (1 to 86400)",
+    ),
     key("shutdown-seconds", "SECONDS", "20", "How long a stop waits for requests under way (0 to 600)"),
 ];

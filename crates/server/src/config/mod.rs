@@ -12,9 +12,11 @@ use std::time::Duration;
 pub use given::Given;
 pub use keys::{KEYS, Key};
 use parse::{
-    boolean, database_url, domain, log_format, log_level, not_empty, public_url, read_listen, read_origins,
+    boolean, database_url, domain, log_format, log_level, not_empty, public_url, read_addresses, read_origins,
     read_proxies,
 };
+
+use serde::{Deserialize, Serialize};
 
 use crate::vault::ring::{self, Ring, Source};
 
@@ -53,6 +55,8 @@ pub struct Config {
     pub idle_limit: Duration,
     pub max_connections: usize,
     pub shutdown_limit: Duration,
+    pub edge_http: Vec<SocketAddr>,
+    pub edge: windlass_edge::edge::Settings,
 }
 
 /// Holds a password, so it shows itself only when asked.
@@ -71,13 +75,13 @@ impl std::fmt::Debug for DatabaseUrl {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogFormat {
     Text,
     Json,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogLevel {
     Error,
     Warn,
@@ -96,7 +100,8 @@ impl Config {
     }
 
     fn read(given: &mut Given) -> Option<Self> {
-        let listen = read_listen(given);
+        let listen = read_addresses(given, "listen");
+        let edge_http = read_addresses(given, "edge-http");
         let database_url = given.read("database-url", database_url);
         let connections = given.number("database-connections", 0..=200);
         let on_postgres = matches!(database_url, Some(Some(_)));
@@ -128,7 +133,30 @@ impl Config {
         let idle_seconds = given.number("idle-seconds", 1..=3_600);
         let max_connections = given.number("max-connections", 1..=65_535);
         let shutdown_seconds = given.number("shutdown-seconds", 0..=600);
+        let edge_threads = given.number("edge-threads", 0..=256);
+        let edge_max_connections = given.number("edge-max-connections", 1..=1_000_000);
+        let edge_address_connections = given.number("edge-address-connections", 0..=1_000_000);
+        let edge_head_seconds = given.number("edge-head-seconds", 1..=600);
+        let edge_head_kib = given.number("edge-head-kib", 8..=1024);
+        let edge_idle_seconds = given.number("edge-idle-seconds", 1..=3_600);
+        let hand_over_seconds = given.number("hand-over-seconds", 1..=86_400);
+        let edge = windlass_edge::edge::Settings {
+            threads: match edge_threads? {
+                0 => std::thread::available_parallelism().map_or(1, usize::from),
+                threads => threads,
+            },
+            trusted_proxies: trusted_proxies.clone(),
+            max_connections: edge_max_connections?,
+            address_connections: edge_address_connections?,
+            head_limit: Duration::from_secs(edge_head_seconds?),
+            idle_limit: Duration::from_secs(edge_idle_seconds?),
+            head_bytes: 1024 * edge_head_kib?,
+            stop_limit: Duration::from_secs(shutdown_seconds?),
+            hand_over_limit: Duration::from_secs(hand_over_seconds?),
+        };
         Some(Self {
+            edge_http,
+            edge,
             public_url: public_url?,
             data_dir: data_dir?.into(),
             master_key: given.master_key.take(),

@@ -17,16 +17,16 @@ pub(super) fn read_proxies(given: &mut Given) -> Vec<IpAddr> {
     proxies
 }
 
-pub(super) fn read_listen(given: &mut Given) -> Vec<SocketAddr> {
+pub(super) fn read_addresses(given: &mut Given, name: &'static str) -> Vec<SocketAddr> {
     let mut addresses = Vec::new();
-    for text in given.all("listen") {
+    for text in given.all(name) {
         match text.to_socket_addrs() {
             Ok(resolved) => addresses.extend(resolved),
-            Err(_) => given.note("listen", &text, "must be an address and a port, such as 127.0.0.1:7780"),
+            Err(_) => given.note(name, &text, "must be an address and a port, such as 127.0.0.1:7780"),
         }
     }
-    if given.all("listen").is_empty() {
-        given.problems.push("listen: needs at least one address".into());
+    if given.all(name).is_empty() {
+        given.problems.push(format!("{name}: needs at least one address"));
     }
     let mut seen = HashSet::new();
     addresses.retain(|address| seen.insert(*address));

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -36,6 +36,7 @@ fn forward(output: impl Read + Send + 'static, sender: Sender<String>) {
 pub struct Process {
     pub child: Child,
     pub address: String,
+    data_dir: PathBuf,
     lines: Mutex<Receiver<String>>,
 }
 
@@ -46,12 +47,14 @@ impl Process {
 
     /// The same with an environment of one's own.
     pub fn start(mut command: Command, data_dir: &Path, arguments: &[&str]) -> Self {
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data_dir).args(arguments);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--data-dir"]);
+        command.arg(data_dir).args(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("windlass starts");
         let (sender, lines) = channel();
         forward(child.stdout.take().expect("its output"), sender.clone());
         forward(child.stderr.take().expect("its log"), sender);
-        let mut process = Self { child, address: String::new(), lines: Mutex::new(lines) };
+        let data_dir = data_dir.to_owned();
+        let mut process = Self { child, address: String::new(), data_dir, lines: Mutex::new(lines) };
         let line = process.wait_for("listening on http://");
         let address = line.split("http://").nth(1).unwrap();
         process.address = address.split('"').next().unwrap().to_owned();
@@ -131,10 +134,27 @@ impl Process {
     }
 }
 
+/// Ends the edge of a data folder, which outlives its server.
+pub fn end_edge(data_dir: &Path) {
+    if let Some(pid) = edge_pid(data_dir) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+/// The process that holds the lock of a data folder's edge, if one does.
+pub fn edge_pid(data_dir: &Path) -> Option<Pid> {
+    let mut file = std::fs::File::open(data_dir.join("edge.lock")).ok()?;
+    file.try_lock_shared().is_err().then_some(())?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    Pid::from_raw(text.trim().parse().ok()?)
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        end_edge(&self.data_dir);
     }
 }
 

@@ -1,0 +1,123 @@
+//! The body of a target's answer on its way to the visitor. It holds the request's place in the target until the last
+//! byte, and gives the connection back when there is one to give back.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
+use tokio::time::Sleep;
+
+use crate::body::BodyError;
+use crate::counters::Cause;
+use crate::exchange::Exchange;
+use crate::upstream::{self, Sender};
+
+pub struct Answer {
+    inner: Incoming,
+    exchange: Exchange,
+    connection: Option<(Sender, usize)>,
+    idle_limit: Duration,
+    total_limit: Duration,
+    last_frame: Instant,
+    /// Runs from the first time that the target keeps us waiting.
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the target did not finish its answer within the time limit")]
+struct TooSlow;
+
+impl Answer {
+    /// `worker` is whose pool the connection belongs to.
+    pub fn new(
+        inner: Incoming,
+        exchange: Exchange,
+        sender: Sender,
+        worker: usize,
+        idle: Duration,
+        total: Duration,
+    ) -> Self {
+        let mut answer = Self {
+            inner,
+            exchange,
+            connection: Some((sender, worker)),
+            idle_limit: idle,
+            total_limit: total,
+            last_frame: Instant::now(),
+            alarm: None,
+        };
+        if answer.inner.is_end_stream() {
+            answer.finish();
+        }
+        answer
+    }
+
+    fn finish(&mut self) {
+        self.exchange.complete();
+        if let (Some((sender, worker)), Some(target)) = (self.connection.take(), self.exchange.target()) {
+            upstream::give_back(target, worker, sender);
+        }
+    }
+
+    /// When the target must have sent something, or all of it.
+    fn deadline(&self) -> Instant {
+        (self.last_frame + self.idle_limit).min(self.exchange.started + self.total_limit)
+    }
+
+    fn poll_alarm(&mut self, context: &mut Context<'_>) -> Poll<BodyError> {
+        loop {
+            let deadline = self.deadline();
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.into())));
+            ready!(alarm.as_mut().poll(context));
+            if deadline <= Instant::now() {
+                self.exchange.failed(Cause::Slow);
+                return Poll::Ready(TooSlow.into());
+            }
+            // Something came since it was set.
+            alarm.as_mut().reset(deadline.into());
+        }
+    }
+}
+
+impl hyper::body::Body for Answer {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match Pin::new(&mut self.inner).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                self.last_frame = Instant::now();
+                self.exchange.sent(frame.data_ref().map_or(0, Bytes::len));
+                if self.inner.is_end_stream() {
+                    self.finish();
+                } else if self.last_frame >= self.exchange.started + self.total_limit {
+                    self.exchange.failed(Cause::Slow);
+                    return Poll::Ready(Some(Err(TooSlow.into())));
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                self.exchange.failed(Cause::Closed);
+                Poll::Ready(Some(Err(error.into())))
+            }
+            Poll::Ready(None) => {
+                self.finish();
+                Poll::Ready(None)
+            }
+            Poll::Pending => self.poll_alarm(context).map(|error| Some(Err(error))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,99 @@
+//! Calling an edge.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+
+use super::{Answer, Call, Done, Drain, Hello, LONGEST_LINE, Message, Refusal, Stats, VERSION, socket};
+use crate::edge::Applied;
+use crate::routes::RouteSet;
+use crate::target::Drained;
+
+/// Everything but a drain is answered at once.
+const LIMIT: Duration = Duration::from_secs(20);
+
+pub struct Client {
+    stream: BufReader<UnixStream>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("the edge cannot be reached: {0}")]
+    Unreachable(#[from] io::Error),
+    #[error("the edge's answer makes no sense: {0}")]
+    Senseless(#[from] serde_json::Error),
+}
+
+impl Client {
+    pub async fn connect(data_dir: &Path) -> io::Result<Self> {
+        let stream = tokio::time::timeout(LIMIT, UnixStream::connect(socket(data_dir))).await??;
+        Ok(Self::new(stream))
+    }
+
+    pub fn new(stream: UnixStream) -> Self {
+        Self { stream: BufReader::new(stream) }
+    }
+
+    pub async fn hello(&mut self) -> Result<Hello, CallError> {
+        self.call(&Call::Hello {}, LIMIT).await
+    }
+
+    pub async fn apply(&mut self, routes: RouteSet) -> Result<Applied, CallError> {
+        self.call(&Call::Apply(routes), LIMIT).await
+    }
+
+    pub async fn drain(&mut self, drain: Drain) -> Result<Drained, CallError> {
+        let limit = LIMIT + Duration::from_millis(drain.deadline_ms);
+        self.call(&Call::Drain(drain), limit).await
+    }
+
+    pub async fn stats(&mut self) -> Result<Stats, CallError> {
+        self.call(&Call::Stats {}, LIMIT).await
+    }
+
+    /// Returns as soon as the edge has heard it.
+    pub async fn stop(&mut self) -> Result<Done, CallError> {
+        self.call(&Call::Stop {}, LIMIT).await
+    }
+
+    /// Returns when the edge ends the connection.
+    pub async fn closed(&mut self) {
+        let mut byte = [0];
+        let _ = self.stream.read(&mut byte).await;
+    }
+
+    pub(crate) async fn call<T: DeserializeOwned>(&mut self, call: &Call, limit: Duration) -> Result<T, CallError> {
+        let line = line(&Message { version: VERSION, call })?;
+        let exchange = async {
+            self.stream.get_mut().write_all(&line).await?;
+            self.read_line().await
+        };
+        let answer = tokio::time::timeout(limit, exchange).await.map_err(io::Error::from)??;
+        match serde_json::from_slice(&answer)? {
+            Answer::Ok(answer) => Ok(answer),
+            Answer::Error(refusal) => Err(refusal.into()),
+        }
+    }
+
+    async fn read_line(&mut self) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        (&mut self.stream).take(LONGEST_LINE as u64).read_until(b'\n', &mut line).await?;
+        if line.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(line)
+    }
+}
+
+pub(crate) fn line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}

@@ -1,0 +1,152 @@
+//! The control socket: one JSON object per line, a call and its answer, in order.
+
+pub mod client;
+pub mod server;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::counters::Figures;
+use crate::edge::Settings;
+use crate::routes::RouteSet;
+
+/// The version of this protocol that this binary speaks.
+pub const VERSION: u32 = 1;
+
+/// The longest line, either way: a table of some hundred thousand routes.
+pub const LONGEST_LINE: usize = 64 * 1024 * 1024;
+
+pub fn socket(data_dir: &Path) -> PathBuf {
+    data_dir.join("edge.sock")
+}
+
+/// A call: its name is the one field beside the version.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Message<C> {
+    pub version: u32,
+    #[serde(flatten)]
+    pub call: C,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// Who are you?
+    Hello {},
+    /// The whole table.
+    Apply(RouteSet),
+    Drain(Drain),
+    Stats {},
+    /// Finish what is under way and end.
+    Stop {},
+    /// Hand the sockets to the caller.
+    TakeOver(TakeOver),
+    /// The caller of a take-over has loaded everything.
+    Ready {},
+    /// It has been serving for a while; the predecessor is not needed as a safety net any more.
+    Release {},
+}
+
+/// Empty a target that is in no route any more.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drain {
+    pub service: String,
+    pub address: SocketAddr,
+    pub deadline_ms: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TakeOver {
+    pub pid: u32,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer<T> {
+    Ok(T),
+    Error(Refusal),
+}
+
+/// Why a call was not done.
+#[derive(Clone, Debug, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    pub code: Code,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// The line is not a call of this version.
+    BadCall,
+    /// The routes have problems; nothing was changed.
+    BadRoutes,
+    /// The route file could not be written; nothing was changed.
+    NotSaved,
+    StillRouted,
+    /// Another process has taken over: connect again.
+    HandedOver,
+}
+
+impl Refusal {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+/// Nothing to tell.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Done {}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Hello {
+    pub pid: u32,
+    /// Which file the process runs; another one after an upgrade.
+    pub binary: String,
+    pub settings: Settings,
+    /// What it was told to listen on.
+    pub requested: Vec<SocketAddr>,
+    /// What it listens on.
+    pub listening: Vec<SocketAddr>,
+    /// Why there are no routes although there should be.
+    #[serde(default)]
+    pub damaged: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Stats {
+    pub services: Vec<ServiceStats>,
+    pub unrouted_requests: u64,
+    pub refused_connections: u64,
+    pub open_connections: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ServiceStats {
+    pub name: String,
+    #[serde(flatten)]
+    pub figures: Figures,
+    pub targets: Vec<TargetStats>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TargetStats {
+    pub address: SocketAddr,
+    pub is_well: bool,
+    pub is_draining: bool,
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// Which file this process runs. A file that takes its place has another number or time.
+pub fn binary() -> String {
+    use std::os::unix::fs::MetadataExt;
+    match std::fs::metadata("/proc/self/exe") {
+        Ok(file) => format!("{}:{}:{}:{}.{}", file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec()),
+        Err(_) => String::new(),
+    }
+}

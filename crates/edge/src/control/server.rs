@@ -1,0 +1,169 @@
+//! Answering calls.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+
+use super::client::line;
+use super::{
+    Answer, Call, Code, Done, Hello, LONGEST_LINE, Message, Refusal, ServiceStats, Stats, TargetStats, VERSION,
+};
+use crate::edge::Applied;
+use crate::hand_over;
+use crate::process::Process;
+use crate::route_file;
+use crate::routes::RouteSet;
+
+/// Callers at once; more wait.
+const CALLERS: usize = 64;
+/// The longest that a drain may wait.
+const LONGEST_DRAIN: Duration = Duration::from_secs(86_400);
+
+pub async fn accept(process: Arc<Process>, listener: Arc<UnixListener>) {
+    let places = Arc::new(Semaphore::new(CALLERS));
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let process = process.clone();
+                tokio::spawn(async move {
+                    if let Err(error) = serve(&process, stream).await {
+                        tracing::debug!(%error, "a caller of the control socket was lost");
+                    }
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "could not accept a caller of the control socket");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// Answers one caller until it leaves, or until another process has taken over.
+async fn serve(process: &Arc<Process>, stream: UnixStream) -> io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    let mut over = process.handed_over();
+    loop {
+        let call = tokio::select! {
+            call = read(&mut stream) => call?,
+            _ = over.wait_for(|over| *over) => return Ok(()),
+        };
+        let Some(call) = call else { return Ok(()) };
+        let answer = match call {
+            Ok(Call::TakeOver(successor)) => return hand_over::give(process, stream, successor).await,
+            Ok(call) => answer(process, call).await,
+            Err(refusal) => Err(refusal),
+        };
+        write(&mut stream, answer).await?;
+    }
+}
+
+pub async fn read(stream: &mut BufReader<UnixStream>) -> io::Result<Option<Result<Call, Refusal>>> {
+    let mut text = Vec::new();
+    (&mut *stream).take(LONGEST_LINE as u64).read_until(b'\n', &mut text).await?;
+    Ok((!text.is_empty()).then(|| parse(&text)))
+}
+
+pub async fn write(stream: &mut BufReader<UnixStream>, answer: Result<serde_json::Value, Refusal>) -> io::Result<()> {
+    let answer = match answer {
+        Ok(answer) => Answer::Ok(answer),
+        Err(refusal) => Answer::Error(refusal),
+    };
+    stream.get_mut().write_all(&line(&answer)?).await
+}
+
+fn parse(text: &[u8]) -> Result<Call, Refusal> {
+    let refuse = |message: String| Refusal::new(Code::BadCall, message);
+    match serde_json::from_slice::<Message<Call>>(text) {
+        Ok(message) if message.version == VERSION => Ok(message.call),
+        Ok(message) => Err(refuse(format!("version {} is not spoken here, only {VERSION}", message.version))),
+        Err(error) => Err(refuse(format!("not a call of version {VERSION}: {error}"))),
+    }
+}
+
+/// Answers what changes nothing about whose sockets these are.
+pub async fn answer(process: &Arc<Process>, call: Call) -> Result<serde_json::Value, Refusal> {
+    match call {
+        Call::Hello {} => value(&hello(process)),
+        Call::Apply(routes) => value(&apply(process, routes).await?),
+        Call::Drain(drain) => {
+            let limit = Duration::from_millis(drain.deadline_ms).min(LONGEST_DRAIN);
+            let drained = process.drain(&drain.service, drain.address, limit).await;
+            value(&drained.map_err(|still| Refusal::new(Code::StillRouted, still.to_string()))?)
+        }
+        Call::Stats {} => value(&stats(process)),
+        Call::Stop {} => {
+            process.stop();
+            value(&Done {})
+        }
+        Call::TakeOver(_) | Call::Ready {} | Call::Release {} => {
+            Err(Refusal::new(Code::BadCall, "this call is part of a hand-over that is not under way"))
+        }
+    }
+}
+
+pub fn value(answer: &impl Serialize) -> Result<serde_json::Value, Refusal> {
+    serde_json::to_value(answer).map_err(|error| Refusal::new(Code::BadCall, error.to_string()))
+}
+
+/// Checked, then saved, then served. If any of these fails, nothing has changed.
+async fn apply(process: &Arc<Process>, routes: RouteSet) -> Result<Applied, Refusal> {
+    routes.check().map_err(|problems| Refusal::new(Code::BadRoutes, problems.join("\n")))?;
+    process.refuse_loops(&routes)?;
+    let _change = process.change().await?;
+    let routes = Arc::new(routes);
+    let (folder, saved) = (process.data_dir.clone(), routes.clone());
+    let saving = tokio::task::spawn_blocking(move || route_file::save(&folder, &saved)).await;
+    let not_saved =
+        |error: io::Error| Refusal::new(Code::NotSaved, format!("the route file cannot be written: {error}"));
+    saving.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_saved)?;
+    Ok(process.apply(&routes))
+}
+
+fn hello(process: &Process) -> Hello {
+    Hello {
+        pid: std::process::id(),
+        binary: process.binary.clone(),
+        settings: process.edge.settings.clone(),
+        requested: process.sockets.iter().map(|socket| socket.requested).collect(),
+        listening: process.listening(),
+        damaged: process.damage(),
+    }
+}
+
+pub fn stats(process: &Process) -> Stats {
+    let table = process.edge.table();
+    let mut services: Vec<ServiceStats> = table
+        .services
+        .iter()
+        .map(|(name, service)| ServiceStats {
+            name: name.clone(),
+            figures: service.counters.figures(),
+            targets: service
+                .targets()
+                .iter()
+                .map(|target| TargetStats {
+                    address: target.address,
+                    is_well: target.health.is_well(),
+                    is_draining: target.is_draining(),
+                    figures: target.counters.figures(),
+                })
+                .collect(),
+        })
+        .collect();
+    services.sort_by(|one, other| one.name.cmp(&other.name));
+    Stats {
+        services,
+        unrouted_requests: process.edge.unrouted.load(Ordering::Relaxed),
+        refused_connections: process.edge.refused.load(Ordering::Relaxed),
+        open_connections: process.open_connections() as u64,
+    }
+}

@@ -1,0 +1,163 @@
+//! What is counted, always: per service and per target.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Upper bounds of the latency histogram, in microseconds; one more bucket holds what is slower.
+pub const BOUNDS: [u64; 14] = [
+    500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 10_000_000,
+    60_000_000,
+];
+
+/// Why a request did not get the whole answer of its service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// No target could be connected to.
+    Connect,
+    /// A target took longer than it may.
+    Slow,
+    /// A target ended the connection before the end of its answer.
+    Closed,
+    /// A target's answer was not HTTP.
+    Invalid,
+    /// The visitor left before the end.
+    VisitorGone,
+    /// The visitor's body was malformed, too large or too slow.
+    VisitorBody,
+    /// Ended by the deadline of a drain.
+    Cut,
+}
+
+impl Cause {
+    pub const ALL: [Self; 7] =
+        [Self::Connect, Self::Slow, Self::Closed, Self::Invalid, Self::VisitorGone, Self::VisitorBody, Self::Cut];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Slow => "slow",
+            Self::Closed => "closed",
+            Self::Invalid => "invalid",
+            Self::VisitorGone => "visitor_gone",
+            Self::VisitorBody => "visitor_body",
+            Self::Cut => "cut",
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Counters {
+    requests: AtomicU64,
+    /// By the first digit of the status.
+    statuses: [AtomicU64; 5],
+    failures: [AtomicU64; Cause::ALL.len()],
+    received_bytes: AtomicU64,
+    sent_bytes: AtomicU64,
+    retries: AtomicU64,
+    in_flight: AtomicU64,
+    upgrades: AtomicU64,
+    /// From the request's head to the answer's.
+    latency: [AtomicU64; BOUNDS.len() + 1],
+    latency_us: AtomicU64,
+}
+
+impl Counters {
+    pub fn begun(&self) {
+        self.requests.fetch_add(1, Relaxed);
+        self.in_flight.fetch_add(1, Relaxed);
+    }
+
+    pub fn answered(&self, status: u16, took: Duration) {
+        let class = usize::from(status / 100).clamp(1, 5) - 1;
+        self.statuses[class].fetch_add(1, Relaxed);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let bucket = BOUNDS.iter().position(|bound| micros <= *bound).unwrap_or(BOUNDS.len());
+        self.latency[bucket].fetch_add(1, Relaxed);
+        self.latency_us.fetch_add(micros, Relaxed);
+    }
+
+    pub fn failed(&self, cause: Cause) {
+        self.failures[cause as usize].fetch_add(1, Relaxed);
+    }
+
+    pub fn retried(&self) {
+        self.retries.fetch_add(1, Relaxed);
+    }
+
+    pub fn ended(&self, received: u64, sent: u64) {
+        self.received_bytes.fetch_add(received, Relaxed);
+        self.sent_bytes.fetch_add(sent, Relaxed);
+        self.in_flight.fetch_sub(1, Relaxed);
+    }
+
+    pub fn upgraded(&self) {
+        self.upgrades.fetch_add(1, Relaxed);
+    }
+
+    pub fn upgrade_ended(&self) {
+        self.upgrades.fetch_sub(1, Relaxed);
+    }
+
+    pub fn figures(&self) -> Figures {
+        let all = |counts: &[AtomicU64]| counts.iter().map(|count| count.load(Relaxed)).collect();
+        Figures {
+            requests: self.requests.load(Relaxed),
+            statuses: all(&self.statuses),
+            failures: all(&self.failures),
+            received_bytes: self.received_bytes.load(Relaxed),
+            sent_bytes: self.sent_bytes.load(Relaxed),
+            retries: self.retries.load(Relaxed),
+            in_flight: self.in_flight.load(Relaxed),
+            upgrades: self.upgrades.load(Relaxed),
+            latency: all(&self.latency),
+            latency_us: self.latency_us.load(Relaxed),
+        }
+    }
+}
+
+/// The counters as they were at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Figures {
+    pub requests: u64,
+    /// 1xx to 5xx.
+    pub statuses: Vec<u64>,
+    /// In the order of [`Cause::ALL`].
+    pub failures: Vec<u64>,
+    pub received_bytes: u64,
+    pub sent_bytes: u64,
+    pub retries: u64,
+    pub in_flight: u64,
+    pub upgrades: u64,
+    /// How many were answered within each of [`BOUNDS`], and how many later.
+    pub latency: Vec<u64>,
+    pub latency_us: u64,
+}
+
+impl Figures {
+    pub fn failed(&self, cause: Cause) -> u64 {
+        self.failures.get(cause as usize).copied().unwrap_or_default()
+    }
+
+    /// Adds what another process has counted for the same thing.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        add_all(&mut self.statuses, &other.statuses);
+        add_all(&mut self.failures, &other.failures);
+        self.received_bytes += other.received_bytes;
+        self.sent_bytes += other.sent_bytes;
+        self.retries += other.retries;
+        self.in_flight += other.in_flight;
+        self.upgrades += other.upgrades;
+        add_all(&mut self.latency, &other.latency);
+        self.latency_us += other.latency_us;
+    }
+}
+
+fn add_all(counts: &mut Vec<u64>, others: &[u64]) {
+    counts.resize(counts.len().max(others.len()), 0);
+    for (count, other) in counts.iter_mut().zip(others) {
+        *count += other;
+    }
+}

@@ -1,0 +1,238 @@
+//! What all workers share: the table behind its one pointer, the targets that are leaving it, and whether the edge itself is.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use hyper::header::HeaderValue;
+use serde::{Deserialize, Serialize};
+
+use crate::files::{Cache, Files};
+use crate::routes::{Notice, RouteSet};
+use crate::service::{Service, Serving};
+use crate::table::Table;
+use crate::target::{Drained, Entry, Target};
+
+/// How often a request looks again because all targets of its service were draining. Each time there is a newer table.
+const LOOKS: usize = 100;
+/// How long a target that nobody drains is remembered after its last request.
+const REMEMBERED: Duration = Duration::from_secs(600);
+/// Small static files in memory, in bytes.
+const CACHE_BYTES: usize = 64 * 1024 * 1024;
+
+/// How the edge treats its visitors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    pub threads: usize,
+    /// Proxies in front, whose word about the visitor is taken.
+    pub trusted_proxies: Vec<IpAddr>,
+    pub max_connections: usize,
+    /// Connections from one address; 0 for no limit.
+    pub address_connections: usize,
+    /// How long the head of a request may take.
+    pub head_limit: Duration,
+    /// How long a connection may be silent.
+    pub idle_limit: Duration,
+    pub head_bytes: usize,
+    /// How long requests under way may go on when the edge is stopped.
+    pub stop_limit: Duration,
+    /// How long they may go on when another process has taken over.
+    pub hand_over_limit: Duration,
+}
+
+pub struct Edge {
+    pub settings: Settings,
+    table: ArcSwap<Table>,
+    cache: Arc<Cache>,
+    leaving: Mutex<Vec<Leaving>>,
+    request_ids: RequestIds,
+    /// Requests for hosts that have no route.
+    pub unrouted: AtomicU64,
+    /// Connections that were not served because their address has too many.
+    pub refused: AtomicU64,
+    /// Connections with a request under way, or an answer that is not handed to the system yet.
+    pub busy: AtomicUsize,
+    /// From now on every answer is the last of its connection.
+    closing: AtomicBool,
+    /// The route file could not be read, and no other routes were given since.
+    damaged: AtomicBool,
+}
+
+/// A target that is no longer in the table, and is not empty yet or not asked for.
+#[derive(Clone)]
+struct Leaving {
+    service: String,
+    target: Arc<Target>,
+    since: Instant,
+}
+
+/// Where a request goes.
+pub enum Routed {
+    Target(Arc<Service>, Entry),
+    Files(Arc<Service>, Arc<Files>),
+    Page(Arc<Service>, Notice),
+    Nowhere,
+}
+
+/// How long the parts of a change of the table took.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Applied {
+    pub routes: u64,
+    pub build_us: u64,
+    pub swap_us: u64,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{address} still gets requests of service {service:?}: apply routes without it first")]
+pub struct StillRouted {
+    service: String,
+    address: SocketAddr,
+}
+
+impl Edge {
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            table: ArcSwap::default(),
+            cache: Arc::new(Cache::new(CACHE_BYTES)),
+            leaving: Mutex::default(),
+            request_ids: RequestIds::new(),
+            unrouted: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            busy: AtomicUsize::new(0),
+            closing: AtomicBool::new(false),
+            damaged: AtomicBool::new(false),
+        }
+    }
+
+    pub fn table(&self) -> Arc<Table> {
+        self.table.load_full()
+    }
+
+    /// Makes a checked set of routes the table. Targets that are not in it any more get no new request from here on.
+    pub fn apply(&self, routes: &Arc<RouteSet>) -> Applied {
+        let started = Instant::now();
+        let before = self.table.load_full();
+        let next = Arc::new(Table::new(routes, &before, self.settings.threads, &self.cache));
+        let built = Instant::now();
+        // The order matters: whoever finds a target closed looks into the table again, and must find the new one.
+        self.table.store(next.clone());
+        let missing = before.targets_missing_in(&next);
+        for (_, target) in &missing {
+            target.close();
+        }
+        let swapped = built.elapsed();
+        self.damaged.store(false, Ordering::Release);
+        self.remember(missing);
+        Applied { routes: routes.routes.len() as u64, build_us: micros(built - started), swap_us: micros(swapped) }
+    }
+
+    fn remember(&self, missing: Vec<(String, Arc<Target>)>) {
+        let since = Instant::now();
+        let mut leaving = self.leaving();
+        leaving.retain(|old| old.target.in_flight() > 0 || old.since.elapsed() < REMEMBERED);
+        leaving.extend(missing.into_iter().map(|(service, target)| Leaving { service, target, since }));
+    }
+
+    fn leaving(&self) -> MutexGuard<'_, Vec<Leaving>> {
+        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the last request has left a target that is not routed to any more, and cuts what is left at the
+    /// deadline. A target that nobody remembers has nothing in it.
+    pub async fn drain(&self, service: &str, address: SocketAddr, limit: Duration) -> Result<Drained, StillRouted> {
+        let table = self.table();
+        let routed = table.services.get(service).map(|service| service.targets()).unwrap_or_default();
+        if routed.iter().any(|target| target.address == address) {
+            return Err(StillRouted { service: service.to_owned(), address });
+        }
+        let is_meant = |one: &Leaving| one.service == service && one.target.address == address;
+        let meant: Vec<Leaving> = self.leaving().iter().filter(|one| is_meant(one)).cloned().collect();
+        let deadline = Instant::now() + limit;
+        let mut all = Drained::default();
+        for one in &meant {
+            all.add(one.target.drain(deadline).await);
+        }
+        self.leaving().retain(|one| !meant.iter().any(|meant| Arc::ptr_eq(&meant.target, &one.target)));
+        Ok(all)
+    }
+
+    /// Where a request for this host and path goes, into none of the tried targets if there is another.
+    pub fn route(&self, host: &str, path: &str, tried: &[Arc<Target>]) -> Routed {
+        for _ in 0..LOOKS {
+            let table = self.table.load();
+            let Some(service) = table.find(host, path) else {
+                self.unrouted.fetch_add(1, Ordering::Relaxed);
+                return Routed::Nowhere;
+            };
+            match &service.serving {
+                Serving::Files(files) => return Routed::Files(service.clone(), files.clone()),
+                Serving::Page(notice) => return Routed::Page(service.clone(), *notice),
+                Serving::Targets(targets) => {
+                    if let Some(entry) = targets.enter(tried) {
+                        return Routed::Target(service.clone(), entry);
+                    }
+                }
+            }
+        }
+        Routed::Nowhere
+    }
+
+    /// Every target that the edge knows of, those that are leaving included.
+    pub fn all_targets(&self) -> Vec<Arc<Target>> {
+        let table = self.table();
+        let routed = table.services.values().flat_map(|service| service.targets().iter().cloned());
+        routed.chain(self.leaving().iter().map(|one| one.target.clone())).collect()
+    }
+
+    pub fn next_request_id(&self) -> HeaderValue {
+        self.request_ids.next()
+    }
+
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+    }
+
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    pub fn routes_are_damaged(&self) {
+        self.damaged.store(true, Ordering::Release);
+    }
+
+    pub fn has_damaged_routes(&self) -> bool {
+        self.damaged.load(Ordering::Acquire)
+    }
+}
+
+fn micros(took: Duration) -> u64 {
+    u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Ids that are unique in this process and, very likely, elsewhere. They are no secrets.
+struct RequestIds {
+    process: u64,
+    next: AtomicU64,
+}
+
+impl RequestIds {
+    fn new() -> Self {
+        // The standard library's hasher is seeded from the system's randomness.
+        Self { process: RandomState::new().build_hasher().finish(), next: AtomicU64::new(0) }
+    }
+
+    fn next(&self) -> HeaderValue {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let whole = (u128::from(self.process) << 64) | u128::from(number);
+        let mut text = [0; 32];
+        for (index, digit) in text.iter_mut().enumerate() {
+            *digit = DIGITS[(whole >> (124 - 4 * index)) as usize & 15];
+        }
+        HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("none"))
+    }
+}

@@ -1,0 +1,75 @@
+//! A visitor's request: where it belongs, and the answer to it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::body::Incoming;
+use hyper::header::ACCEPT;
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response};
+
+use crate::body::Body;
+use crate::connection::Visitor;
+use crate::edge::{Edge, Routed};
+use crate::exchange::{Exchange, Line};
+use crate::files::Files;
+use crate::headers::{self, Host};
+use crate::journey::Journey;
+use crate::pages::Page;
+use crate::service::Service;
+
+/// One worker's view of the edge.
+#[derive(Clone)]
+pub struct Worker {
+    pub edge: Arc<Edge>,
+    pub index: usize,
+}
+
+pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<Incoming>) -> Response<Body> {
+    let started = Instant::now();
+    let (parts, body) = request.into_parts();
+    let host = match headers::host(&parts) {
+        Ok(host) => host,
+        Err(bad) => return Page::BadRequest(bad.sentence()).answer(parts.headers.get(ACCEPT)),
+    };
+    if parts.method == Method::CONNECT {
+        return Page::MethodNotAllowed.answer(parts.headers.get(ACCEPT));
+    }
+    let begin = |service: Arc<Service>| {
+        let line = service.spec.access_log.then(|| line(&parts, &host, visitor));
+        Exchange::begin(service, started, line)
+    };
+    match worker.edge.route(&host.name, parts.uri.path(), &[]) {
+        Routed::Nowhere => nowhere(&worker.edge).answer(parts.headers.get(ACCEPT)),
+        Routed::Page(service, notice) => begin(service).page(notice.into(), parts.headers.get(ACCEPT)),
+        Routed::Files(service, files) => file(begin(service), &files, &parts).await,
+        Routed::Target(service, entry) => {
+            let mut exchange = begin(service);
+            exchange.enter(entry);
+            Journey::new(worker, visitor, exchange, host, parts, body).run().await
+        }
+    }
+}
+
+fn nowhere(edge: &Edge) -> Page {
+    if edge.has_damaged_routes() { Page::RoutesDamaged } else { Page::UnknownHost }
+}
+
+async fn file(mut exchange: Exchange, files: &Arc<Files>, parts: &Parts) -> Response<Body> {
+    let answer = match files.answer(parts).await {
+        Some(answer) => answer,
+        None => Page::NotFound.answer(parts.headers.get(ACCEPT)),
+    };
+    exchange.answered(answer.status().as_u16());
+    answer.map(|body| body.counted(exchange))
+}
+
+fn line(parts: &Parts, host: &Host, visitor: &Visitor) -> Box<Line> {
+    Box::new(Line {
+        method: parts.method.clone(),
+        host: host.name.clone(),
+        path: parts.uri.path().to_owned(),
+        visitor: visitor.address,
+        request_id: None,
+    })
+}

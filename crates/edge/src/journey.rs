@@ -1,0 +1,273 @@
+//! A request on its way to a target, and to another one if the first cannot have seen it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{ACCEPT, CONNECTION, HeaderValue, UPGRADE};
+use hyper::http::request::Parts;
+use hyper::upgrade::OnUpgrade;
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+
+use crate::answer::Answer;
+use crate::body::Body;
+use crate::connection::{Busy, Visitor};
+use crate::counters::Cause;
+use crate::edge::Routed;
+use crate::exchange::Exchange;
+use crate::forward::Worker;
+use crate::headers::{self, Host};
+use crate::pages::Page;
+use crate::request_body::{Fault, Progress, RequestBody, VisitorsBody};
+use crate::service::Times;
+use crate::target::Target;
+use crate::tunnel;
+use crate::upstream::{self, Sender};
+
+/// How many targets, or connections to one, a request is tried with.
+const ATTEMPTS: usize = 3;
+/// How long to wait before the only target is tried again.
+const BREATH: Duration = Duration::from_millis(100);
+
+pub struct Journey<'a> {
+    worker: &'a Worker,
+    visitor: &'a Arc<Visitor>,
+    exchange: Exchange,
+    host: Host,
+    accept: Option<HeaderValue>,
+    upgrade: Option<Upgrade>,
+    tried: Vec<Arc<Target>>,
+    /// Taken while it is being tried.
+    request: Option<Request<RequestBody>>,
+}
+
+struct Upgrade {
+    protocol: HeaderValue,
+    visitor: OnUpgrade,
+}
+
+/// Why a try has failed, and the request if it can be tried again.
+struct Failed {
+    cause: Cause,
+    page: Page,
+    again: Option<Request<RequestBody>>,
+}
+
+impl<'a> Journey<'a> {
+    pub fn new(
+        worker: &'a Worker,
+        visitor: &'a Arc<Visitor>,
+        mut exchange: Exchange,
+        host: Host,
+        mut parts: Parts,
+        body: Incoming,
+    ) -> Self {
+        let accept = parts.headers.get(ACCEPT).cloned();
+        let upgrade = headers::upgrade(&parts)
+            .zip(parts.extensions.remove())
+            .map(|(protocol, visitor)| Upgrade { protocol, visitor });
+        let is_chunked = !body.is_end_stream() && body.size_hint().exact().is_none();
+        let is_held = headers::expects_continue(&parts.headers);
+        let protocol = upgrade.as_ref().map(|upgrade| upgrade.protocol.clone());
+        headers::prepare_request(&mut parts.headers, host.sent.clone(), is_chunked, protocol);
+        let id = worker.edge.next_request_id();
+        visitor.origin().set(&mut parts.headers, &host.sent, id);
+        exchange.is_called(parts.headers.get(headers::X_REQUEST_ID));
+        if parts.uri.authority().is_some() {
+            parts.uri = path_only(parts.uri);
+        }
+        parts.version = Version::HTTP_11;
+        parts.extensions.clear();
+        let body = outgoing_body(body, &mut exchange, is_held);
+        let mut request = Request::from_parts(parts, body);
+        if let Some(progress) = exchange.progress.clone().filter(|_| is_held) {
+            let is_continue = |status| status == StatusCode::CONTINUE;
+            hyper::ext::on_informational(&mut request, move |informed| {
+                if is_continue(informed.status()) {
+                    progress.ask();
+                }
+            });
+        }
+        Self { worker, visitor, exchange, host, accept, upgrade, tried: Vec::new(), request: Some(request) }
+    }
+
+    pub async fn run(mut self) -> Response<Body> {
+        loop {
+            let (Some(target), Some(request)) = (self.exchange.target().cloned(), self.request.take()) else {
+                return self.exchange.page(Page::NoTarget, self.accept.as_ref());
+            };
+            let times = self.exchange.service.times();
+            let failed = match self.attempt(&target, request, times).await {
+                Ok((answer, sender)) => return self.deliver(answer, sender, times),
+                Err(failed) => failed,
+            };
+            self.tried.push(target);
+            self.request = failed.again.filter(|_| self.tried.len() < ATTEMPTS);
+            if self.request.is_none() || !self.goes_elsewhere().await {
+                self.exchange.failed(failed.cause);
+                return self.exchange.page(failed.page, self.accept.as_ref());
+            }
+        }
+    }
+
+    /// Enters another target, or the same again when there is no other, of whatever table there is by now.
+    async fn goes_elsewhere(&mut self) -> bool {
+        if !self.exchange.service.has_another(&self.tried) {
+            tokio::time::sleep(BREATH).await;
+        }
+        let path = self.request.as_ref().map_or("/", |request| request.uri().path());
+        match self.worker.edge.route(&self.host.name, path, &self.tried) {
+            Routed::Target(service, entry) => {
+                self.exchange.move_to(service);
+                self.exchange.enter(entry);
+                self.exchange.service.counters.retried();
+                true
+            }
+            Routed::Files(..) | Routed::Page(..) | Routed::Nowhere => false,
+        }
+    }
+
+    async fn attempt(
+        &mut self,
+        target: &Arc<Target>,
+        request: Request<RequestBody>,
+        times: Times,
+    ) -> Result<(Response<Incoming>, Sender), Failed> {
+        // A second try gets a connection of its own: the others in the pool are as old as the one that failed.
+        let kept = if self.tried.is_empty() { target.pool(self.worker.index).take() } else { None };
+        let is_kept = kept.is_some();
+        let mut sender = match kept {
+            Some(sender) => sender,
+            None => match upstream::connect(target, times.connect).await {
+                Ok(sender) => sender,
+                Err(error) => {
+                    tracing::debug!(%error, address = %target.address, "a target could not be connected to");
+                    return Err(Failed { cause: Cause::Connect, page: Page::NoTarget, again: Some(request) });
+                }
+            },
+        };
+        let copy = if is_kept { copy_if_repeatable(&request) } else { None };
+        let sending = sender.try_send_request(request);
+        let Some(sent) = in_time(sending, times, self.exchange.progress.as_deref()).await else {
+            return Err(Failed { cause: Cause::Slow, page: Page::TimeLimit, again: None });
+        };
+        match sent {
+            Ok(answer) => Ok((answer, sender)),
+            Err(mut error) => {
+                let again = error.take_message();
+                Err(self.explain(target, error.error(), again, copy))
+            }
+        }
+    }
+
+    fn explain(
+        &self,
+        target: &Target,
+        error: &hyper::Error,
+        unsent: Option<Request<RequestBody>>,
+        copy: Option<Request<RequestBody>>,
+    ) -> Failed {
+        let fault = self.exchange.progress.as_ref().and_then(|progress| progress.fault());
+        if let Some(fault) = fault {
+            let page = match fault {
+                Fault::Malformed => Page::BadRequest("The request's body is malformed."),
+                Fault::TooLarge => Page::BodyTooLarge,
+                Fault::TooSlow => Page::BodyTooSlow,
+            };
+            return Failed { cause: Cause::VisitorBody, page, again: None };
+        }
+        tracing::debug!(%error, address = %target.address, "a target did not answer");
+        if error.is_parse() {
+            return Failed { cause: Cause::Invalid, page: Page::UpstreamError, again: None };
+        }
+        Failed { cause: Cause::Closed, page: Page::UpstreamError, again: unsent.or(copy) }
+    }
+
+    fn deliver(mut self, mut answer: Response<Incoming>, sender: Sender, times: Times) -> Response<Body> {
+        let status = answer.status();
+        if status == StatusCode::SWITCHING_PROTOCOLS {
+            return self.tunnel(answer, times);
+        }
+        headers::prepare_answer(answer.headers_mut());
+        *answer.version_mut() = Version::HTTP_11;
+        self.exchange.answered(status.as_u16());
+        let worker = self.worker.index;
+        answer.map(|body| {
+            Body::Answer(Box::new(Answer::new(body, self.exchange, sender, worker, times.idle, times.total)))
+        })
+    }
+
+    /// Both sides change to another protocol. A target that does so unasked has lost its way.
+    fn tunnel(mut self, mut answer: Response<Incoming>, times: Times) -> Response<Body> {
+        let (Some(upgrade), Some(target)) = (self.upgrade.take(), self.exchange.target().cloned()) else {
+            self.exchange.failed(Cause::Invalid);
+            return self.exchange.page(Page::UpstreamError, self.accept.as_ref());
+        };
+        self.exchange.answered(answer.status().as_u16());
+        let targets = hyper::upgrade::on(&mut answer);
+        let protocol = answer.headers().get(UPGRADE).cloned().unwrap_or(upgrade.protocol);
+        headers::prepare_answer(answer.headers_mut());
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        answer.headers_mut().insert(UPGRADE, protocol);
+        // The visitor's connection counts as one for as long as the tunnel lives.
+        let busy = Busy::new(self.visitor.clone());
+        let exchange = self.exchange;
+        target.spawn(async move {
+            tunnel::run(upgrade.visitor, targets, times.upgrade_idle, exchange).await;
+            drop(busy);
+        });
+        answer.map(|_| Body::empty())
+    }
+}
+
+/// Waits for the head of the answer. A body that is still moving puts the limit off.
+async fn in_time<T>(sending: impl Future<Output = T>, times: Times, progress: Option<&Progress>) -> Option<T> {
+    let mut sending = std::pin::pin!(sending);
+    let received = || progress.map_or(0, |progress| progress.received.load(Ordering::Relaxed));
+    let deadline = tokio::time::Instant::now() + times.total;
+    loop {
+        let before = received();
+        let until = (tokio::time::Instant::now() + times.answer).min(deadline);
+        match tokio::time::timeout_at(until, sending.as_mut()).await {
+            Ok(sent) => return Some(sent),
+            Err(_) if received() > before && until < deadline => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+fn outgoing_body(body: Incoming, exchange: &mut Exchange, is_held: bool) -> RequestBody {
+    if body.is_end_stream() {
+        return RequestBody::Empty;
+    }
+    let times = exchange.service.times();
+    let progress = Arc::new(Progress::default());
+    exchange.progress = Some(progress.clone());
+    let mut body = VisitorsBody::new(body, progress, times.body_bytes, times.idle);
+    if is_held {
+        body.hold();
+    }
+    RequestBody::Visitors(Box::new(body))
+}
+
+/// A copy to be sent if the connection turns out to have been closed by the target. Only what can be done twice without
+/// harm is ever sent twice.
+fn copy_if_repeatable(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
+    let is_idempotent = matches!(
+        *request.method(),
+        Method::GET | Method::HEAD | Method::OPTIONS | Method::PUT | Method::DELETE | Method::TRACE
+    );
+    if !is_idempotent || !matches!(request.body(), RequestBody::Empty) {
+        return None;
+    }
+    let mut copy = Request::new(RequestBody::Empty);
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.headers_mut() = request.headers().clone();
+    Some(copy)
+}
+
+fn path_only(uri: Uri) -> Uri {
+    uri.into_parts().path_and_query.map(Uri::from).unwrap_or_default()
+}

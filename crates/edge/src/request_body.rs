@@ -1,0 +1,152 @@
+//! The body of a visitor's request on its way to a target: counted, limited in size and in silence.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
+use tokio::sync::Notify;
+use tokio::time::Sleep;
+
+use crate::body::BodyError;
+
+/// How long an upstream may take to ask for a body that the visitor holds back, before it is sent anyway.
+const CONTINUE_WAIT: Duration = Duration::from_secs(1);
+
+pub enum RequestBody {
+    Empty,
+    Visitors(Box<VisitorsBody>),
+}
+
+/// What the forwarder sees of a body while the connection to the target is sending it.
+#[derive(Default)]
+pub struct Progress {
+    pub received: AtomicU64,
+    fault: AtomicU8,
+    /// The target has asked for a body that was announced with `Expect: 100-continue`.
+    asked: Notify,
+}
+
+/// What was wrong with a visitor's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("the visitor's body is malformed or incomplete")]
+    Malformed,
+    #[error("the visitor's body is too large")]
+    TooLarge,
+    #[error("the visitor's body came too slowly")]
+    TooSlow,
+}
+
+impl Progress {
+    pub fn fault(&self) -> Option<Fault> {
+        match self.fault.load(Ordering::Acquire) {
+            0 => None,
+            1 => Some(Fault::Malformed),
+            2 => Some(Fault::TooLarge),
+            _ => Some(Fault::TooSlow),
+        }
+    }
+
+    fn found(&self, fault: Fault) -> BodyError {
+        self.fault.store(1 + fault as u8, Ordering::Release);
+        fault.into()
+    }
+
+    /// The target asks for the body.
+    pub fn ask(&self) {
+        self.asked.notify_one();
+    }
+}
+
+pub struct VisitorsBody {
+    inner: Incoming,
+    progress: Arc<Progress>,
+    /// Bytes that may still come.
+    left: u64,
+    idle_limit: Duration,
+    /// Runs while nothing comes.
+    idle: Option<Pin<Box<Sleep>>>,
+    /// Held back until the target asks for it.
+    held: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl VisitorsBody {
+    pub fn new(inner: Incoming, progress: Arc<Progress>, limit: u64, idle_limit: Duration) -> Self {
+        let left = if limit == 0 { u64::MAX } else { limit };
+        Self { inner, progress, left, idle_limit, idle: None, held: None }
+    }
+
+    /// Waits with the first byte until the target asks for it, or has been silent for a while.
+    pub fn hold(&mut self) {
+        let progress = self.progress.clone();
+        self.held = Some(Box::pin(async move {
+            let _ = tokio::time::timeout(CONTINUE_WAIT, progress.asked.notified()).await;
+        }));
+    }
+
+    fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if let Some(held) = &mut self.held {
+            ready!(held.as_mut().poll(context));
+            self.held = None;
+        }
+        match Pin::new(&mut self.inner).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                self.idle = None;
+                Poll::Ready(Some(self.count(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                tracing::debug!(%error, "a visitor's body ended early");
+                Poll::Ready(Some(Err(self.progress.found(Fault::Malformed))))
+            }
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Pending => {
+                let limit = self.idle_limit;
+                let idle = self.idle.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+                ready!(idle.as_mut().poll(context));
+                Poll::Ready(Some(Err(self.progress.found(Fault::TooSlow))))
+            }
+        }
+    }
+
+    fn count(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, BodyError> {
+        let bytes = frame.data_ref().map_or(0, Bytes::len) as u64;
+        self.progress.received.fetch_add(bytes, Ordering::Relaxed);
+        match self.left.checked_sub(bytes) {
+            Some(left) => {
+                self.left = left;
+                Ok(frame)
+            }
+            None => Err(self.progress.found(Fault::TooLarge)),
+        }
+    }
+}
+
+impl hyper::body::Body for RequestBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match self.get_mut() {
+            Self::Empty => Poll::Ready(None),
+            Self::Visitors(body) => body.poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Visitors(body) => body.inner.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Empty => SizeHint::with_exact(0),
+            Self::Visitors(body) => body.inner.size_hint(),
+        }
+    }
+}

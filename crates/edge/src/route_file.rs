@@ -1,0 +1,62 @@
+//! The route set on disk: enough to serve with, before anybody else is up.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use windlass_durable::file;
+
+use crate::routes::RouteSet;
+
+/// How many damaged files are kept aside.
+const KEPT: usize = 10;
+
+pub fn path(data_dir: &Path) -> PathBuf {
+    data_dir.join("routes.json")
+}
+
+pub enum Loaded {
+    Routes(RouteSet),
+    /// There is none: nobody has ever applied any.
+    Nothing,
+    /// It makes no sense. It was kept aside, for whoever wants to look into it.
+    Damaged(String),
+}
+
+pub fn load(data_dir: &Path) -> io::Result<Loaded> {
+    let path = path(data_dir);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Loaded::Nothing),
+        Err(error) => return Err(error),
+    };
+    match parse(&text) {
+        Ok(routes) => Ok(Loaded::Routes(routes)),
+        Err(why) => {
+            let aside = aside(&path);
+            fs::rename(&path, &aside)?;
+            Ok(Loaded::Damaged(format!(
+                "{} cannot be used ({why}); it was kept as {}",
+                path.display(),
+                aside.display()
+            )))
+        }
+    }
+}
+
+pub fn save(data_dir: &Path, routes: &RouteSet) -> io::Result<()> {
+    let text = serde_json::to_vec(routes)?;
+    file::replace(&path(data_dir), &text)
+}
+
+fn parse(text: &[u8]) -> Result<RouteSet, String> {
+    let routes: RouteSet = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    routes.check().map_err(|problems| problems.join("; "))?;
+    Ok(routes)
+}
+
+/// The first name that is free; the last one is used again and again.
+fn aside(path: &Path) -> PathBuf {
+    let named = |number: usize| path.with_extension(format!("json.damaged-{number}"));
+    (1..KEPT).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(KEPT))
+}

@@ -1,0 +1,133 @@
+//! The table behind the one pointer: which service a request is for.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::files::Cache;
+use crate::routes::RouteSet;
+use crate::service::Service;
+use crate::target::Target;
+
+#[derive(Default)]
+pub struct Table {
+    /// As it was given, to be handed on.
+    pub routes: Arc<RouteSet>,
+    pub services: HashMap<String, Arc<Service>>,
+    exact: HashMap<String, Paths>,
+    /// By the name that everything below belongs to.
+    below: HashMap<String, Paths>,
+    other: Paths,
+}
+
+/// The services of one host by the beginning of the path, the longest first.
+type Paths = Vec<(String, Arc<Service>)>;
+
+impl Table {
+    /// The table for a checked set of routes. What is the same as before is kept as it is.
+    pub fn new(routes: &Arc<RouteSet>, before: &Self, workers: usize, cache: &Arc<Cache>) -> Self {
+        let mut table = Self { routes: routes.clone(), ..Self::default() };
+        for spec in &routes.services {
+            let service = Service::new(spec, before.services.get(&spec.name), workers, cache);
+            table.services.insert(spec.name.clone(), service);
+        }
+        for route in &routes.routes {
+            // Checked: every route names a service of the set.
+            let Some(service) = table.services.get(&route.service) else { continue };
+            let paths = match route.host.strip_prefix("*.") {
+                Some(name) => table.below.entry(name.to_owned()).or_default(),
+                None if route.host == "*" => &mut table.other,
+                None => table.exact.entry(route.host.clone()).or_default(),
+            };
+            paths.push((route.path.trim_end_matches('/').to_owned(), service.clone()));
+        }
+        let all = table.exact.values_mut().chain(table.below.values_mut()).chain([&mut table.other]);
+        for paths in all {
+            paths.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
+        }
+        table
+    }
+
+    /// The exact name first, then the nearest name above it with a wildcard, then the route for all others; of these, the
+    /// first that has the path.
+    pub fn find(&self, host: &str, path: &str) -> Option<&Arc<Service>> {
+        let above = std::iter::successors(parent(host), |name| parent(name));
+        let wildcards = above.filter_map(|name| self.below.get(name));
+        let mut candidates = self.exact.get(host).into_iter().chain(wildcards).chain([&self.other]);
+        candidates.find_map(|paths| longest(paths, path))
+    }
+
+    /// The targets of `self` that `next` no longer sends anybody to.
+    pub fn targets_missing_in(&self, next: &Self) -> Vec<(String, Arc<Target>)> {
+        let mut missing = Vec::new();
+        for (name, service) in &self.services {
+            let stays = next.services.get(name);
+            if stays.is_some_and(|next| Arc::ptr_eq(next, service)) {
+                continue;
+            }
+            let kept = stays.map(|service| service.targets()).unwrap_or_default();
+            let gone = service.targets().iter().filter(|target| !kept.iter().any(|kept| Arc::ptr_eq(kept, target)));
+            missing.extend(gone.map(|target| (name.clone(), target.clone())));
+        }
+        missing
+    }
+}
+
+fn parent(host: &str) -> Option<&str> {
+    host.split_once('.').map(|(_, parent)| parent)
+}
+
+fn longest<'a>(paths: &'a Paths, path: &str) -> Option<&'a Arc<Service>> {
+    let matching =
+        |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    paths.iter().find(|(prefix, _)| prefix.is_empty() || matching(prefix)).map(|(_, service)| service)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routes::{Notice, Route, Serves, ServiceSpec};
+
+    fn table(routes: &[(&str, &str, &str)]) -> Table {
+        let mut set = RouteSet::default();
+        for (host, path, service) in routes {
+            set.routes.push(Route { host: (*host).into(), path: (*path).into(), service: (*service).into() });
+            let page = Serves::Page(Notice::Starting);
+            set.services.push(ServiceSpec { name: (*service).into(), serves: page, access_log: false });
+        }
+        set.check().unwrap();
+        Table::new(&Arc::new(set), &Table::default(), 1, &Arc::new(Cache::new(0)))
+    }
+
+    #[test]
+    fn exact_before_wildcard_before_the_rest_and_the_longest_path() {
+        let table = table(&[
+            ("shop.example.org", "/", "shop"),
+            ("shop.example.org", "/api", "api"),
+            ("shop.example.org", "/api/v2/", "api2"),
+            ("*.example.org", "/", "wild"),
+            ("*.deep.example.org", "/", "deep"),
+            ("only.deep.example.org", "/admin", "admin"),
+            ("*", "/status", "status"),
+        ]);
+        for (host, path, service) in [
+            ("shop.example.org", "/", Some("shop")),
+            ("shop.example.org", "*", Some("shop")),
+            ("shop.example.org", "/apiary", Some("shop")),
+            ("shop.example.org", "/api", Some("api")),
+            ("shop.example.org", "/api/v2", Some("api2")),
+            ("shop.example.org", "/api/v2/x", Some("api2")),
+            ("shop.example.org", "/api/v21", Some("api")),
+            ("a.example.org", "/", Some("wild")),
+            ("a.b.example.org", "/", Some("wild")),
+            ("example.org", "/", None),
+            ("x.deep.example.org", "/", Some("deep")),
+            ("only.deep.example.org", "/admin/x", Some("admin")),
+            ("only.deep.example.org", "/", Some("deep")),
+            ("elsewhere", "/", None),
+            ("elsewhere", "/status", Some("status")),
+        ] {
+            let found = table.find(host, path).map(|service| service.spec.name.as_str());
+            assert_eq!(found, service, "{host}{path}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Connections to targets: made, kept for the next request, and given up.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use crate::request_body::RequestBody;
+use crate::target::Target;
+
+/// Node.js closes after 5 s; whoever closes first must be us.
+const IDLE_LIMIT: Duration = Duration::from_secs(4);
+/// How many idle connections one worker keeps to one target.
+const MOST_IDLE: usize = 256;
+/// How long a connection may take to be ready for the next request after it has given its answer.
+const SETTLE_LIMIT: Duration = Duration::from_secs(1);
+/// The largest head of an answer.
+const ANSWER_HEAD: usize = 128 * 1024;
+
+pub type Sender = http1::SendRequest<RequestBody>;
+
+/// Idle connections of one worker to one target. The one that was used last is used next, so that those beyond the need
+/// grow old and go.
+#[derive(Default)]
+pub struct Pool(Mutex<Vec<Idle>>);
+
+struct Idle {
+    sender: Sender,
+    since: Instant,
+}
+
+impl Pool {
+    pub fn take(&self) -> Option<Sender> {
+        let mut idle = self.idle();
+        while let Some(newest) = idle.pop() {
+            if newest.since.elapsed() >= IDLE_LIMIT {
+                // The rest is older still.
+                idle.clear();
+                return None;
+            }
+            if newest.sender.is_ready() {
+                return Some(newest.sender);
+            }
+        }
+        None
+    }
+
+    pub fn clear(&self) {
+        self.idle().clear();
+    }
+
+    /// Closes what has been idle for too long.
+    pub fn expire(&self) {
+        self.idle().retain(|idle| idle.since.elapsed() < IDLE_LIMIT && !idle.sender.is_closed());
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection, its answer taken, waits for the next request.
+pub fn give_back(target: &Arc<Target>, worker: usize, mut sender: Sender) {
+    if sender.is_closed() {
+        return;
+    }
+    if sender.is_ready() {
+        keep(target, worker, sender);
+        return;
+    }
+    let target = target.clone();
+    tokio::spawn(async move {
+        if let Ok(Ok(())) = tokio::time::timeout(SETTLE_LIMIT, sender.ready()).await {
+            keep(&target, worker, sender);
+        }
+    });
+}
+
+fn keep(target: &Target, worker: usize, sender: Sender) {
+    let mut idle = target.pool(worker).idle();
+    // Asked under the lock: whoever closes the target empties the pool after it has said so.
+    if !target.is_draining() && idle.len() < MOST_IDLE {
+        idle.push(Idle { sender, since: Instant::now() });
+    }
+}
+
+/// A new connection.
+pub async fn connect(target: &Arc<Target>, limit: Duration) -> io::Result<Sender> {
+    let connected = tokio::time::timeout(limit, TcpStream::connect(target.address)).await;
+    let stream = match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+        Ok(stream) => stream,
+        Err(error) => {
+            target.health.not_connected();
+            return Err(error);
+        }
+    };
+    target.health.connected();
+    // Requests are written whole: waiting to fill a packet only delays them.
+    let _ = stream.set_nodelay(true);
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(ANSWER_HEAD);
+    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    let address = target.address;
+    target.spawn(async move {
+        if let Err(error) = connection.with_upgrades().await {
+            tracing::trace!(%error, %address, "connection to a target ended");
+        }
+    });
+    Ok(sender)
+}

@@ -1,0 +1,178 @@
+//! The edge beside the server: a process of its own, started or found, looked after, and asked for its figures.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
+use windlass_edge::control::client::{CallError, Client};
+use windlass_edge::control::{self, Hello, Stats};
+use windlass_edge::process::Options;
+
+use crate::config::{Config, LogFormat, LogLevel};
+
+/// How long a new edge may take until it answers.
+const START_LIMIT: Duration = Duration::from_secs(30);
+const LOOK: Duration = Duration::from_millis(20);
+/// How long to wait before an edge that did not start is started again; twice as long each time.
+const FIRST_REST: Duration = Duration::from_millis(500);
+const LONGEST_REST: Duration = Duration::from_secs(30);
+/// Figures are shown when they come in time.
+const STATS_LIMIT: Duration = Duration::from_secs(2);
+
+/// All that an edge needs to know, in one argument. It holds no secrets.
+#[derive(Serialize, Deserialize)]
+pub struct Orders {
+    pub options: Options,
+    pub log_format: LogFormat,
+    pub log_level: LogLevel,
+}
+
+impl Orders {
+    fn new(config: &Config, take_over: bool) -> io::Result<Self> {
+        let data_dir = std::path::absolute(&config.data_dir)?;
+        let options = Options { data_dir, listen: config.edge_http.clone(), settings: config.edge.clone(), take_over };
+        Ok(Self { options, log_format: config.log_format, log_level: config.log_level })
+    }
+
+    /// Whether this is the edge that would be started now.
+    fn describe(&self, running: &Hello) -> bool {
+        running.binary == control::binary()
+            && running.settings == self.options.settings
+            && running.requested == self.options.listen
+    }
+}
+
+/// Looks after the edge for as long as it lives.
+pub struct Keeper {
+    data_dir: PathBuf,
+    keeping: JoinHandle<()>,
+    pub listening: Vec<std::net::SocketAddr>,
+}
+
+impl Keeper {
+    /// Finds the edge of this data folder, or starts it, or lets a new one take over from one that is not what is
+    /// wanted; then keeps looking after it.
+    pub async fn start(config: Config) -> Result<Self, String> {
+        let (client, hello) = ensure(&config).await?;
+        let (data_dir, listening) = (config.data_dir.clone(), hello.listening);
+        Ok(Self { data_dir, listening, keeping: tokio::spawn(keep(config, client)) })
+    }
+
+    /// Leaves the edge alone.
+    pub fn leave(self) {
+        self.keeping.abort();
+    }
+
+    /// Ends the edge too.
+    pub async fn stop(self) -> Result<(), CallError> {
+        self.keeping.abort();
+        let _ = self.keeping.await;
+        stop(&self.data_dir).await
+    }
+}
+
+/// Stops the edge of a data folder and waits until it has ended.
+pub async fn stop(data_dir: &Path) -> Result<(), CallError> {
+    let mut client = Client::connect(data_dir).await?;
+    client.stop().await?;
+    client.closed().await;
+    Ok(())
+}
+
+async fn keep(config: Config, mut client: Client) {
+    let mut rest = FIRST_REST;
+    loop {
+        client.closed().await;
+        tracing::debug!("the edge ended the connection; looking for it");
+        client = loop {
+            match ensure(&config).await {
+                Ok((client, _)) => break client,
+                Err(problem) => {
+                    tracing::error!("the edge is not running: {problem}");
+                    tokio::time::sleep(rest).await;
+                    rest = (rest * 2).min(LONGEST_REST);
+                }
+            }
+        };
+        rest = FIRST_REST;
+    }
+}
+
+/// A connection to an edge that runs, whatever it takes.
+async fn ensure(config: &Config) -> Result<(Client, Hello), String> {
+    match greet(&config.data_dir).await {
+        Some((client, hello)) => {
+            let orders = Orders::new(config, true).map_err(|error| error.to_string())?;
+            if orders.describe(&hello) {
+                tracing::info!(pid = hello.pid, "found the edge running");
+                return Ok((client, hello));
+            }
+            tracing::info!(pid = hello.pid, "the running edge is another version or has other settings: replacing it");
+            match start(&orders).await {
+                Ok(replaced) => Ok(replaced),
+                Err(problem) => {
+                    tracing::error!("the new edge did not take over: {problem}. The old one goes on.");
+                    Ok((client, hello))
+                }
+            }
+        }
+        None => {
+            let orders = Orders::new(config, false).map_err(|error| error.to_string())?;
+            start(&orders).await
+        }
+    }
+}
+
+async fn greet(data_dir: &Path) -> Option<(Client, Hello)> {
+    let mut client = Client::connect(data_dir).await.ok()?;
+    let hello = client.hello().await.ok()?;
+    Some((client, hello))
+}
+
+/// Starts an edge and waits until it is the one that answers.
+async fn start(orders: &Orders) -> Result<(Client, Hello), String> {
+    let mut child = spawn(orders).map_err(|error| format!("it could not be started: {error}"))?;
+    let pid = child.id();
+    let answers = async {
+        loop {
+            match greet(&orders.options.data_dir).await {
+                Some((client, hello)) if Some(hello.pid) == pid => return (client, hello),
+                _ => tokio::time::sleep(LOOK).await,
+            }
+        }
+    };
+    let found = tokio::select! {
+        answered = tokio::time::timeout(START_LIMIT, answers) => answered.map_err(|_| "it did not answer in time".to_owned()),
+        ended = child.wait() => Err(match ended {
+            Ok(status) => format!("it ended at once ({status}); the lines above say why"),
+            Err(error) => error.to_string(),
+        }),
+    };
+    if found.is_err() {
+        // One that hangs must not wake up later.
+        let _ = child.start_kill();
+    }
+    // Whoever outlives us has no parent to be reaped by; until then we do it.
+    tokio::spawn(async move { child.wait().await });
+    found
+}
+
+/// The same binary, even if its file was replaced since, without our settings and without our secrets.
+fn spawn(orders: &Orders) -> io::Result<Child> {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["edge", "--orders"]).arg(serde_json::to_string(orders)?);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WINDLASS_")) {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(false).spawn()
+}
+
+/// What the edge of a data folder has counted.
+pub async fn stats(data_dir: &Path) -> Result<Stats, CallError> {
+    let asking = async { Client::connect(data_dir).await?.stats().await };
+    tokio::time::timeout(STATS_LIMIT, asking).await.map_err(io::Error::from)?
+}

@@ -1,0 +1,91 @@
+//! `windlass edge`: the edge as a process of its own; and `windlass stop`, which ends it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use clap::ArgMatches;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::sync::watch;
+use windlass_edge::process::Options;
+use windlass_server::config::Config;
+use windlass_server::edge::{self, Orders};
+
+use crate::{configure, print, start_log, stop_signal};
+
+/// How long an end may take beyond its own limit.
+const GRACE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// From the server that starts it, or from the settings.
+pub fn orders(matches: &ArgMatches) -> Result<Orders, String> {
+    if let Some(text) = matches.get_one::<String>("orders") {
+        // In a session of its own, so that Ctrl-C in the server's terminal does not reach it. A process that leads its
+        // group, as one that a person starts does, stays where it is.
+        let _ = rustix::process::setsid();
+        return serde_json::from_str(text).map_err(|error| format!("orders: {error}"));
+    }
+    let config = configure(matches)?;
+    let data_dir = std::path::absolute(&config.data_dir).map_err(|error| format!("data-dir: {error}"))?;
+    let options =
+        Options { data_dir, listen: config.edge_http, settings: config.edge, take_over: matches.get_flag("take-over") };
+    Ok(Orders { options, log_format: config.log_format, log_level: config.log_level })
+}
+
+/// One thread for the control socket, accepting and health checks; visitors are served by threads of their own.
+#[tokio::main(flavor = "current_thread")]
+pub async fn run(orders: Orders) -> Result<(), String> {
+    start_log(orders.log_format, orders.log_level);
+    let mut signal = stop_signal()?;
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(async move {
+        let _ = signal.wait_for(Option::is_some).await;
+        stop.send_replace(true);
+    });
+    windlass_edge::process::run(orders.options, stopped).await.map_err(|error| error.to_string())
+}
+
+/// The server first: it would start the edge again.
+#[tokio::main(flavor = "current_thread")]
+pub async fn stop(config: Config) -> Result<(), String> {
+    let mut is_anything = false;
+    if let Some(pid) = holder(&config.data_dir.join("windlass.lock")) {
+        is_anything = true;
+        kill_process(pid, Signal::TERM).map_err(|error| format!("process {pid} cannot be stopped: {error}"))?;
+        wait_for(&config.data_dir.join("windlass.lock"), config.shutdown_limit + GRACE).await?;
+        print("The server has stopped.\n")?;
+    }
+    if holder(&config.data_dir.join("edge.lock")).is_some() {
+        is_anything = true;
+        edge::stop(&config.data_dir).await.map_err(|error| error.to_string())?;
+        wait_for(&config.data_dir.join("edge.lock"), config.edge.stop_limit + GRACE).await?;
+        print("The edge has stopped.\n")?;
+    }
+    match is_anything {
+        true => Ok(()),
+        false => print(&format!("Nothing is running on {}.\n", config.data_dir.display())),
+    }
+}
+
+/// Who holds a lock, if anybody does.
+fn holder(path: &Path) -> Option<Pid> {
+    let mut file = File::open(path).ok()?;
+    if file.try_lock_shared().is_ok() {
+        return None;
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok().and_then(Pid::from_raw)
+}
+
+async fn wait_for(path: &Path, limit: Duration) -> Result<(), String> {
+    let deadline = Instant::now() + limit;
+    while let Some(pid) = holder(path) {
+        if Instant::now() > deadline {
+            return Err(format!("process {pid} did not end within {} seconds", limit.as_secs()));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(())
+}
