@@ -48,7 +48,7 @@ pub async fn run(orders: Orders) -> Result<(), String> {
 
 /// The server first: it would start the edge again.
 #[tokio::main(flavor = "current_thread")]
-pub async fn stop(config: Config) -> Result<(), String> {
+pub async fn stop(config: &Config) -> Result<(), String> {
     let mut is_anything = false;
     if let Some(pid) = holder(&config.data_dir.join("windlass.lock")) {
         is_anything = true;

@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     let done = match matches.subcommand() {
         Some(("serve", matches)) => configure(matches).and_then(serve),
         Some(("edge", matches)) => edge::orders(matches).and_then(edge::run),
-        Some(("stop", matches)) => configure(matches).and_then(edge::stop),
+        Some(("stop", matches)) => configure(matches).and_then(|config| edge::stop(&config)),
         Some((group @ ("admin" | "audit"), matches)) => match matches.subcommand() {
             Some((name, matches)) => {
                 configure(matches).and_then(|config| operate::operate(config, group, name, matches))
