@@ -1,0 +1,106 @@
+//! Compressed answers: which one a request allows, and how one is made.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use hyper::HeaderMap;
+use hyper::header;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    Identity,
+    Brotli,
+    Zstd,
+    Gzip,
+}
+
+impl Encoding {
+    /// The compressed ones, those that pack best first.
+    pub const COMPRESSED: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
+
+    /// Its name in `Content-Encoding`.
+    pub fn token(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Brotli => "br",
+            Self::Zstd => "zstd",
+            Self::Gzip => "gzip",
+        }
+    }
+
+    /// What a file's name has after it when the file is compressed.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::Identity => "",
+            Self::Brotli => ".br",
+            Self::Zstd => ".zst",
+            Self::Gzip => ".gz",
+        }
+    }
+
+    fn from_token(token: &str) -> Option<Self> {
+        const NAMES: [(&str, Encoding); 5] = [
+            ("gzip", Encoding::Gzip),
+            ("br", Encoding::Brotli),
+            ("zstd", Encoding::Zstd),
+            ("identity", Encoding::Identity),
+            ("x-gzip", Encoding::Gzip),
+        ];
+        NAMES.iter().find(|(name, _)| token.eq_ignore_ascii_case(name)).map(|&(_, encoding)| encoding)
+    }
+}
+
+/// How much a request likes each encoding, from 0 (not at all) to 1000.
+pub struct Accepted([u16; 4]);
+
+/// Identity is always allowed unless it is refused, but a request that names others prefers those.
+const UNNAMED_IDENTITY: u16 = 1;
+
+impl Accepted {
+    /// A request that says nothing gets the file as it is.
+    pub fn from(headers: &HeaderMap) -> Self {
+        let mut named = [None; 4];
+        let mut rest = None;
+        for value in headers.get_all(header::ACCEPT_ENCODING) {
+            for item in value.to_str().unwrap_or_default().split(',') {
+                let (token, quality) = quality(item);
+                if token == "*" {
+                    rest = Some(quality);
+                } else if let Some(encoding) = Encoding::from_token(token) {
+                    named[encoding as usize] = Some(quality);
+                }
+            }
+        }
+        let mut accepted = named.map(|named| named.or(rest).unwrap_or(0));
+        if named[Encoding::Identity as usize].is_none() && rest != Some(0) {
+            accepted[Encoding::Identity as usize] = UNNAMED_IDENTITY;
+        }
+        Self(accepted)
+    }
+
+    pub fn quality(&self, encoding: Encoding) -> u16 {
+        self.0[encoding as usize]
+    }
+}
+
+/// `gzip;q=0.5` is (`gzip`, 500). A quality that is none refuses.
+fn quality(item: &str) -> (&str, u16) {
+    let mut parts = item.split(';').map(str::trim);
+    let token = parts.next().unwrap_or_default();
+    let written = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+    let quality = match written {
+        None => 1.0,
+        Some(text) => text.parse::<f32>().ok().filter(|quality| (0.0..=1.0).contains(quality)).unwrap_or(0.0),
+    };
+    (token, (quality * 1000.0) as u16)
+}
+
+/// None when it does not become smaller.
+pub fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 2), Compression::default());
+    encoder.write_all(bytes).ok()?;
+    let mut packed = encoder.finish().ok()?;
+    packed.shrink_to_fit();
+    (packed.len() < bytes.len()).then_some(packed)
+}
