@@ -130,7 +130,7 @@ fn page(folder: &Folder, path: &[u8], file: Opened, old: Option<&Arc<Page>>) -> 
     let kind = kind(name(path));
     let held = file.stamp.size <= if kind.compressible { HELD_TEXT } else { HELD };
     let modified = not_after(file.stamp.modified, now);
-    let parts = if held { parts_in_memory(file, siblings, kind)? } else { parts_on_disk(file, siblings) };
+    let parts = if held { parts_in_memory(&file, siblings, kind)? } else { parts_on_disk(file, siblings) };
     let (identity, compressed) = parts;
     let common = Common { name: name(path), kind, modified, varies: !compressed.is_empty() };
     Ok(Arc::new(Page {
@@ -169,10 +169,10 @@ fn parts_on_disk(file: Opened, siblings: Siblings) -> (Part, Vec<Part>) {
 }
 
 /// A page is in memory with all its parts, so a sibling that is too large for that does not count.
-fn parts_in_memory(file: Opened, siblings: Siblings, kind: Kind) -> io::Result<(Part, Vec<Part>)> {
-    let bytes = read(&file)?;
+fn parts_in_memory(file: &Opened, siblings: Siblings, kind: Kind) -> io::Result<(Part, Vec<Part>)> {
+    let bytes = read(file)?;
     let mut compressed = Vec::new();
-    for (encoding, sibling) in usable(&file, siblings).filter(|(_, sibling)| sibling.stamp.size <= HELD_TEXT) {
+    for (encoding, sibling) in usable(file, siblings).filter(|(_, sibling)| sibling.stamp.size <= HELD_TEXT) {
         compressed.push(Part::held(encoding, read(&sibling)?));
     }
     let has_gzip = compressed.iter().any(|part| part.encoding == Encoding::Gzip);
