@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::{Site, noise, text_of};
+use super::{Answer, Site, noise, text_of};
 use crate::files::Cache;
 use crate::files::load::{Found, load};
 use crate::files::lru::Lru;
@@ -22,7 +22,7 @@ async fn wait_for(site: &Site, path: &str, expected: Option<&str>) {
     let begun = Instant::now();
     loop {
         let answer = site.try_ask("GET", path, &[]).await;
-        if answer.as_ref().map(|answer| answer.text()) == expected {
+        if answer.as_ref().map(Answer::text) == expected {
             return;
         }
         assert!(begun.elapsed() < DEADLINE, "{path} is still the old one");

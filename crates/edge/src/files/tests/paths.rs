@@ -211,7 +211,7 @@ async fn only_regular_files_are_served() {
 async fn what_may_not_be_read_is_not_there() {
     let site = Site::new();
     site.write("closed.txt", "closed");
-    fs::set_permissions(site.path("closed.txt"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(site.path("closed.txt"), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(site.path("closed.txt")).is_ok() {
         return; // Whoever runs this may read everything.
     }
