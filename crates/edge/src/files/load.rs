@@ -1,0 +1,202 @@
+//! From a path to the page that answers it. Everything here blocks: it runs where that is allowed.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::encoding::{Encoding, gzip};
+use super::folder::{Entry, Folder, Moment, Opened, read_whole};
+use super::page::{Common, Looks, Page, Part};
+use super::path::{encode, name};
+use super::types::{Kind, kind};
+
+/// Files up to this size are kept in memory.
+const HELD: u64 = 256 * 1024;
+/// Texts up to this size are kept as well, because compressing them for each answer would cost more than the memory.
+const HELD_TEXT: u64 = 1024 * 1024;
+/// Below this, compression saves no packet.
+const WORTH_COMPRESSING: u64 = 256;
+/// Longer than the ticks of any file system's clock that keeps fractions of a second.
+const SETTLING: Duration = Duration::from_millis(100);
+
+/// What decides which page answers a path.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Scope {
+    /// A hash of the other fields, to be combined with a path's.
+    pub id: u64,
+    pub folder: OsString,
+    pub clean_urls: bool,
+}
+
+#[derive(Clone)]
+pub enum Found {
+    Page(Arc<Page>),
+    /// The path that the same page is to be asked for by.
+    Elsewhere(Arc<str>),
+    Nothing,
+    /// This machine could not tell.
+    Failure,
+}
+
+/// A path that begins with a slash is a request's; one that does not is the name of a file below the folder, whatever
+/// requests for it would get. `old` is returned if nothing about it changed, and also if that cannot be told.
+pub fn load(scope: &Scope, path: &[u8], old: Option<Arc<Page>>) -> Found {
+    match try_load(scope, path, old.as_ref()) {
+        Ok(found) => found,
+        Err(error) => {
+            tracing::warn!(folder = ?scope.folder, path = %path.escape_ascii(), %error, "a file could not be read");
+            old.map_or(Found::Failure, Found::Page)
+        }
+    }
+}
+
+fn try_load(scope: &Scope, path: &[u8], old: Option<&Arc<Page>>) -> io::Result<Found> {
+    let Some(folder) = Folder::open(Path::new(&scope.folder))? else { return Ok(Found::Nothing) };
+    match locate(&folder, path, scope.clean_urls)? {
+        Located::File(path, file) => Ok(Found::Page(page(&folder, &path, file, old)?)),
+        Located::Elsewhere(path) => Ok(Found::Elsewhere(encode(&path).into())),
+        Located::Nothing => Ok(Found::Nothing),
+    }
+}
+
+enum Located {
+    File(Vec<u8>, Opened),
+    Elsewhere(Vec<u8>),
+    Nothing,
+}
+
+/// The order is: the file of that very name, `name.html` if names may be clean, the folder's index. A generator that makes
+/// both `docs.html` and `docs/` means the first by `/docs`.
+fn locate(folder: &Folder, path: &[u8], clean_urls: bool) -> io::Result<Located> {
+    let Some(relative) = path.strip_prefix(b"/") else {
+        return Ok(located(path.to_vec(), folder.file(path)?));
+    };
+    if relative.is_empty() || relative.ends_with(b"/") {
+        let index = [relative, b"index.html"].concat();
+        let file = folder.file(&index)?;
+        return Ok(located(index, file));
+    }
+    let entry = folder.look(relative)?;
+    if let Entry::File(file) = entry {
+        return match clean_name(path).filter(|_| clean_urls) {
+            Some(clean) if leads_back(folder, clean)? => Ok(Located::Elsewhere(clean.to_vec())),
+            _ => Ok(Located::File(relative.to_vec(), file)),
+        };
+    }
+    if clean_urls {
+        let html = [relative, b".html"].concat();
+        if let Some(file) = folder.file(&html)? {
+            return Ok(match path.strip_suffix(b"/index") {
+                Some(parent) => Located::Elsewhere([parent, b"/"].concat()),
+                None => Located::File(html, file),
+            });
+        }
+    }
+    if matches!(entry, Entry::Folder) && folder.file(&[relative, b"/index.html"].concat())?.is_some() {
+        return Ok(Located::Elsewhere([path, b"/"].concat()));
+    }
+    Ok(Located::Nothing)
+}
+
+fn located(path: Vec<u8>, file: Option<Opened>) -> Located {
+    file.map_or(Located::Nothing, |file| Located::File(path, file))
+}
+
+/// `/about` for `/about.html`, `/x/` for `/x/index.html`.
+fn clean_name(path: &[u8]) -> Option<&[u8]> {
+    let clean = path.strip_suffix(b".html")?;
+    Some(clean.strip_suffix(b"index").filter(|parent| parent.ends_with(b"/")).unwrap_or(clean))
+}
+
+/// Whether a request for the clean name gets the file it was made from, and not one that really has that name.
+fn leads_back(folder: &Folder, clean: &[u8]) -> io::Result<bool> {
+    let relative = clean.strip_prefix(b"/").unwrap_or(clean);
+    Ok(clean.ends_with(b"/") || folder.file(relative)?.is_none())
+}
+
+fn page(folder: &Folder, path: &[u8], file: Opened, old: Option<&Arc<Page>>) -> io::Result<Arc<Page>> {
+    let mut siblings = [None, None, None];
+    for (sibling, encoding) in siblings.iter_mut().zip(Encoding::COMPRESSED) {
+        *sibling = folder.file(&[path, encoding.suffix().as_bytes()].concat())?;
+    }
+    let now = now();
+    let looks = looks(&file, &siblings, now);
+    if let Some(old) = old.filter(|old| old.looks.settled && old.looks == looks) {
+        return Ok(old.clone());
+    }
+    let kind = kind(name(path));
+    let held = file.stamp.size <= if kind.compressible { HELD_TEXT } else { HELD };
+    let modified = not_after(file.stamp.modified, now);
+    let parts = if held { parts_in_memory(&file, siblings, kind)? } else { parts_on_disk(file, siblings) };
+    let (identity, compressed) = parts;
+    let common = Common { name: name(path), kind, modified, varies: !compressed.is_empty() };
+    Ok(Arc::new(Page {
+        identity: common.variant(identity),
+        compressed: compressed.into_iter().map(|part| common.variant(part)).collect(),
+        modified,
+        looks,
+        checked: AtomicU64::new(0),
+    }))
+}
+
+type Siblings = [Option<Opened>; Encoding::COMPRESSED.len()];
+
+fn looks(file: &Opened, siblings: &Siblings, now: Duration) -> Looks {
+    let settled = |file: &Opened| moment(now.saturating_sub(SETTLING)) > file.stamp.changed;
+    Looks {
+        original: file.stamp,
+        siblings: siblings.each_ref().map(|sibling| sibling.as_ref().map(|sibling| sibling.stamp)),
+        settled: settled(file) && siblings.iter().flatten().all(settled),
+    }
+}
+
+/// A sibling that is older than its original was made from another one. An empty one is no compressed file at all.
+fn usable(file: &Opened, siblings: Siblings) -> impl Iterator<Item = (Encoding, Opened)> {
+    let modified = file.stamp.modified;
+    Encoding::COMPRESSED
+        .into_iter()
+        .zip(siblings)
+        .filter_map(|(encoding, sibling)| Some((encoding, sibling?)))
+        .filter(move |(_, sibling)| sibling.stamp.modified >= modified && sibling.stamp.size > 0)
+}
+
+fn parts_on_disk(file: Opened, siblings: Siblings) -> (Part, Vec<Part>) {
+    let compressed = usable(&file, siblings).map(|(encoding, sibling)| Part::on_disk(encoding, sibling)).collect();
+    (Part::on_disk(Encoding::Identity, file), compressed)
+}
+
+/// A page is in memory with all its parts, so a sibling that is too large for that does not count.
+fn parts_in_memory(file: &Opened, siblings: Siblings, kind: Kind) -> io::Result<(Part, Vec<Part>)> {
+    let bytes = read(file)?;
+    let mut compressed = Vec::new();
+    for (encoding, sibling) in usable(file, siblings).filter(|(_, sibling)| sibling.stamp.size <= HELD_TEXT) {
+        compressed.push(Part::held(encoding, read(&sibling)?));
+    }
+    let has_gzip = compressed.iter().any(|part| part.encoding == Encoding::Gzip);
+    if kind.compressible && !has_gzip && bytes.len() as u64 >= WORTH_COMPRESSING {
+        compressed.extend(gzip(&bytes).map(|packed| Part::held(Encoding::Gzip, packed)));
+    }
+    Ok((Part::held(Encoding::Identity, bytes), compressed))
+}
+
+fn read(file: &Opened) -> io::Result<Vec<u8>> {
+    read_whole(&file.fd, file.stamp.size as usize)
+}
+
+#[expect(clippy::disallowed_methods, reason = "compared with the times that the system gives to files")]
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn moment(since_1970: Duration) -> Moment {
+    let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(i64::MAX);
+    Moment(seconds, i64::from(since_1970.subsec_nanos()))
+}
+
+/// In seconds since 1970. A file from the future was changed now, as far as a visitor's clock is concerned.
+fn not_after(modified: Moment, now: Duration) -> u64 {
+    u64::try_from(modified.0).unwrap_or(0).min(now.as_secs())
+}

@@ -1,0 +1,123 @@
+//! The answers that are made from a page, and those without one.
+
+use std::ops::Range;
+
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Response, StatusCode};
+
+use super::conditional::{self, Verdict};
+use super::page::{Content, Page, Variant};
+use super::range::{self, Wanted};
+use super::stream::FileStream;
+use crate::body::Body;
+
+/// A request for a range is about the file as it is: a range of a compressed one is of no use to anybody.
+pub fn page(request: &Parts, page: &Page) -> Response<Body> {
+    let headers = &request.headers;
+    let ranged = request.method == Method::GET && headers.contains_key(header::RANGE);
+    let variant = if ranged { &page.identity } else { page.choose(headers) };
+    match conditional::check(headers, &variant.etag, page.modified) {
+        Verdict::Failed => bare(StatusCode::PRECONDITION_FAILED, only(&variant.head, &[header::ETAG])),
+        Verdict::NotModified => not_modified(variant),
+        Verdict::Proceed if ranged && conditional::if_range_holds(headers, &variant.etag, page.modified) => {
+            match range::wanted(headers, variant.length) {
+                Wanted::Whole => whole(&request.method, variant),
+                Wanted::Part(part) => partial(variant, part),
+                Wanted::Outside => outside(variant),
+            }
+        }
+        Verdict::Proceed => whole(&request.method, variant),
+    }
+}
+
+/// The page for a path without a file. Conditions and ranges are about files that are there, so it has nothing to make
+/// them with.
+pub fn not_found(request: &Parts, page: &Page) -> Response<Body> {
+    let mut response = whole(&request.method, page.choose(&request.headers));
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    let head = response.headers_mut();
+    for name in [header::ETAG, header::LAST_MODIFIED, header::ACCEPT_RANGES] {
+        head.remove(name);
+    }
+    head.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+/// For good, but not to be kept without asking: the next deployment may have a page there. `path` is encoded.
+pub fn elsewhere(request: &Parts, path: &str) -> Response<Body> {
+    let location = match request.uri.query() {
+        Some(query) => HeaderValue::try_from(format!("{path}?{query}")),
+        None => HeaderValue::try_from(path),
+    };
+    let Ok(location) = location else { return bare(StatusCode::BAD_REQUEST, HeaderMap::new()) };
+    let mut head = HeaderMap::with_capacity(2);
+    head.insert(header::LOCATION, location);
+    head.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    bare(StatusCode::PERMANENT_REDIRECT, head)
+}
+
+pub fn method_not_allowed() -> Response<Body> {
+    let allow = HeaderMap::from_iter([(header::ALLOW, HeaderValue::from_static("GET, HEAD"))]);
+    bare(StatusCode::METHOD_NOT_ALLOWED, allow)
+}
+
+/// The machine could not read the file; the log says why.
+pub fn unavailable() -> Response<Body> {
+    let retry = HeaderMap::from_iter([(header::RETRY_AFTER, HeaderValue::from_static("5"))]);
+    bare(StatusCode::SERVICE_UNAVAILABLE, retry)
+}
+
+fn whole(method: &Method, variant: &Variant) -> Response<Body> {
+    let body = if method == Method::HEAD { Body::empty() } else { body(variant, 0..variant.length) };
+    answer(StatusCode::OK, variant.head.clone(), body)
+}
+
+fn partial(variant: &Variant, part: Range<u64>) -> Response<Body> {
+    let mut head = variant.head.clone();
+    let place = format!("bytes {}-{}/{}", part.start, part.end - 1, variant.length);
+    insert_text(&mut head, header::CONTENT_RANGE, &place);
+    head.insert(header::CONTENT_LENGTH, HeaderValue::from(part.end - part.start));
+    answer(StatusCode::PARTIAL_CONTENT, head, body(variant, part))
+}
+
+fn outside(variant: &Variant) -> Response<Body> {
+    let mut head = only(&variant.head, &[header::ACCEPT_RANGES, header::CACHE_CONTROL, header::VARY]);
+    insert_text(&mut head, header::CONTENT_RANGE, &format!("bytes */{}", variant.length));
+    bare(StatusCode::RANGE_NOT_SATISFIABLE, head)
+}
+
+/// With what the visitor's copy is to be brought up to date by, and nothing about a content that is not sent.
+fn not_modified(variant: &Variant) -> Response<Body> {
+    let kept = [header::ETAG, header::LAST_MODIFIED, header::CACHE_CONTROL, header::VARY];
+    answer(StatusCode::NOT_MODIFIED, only(&variant.head, &kept), Body::empty())
+}
+
+fn body(variant: &Variant, part: Range<u64>) -> Body {
+    match &variant.content {
+        Content::Held(bytes) => Body::Full(bytes.slice(part.start as usize..part.end as usize)),
+        Content::OnDisk(file) => Body::Stream(Box::pin(FileStream::new(file.clone(), part))),
+    }
+}
+
+fn only(head: &HeaderMap, names: &[HeaderName]) -> HeaderMap {
+    names.iter().filter_map(|name| Some((name.clone(), head.get(name)?.clone()))).collect()
+}
+
+fn insert_text(head: &mut HeaderMap, name: HeaderName, text: &str) {
+    if let Ok(value) = HeaderValue::from_str(text) {
+        head.insert(name, value);
+    }
+}
+
+fn bare(status: StatusCode, mut head: HeaderMap) -> Response<Body> {
+    head.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    answer(status, head, Body::empty())
+}
+
+fn answer(status: StatusCode, head: HeaderMap, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = head;
+    response
+}
