@@ -54,7 +54,8 @@ impl Peers {
     }
 
     pub fn versions(&self) -> [String; 2] {
-        [version(Command::new(&self.nginx).arg("-v")), version(Command::new(&self.caddy).arg("version"))]
+        let nginx = version(Command::new(&self.nginx).arg("-v")).replace("nginx version: nginx/", "nginx ");
+        [nginx, format!("Caddy {}", version(Command::new(&self.caddy).arg("version")))]
     }
 
     pub fn nginx_files(&self, folder: &Path, core: Core) -> Process {
