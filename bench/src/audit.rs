@@ -1,6 +1,6 @@
 //! Reading a long audit log: one caller, one request after another, 100,000 entries in the organization's chain.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,8 @@ use uuid::Uuid;
 use windlass_api::Timestamp;
 use windlass_store::Db;
 use windlass_store::audit::{self, Entry, Head};
+
+use crate::http;
 
 pub const ENTRIES: i64 = 100_000;
 const REQUESTS: usize = 200;
@@ -113,17 +115,8 @@ impl<'a> Client<'a> {
             "GET /api/v1/audit/logs?{query} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\r\n"
         );
         self.stream.get_mut().write_all(request.as_bytes()).expect("a request");
-        let mut length = 0;
-        let mut line = String::new();
-        while line != "\r\n" {
-            line.clear();
-            self.stream.read_line(&mut line).expect("a line");
-            if let Some(text) = line.to_lowercase().strip_prefix("content-length:") {
-                length = text.trim().parse().expect("a length");
-            }
-        }
-        let mut body = vec![0; length];
-        self.stream.read_exact(&mut body).expect("a body");
+        let (status, body) = http::read_answer(&mut self.stream);
+        assert_eq!(status, 200, "the audit log is refused");
         String::from_utf8(body).expect("text")
     }
 }

@@ -5,7 +5,12 @@ use std::process::Command;
 
 use serde::Serialize;
 
-const SECONDS: u32 = 4;
+pub const SECONDS: u32 = 4;
+
+/// The end of every load script: one line of figures.
+pub const DONE: &str = "done = function(summary, latency, requests)\n  local errors = summary.errors\n  \
+     io.write(string.format('RESULT %d %d %f %d\\n', summary.requests, summary.duration, latency:percentile(99), \
+     errors.connect + errors.read + errors.write + errors.status + errors.timeout))\nend\n";
 
 #[derive(Clone, Copy)]
 pub enum Endpoint {
@@ -73,10 +78,7 @@ impl Load {
         let script = self.folder.join("load.lua");
         let text = format!(
             "local tokens = {{{}}}\nlocal n = 0\nrequest = function()\n  n = n % #tokens + 1\n  \
-             return wrk.format('{method}', '{path}', {{['Authorization'] = 'Bearer ' .. tokens[n]}}, '{body}')\nend\n\
-             done = function(summary, latency, requests)\n  local errors = summary.errors\n  \
-             io.write(string.format('RESULT %d %d %f %d\\n', summary.requests, summary.duration, latency:percentile(99), \
-             errors.connect + errors.read + errors.write + errors.status + errors.timeout))\nend\n",
+             return wrk.format('{method}', '{path}', {{['Authorization'] = 'Bearer ' .. tokens[n]}}, '{body}')\nend\n{DONE}",
             self.tokens
         );
         std::fs::write(&script, text).expect("the load script");
@@ -88,7 +90,7 @@ impl Load {
     }
 }
 
-fn read(output: &str) -> Round {
+pub fn read(output: &str) -> Round {
     let line = output.lines().find_map(|line| line.strip_prefix("RESULT ")).expect("wrk's figures");
     let figures: Vec<f64> = line.split(' ').map(|figure| figure.parse().expect("a number")).collect();
     Round { requests_per_second: figures[0] / (figures[1] / 1e6), p99_ms: figures[2] / 1e3, failed: figures[3] as u64 }

@@ -1,7 +1,9 @@
-//! Measures Windlass beside a bare axum server that runs the same SQL on the same kind of pool, in the same run.
+//! Measures Windlass beside a bare axum server that runs the same SQL on the same kind of pool, and its edge beside nginx
+//! and Caddy, each in the same run.
 //!
-//! `windlass-bench` does everything and writes `bench/results/http.json`; `windlass-bench bare …` is the baseline itself,
-//! and `windlass-bench audit` measures the audit log alone.
+//! `windlass-bench` does everything and writes `bench/results/http.json` and `bench/results/edge.json`;
+//! `windlass-bench bare …` is the baseline itself, `windlass-bench audit` measures the audit log alone, and
+//! `windlass-bench edge` the edge alone.
 
 #![allow(
     clippy::expect_used,
@@ -11,6 +13,8 @@
 
 mod audit;
 mod bare;
+mod edge;
+mod http;
 mod load;
 mod process;
 mod report;
@@ -35,7 +39,11 @@ fn main() {
     match arguments.first().map(String::as_str) {
         Some("bare") => bare::serve(&arguments[1..]),
         Some("audit") => compare(&[]),
-        _ => compare(&Endpoint::ALL),
+        Some("edge") => edge::measure(),
+        _ => {
+            compare(&Endpoint::ALL);
+            edge::measure();
+        }
     }
 }
 

@@ -1,9 +1,15 @@
-//! The two servers, each a process of its own.
+//! The servers, each a process of its own.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+const READY: &str = "/api/v1/auth/is-admin-registered";
+/// How long a server may take to end when it is asked to.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub struct Process {
     child: Child,
@@ -20,7 +26,7 @@ impl Process {
         command.args(["--address-requests", "0", "--account-requests", "0"]);
         command.args(["--log-level", "warn"]).args(url.iter().flat_map(|url| ["--database-url", url]));
         let started = Instant::now();
-        let process = Self::start(command, port);
+        let process = Self::start(command, port, "localhost", READY);
         (process, started.elapsed())
     }
 
@@ -28,15 +34,18 @@ impl Process {
         let port = free_port();
         let mut command = Command::new(std::env::current_exe().expect("this program's path"));
         command.arg("bare").arg(port.to_string()).arg(file).args(url);
-        Self::start(command, port)
+        Self::start(command, port, "localhost", READY)
     }
 
-    fn start(mut command: Command, port: u16) -> Self {
+    /// Returns once the path of the host is answered well.
+    pub fn start(mut command: Command, port: u16, host: &str, path: &str) -> Self {
         let child = command.stdin(Stdio::null()).spawn().expect("the server starts");
-        let process = Self { child, port };
+        let mut process = Self { child, port };
         let until = Instant::now() + Duration::from_secs(20);
-        while !answers(port) {
-            assert!(Instant::now() < until, "the server does not answer");
+        while !answers(port, host, path) {
+            let ended = process.child.try_wait().expect("the server's state");
+            assert!(ended.is_none(), "{command:?} has ended: {ended:?}");
+            assert!(Instant::now() < until, "{command:?} does not answer");
             std::thread::sleep(Duration::from_millis(1));
         }
         process
@@ -55,30 +64,70 @@ impl Process {
         let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a size");
         line.trim().trim_end_matches(" kB").parse::<f64>().expect("a number") / 1_024.0
     }
-}
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    /// How long the processor has worked for it and for its workers.
+    pub fn cpu_seconds(&self) -> f64 {
+        let ticks: u64 = self.workers().into_iter().chain([Pid::from_child(&self.child)]).map(cpu_ticks).sum();
+        ticks as f64 / rustix::param::clock_ticks_per_second() as f64
+    }
+
+    fn workers(&self) -> Vec<Pid> {
+        let id = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        children.split_whitespace().filter_map(|id| Pid::from_raw(id.parse().ok()?)).collect()
+    }
+
+    fn ends(&mut self) -> bool {
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            if matches!(self.child.try_wait(), Ok(Some(_))) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        false
     }
 }
 
-fn answers(port: u16) -> bool {
-    use std::io::{Read, Write};
-    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
-    let request = "GET /api/v1/auth/is-admin-registered HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-    let mut answer = String::new();
-    stream.write_all(request.as_bytes()).is_ok()
-        && stream.read_to_string(&mut answer).is_ok()
-        && answer.contains(" 200 ")
+impl Drop for Process {
+    /// It is asked first, because who is killed cannot end its workers.
+    fn drop(&mut self) {
+        let workers = self.workers();
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        if !self.ends() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            for worker in workers {
+                let _ = kill_process(worker, Signal::KILL);
+            }
+        }
+    }
 }
 
-fn free_port() -> u16 {
+/// Of the user's code and of the kernel's.
+fn cpu_ticks(process: Pid) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("the process lives");
+    // The name, which is in parentheses, may contain spaces.
+    let (_, fields) = stat.rsplit_once(") ").expect("a name");
+    fields.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("ticks")).sum()
+}
+
+fn answers(port: u16, host: &str, path: &str) -> bool {
+    use std::io::{Read, Write};
+    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    let mut answer = String::new();
+    stream.set_read_timeout(Some(PATIENCE)).is_ok()
+        && stream.write_all(request.as_bytes()).is_ok()
+        && stream.read_to_string(&mut answer).is_ok()
+        && answer.starts_with("HTTP/1.1 200 ")
+}
+
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address").port()
 }
 
-fn sibling(name: &str) -> PathBuf {
+pub fn sibling(name: &str) -> PathBuf {
     std::env::current_exe().expect("this program's path").with_file_name(name)
 }

@@ -41,9 +41,7 @@ impl Report {
             });
             all.insert((*name).to_owned(), sizes);
         }
-        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).expect("the folder for results");
-        let text = serde_json::to_string_pretty(&Value::Object(all)).expect("JSON");
-        std::fs::write(path, text).expect("the results");
+        write(path, &Value::Object(all));
     }
 
     /// Medians of the rounds; the ratio is the median of the rounds' own ratios.
@@ -89,7 +87,13 @@ impl Report {
     }
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
+pub fn write(path: &Path, results: &Value) {
+    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).expect("the folder for results");
+    let text = serde_json::to_string_pretty(results).expect("JSON");
+    std::fs::write(path, text).expect("the results");
+}
+
+pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
 }
