@@ -14,6 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Process {
     child: Child,
     pub port: u16,
+    /// What ends it and all that it has started.
+    end: Signal,
 }
 
 impl Process {
@@ -24,9 +26,13 @@ impl Process {
         command.arg("serve").arg("--data-dir").arg(folder).args(["--listen", &format!("127.0.0.1:{port}")]);
         // One machine plays many callers.
         command.args(["--address-requests", "0", "--account-requests", "0"]);
-        command.args(["--log-level", "warn"]).args(url.iter().flat_map(|url| ["--database-url", url]));
+        command
+            .args(["--edge-http", "127.0.0.1:0", "--log-level", "warn"])
+            .args(url.iter().flat_map(|url| ["--database-url", url]));
         let started = Instant::now();
-        let process = Self::start(command, port, "localhost", READY);
+        let mut process = Self::start(command, port, "localhost", READY);
+        // A server that is only told to terminate leaves its edge running.
+        process.end = Signal::INT;
         (process, started.elapsed())
     }
 
@@ -40,7 +46,7 @@ impl Process {
     /// Returns once the path of the host is answered well.
     pub fn start(mut command: Command, port: u16, host: &str, path: &str) -> Self {
         let child = command.stdin(Stdio::null()).spawn().expect("the server starts");
-        let mut process = Self { child, port };
+        let mut process = Self { child, port, end: Signal::TERM };
         let until = Instant::now() + Duration::from_secs(20);
         while !answers(port, host, path) {
             let ended = process.child.try_wait().expect("the server's state");
@@ -93,7 +99,7 @@ impl Drop for Process {
     /// It is asked first, because who is killed cannot end its workers.
     fn drop(&mut self) {
         let workers = self.workers();
-        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _ = kill_process(Pid::from_child(&self.child), self.end);
         if !self.ends() {
             let _ = self.child.kill();
             let _ = self.child.wait();
