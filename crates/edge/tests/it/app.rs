@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Collected, Full};
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -23,7 +23,6 @@ use tokio::task::JoinHandle;
 type Body = BoxBody<Bytes, Infallible>;
 
 pub struct App {
-    pub name: String,
     pub address: SocketAddr,
     pub seen: Arc<Seen>,
     serving: JoinHandle<()>,
@@ -66,7 +65,7 @@ impl App {
                 );
             }
         });
-        Self { name: name.to_owned(), address, seen, serving }
+        Self { address, seen, serving }
     }
 
     pub fn requests(&self) -> usize {
@@ -111,7 +110,7 @@ async fn answer(name: String, seen: Arc<Seen>, request: Request<Incoming>) -> Re
         "/stream" => stream(name.clone(), 10, Duration::from_millis(5), active),
         "/endless" => stream(name.clone(), usize::MAX, Duration::from_millis(5), active),
         "/echo" => {
-            let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+            let body = request.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
             Response::new(Full::new(body).boxed())
         }
         "/headers" => {

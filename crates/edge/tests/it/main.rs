@@ -1,5 +1,9 @@
 //! The edge as its visitors and its operator see it: real sockets, real upstreams.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
+
 mod app;
-mod drain;
 mod support;
+
+mod drain;
+mod forwarding;
