@@ -32,6 +32,8 @@ pub struct App {
     /// Links the entries of the audit chains.
     pub audit_key: [u8; 32],
     pub metrics: Metrics,
+    /// Whether an edge belongs to this server, and is missed when it does not answer.
+    pub has_edge: bool,
     /// What the first registration must present; none when only this machine can reach the server.
     pub setup_token: Option<Token>,
 }
@@ -47,6 +49,7 @@ impl App {
             resolver: Resolver::default(),
             audit_key: keys.audit_key,
             metrics: Metrics::new(db.clone()),
+            has_edge: false,
             setup_token: config.is_reachable_from_outside().then(Token::random),
             db,
             config,

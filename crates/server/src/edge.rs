@@ -20,8 +20,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long to wait before an edge that did not start is started again; twice as long each time.
 const FIRST_REST: Duration = Duration::from_millis(500);
 const LONGEST_REST: Duration = Duration::from_secs(30);
-/// Figures are shown when they come in time.
-const STATS_LIMIT: Duration = Duration::from_secs(2);
+/// How long whoever asks for figures waits for them.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// All that an edge needs to know, in one argument. It holds no secrets.
 #[derive(Serialize, Deserialize)]
@@ -173,6 +173,14 @@ fn spawn(orders: &Orders) -> io::Result<Child> {
 
 /// What the edge of a data folder has counted.
 pub async fn stats(data_dir: &Path) -> Result<Stats, CallError> {
-    let asking = async { Client::connect(data_dir).await?.stats().await };
-    tokio::time::timeout(STATS_LIMIT, asking).await.map_err(io::Error::from)?
+    in_time(async { Client::connect(data_dir).await?.stats().await }).await
+}
+
+/// What the edge of a data folder says of itself.
+pub async fn hello(data_dir: &Path) -> Result<Hello, CallError> {
+    in_time(async { Client::connect(data_dir).await?.hello().await }).await
+}
+
+async fn in_time<T>(asking: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
+    tokio::time::timeout(PATIENCE, asking).await.map_err(io::Error::from)?
 }

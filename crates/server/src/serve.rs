@@ -126,8 +126,9 @@ pub enum Stop {
 
 /// The edge comes last: what fails before it leaves nothing running.
 async fn begin(db: Db, config: Config) -> Result<(App, Keeper), StartError> {
-    let app = unlocked(db, config).await?;
+    let mut app = unlocked(db, config).await?;
     let edge = Keeper::start(app.config.clone()).await.map_err(StartError::Edge)?;
+    app.has_edge = true;
     Ok((app, edge))
 }
 

@@ -10,6 +10,7 @@ use windlass_api::{Dependency, ErrorCode, Health};
 
 use super::respond::{Answer, success};
 use crate::app::App;
+use crate::edge;
 use crate::error::Error;
 
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -33,11 +34,32 @@ pub async fn ready(State(app): State<Arc<App>>) -> Answer {
 
 /// For Prometheus; no envelope.
 pub async fn metrics(State(app): State<Arc<App>>) -> Answer {
-    let text = app.metrics.render().map_err(Error::internal)?;
+    let text = app.metrics.render(edge::stats(&app.config.data_dir).await.ok()).map_err(Error::internal)?;
     Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
 }
 
 async fn examine(app: &App) -> Health {
+    let mut dependencies = vec![database(app).await];
+    if app.has_edge {
+        dependencies.push(edge(app).await);
+    }
+    let ready = dependencies.iter().all(|dependency| dependency.ready);
+    Health { version: env!("CARGO_PKG_VERSION").into(), ready, dependencies }
+}
+
+async fn edge(app: &App) -> Dependency {
+    let reason = match edge::hello(&app.config.data_dir).await {
+        Ok(hello) if hello.damaged.is_some() => "it could not read its routes; the server's log says why".into(),
+        Ok(_) => String::new(),
+        Err(error) => {
+            tracing::warn!(%error, "the edge is not ready");
+            "it does not answer; the server's log says why".into()
+        }
+    };
+    Dependency { name: "edge".into(), ready: reason.is_empty(), reason }
+}
+
+async fn database(app: &App) -> Dependency {
     let reason = match tokio::time::timeout(PATIENCE, app.db.ping()).await {
         Ok(Ok(())) => String::new(),
         // The cause may hold addresses and names; it is for the log.
@@ -47,6 +69,5 @@ async fn examine(app: &App) -> Health {
         }
         Err(_) => format!("no answer within {} seconds", PATIENCE.as_secs()),
     };
-    let database = Dependency { name: "database".into(), ready: reason.is_empty(), reason };
-    Health { version: env!("CARGO_PKG_VERSION").into(), ready: database.ready, dependencies: vec![database] }
+    Dependency { name: "database".into(), ready: reason.is_empty(), reason }
 }

@@ -195,3 +195,28 @@ fn the_data_folder_is_private() {
     assert_eq!(mode(&data), 0o700);
     assert_eq!(mode(&data.join("windlass.db")), 0o600);
 }
+
+/// The edge's figures are in `/metrics`, and its absence is in the readiness.
+#[test]
+fn the_edge_belongs_to_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::serve(folder.path(), &[]);
+    let health = server.ok("GET", "/health/ready", "", "");
+    let names: Vec<&str> =
+        health["data"]["dependencies"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["database", "edge"]);
+    let line = server.wait_for("visitors reach applications at http://");
+    let mut visitor = std::net::TcpStream::connect(line.rsplit('/').next().unwrap()).unwrap();
+    visitor.write_all(b"GET / HTTP/1.1\r\nhost: nobody\r\nconnection: close\r\n\r\n").unwrap();
+    let mut page = String::new();
+    visitor.read_to_string(&mut page).unwrap();
+    assert!(page.starts_with("HTTP/1.1 404") && page.contains("knows of no application"), "{page}");
+    let mut stream = server.connect();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+    let mut metrics = String::new();
+    stream.read_to_string(&mut metrics).unwrap();
+    for line in ["windlass_edge_up 1", "windlass_edge_unrouted_requests_total 1", "windlass_http_requests_total{"] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    assert_eq!(metrics.matches("# EOF").count(), 1);
+}

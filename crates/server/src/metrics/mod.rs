@@ -1,15 +1,18 @@
 //! What is counted, in a registry of the server's own.
 
+mod edge;
+
 use std::time::Duration;
 
 use axum::http::Method;
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::encoding::{EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use windlass_edge::control::Stats;
 use windlass_store::Db;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -43,10 +46,12 @@ impl Metrics {
         Self { registry, requests, durations }
     }
 
-    /// All figures in the text format of Prometheus.
-    pub fn render(&self) -> Result<String, std::fmt::Error> {
+    /// All figures in the text format of Prometheus, with those of the edge.
+    pub fn render(&self, edge: Option<Stats>) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
-        encode(&mut text, &self.registry)?;
+        encode_registry(&mut text, &self.registry)?;
+        encode_registry(&mut text, &edge::registry(edge))?;
+        encode_eof(&mut text)?;
         Ok(text)
     }
 
