@@ -20,7 +20,8 @@ pub struct Answer {
     connection: Option<(Sender, usize)>,
     idle_limit: Duration,
     total_limit: Duration,
-    last_frame: Instant,
+    /// Since when nothing has come, while nothing comes.
+    waiting_since: Option<Instant>,
     /// Runs from the first time that the target keeps us waiting.
     alarm: Option<Pin<Box<Sleep>>>,
 }
@@ -45,7 +46,7 @@ impl Answer {
             connection: Some((sender, worker)),
             idle_limit: idle,
             total_limit: total,
-            last_frame: Instant::now(),
+            waiting_since: None,
             alarm: None,
         };
         if answer.inner.is_end_stream() {
@@ -61,23 +62,23 @@ impl Answer {
         }
     }
 
-    /// When the target must have sent something, or all of it.
-    fn deadline(&self) -> Instant {
-        (self.last_frame + self.idle_limit).min(self.exchange.started + self.total_limit)
+    /// Ready when the target has kept us waiting for too long.
+    fn poll_alarm(&mut self, context: &mut Context<'_>) -> Poll<BodyError> {
+        let since = *self.waiting_since.get_or_insert_with(Instant::now);
+        let deadline = (since + self.idle_limit).min(self.exchange.started + self.total_limit);
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.into())));
+        ready!(alarm.as_mut().poll(context));
+        // It was set for an earlier wait: moved only when it goes off, because most waits are short.
+        if deadline > Instant::now() {
+            alarm.as_mut().reset(deadline.into());
+            ready!(alarm.as_mut().poll(context));
+        }
+        Poll::Ready(self.give_up())
     }
 
-    fn poll_alarm(&mut self, context: &mut Context<'_>) -> Poll<BodyError> {
-        loop {
-            let deadline = self.deadline();
-            let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.into())));
-            ready!(alarm.as_mut().poll(context));
-            if deadline <= Instant::now() {
-                self.exchange.failed(Cause::Slow);
-                return Poll::Ready(TooSlow.into());
-            }
-            // Something came since it was set.
-            alarm.as_mut().reset(deadline.into());
-        }
+    fn give_up(&mut self) -> BodyError {
+        self.exchange.failed(Cause::Slow);
+        TooSlow.into()
     }
 }
 
@@ -91,13 +92,12 @@ impl hyper::body::Body for Answer {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         match Pin::new(&mut self.inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
-                self.last_frame = Instant::now();
+                self.waiting_since = None;
                 self.exchange.sent(frame.data_ref().map_or(0, Bytes::len));
                 if self.inner.is_end_stream() {
                     self.finish();
-                } else if self.last_frame >= self.exchange.started + self.total_limit {
-                    self.exchange.failed(Cause::Slow);
-                    return Poll::Ready(Some(Err(TooSlow.into())));
+                } else if self.exchange.started.elapsed() >= self.total_limit {
+                    return Poll::Ready(Some(Err(self.give_up())));
                 }
                 Poll::Ready(Some(Ok(frame)))
             }

@@ -31,6 +31,9 @@ const STREAMS: u32 = 128;
 /// Bytes of an answer that HTTP/2 holds for a visitor who does not take them.
 const SEND_BUFFER: usize = 64 * 1024;
 
+/// Head and body of an answer that are written in one piece.
+const SMALL_ANSWER: usize = 2048;
+
 /// Who is at the other end.
 pub struct Visitor {
     pub address: IpAddr,
@@ -74,7 +77,7 @@ pub async fn serve(worker: Worker, stream: TcpStream, peer: SocketAddr, place: P
     });
     let builder = builder(&edge.settings);
     let mut connection = pin!(builder.serve_connection_with_upgrades(io, service));
-    let mut alarm = pin!(tokio::time::sleep_until(visitor.activity.deadline(&edge.settings).into()));
+    let mut alarm = pin!(tokio::time::sleep(edge.settings.idle_limit.min(edge.settings.head_limit)));
     let mut is_leaving = false;
     let ended = std::future::poll_fn(|context| {
         if let Poll::Ready(ended) = connection.as_mut().poll(context) {
@@ -86,17 +89,19 @@ pub async fn serve(worker: Worker, stream: TcpStream, peer: SocketAddr, place: P
             context.waker().wake_by_ref();
         }
         visitor.rest();
-        loop {
-            let deadline = visitor.activity.deadline(&edge.settings);
-            if alarm.deadline() > deadline.into() {
-                alarm.as_mut().reset(deadline.into());
-            }
-            ready!(alarm.as_mut().poll(context));
-            if deadline <= Instant::now() {
-                return Poll::Ready(Err("silent for too long".to_owned()));
-            }
+        let deadline = visitor.activity.deadline(&edge.settings);
+        // Moved forward only: what puts a deadline off is found out when the alarm goes off, not at every request.
+        if let Some(deadline) = deadline.filter(|deadline| alarm.deadline() > (*deadline).into()) {
             alarm.as_mut().reset(deadline.into());
         }
+        while alarm.as_mut().poll(context).is_ready() {
+            let next = deadline.unwrap_or_else(|| Instant::now() + edge.settings.idle_limit);
+            if next <= Instant::now() {
+                return Poll::Ready(Err("silent for too long".to_owned()));
+            }
+            alarm.as_mut().reset(next.into());
+        }
+        Poll::Pending
     });
     if let Err(error) = ended.await {
         tracing::debug!(error, %peer, "connection ended");
@@ -167,15 +172,16 @@ impl Activity {
     }
 
     /// Until when the connection may stay as it is. A request under way has limits of its own.
-    fn deadline(&self, settings: &Settings) -> Instant {
+    fn deadline(&self, settings: &Settings) -> Option<Instant> {
         if self.requests.load(Ordering::Relaxed) > 0 {
-            return Instant::now() + settings.idle_limit;
+            return None;
         }
         let head_since = self.head_since.load(Ordering::Relaxed);
         if head_since > 0 && !self.is_http2.load(Ordering::Relaxed) {
-            return self.started + Duration::from_millis(head_since) + settings.head_limit;
+            return Some(self.started + Duration::from_millis(head_since) + settings.head_limit);
         }
-        self.started + Duration::from_millis(self.quiet_since.load(Ordering::Relaxed)) + settings.idle_limit
+        let quiet_since = Duration::from_millis(self.quiet_since.load(Ordering::Relaxed));
+        Some(self.started + quiet_since + settings.idle_limit)
     }
 
     fn bytes_came(&self) {
@@ -258,6 +264,16 @@ impl Watched {
     }
 }
 
+/// All bytes in one piece, if they fit.
+fn copy_together<'a>(buffers: &[io::IoSlice<'_>], together: &'a mut [u8]) -> Option<&'a [u8]> {
+    let mut length = 0;
+    for buffer in buffers {
+        together.get_mut(length..length + buffer.len())?.copy_from_slice(buffer);
+        length += buffer.len();
+    }
+    Some(&together[..length])
+}
+
 impl Read for Watched {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -281,7 +297,12 @@ impl Write for Watched {
         context: &mut Context<'_>,
         buffers: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write_vectored(context, buffers);
+        // Copying a small answer together is cheaper than having the system do it.
+        let mut together = [0; SMALL_ANSWER];
+        let written = match copy_together(buffers, &mut together) {
+            Some(bytes) => Pin::new(&mut self.inner).poll_write(context, bytes),
+            None => Pin::new(&mut self.inner).poll_write_vectored(context, buffers),
+        };
         self.note(written)
     }
 

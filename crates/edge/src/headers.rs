@@ -187,7 +187,11 @@ fn remove_claims(headers: &mut HeaderMap) {
 }
 
 /// Removes what is between two neighbours only. `upgrade` and `te: trailers` are put back by those who pass them on.
-pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    // One look at each name is cheaper than asking for all of those that are mostly not there.
+    if !headers.keys().any(is_hop_by_hop) {
+        return;
+    }
     if headers.contains_key(CONNECTION) {
         let named: Vec<HeaderName> = headers
             .get_all(CONNECTION)
@@ -203,17 +207,20 @@ pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
         }
         headers.remove(CONNECTION);
     }
-    for name in [KEEP_ALIVE, PROXY_CONNECTION, TE, TRANSFER_ENCODING, UPGRADE] {
+    for name in [KEEP_ALIVE, PROXY_CONNECTION, PROXY_AUTHORIZATION, HTTP2_SETTINGS, TE, TRANSFER_ENCODING, UPGRADE] {
         headers.remove(name);
     }
+}
+
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    matches!(*name, CONNECTION | PROXY_AUTHORIZATION | TE | TRANSFER_ENCODING | UPGRADE)
+        || [KEEP_ALIVE, PROXY_CONNECTION, HTTP2_SETTINGS].contains(name)
 }
 
 /// A visitor's request, for the target: hop by hop out, `Host` in, framing as the body needs it.
 pub fn prepare_request(headers: &mut HeaderMap, host: HeaderValue, is_chunked: bool, upgrade: Option<HeaderValue>) {
     let wants_trailers = headers.get(TE).is_some_and(|te| has_token(te, "trailers"));
     remove_hop_by_hop(headers);
-    headers.remove(PROXY_AUTHORIZATION);
-    headers.remove(HTTP2_SETTINGS);
     join_cookies(headers);
     headers.insert(HOST, host);
     if wants_trailers {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, CONNECTION, HeaderValue, UPGRADE};
@@ -38,8 +38,8 @@ pub struct Journey<'a> {
     accept: Option<HeaderValue>,
     upgrade: Option<Upgrade>,
     tried: Vec<Arc<Target>>,
-    /// Taken while it is being tried.
-    request: Option<Request<RequestBody>>,
+    /// Taken while it is being tried. In a box, as the whole journey is: both are large, and are handed on often.
+    request: Option<Box<Request<RequestBody>>>,
 }
 
 struct Upgrade {
@@ -51,7 +51,7 @@ struct Upgrade {
 struct Failed {
     cause: Cause,
     page: Page,
-    again: Option<Request<RequestBody>>,
+    again: Option<Box<Request<RequestBody>>>,
 }
 
 impl<'a> Journey<'a> {
@@ -62,7 +62,7 @@ impl<'a> Journey<'a> {
         host: Host,
         mut parts: Parts,
         body: Incoming,
-    ) -> Self {
+    ) -> Box<Self> {
         let accept = parts.headers.get(ACCEPT).cloned();
         let upgrade = headers::upgrade(&parts)
             .zip(parts.extensions.remove())
@@ -80,7 +80,7 @@ impl<'a> Journey<'a> {
         parts.version = Version::HTTP_11;
         parts.extensions.clear();
         let body = outgoing_body(body, &mut exchange, is_held);
-        let mut request = Request::from_parts(parts, body);
+        let mut request = Box::new(Request::from_parts(parts, body));
         if let Some(progress) = exchange.progress.clone().filter(|_| is_held) {
             let is_continue = |status| status == StatusCode::CONTINUE;
             hyper::ext::on_informational(&mut request, move |informed| {
@@ -89,10 +89,10 @@ impl<'a> Journey<'a> {
                 }
             });
         }
-        Self { worker, visitor, exchange, host, accept, upgrade, tried: Vec::new(), request: Some(request) }
+        Box::new(Self { worker, visitor, exchange, host, accept, upgrade, tried: Vec::new(), request: Some(request) })
     }
 
-    pub async fn run(mut self) -> Response<Body> {
+    pub async fn run(mut self: Box<Self>) -> Response<Body> {
         loop {
             let (Some(target), Some(request)) = (self.exchange.target().cloned(), self.request.take()) else {
                 return self.exchange.page(Page::NoTarget, self.accept.as_ref());
@@ -131,7 +131,7 @@ impl<'a> Journey<'a> {
     async fn attempt(
         &mut self,
         target: &Arc<Target>,
-        request: Request<RequestBody>,
+        request: Box<Request<RequestBody>>,
         times: Times,
     ) -> Result<(Response<Incoming>, Sender), Failed> {
         // A second try gets a connection of its own: the others in the pool are as old as the one that failed.
@@ -148,26 +148,18 @@ impl<'a> Journey<'a> {
             },
         };
         let copy = if is_kept { copy_if_repeatable(&request) } else { None };
-        let sending = sender.try_send_request(request);
-        let Some(sent) = in_time(sending, times, self.exchange.progress.as_deref()).await else {
-            return Err(Failed { cause: Cause::Slow, page: Page::TimeLimit, again: None });
-        };
-        match sent {
-            Ok(answer) => Ok((answer, sender)),
-            Err(mut error) => {
-                let again = error.take_message();
-                Err(self.explain(target, error.error(), again, copy))
+        let sending = sender.try_send_request(*request);
+        match in_time(sending, &self.exchange, times).await {
+            Some(Ok(answer)) => Ok((answer, sender)),
+            Some(Err(mut error)) => {
+                let unsent = error.take_message().map(Box::new);
+                Err(self.explain(target, error.error(), unsent.or(copy)))
             }
+            None => Err(Failed { cause: Cause::Slow, page: Page::TimeLimit, again: None }),
         }
     }
 
-    fn explain(
-        &self,
-        target: &Target,
-        error: &hyper::Error,
-        unsent: Option<Request<RequestBody>>,
-        copy: Option<Request<RequestBody>>,
-    ) -> Failed {
+    fn explain(&self, target: &Target, error: &hyper::Error, again: Option<Box<Request<RequestBody>>>) -> Failed {
         let fault = self.exchange.progress.as_ref().and_then(|progress| progress.fault());
         if let Some(fault) = fault {
             let page = match fault {
@@ -181,10 +173,10 @@ impl<'a> Journey<'a> {
         if error.is_parse() {
             return Failed { cause: Cause::Invalid, page: Page::UpstreamError, again: None };
         }
-        Failed { cause: Cause::Closed, page: Page::UpstreamError, again: unsent.or(copy) }
+        Failed { cause: Cause::Closed, page: Page::UpstreamError, again }
     }
 
-    fn deliver(mut self, mut answer: Response<Incoming>, sender: Sender, times: Times) -> Response<Body> {
+    fn deliver(mut self: Box<Self>, mut answer: Response<Incoming>, sender: Sender, times: Times) -> Response<Body> {
         let status = answer.status();
         if status == StatusCode::SWITCHING_PROTOCOLS {
             return self.tunnel(answer, times);
@@ -199,7 +191,7 @@ impl<'a> Journey<'a> {
     }
 
     /// Both sides change to another protocol. A target that does so unasked has lost its way.
-    fn tunnel(mut self, mut answer: Response<Incoming>, times: Times) -> Response<Body> {
+    fn tunnel(mut self: Box<Self>, mut answer: Response<Incoming>, times: Times) -> Response<Body> {
         let (Some(upgrade), Some(target)) = (self.upgrade.take(), self.exchange.target().cloned()) else {
             self.exchange.failed(Cause::Invalid);
             return self.exchange.page(Page::UpstreamError, self.accept.as_ref());
@@ -222,16 +214,16 @@ impl<'a> Journey<'a> {
 }
 
 /// Waits for the head of the answer. A body that is still moving puts the limit off.
-async fn in_time<T>(sending: impl Future<Output = T>, times: Times, progress: Option<&Progress>) -> Option<T> {
+async fn in_time<T>(sending: impl Future<Output = T>, exchange: &Exchange, times: Times) -> Option<T> {
     let mut sending = std::pin::pin!(sending);
-    let received = || progress.map_or(0, |progress| progress.received.load(Ordering::Relaxed));
-    let deadline = tokio::time::Instant::now() + times.total;
+    let received = || exchange.progress.as_ref().map_or(0, |progress| progress.received.load(Ordering::Relaxed));
+    let deadline = exchange.started + times.total;
+    let mut until = (exchange.started + times.answer).min(deadline);
     loop {
         let before = received();
-        let until = (tokio::time::Instant::now() + times.answer).min(deadline);
-        match tokio::time::timeout_at(until, sending.as_mut()).await {
+        match tokio::time::timeout_at(until.into(), sending.as_mut()).await {
             Ok(sent) => return Some(sent),
-            Err(_) if received() > before && until < deadline => {}
+            Err(_) if received() > before && until < deadline => until = (Instant::now() + times.answer).min(deadline),
             Err(_) => return None,
         }
     }
@@ -253,7 +245,7 @@ fn outgoing_body(body: Incoming, exchange: &mut Exchange, is_held: bool) -> Requ
 
 /// A copy to be sent if the connection turns out to have been closed by the target. Only what can be done twice without
 /// harm is ever sent twice.
-fn copy_if_repeatable(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
+fn copy_if_repeatable(request: &Request<RequestBody>) -> Option<Box<Request<RequestBody>>> {
     let is_idempotent = matches!(
         *request.method(),
         Method::GET | Method::HEAD | Method::OPTIONS | Method::PUT | Method::DELETE | Method::TRACE
@@ -261,7 +253,7 @@ fn copy_if_repeatable(request: &Request<RequestBody>) -> Option<Request<RequestB
     if !is_idempotent || !matches!(request.body(), RequestBody::Empty) {
         return None;
     }
-    let mut copy = Request::new(RequestBody::Empty);
+    let mut copy = Box::new(Request::new(RequestBody::Empty));
     *copy.method_mut() = request.method().clone();
     *copy.uri_mut() = request.uri().clone();
     *copy.headers_mut() = request.headers().clone();

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -11,8 +11,8 @@ use tokio::net::TcpStream;
 use crate::request_body::RequestBody;
 use crate::target::Target;
 
-/// Node.js closes after 5 s; whoever closes first must be us.
-const IDLE_LIMIT: Duration = Duration::from_secs(4);
+/// Node.js closes after 5 s; whoever closes first must be us. In seconds, of which the first may be a short one.
+const IDLE_LIMIT: u32 = 4;
 /// How many idle connections one worker keeps to one target.
 const MOST_IDLE: usize = 256;
 /// How long a connection may take to be ready for the next request after it has given its answer.
@@ -25,22 +25,24 @@ pub type Sender = http1::SendRequest<RequestBody>;
 /// Idle connections of one worker to one target. The one that was used last is used next, so that those beyond the need
 /// grow old and go.
 #[derive(Default)]
-pub struct Pool(Mutex<Vec<Idle>>);
+pub struct Pool(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    idle: Vec<Idle>,
+    /// Goes forward once a second. A clock would be asked twice for every request.
+    second: u32,
+}
 
 struct Idle {
     sender: Sender,
-    since: Instant,
+    since: u32,
 }
 
 impl Pool {
     pub fn take(&self) -> Option<Sender> {
-        let mut idle = self.idle();
-        while let Some(newest) = idle.pop() {
-            if newest.since.elapsed() >= IDLE_LIMIT {
-                // The rest is older still.
-                idle.clear();
-                return None;
-            }
+        let mut kept = self.kept();
+        while let Some(newest) = kept.idle.pop() {
             if newest.sender.is_ready() {
                 return Some(newest.sender);
             }
@@ -49,15 +51,18 @@ impl Pool {
     }
 
     pub fn clear(&self) {
-        self.idle().clear();
+        self.kept().idle.clear();
     }
 
-    /// Closes what has been idle for too long.
-    pub fn expire(&self) {
-        self.idle().retain(|idle| idle.since.elapsed() < IDLE_LIMIT && !idle.sender.is_closed());
+    /// To be called once a second: closes what has been idle for too long.
+    pub fn tick(&self) {
+        let mut kept = self.kept();
+        kept.second = kept.second.wrapping_add(1);
+        let now = kept.second;
+        kept.idle.retain(|idle| now.wrapping_sub(idle.since) < IDLE_LIMIT && !idle.sender.is_closed());
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -80,10 +85,11 @@ pub fn give_back(target: &Arc<Target>, worker: usize, mut sender: Sender) {
 }
 
 fn keep(target: &Target, worker: usize, sender: Sender) {
-    let mut idle = target.pool(worker).idle();
+    let mut kept = target.pool(worker).kept();
     // Asked under the lock: whoever closes the target empties the pool after it has said so.
-    if !target.is_draining() && idle.len() < MOST_IDLE {
-        idle.push(Idle { sender, since: Instant::now() });
+    if !target.is_draining() && kept.idle.len() < MOST_IDLE {
+        let since = kept.second;
+        kept.idle.push(Idle { sender, since });
     }
 }
 
@@ -101,7 +107,8 @@ pub async fn connect(target: &Arc<Target>, limit: Duration) -> io::Result<Sender
     // Requests are written whole: waiting to fill a packet only delays them.
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
-    builder.max_buf_size(ANSWER_HEAD);
+    // Most requests are a head and nothing else, which needs no vectored writing.
+    builder.max_buf_size(ANSWER_HEAD).writev(false);
     let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
     let address = target.address;
     target.spawn(async move {

@@ -14,7 +14,7 @@ use crate::edge::Edge;
 use crate::forward::Worker;
 use crate::listen::Place;
 
-/// How often connections to targets are looked at that nobody uses.
+/// How often connections to targets that nobody uses grow a second older.
 const SWEEP: Duration = Duration::from_secs(1);
 
 pub struct Workers(Vec<Thread>);
@@ -92,7 +92,7 @@ async fn sweep(worker: Worker) {
     loop {
         tokio::time::sleep(SWEEP).await;
         for target in worker.edge.all_targets() {
-            target.pool(worker.index).expire();
+            target.pool(worker.index).tick();
         }
     }
 }
