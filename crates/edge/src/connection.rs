@@ -1,45 +1,40 @@
-//! One visitor's connection: what it may do, how long it may be silent, and how it ends.
+//! One visitor's connection, from its first byte to its end.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::task::Poll;
+use std::time::Duration;
 
-use bytes::Bytes;
-use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
-use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper::service::service_fn;
+use hyper::server::conn::{http1, http2};
+use hyper::service::{Service, service_fn};
 use hyper::{Request, Response, StatusCode, Version};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto;
+use hyper_util::rt::TokioExecutor;
 use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::net::TcpStream;
 
-use crate::body::{Body, BodyError};
-use crate::edge::{Edge, Settings};
+use crate::activity::{Activity, Busy, Tracked, Verdict};
+use crate::edge::Edge;
 use crate::forward::{self, Worker};
 use crate::headers::Origin;
 use crate::listen::Place;
+use crate::visitors_stream::VisitorsStream;
 
 /// Requests at once on one HTTP/2 connection.
 const STREAMS: u32 = 128;
 /// Bytes of an answer that HTTP/2 holds for a visitor who does not take them.
 const SEND_BUFFER: usize = 64 * 1024;
 
-/// Head and body of an answer that are written in one piece.
-const SMALL_ANSWER: usize = 2048;
-
 /// Who is at the other end.
 pub struct Visitor {
     pub address: IpAddr,
-    edge: Arc<Edge>,
+    pub edge: Arc<Edge>,
+    pub activity: Activity,
     origin: Mutex<Origin>,
-    activity: Activity,
     _place: Place,
 }
 
@@ -48,63 +43,47 @@ impl Visitor {
         let address = peer.ip().to_canonical();
         let is_trusted = edge.settings.trusted_proxies.contains(&address);
         let origin = Mutex::new(Origin::new(address, is_trusted));
-        Self { address, edge, origin, activity: Activity::new(), _place: place }
+        Self { address, edge, activity: Activity::new(), origin, _place: place }
     }
 
     pub fn origin(&self) -> MutexGuard<'_, Origin> {
         self.origin.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Drop for Visitor {
-    fn drop(&mut self) {
-        if self.activity.is_busy.load(Ordering::Relaxed) {
+    fn settle(&self) {
+        if self.activity.settles() {
             self.edge.busy.fetch_sub(1, Ordering::AcqRel);
         }
     }
 }
 
+impl Drop for Visitor {
+    fn drop(&mut self) {
+        if self.activity.is_busy() {
+            self.edge.busy.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// Why a connection was closed by us.
+#[derive(Debug, thiserror::Error)]
+enum Ended {
+    #[error("silent for too long")]
+    Silent,
+    #[error(transparent)]
+    Http(#[from] hyper::Error),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
 /// Serves one connection until it ends.
 pub async fn serve(worker: Worker, stream: TcpStream, peer: SocketAddr, place: Place) {
-    let edge = worker.edge.clone();
+    let edge = &worker.edge;
     prepare(&stream, edge.settings.idle_limit);
     let visitor = Arc::new(Visitor::new(edge.clone(), peer, place));
-    let io = Watched { inner: TokioIo::new(stream), visitor: visitor.clone() };
-    let answering = visitor.clone();
-    let service = service_fn(move |request| {
-        let (worker, visitor) = (worker.clone(), answering.clone());
-        async move { Ok::<_, Infallible>(answer(&worker, &visitor, request).await) }
-    });
-    let builder = builder(&edge.settings);
-    let mut connection = pin!(builder.serve_connection_with_upgrades(io, service));
-    let mut alarm = pin!(tokio::time::sleep(edge.settings.idle_limit.min(edge.settings.head_limit)));
-    let mut is_leaving = false;
-    let ended = std::future::poll_fn(|context| {
-        if let Poll::Ready(ended) = connection.as_mut().poll(context) {
-            return Poll::Ready(ended.map_err(|error| error.to_string()));
-        }
-        if !is_leaving && edge.is_closing() && visitor.activity.is_http2.load(Ordering::Relaxed) {
-            is_leaving = true;
-            connection.as_mut().graceful_shutdown();
-            context.waker().wake_by_ref();
-        }
-        visitor.rest();
-        let deadline = visitor.activity.deadline(&edge.settings);
-        // Moved forward only: what puts a deadline off is found out when the alarm goes off, not at every request.
-        if let Some(deadline) = deadline.filter(|deadline| alarm.deadline() > (*deadline).into()) {
-            alarm.as_mut().reset(deadline.into());
-        }
-        while alarm.as_mut().poll(context).is_ready() {
-            let next = deadline.unwrap_or_else(|| Instant::now() + edge.settings.idle_limit);
-            if next <= Instant::now() {
-                return Poll::Ready(Err("silent for too long".to_owned()));
-            }
-            alarm.as_mut().reset(next.into());
-        }
-        Poll::Pending
-    });
-    if let Err(error) = ended.await {
-        tracing::debug!(error, %peer, "connection ended");
+    let stream = VisitorsStream::new(stream, visitor.clone());
+    if let Err(error) = serve_any(&worker, &visitor, stream).await {
+        tracing::debug!(%error, %peer, "connection ended");
     }
 }
 
@@ -116,205 +95,106 @@ fn prepare(stream: &TcpStream, idle_limit: Duration) {
     let _ = set_tcp_user_timeout(stream, millis);
 }
 
-fn builder(settings: &Settings) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    // Silence is watched here, for both versions alike and without a timer for every request.
-    builder.http1().header_read_timeout(None).max_buf_size(settings.head_bytes);
-    let head_bytes = u32::try_from(settings.head_bytes).unwrap_or(u32::MAX);
-    builder.http2().max_concurrent_streams(STREAMS).max_header_list_size(head_bytes).max_send_buf_size(SEND_BUFFER);
+/// While nothing is under way, all that is left of a connection is this small future: the large ones are boxed and dropped.
+async fn serve_any(worker: &Worker, visitor: &Arc<Visitor>, mut stream: VisitorsStream) -> Result<(), Ended> {
+    if in_time(visitor, stream.speaks_http2()).await? {
+        return Box::pin(serve_http2(worker, visitor, stream)).await;
+    }
+    while let Some(resting) = Box::pin(serve_http1(worker, visitor, stream)).await? {
+        in_time(visitor, resting.readable()).await?;
+        stream = resting;
+    }
+    Ok(())
+}
+
+/// Waits for the visitor to say something.
+async fn in_time<T>(visitor: &Visitor, something: impl Future<Output = std::io::Result<T>>) -> Result<T, Ended> {
+    let deadline = visitor.activity.quiet_since() + visitor.edge.settings.idle_limit;
+    Ok(tokio::time::timeout_at(deadline.into(), something).await.map_err(|_| Ended::Silent)??)
+}
+
+/// Serves until the connection ends, or until it is to rest.
+async fn serve_http1(
+    worker: &Worker,
+    visitor: &Arc<Visitor>,
+    stream: VisitorsStream,
+) -> Result<Option<VisitorsStream>, Ended> {
+    let settings = &worker.edge.settings;
+    let mut builder = http1::Builder::new();
+    // Silence is watched here, without a timer for every request.
+    builder.header_read_timeout(None).max_buf_size(settings.head_bytes);
+    let service = service(worker.clone(), visitor.clone());
+    let mut connection = builder.serve_connection(stream, service).with_upgrades();
+    let mut alarm = pin!(tokio::time::sleep(Activity::first_look(settings)));
+    let is_resting = std::future::poll_fn(|context| {
+        if let Poll::Ready(ended) = Pin::new(&mut connection).poll(context) {
+            return Poll::Ready(ended.map(|()| false).map_err(Ended::Http));
+        }
+        visitor.settle();
+        while alarm.as_mut().poll(context).is_ready() {
+            match visitor.activity.verdict(settings) {
+                Verdict::Wait(until) => alarm.as_mut().reset(until.into()),
+                Verdict::Rest => return Poll::Ready(Ok(true)),
+                Verdict::Close => return Poll::Ready(Err(Ended::Silent)),
+            }
+        }
+        Poll::Pending
+    });
+    match is_resting.await? {
+        true => Ok(connection.into_parts().map(|parts| parts.io)),
+        false => Ok(None),
+    }
+}
+
+async fn serve_http2(worker: &Worker, visitor: &Arc<Visitor>, stream: VisitorsStream) -> Result<(), Ended> {
+    let settings = &worker.edge.settings;
+    let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
+        .max_concurrent_streams(STREAMS)
+        .max_header_list_size(u32::try_from(settings.head_bytes).unwrap_or(u32::MAX))
+        .max_send_buf_size(SEND_BUFFER);
+    let mut connection = pin!(builder.serve_connection(stream, service(worker.clone(), visitor.clone())));
+    let mut alarm = pin!(tokio::time::sleep(Activity::first_look(settings)));
+    let mut is_leaving = false;
+    std::future::poll_fn(|context| {
+        if let Poll::Ready(ended) = connection.as_mut().poll(context) {
+            return Poll::Ready(ended.map_err(Ended::Http));
+        }
+        // Only now, with a request at hand: one that is on its way to an idle connection would be lost.
+        if !is_leaving && worker.edge.is_closing() {
+            is_leaving = true;
+            connection.as_mut().graceful_shutdown();
+            context.waker().wake_by_ref();
+        }
+        visitor.settle();
+        while alarm.as_mut().poll(context).is_ready() {
+            match visitor.activity.verdict_http2(settings) {
+                Verdict::Wait(until) => alarm.as_mut().reset(until.into()),
+                Verdict::Rest | Verdict::Close => return Poll::Ready(Err(Ended::Silent)),
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+fn service(
+    worker: Worker,
+    visitor: Arc<Visitor>,
+) -> impl Service<Request<Incoming>, Response = Response<Tracked>, Error = Infallible, Future: Send + 'static> + Send + 'static
+{
+    service_fn(move |request| {
+        let (worker, visitor) = (worker.clone(), visitor.clone());
+        async move { Ok(answer(&worker, &visitor, request).await) }
+    })
 }
 
 async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<Incoming>) -> Response<Tracked> {
     let busy = Busy::new(visitor.clone());
-    let version = request.version();
-    if version == Version::HTTP_2 {
-        visitor.activity.is_http2.store(true, Ordering::Relaxed);
-    }
+    let is_http1 = request.version() != Version::HTTP_2;
     let mut answer = forward::answer(worker, visitor, request).await;
-    if worker.edge.is_closing() && version != Version::HTTP_2 && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+    if is_http1 && worker.edge.is_closing() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     answer.map(|body| Tracked { body, _busy: busy })
-}
-
-/// What a connection is doing, so that one that does nothing can be closed.
-struct Activity {
-    started: Instant,
-    /// Requests whose answers are not complete.
-    requests: AtomicU32,
-    /// When the first byte of a head came that is not complete yet, in milliseconds after `started`; 0 for none.
-    head_since: AtomicU64,
-    /// When the last answer was complete.
-    quiet_since: AtomicU64,
-    is_http2: AtomicBool,
-    /// Whether the visitor takes no more bytes for now.
-    is_blocked: AtomicBool,
-    /// Whether the edge waits for this connection when it stops.
-    is_busy: AtomicBool,
-}
-
-impl Activity {
-    fn new() -> Self {
-        Self {
-            started: Instant::now(),
-            requests: AtomicU32::new(0),
-            head_since: AtomicU64::new(0),
-            quiet_since: AtomicU64::new(0),
-            is_http2: AtomicBool::new(false),
-            is_blocked: AtomicBool::new(false),
-            is_busy: AtomicBool::new(false),
-        }
-    }
-
-    fn now(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// Until when the connection may stay as it is. A request under way has limits of its own.
-    fn deadline(&self, settings: &Settings) -> Option<Instant> {
-        if self.requests.load(Ordering::Relaxed) > 0 {
-            return None;
-        }
-        let head_since = self.head_since.load(Ordering::Relaxed);
-        if head_since > 0 && !self.is_http2.load(Ordering::Relaxed) {
-            return Some(self.started + Duration::from_millis(head_since) + settings.head_limit);
-        }
-        let quiet_since = Duration::from_millis(self.quiet_since.load(Ordering::Relaxed));
-        Some(self.started + quiet_since + settings.idle_limit)
-    }
-
-    fn bytes_came(&self) {
-        if self.requests.load(Ordering::Relaxed) == 0 && self.head_since.load(Ordering::Relaxed) == 0 {
-            self.head_since.store(self.now().max(1), Ordering::Relaxed);
-        }
-    }
-}
-
-/// A request under way.
-pub struct Busy(Arc<Visitor>);
-
-impl Busy {
-    pub fn new(visitor: Arc<Visitor>) -> Self {
-        let activity = &visitor.activity;
-        activity.requests.fetch_add(1, Ordering::Relaxed);
-        activity.head_since.store(0, Ordering::Relaxed);
-        if !activity.is_busy.swap(true, Ordering::Relaxed) {
-            visitor.edge.busy.fetch_add(1, Ordering::AcqRel);
-        }
-        Self(visitor)
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let activity = &self.0.activity;
-        activity.quiet_since.store(activity.now(), Ordering::Relaxed);
-        activity.requests.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Visitor {
-    /// Notes that nothing is under way any more, once the last byte has been handed to the system.
-    fn rest(&self) {
-        let activity = &self.activity;
-        let is_done = activity.requests.load(Ordering::Relaxed) == 0 && !activity.is_blocked.load(Ordering::Relaxed);
-        if is_done && activity.is_busy.swap(false, Ordering::Relaxed) {
-            self.edge.busy.fetch_sub(1, Ordering::AcqRel);
-        }
-    }
-}
-
-/// A body that keeps its request under way until its last byte is taken.
-pub struct Tracked {
-    body: Body,
-    _busy: Busy,
-}
-
-impl hyper::body::Body for Tracked {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// The connection itself, noting what goes through it.
-struct Watched {
-    inner: TokioIo<TcpStream>,
-    visitor: Arc<Visitor>,
-}
-
-impl Watched {
-    fn note<T>(&self, written: Poll<T>) -> Poll<T> {
-        self.visitor.activity.is_blocked.store(written.is_pending(), Ordering::Relaxed);
-        written
-    }
-}
-
-/// All bytes in one piece, if they fit.
-fn copy_together<'a>(buffers: &[io::IoSlice<'_>], together: &'a mut [u8]) -> Option<&'a [u8]> {
-    let mut length = 0;
-    for buffer in buffers {
-        together.get_mut(length..length + buffer.len())?.copy_from_slice(buffer);
-        length += buffer.len();
-    }
-    Some(&together[..length])
-}
-
-impl Read for Watched {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
-        self.visitor.activity.bytes_came();
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl Write for Watched {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write(context, bytes);
-        self.note(written)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        // Copying a small answer together is cheaper than having the system do it.
-        let mut together = [0; SMALL_ANSWER];
-        let written = match copy_together(buffers, &mut together) {
-            Some(bytes) => Pin::new(&mut self.inner).poll_write(context, bytes),
-            None => Pin::new(&mut self.inner).poll_write_vectored(context, buffers),
-        };
-        self.note(written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
-    }
 }

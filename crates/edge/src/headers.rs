@@ -129,7 +129,8 @@ impl Origin {
         }
         let host_text = host.to_str().unwrap_or_default();
         let forwarded = value(&format!("{};host=\"{host_text}\";proto=http", self.node));
-        self.last = Some((host.clone(), forwarded.clone()));
+        // A copy: the value itself would keep the whole buffer alive that its request was read into.
+        self.last = Some((value(host_text), forwarded.clone()));
         forwarded
     }
 

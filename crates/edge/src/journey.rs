@@ -10,9 +10,10 @@ use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
+use crate::activity::Busy;
 use crate::answer::Answer;
 use crate::body::Body;
-use crate::connection::{Busy, Visitor};
+use crate::connection::Visitor;
 use crate::counters::Cause;
 use crate::edge::Routed;
 use crate::exchange::Exchange;

@@ -1,6 +1,7 @@
 //! The edge: visitors' traffic to the right target, exactly drained. It knows hosts, services and targets; it knows neither
 //! applications nor the database.
 
+mod activity;
 mod answer;
 mod body;
 mod connection;
@@ -26,4 +27,5 @@ mod table;
 pub mod target;
 mod tunnel;
 mod upstream;
+mod visitors_stream;
 mod workers;

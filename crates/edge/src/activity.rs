@@ -1,0 +1,174 @@
+//! What a visitor's connection is doing: so that one that does nothing can be put to rest or closed, and one that does
+//! something is waited for when the edge ends.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
+
+use crate::body::{Body, BodyError};
+use crate::connection::Visitor;
+use crate::edge::Settings;
+
+/// A connection that is silent for so long gives back the memory of its last request. Getting it again costs about a
+/// microsecond.
+const REST_AFTER: Duration = Duration::from_millis(100);
+/// How often a connection that is at work is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+pub struct Activity {
+    started: Instant,
+    /// Requests whose answers are not complete.
+    requests: AtomicU32,
+    /// When the first byte of a head came that is not complete yet, in milliseconds after `started`; 0 for none.
+    head_since: AtomicU64,
+    /// When the last answer was complete.
+    quiet_since: AtomicU64,
+    /// Whether the visitor takes no more bytes for now.
+    is_blocked: AtomicBool,
+    /// Whether the edge waits for this connection when it ends.
+    is_busy: AtomicBool,
+}
+
+/// What is to become of a connection.
+pub enum Verdict {
+    /// To be looked at again then.
+    Wait(Instant),
+    /// Nothing is under way, and nothing was for a while.
+    Rest,
+    Close,
+}
+
+impl Activity {
+    pub fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            requests: AtomicU32::new(0),
+            head_since: AtomicU64::new(0),
+            quiet_since: AtomicU64::new(0),
+            is_blocked: AtomicBool::new(false),
+            is_busy: AtomicBool::new(false),
+        }
+    }
+
+    /// When to look for the first time.
+    pub fn first_look(settings: &Settings) -> Duration {
+        REST_AFTER.min(settings.idle_limit)
+    }
+
+    /// Over HTTP/1.1. A request under way has limits of its own.
+    pub fn verdict(&self, settings: &Settings) -> Verdict {
+        let now = Instant::now();
+        if self.is_at_work() {
+            return Verdict::Wait(now + LOOK.min(settings.head_limit).min(settings.idle_limit));
+        }
+        let head_since = self.head_since.load(Ordering::Relaxed);
+        if head_since > 0 {
+            let deadline = self.started + Duration::from_millis(head_since) + settings.head_limit;
+            return if deadline <= now { Verdict::Close } else { Verdict::Wait(deadline) };
+        }
+        let rest = self.quiet_since() + REST_AFTER.min(settings.idle_limit);
+        if rest <= now { Verdict::Rest } else { Verdict::Wait(rest) }
+    }
+
+    /// Over HTTP/2, where bytes need not belong to a request and nothing can rest.
+    pub fn verdict_http2(&self, settings: &Settings) -> Verdict {
+        let now = Instant::now();
+        let deadline = self.quiet_since() + settings.idle_limit;
+        match self.is_at_work() {
+            true => Verdict::Wait(now + settings.idle_limit),
+            false if deadline <= now => Verdict::Close,
+            false => Verdict::Wait(deadline),
+        }
+    }
+
+    fn is_at_work(&self) -> bool {
+        self.requests.load(Ordering::Relaxed) > 0 || self.is_blocked.load(Ordering::Relaxed)
+    }
+
+    pub fn quiet_since(&self) -> Instant {
+        self.started + Duration::from_millis(self.quiet_since.load(Ordering::Relaxed))
+    }
+
+    pub fn bytes_came(&self) {
+        if self.requests.load(Ordering::Relaxed) == 0 && self.head_since.load(Ordering::Relaxed) == 0 {
+            self.head_since.store(self.now().max(1), Ordering::Relaxed);
+        }
+    }
+
+    pub fn is_blocked(&self, blocked: bool) {
+        self.is_blocked.store(blocked, Ordering::Relaxed);
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn begin(&self) -> bool {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.head_since.store(0, Ordering::Relaxed);
+        !self.is_busy.swap(true, Ordering::Relaxed)
+    }
+
+    fn end(&self) {
+        self.quiet_since.store(self.now(), Ordering::Relaxed);
+        self.requests.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether this is the moment in which the last byte of the last answer has been handed to the system.
+    pub fn settles(&self) -> bool {
+        !self.is_at_work() && self.is_busy.swap(false, Ordering::Relaxed)
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.is_busy.load(Ordering::Relaxed)
+    }
+}
+
+/// A request under way.
+pub struct Busy(Arc<Visitor>);
+
+impl Busy {
+    pub fn new(visitor: Arc<Visitor>) -> Self {
+        if visitor.activity.begin() {
+            visitor.edge.busy.fetch_add(1, Ordering::AcqRel);
+        }
+        Self(visitor)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.activity.end();
+    }
+}
+
+/// A body that keeps its request under way until its last byte is taken.
+pub struct Tracked {
+    pub body: Body,
+    pub _busy: Busy,
+}
+
+impl hyper::body::Body for Tracked {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,119 @@
+//! The bytes of a visitor's connection, and what can be learned from their coming and going.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::rt::TokioIo;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+
+use crate::connection::Visitor;
+
+/// With these bytes, and nothing else, begins a connection that speaks HTTP/2.
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Head and body of an answer that are written in one piece.
+const SMALL_ANSWER: usize = 2048;
+
+pub struct VisitorsStream {
+    inner: TokioIo<TcpStream>,
+    visitor: Arc<Visitor>,
+    /// Bytes that were read to find out which version is spoken, and are not given on yet.
+    first: [u8; PREFACE.len()],
+    given: usize,
+    read: usize,
+}
+
+impl VisitorsStream {
+    pub fn new(stream: TcpStream, visitor: Arc<Visitor>) -> Self {
+        Self { inner: TokioIo::new(stream), visitor, first: [0; PREFACE.len()], given: 0, read: 0 }
+    }
+
+    /// Reads until it is clear whether the visitor speaks HTTP/2.
+    pub async fn speaks_http2(&mut self) -> io::Result<bool> {
+        while self.read < PREFACE.len() {
+            match self.inner.inner_mut().read(&mut self.first[self.read..]).await? {
+                0 => return Ok(false),
+                count => self.read += count,
+            }
+            self.visitor.activity.bytes_came();
+            if self.first[..self.read] != PREFACE[..self.read] {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns when there is something to read, the end included.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.inner.inner().readable().await
+    }
+
+    fn note<T>(&self, written: Poll<T>) -> Poll<T> {
+        self.visitor.activity.is_blocked(written.is_pending());
+        written
+    }
+}
+
+impl Read for VisitorsStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.given < self.read {
+            let count = buffer.remaining().min(self.read - self.given);
+            buffer.put_slice(&self.first[self.given..self.given + count]);
+            self.given += count;
+            return Poll::Ready(Ok(()));
+        }
+        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        self.visitor.activity.bytes_came();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Write for VisitorsStream {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write(context, bytes);
+        self.note(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        // Copying a small answer together is cheaper than having the system do it.
+        let mut together = [0; SMALL_ANSWER];
+        let written = match copy_together(buffers, &mut together) {
+            Some(bytes) => Pin::new(&mut self.inner).poll_write(context, bytes),
+            None => Pin::new(&mut self.inner).poll_write_vectored(context, buffers),
+        };
+        self.note(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}
+
+/// All bytes in one piece, if they fit.
+fn copy_together<'a>(buffers: &[io::IoSlice<'_>], together: &'a mut [u8]) -> Option<&'a [u8]> {
+    let mut length = 0;
+    for buffer in buffers {
+        together.get_mut(length..length + buffer.len())?.copy_from_slice(buffer);
+        length += buffer.len();
+    }
+    Some(&together[..length])
+}
