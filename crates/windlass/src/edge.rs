@@ -12,7 +12,7 @@ use windlass_edge::process::Options;
 use windlass_server::config::Config;
 use windlass_server::edge::{self, Orders};
 
-use crate::{configure, print, start_log, stop_signal};
+use crate::{configure, log, print, stop_signal};
 
 /// How long an end may take beyond its own limit.
 const GRACE: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ pub fn orders(matches: &ArgMatches) -> Result<Orders, String> {
 /// One thread for the control socket, accepting and health checks; visitors are served by threads of their own.
 #[tokio::main(flavor = "current_thread")]
 pub async fn run(orders: Orders) -> Result<(), String> {
-    start_log(orders.log_format, orders.log_level);
+    let _log = log::start(orders.log_format, orders.log_level);
     let mut signal = stop_signal()?;
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {

@@ -1,16 +1,16 @@
 //! The one binary: `windlass serve`, and what the operator needs beside it.
 
 mod edge;
+mod log;
 mod operate;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use tracing_subscriber::filter::LevelFilter;
-use windlass_server::config::{Config, Given, KEYS, LogFormat, LogLevel};
+use windlass_server::config::{Config, Given, KEYS};
 use windlass_server::http;
 use windlass_server::serve::{Server, Stop};
 
@@ -154,7 +154,7 @@ fn configure(matches: &ArgMatches) -> Result<Config, String> {
 
 #[tokio::main]
 async fn serve(config: Config) -> Result<(), String> {
-    start_log(config.log_format, config.log_level);
+    let _log = log::start(config.log_format, config.log_level);
     let stop = stop_signal()?;
     let server = Server::prepare(config).await.map_err(|error| error.to_string())?;
     announce(&server).await;
@@ -197,21 +197,6 @@ async fn announce(server: &Server) {
     if let Some(token) = &server.app.setup_token {
         // Not into the log: logs are shipped and kept, and this is a key to the house.
         let _ = print(&format!("Set-up token for the first registration: {}\n", token.reveal()));
-    }
-}
-
-fn start_log(format: LogFormat, level: LogLevel) {
-    let level = match level {
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-        LogLevel::Trace => LevelFilter::TRACE,
-    };
-    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);
-    match format {
-        LogFormat::Json => subscriber.json().init(),
-        LogFormat::Text => subscriber.with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
     }
 }
 
