@@ -3,6 +3,7 @@
 mod edge;
 mod log;
 mod operate;
+mod routes;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -20,6 +21,10 @@ fn main() -> ExitCode {
         Some(("serve", matches)) => configure(matches).and_then(serve),
         Some(("edge", matches)) => edge::orders(matches).and_then(edge::run),
         Some(("stop", matches)) => configure(matches).and_then(|config| edge::stop(&config)),
+        Some(("routes", matches)) => match matches.subcommand() {
+            Some((name, matches)) => configure(matches).and_then(|config| routes::run(&config, name, matches)),
+            None => Ok(()),
+        },
         Some((group @ ("admin" | "audit"), matches)) => match matches.subcommand() {
             Some((name, matches)) => {
                 configure(matches).and_then(|config| operate::operate(config, group, name, matches))
@@ -94,6 +99,7 @@ fn command() -> Command {
                         .help("Take over from the edge that is running on the data folder, without a gap"),
                 ),
         )
+        .subcommand(routes::command())
         .subcommand(with_settings(Command::new("stop")).about("Stop the server and the edge of a data folder"))
         .subcommand(
             Command::new("admin")
