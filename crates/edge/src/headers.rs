@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 
-use hyper::HeaderMap;
 use hyper::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, FORWARDED, HOST, HeaderName, HeaderValue, PROXY_AUTHORIZATION, TE,
     TRANSFER_ENCODING, UPGRADE,
 };
 use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method};
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -53,6 +53,10 @@ pub fn host(parts: &Parts) -> Result<Host, BadHost> {
     let header = named.next();
     if named.next().is_some() {
         return Err(BadHost::Several);
+    }
+    // Without a scheme it is the form that only CONNECT has.
+    if parts.uri.authority().is_some() && parts.uri.scheme().is_none() && parts.method != Method::CONNECT {
+        return Err(BadHost::Malformed);
     }
     let sent = match (parts.uri.authority(), header) {
         (Some(authority), _) => HeaderValue::from_str(authority.as_str()).map_err(|_| BadHost::Malformed)?,
@@ -162,7 +166,7 @@ fn is_request_id(id: &HeaderValue) -> bool {
 }
 
 /// Removes whatever a visitor says about where the request came from. Many programs take `_` for `-`.
-fn remove_claims(headers: &mut HeaderMap) {
+pub fn remove_claims(headers: &mut HeaderMap) {
     let is_claim = |name: &HeaderName| {
         let name = name.as_str();
         let named = |wanted: &str| {
@@ -227,6 +231,14 @@ pub fn prepare_request(headers: &mut HeaderMap, host: HeaderValue, is_chunked: b
         headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
         headers.insert(UPGRADE, protocol);
     }
+}
+
+/// Whether the body comes as it is or in chunks. What is coded otherwise, or in chunks twice, would reach the target without a
+/// word of it.
+pub fn is_plainly_framed(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    codings.next().is_none_or(is_chunked) && codings.next().is_none()
 }
 
 /// HTTP/2 may send one cookie at a time; HTTP/1.1 must not.
