@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use tokio::time::Sleep;
 
 use crate::body::BodyError;
+use crate::headers;
 
 /// How long an upstream may take to ask for a body that the visitor holds back, before it is sent anyway.
 const CONTINUE_WAIT: Duration = Duration::from_secs(1);
@@ -94,8 +95,12 @@ impl VisitorsBody {
             self.held = None;
         }
         match Pin::new(&mut self.inner).poll_frame(context) {
-            Poll::Ready(Some(Ok(frame))) => {
+            Poll::Ready(Some(Ok(mut frame))) => {
                 self.idle = None;
+                // Some programs add trailers to the headers.
+                if let Some(trailers) = frame.trailers_mut() {
+                    headers::remove_claims(trailers);
+                }
                 Poll::Ready(Some(self.count(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
