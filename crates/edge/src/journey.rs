@@ -148,7 +148,7 @@ impl<'a> Journey<'a> {
             },
         };
         let copy = if is_kept { copy_if_repeatable(&request) } else { None };
-        let sending = sender.try_send_request(request);
+        let sending = sender.requests.try_send_request(request);
         let Some(sent) = in_time(sending, times, self.exchange.progress.as_deref()).await else {
             return Err(Failed { cause: Cause::Slow, page: Page::TimeLimit, again: None });
         };

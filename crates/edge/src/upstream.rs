@@ -1,6 +1,7 @@
 //! Connections to targets: made, kept for the next request, and given up.
 
 use std::io;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use crate::request_body::RequestBody;
+use crate::request_body::{Progress, RequestBody};
 use crate::target::Target;
 
 /// Node.js closes after 5 s; whoever closes first must be us.
@@ -20,7 +21,11 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(1);
 /// The largest head of an answer.
 const ANSWER_HEAD: usize = 128 * 1024;
 
-pub type Sender = http1::SendRequest<RequestBody>;
+/// One connection, and where the target has it.
+pub struct Sender {
+    pub requests: http1::SendRequest<RequestBody>,
+    connection: u64,
+}
 
 /// Idle connections of one worker to one target. The one that was used last is used next, so that those beyond the need
 /// grow old and go.
@@ -41,7 +46,7 @@ impl Pool {
                 idle.clear();
                 return None;
             }
-            if newest.sender.is_ready() {
+            if newest.sender.requests.is_ready() {
                 return Some(newest.sender);
             }
         }
@@ -54,7 +59,7 @@ impl Pool {
 
     /// Closes what has been idle for too long.
     pub fn expire(&self) {
-        self.idle().retain(|idle| idle.since.elapsed() < IDLE_LIMIT && !idle.sender.is_closed());
+        self.idle().retain(|idle| idle.since.elapsed() < IDLE_LIMIT && !idle.sender.requests.is_closed());
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
@@ -62,21 +67,40 @@ impl Pool {
     }
 }
 
-/// A connection, its answer taken, waits for the next request.
-pub fn give_back(target: &Arc<Target>, worker: usize, mut sender: Sender) {
-    if sender.is_closed() {
+/// A connection, its answer taken, waits for the next request. A body that is still being sent may go on as long as it moves.
+pub fn give_back(target: &Arc<Target>, worker: usize, mut sender: Sender, body: Option<Arc<Progress>>, idle: Duration) {
+    if sender.requests.is_closed() {
         return;
     }
-    if sender.is_ready() {
+    if sender.requests.is_ready() {
         keep(target, worker, sender);
         return;
     }
     let target = target.clone();
     tokio::spawn(async move {
-        if let Ok(Ok(())) = tokio::time::timeout(SETTLE_LIMIT, sender.ready()).await {
+        if settles(&mut sender, body.as_deref(), idle).await {
             keep(&target, worker, sender);
+        } else {
+            // It would wait for a target that takes nothing, for as long as that lives.
+            target.end(sender.connection);
         }
     });
+}
+
+async fn settles(sender: &mut Sender, body: Option<&Progress>, idle: Duration) -> bool {
+    let (received, limit) = match body {
+        Some(body) => (Some(&body.received), idle),
+        None => (None, SETTLE_LIMIT),
+    };
+    let so_far = || received.map_or(0, |received| received.load(Ordering::Relaxed));
+    loop {
+        let before = so_far();
+        match tokio::time::timeout(limit, sender.requests.ready()).await {
+            Ok(ready) => return ready.is_ok(),
+            Err(_) if so_far() > before => {}
+            Err(_) => return false,
+        }
+    }
 }
 
 fn keep(target: &Target, worker: usize, sender: Sender) {
@@ -102,12 +126,12 @@ pub async fn connect(target: &Arc<Target>, limit: Duration) -> io::Result<Sender
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
     builder.max_buf_size(ANSWER_HEAD);
-    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    let (requests, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
     let address = target.address;
-    target.spawn(async move {
+    let connection = target.spawn(async move {
         if let Err(error) = connection.with_upgrades().await {
             tracing::trace!(%error, %address, "connection to a target ended");
         }
     });
-    Ok(sender)
+    Ok(Sender { requests, connection })
 }
