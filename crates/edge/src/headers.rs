@@ -233,8 +233,8 @@ pub fn prepare_request(headers: &mut HeaderMap, host: HeaderValue, is_chunked: b
     }
 }
 
-/// Whether the body comes as it is or in chunks. What is coded otherwise, or in chunks twice, would reach the target without a
-/// word of it.
+/// Whether the body comes as it is or in chunks. What is coded otherwise, or in chunks twice, would reach the other
+/// side without a word of it.
 pub fn is_plainly_framed(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");

@@ -189,6 +189,10 @@ impl<'a> Journey<'a> {
         if status == StatusCode::SWITCHING_PROTOCOLS {
             return self.tunnel(answer, times);
         }
+        if !headers::is_plainly_framed(answer.headers()) {
+            self.exchange.failed(Cause::Invalid);
+            return self.exchange.page(Page::UpstreamError, self.accept.as_ref());
+        }
         headers::prepare_answer(answer.headers_mut());
         *answer.version_mut() = Version::HTTP_11;
         self.exchange.answered(status.as_u16());
