@@ -187,7 +187,7 @@ impl<'a> Journey<'a> {
     fn deliver(mut self, mut answer: Response<Incoming>, sender: Sender, times: Times) -> Response<Body> {
         let status = answer.status();
         if status == StatusCode::SWITCHING_PROTOCOLS {
-            return self.tunnel(answer, times);
+            return self.tunnel(answer, sender, times);
         }
         if !headers::is_plainly_framed(answer.headers()) {
             self.exchange.failed(Cause::Invalid);
@@ -203,11 +203,12 @@ impl<'a> Journey<'a> {
     }
 
     /// Both sides change to another protocol. A target that does so unasked has lost its way.
-    fn tunnel(mut self, mut answer: Response<Incoming>, times: Times) -> Response<Body> {
+    fn tunnel(mut self, mut answer: Response<Incoming>, sender: Sender, times: Times) -> Response<Body> {
         let (Some(upgrade), Some(target)) = (self.upgrade.take(), self.exchange.target().cloned()) else {
             self.exchange.failed(Cause::Invalid);
             return self.exchange.page(Page::UpstreamError, self.accept.as_ref());
         };
+        sender.let_go();
         self.exchange.answered(answer.status().as_u16());
         let targets = hyper::upgrade::on(&mut answer);
         let protocol = answer.headers().get(UPGRADE).cloned().unwrap_or(upgrade.protocol);

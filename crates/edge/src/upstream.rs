@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use hyper::client::conn::http1;
@@ -21,10 +21,27 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(1);
 /// The largest head of an answer.
 const ANSWER_HEAD: usize = 128 * 1024;
 
-/// One connection, and where the target has it.
+/// What requests are sent with. The connection ends with it, at once: by itself it would first wait for a target that takes
+/// no more bytes, and hold the visitor's body for as long as that lives.
 pub struct Sender {
     pub requests: http1::SendRequest<RequestBody>,
-    connection: u64,
+    target: Weak<Target>,
+    connection: Option<u64>,
+}
+
+impl Sender {
+    /// The connection carries another protocol now, and ends with that.
+    pub fn let_go(mut self) {
+        self.connection = None;
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        if let (Some(target), Some(connection)) = (self.target.upgrade(), self.connection) {
+            target.end(connection);
+        }
+    }
 }
 
 /// Idle connections of one worker to one target. The one that was used last is used next, so that those beyond the need
@@ -80,9 +97,6 @@ pub fn give_back(target: &Arc<Target>, worker: usize, mut sender: Sender, body: 
     tokio::spawn(async move {
         if settles(&mut sender, body.as_deref(), idle).await {
             keep(&target, worker, sender);
-        } else {
-            // It would wait for a target that takes nothing, for as long as that lives.
-            target.end(sender.connection);
         }
     });
 }
@@ -133,5 +147,5 @@ pub async fn connect(target: &Arc<Target>, limit: Duration) -> io::Result<Sender
             tracing::trace!(%error, %address, "connection to a target ended");
         }
     });
-    Ok(Sender { requests, connection })
+    Ok(Sender { requests, target: Arc::downgrade(target), connection: Some(connection) })
 }
