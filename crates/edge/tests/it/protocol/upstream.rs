@@ -1,8 +1,7 @@
 //! Targets that break the rules. A visitor gets the target's answer, whole, or learns that there is none; never a part of it
 //! that looks like all of it, and never somebody else's.
 
-use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -12,7 +11,7 @@ use tokio::net::TcpStream;
 use windlass_edge::counters::Cause;
 use windlass_edge::routes::Limits;
 
-use crate::protocol::wire::{FINE, Recorder, Stage, ends, is_quiet, is_well, limited, say, statuses};
+use crate::protocol::wire::{FINE, Recorder, Stage, ends, is_quiet, is_well, limited, say, statuses, until_closed};
 use crate::support::{DEADLINE, TestEdge, get, post, read_all, read_head};
 
 /// Another target takes over, and all is well.
@@ -427,26 +426,6 @@ async fn early_answers_pass() {
         }
         recovers(&edge).await;
     }
-}
-
-/// Waits until the edge has ended a connection, without taking a byte from it.
-async fn until_closed(stream: &TcpStream) {
-    let deadline = Instant::now() + DEADLINE;
-    while is_open(stream) {
-        assert!(Instant::now() < deadline, "the connection does not end");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-}
-
-/// Whether the edge still has this connection. Its own end is looked at: word of its closing waits behind what this end does
-/// not take.
-fn is_open(stream: &TcpStream) -> bool {
-    const ESTABLISHED: &str = "01";
-    let port = |address: SocketAddr| format!(":{:04X}", address.port());
-    let (Ok(edge), Ok(target)) = (stream.peer_addr().map(port), stream.local_addr().map(port)) else { return false };
-    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
-    let mut lines = table.lines().map(|line| line.split_whitespace().skip(1).take(3).collect::<Vec<_>>());
-    lines.any(|line| line[0].ends_with(&edge) && line[1].ends_with(&target) && line[2] == ESTABLISHED)
 }
 
 /// The same with a body that has no end.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -191,7 +192,7 @@ impl Stage {
 
     /// Whether somebody has come already.
     pub async fn somebody_waits(&self) -> bool {
-        tokio::time::timeout(std::time::Duration::ZERO, self.listener.accept()).await.is_ok()
+        tokio::time::timeout(Duration::ZERO, self.listener.accept()).await.is_ok()
     }
 }
 
@@ -242,4 +243,24 @@ pub async fn ends(stream: &mut TcpStream) -> Vec<u8> {
     let read = tokio::time::timeout(DEADLINE, stream.read_to_end(&mut rest)).await;
     let _ = read.unwrap_or_else(|_| panic!("it does not end, after {:?}", String::from_utf8_lossy(&rest)));
     rest
+}
+
+/// Waits until the edge has ended a connection, without taking a byte from it.
+pub async fn until_closed(stream: &TcpStream) {
+    let deadline = Instant::now() + DEADLINE;
+    while is_open(stream) {
+        assert!(Instant::now() < deadline, "the connection does not end");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// Whether the edge still has this connection. Its own end is looked at: word of its closing waits behind what this end does
+/// not take.
+fn is_open(stream: &TcpStream) -> bool {
+    const ESTABLISHED: &str = "01";
+    let port = |address: SocketAddr| format!(":{:04X}", address.port());
+    let (Ok(edge), Ok(target)) = (stream.peer_addr().map(port), stream.local_addr().map(port)) else { return false };
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let mut lines = table.lines().map(|line| line.split_whitespace().skip(1).take(3).collect::<Vec<_>>());
+    lines.any(|line| line[0].ends_with(&edge) && line[1].ends_with(&target) && line[2] == ESTABLISHED)
 }
