@@ -130,7 +130,7 @@ async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<Incomi
     if worker.edge.is_closing() && version != Version::HTTP_2 && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    answer.map(|body| Tracked { body, _busy: busy })
+    answer.map(|body| Tracked { body, is_offered: false, busy })
 }
 
 /// What a connection is doing, so that one that does nothing can be closed.
@@ -138,6 +138,10 @@ struct Activity {
     started: Instant,
     /// Requests whose answers are not complete.
     requests: AtomicU32,
+    /// Those of them of which a part is ready that an HTTP/2 visitor does not take. Over HTTP/1 the system watches this.
+    offered: AtomicU32,
+    /// When such a part was last taken.
+    taken: AtomicU64,
     /// When the first byte of a head came that is not complete yet, in milliseconds after `started`; 0 for none.
     head_since: AtomicU64,
     /// When the last answer was complete.
@@ -154,6 +158,8 @@ impl Activity {
         Self {
             started: Instant::now(),
             requests: AtomicU32::new(0),
+            offered: AtomicU32::new(0),
+            taken: AtomicU64::new(0),
             head_since: AtomicU64::new(0),
             quiet_since: AtomicU64::new(0),
             is_http2: AtomicBool::new(false),
@@ -168,8 +174,12 @@ impl Activity {
 
     /// Until when the connection may stay as it is. A request under way has limits of its own.
     fn deadline(&self, settings: &Settings) -> Instant {
-        if self.requests.load(Ordering::Relaxed) > 0 {
-            return Instant::now() + settings.idle_limit;
+        let requests = self.requests.load(Ordering::Relaxed);
+        if requests > 0 {
+            // Where all of them wait for the visitor, the silence is the visitor's.
+            let is_ours = self.offered.load(Ordering::Relaxed) < requests;
+            let taken = self.started + Duration::from_millis(self.taken.load(Ordering::Relaxed));
+            return if is_ours { Instant::now() } else { taken } + settings.idle_limit;
         }
         let head_since = self.head_since.load(Ordering::Relaxed);
         if head_since > 0 && !self.is_http2.load(Ordering::Relaxed) {
@@ -222,7 +232,31 @@ impl Visitor {
 /// A body that keeps its request under way until its last byte is taken.
 pub struct Tracked {
     body: Body,
-    _busy: Busy,
+    /// A part was given and the next is not asked for yet.
+    is_offered: bool,
+    busy: Busy,
+}
+
+impl Tracked {
+    fn offer(&mut self, is_offered: bool) {
+        let activity = &self.busy.0.activity;
+        if is_offered && activity.is_http2.load(Ordering::Relaxed) {
+            activity.taken.store(activity.now(), Ordering::Relaxed);
+            if !self.is_offered {
+                self.is_offered = true;
+                activity.offered.fetch_add(1, Ordering::Relaxed);
+            }
+        } else if self.is_offered {
+            self.is_offered = false;
+            activity.offered.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Tracked {
+    fn drop(&mut self) {
+        self.offer(false);
+    }
 }
 
 impl hyper::body::Body for Tracked {
@@ -233,7 +267,9 @@ impl hyper::body::Body for Tracked {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        self.offer(matches!(frame, Poll::Ready(Some(Ok(_)))));
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
