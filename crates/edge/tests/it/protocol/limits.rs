@@ -250,7 +250,7 @@ async fn a_visitor_who_takes_nothing_holds_the_target_back() {
 /// A visitor who takes an answer slowly, but takes it, gets all of it, however long ago the target has given its last byte.
 #[tokio::test]
 async fn a_slow_visitor_gets_the_whole_answer() {
-    const LENGTH: usize = 8 * 1024 * 1024;
+    const LENGTH: usize = 4 * 1024 * 1024;
     let impatient = Settings { idle_limit: Duration::from_millis(300), ..settings() };
     let (stage, edge) = (Stage::open().await, TestEdge::with(impatient).await);
     edge.send_to(&[stage.address]).await;
@@ -265,7 +265,7 @@ async fn a_slow_visitor_gets_the_whole_answer() {
     let mut stream: TcpStream = socket.connect(edge.address).await.unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     read_head(&mut stream).await;
-    let (mut taken, mut buffer) = (0, vec![0; 32 * 1024]);
+    let (mut taken, mut buffer) = (0, vec![0; 8 * 1024]);
     while taken < LENGTH {
         let read = tokio::time::timeout(DEADLINE, stream.read(&mut buffer)).await.expect("bytes");
         let count = read.unwrap_or(0);
