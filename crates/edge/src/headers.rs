@@ -266,8 +266,13 @@ pub fn prepare_answer(headers: &mut HeaderMap) {
 pub fn upgrade(parts: &Parts) -> Option<HeaderValue> {
     let asked = parts.headers.get_all(CONNECTION).iter().any(|value| has_token(value, "upgrade"));
     let protocol = parts.headers.get(UPGRADE).filter(|_| asked && parts.version == hyper::Version::HTTP_11)?;
-    // A target that took this up would speak HTTP/2 with the visitor past the edge: its routes, headers and counts.
-    (!has_token(protocol, "h2c")).then(|| protocol.clone())
+    // A target that took one of these up would go on with HTTP past the edge: its routes, headers and counts.
+    let is_http = |name: &str| {
+        let name = name.trim().to_ascii_lowercase();
+        ["h2", "h3", "http", "tls"].iter().any(|known| name.starts_with(known))
+    };
+    let is_other = protocol.to_str().is_ok_and(|names| !names.split(',').any(is_http));
+    is_other.then(|| protocol.clone())
 }
 
 pub fn expects_continue(headers: &HeaderMap) -> bool {
