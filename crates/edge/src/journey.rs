@@ -202,9 +202,12 @@ impl<'a> Journey<'a> {
         })
     }
 
-    /// Both sides change to another protocol. A target that does so unasked has lost its way.
+    /// Both sides change to another protocol. A target that does so unasked, or before it has the whole request, has lost its
+    /// way.
     fn tunnel(mut self, mut answer: Response<Incoming>, sender: Sender, times: Times) -> Response<Body> {
-        let (Some(upgrade), Some(target)) = (self.upgrade.take(), self.exchange.target().cloned()) else {
+        let is_whole = self.exchange.progress.as_ref().is_none_or(|body| body.is_complete.load(Ordering::Relaxed));
+        let upgrade = self.upgrade.take().filter(|_| is_whole);
+        let (Some(upgrade), Some(target)) = (upgrade, self.exchange.target().cloned()) else {
             self.exchange.failed(Cause::Invalid);
             return self.exchange.page(Page::UpstreamError, self.accept.as_ref());
         };

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub enum RequestBody {
 #[derive(Default)]
 pub struct Progress {
     pub received: AtomicU64,
+    /// The last byte was handed on.
+    pub is_complete: AtomicBool,
     fault: AtomicU8,
     /// The target has asked for a body that was announced with `Expect: 100-continue`.
     asked: Notify,
@@ -101,13 +103,18 @@ impl VisitorsBody {
                 if let Some(trailers) = frame.trailers_mut() {
                     headers::remove_claims(trailers);
                 }
-                Poll::Ready(Some(self.count(frame)))
+                let counted = self.count(frame);
+                self.progress.is_complete.store(self.inner.is_end_stream(), Ordering::Relaxed);
+                Poll::Ready(Some(counted))
             }
             Poll::Ready(Some(Err(error))) => {
                 tracing::debug!(%error, "a visitor's body ended early");
                 Poll::Ready(Some(Err(self.progress.found(Fault::Malformed))))
             }
-            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Ready(None) => {
+                self.progress.is_complete.store(true, Ordering::Relaxed);
+                Poll::Ready(None)
+            }
             Poll::Pending => {
                 let limit = self.idle_limit;
                 let idle = self.idle.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
