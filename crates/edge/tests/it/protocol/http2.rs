@@ -8,7 +8,7 @@ use windlass_edge::counters::Cause;
 use windlass_edge::edge::Settings;
 
 use crate::protocol::wire::{FINE, Recorder, Stage, connect, ends, is_quiet, is_well};
-use crate::support::{DEADLINE, TestEdge, read_head, settings, until};
+use crate::support::{DEADLINE, TestEdge, read_head, settings};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -25,7 +25,6 @@ const END_HEADERS: u8 = 4;
 #[derive(Debug)]
 struct Frame {
     kind: u8,
-    flags: u8,
     stream: u32,
     payload: Vec<u8>,
 }
@@ -97,7 +96,7 @@ impl Peer {
             let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
             self.0.read_exact(&mut payload).await.ok()?;
             let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-            Some(Frame { kind: head[3], flags: head[4], stream, payload })
+            Some(Frame { kind: head[3], stream, payload })
         };
         tokio::time::timeout(DEADLINE, reading).await.expect("a frame, or the end")
     }

@@ -48,8 +48,8 @@ async fn heads_have_a_largest_size() {
         (format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", &long[..300]), 400),
     ] {
         let answer = answer_to(&edge, request.as_bytes()).await;
-        assert_eq!(statuses(&answer), [status], "{:.60}", request);
-        assert!(target.take().is_empty(), "{:.60}", request);
+        assert_eq!(statuses(&answer), [status], "{request:.60}");
+        assert!(target.take().is_empty(), "{request:.60}");
         is_well(&edge).await;
         target.take();
     }
@@ -67,7 +67,7 @@ async fn trailers_and_extensions_have_a_largest_size() {
     ] {
         let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n";
         let answer = answer_to(&edge, format!("{head}{rest}").as_bytes()).await;
-        assert_eq!(statuses(&answer), [400], "{:.30}", rest);
+        assert_eq!(statuses(&answer), [400], "{rest:.30}");
         is_well(&edge).await;
         assert!(target.take().iter().all(|heard| heard.fault.is_some() || heard.what() == "GET /well"));
     }
