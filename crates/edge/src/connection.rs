@@ -181,6 +181,10 @@ impl Activity {
             let taken = self.started + Duration::from_millis(self.taken.load(Ordering::Relaxed));
             return if is_ours { Instant::now() } else { taken } + settings.idle_limit;
         }
+        // The end of an answer is still on its way to a slow visitor; the system gives up one who takes nothing.
+        if self.is_blocked.load(Ordering::Relaxed) {
+            return Instant::now() + settings.idle_limit;
+        }
         let head_since = self.head_since.load(Ordering::Relaxed);
         if head_since > 0 && !self.is_http2.load(Ordering::Relaxed) {
             return self.started + Duration::from_millis(head_since) + settings.head_limit;
