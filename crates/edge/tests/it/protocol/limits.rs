@@ -1,9 +1,11 @@
 //! Visitors who send too much, too slowly or nothing at all, and those who do not take what they asked for.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinSet;
 use windlass_edge::counters::Cause;
 use windlass_edge::edge::Settings;
 use windlass_edge::routes::Limits;
@@ -247,34 +249,72 @@ async fn a_visitor_who_takes_nothing_holds_the_target_back() {
     drop(stream);
 }
 
-/// A visitor who takes an answer slowly, but takes it, gets all of it, however long ago the target has given its last byte.
+/// Answers every request with so many bytes as its path says.
+async fn serve_lengths(stage: Stage) {
+    loop {
+        let mut target = stage.accept().await;
+        tokio::spawn(async move {
+            let head = read_head(&mut target).await;
+            let length: usize = head.split(['/', ' ']).nth(2).unwrap().parse().unwrap();
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
+            target.write_all(head.as_bytes()).await.unwrap();
+            let _ = target.write_all(&vec![b'x'; length]).await;
+        });
+    }
+}
+
+/// Asks for so many bytes with a small window.
+async fn ask_for(edge: SocketAddr, length: usize) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(16 * 1024).unwrap();
+    let mut stream = socket.connect(edge).await.unwrap();
+    stream.write_all(format!("GET /{length} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes()).await.unwrap();
+    read_head(&mut stream).await;
+    stream
+}
+
+/// A visitor who takes an answer slowly, but takes it, gets all of it, however long ago the target has given its last byte:
+/// of various lengths, so that with some of them the end waits in the edge and not in the system.
 #[tokio::test]
 async fn a_slow_visitor_gets_the_whole_answer() {
-    const LENGTH: usize = 4 * 1024 * 1024;
     let impatient = Settings { idle_limit: Duration::from_millis(300), ..settings() };
     let (stage, edge) = (Stage::open().await, TestEdge::with(impatient).await);
     edge.send_to(&[stage.address]).await;
-    let playing = tokio::spawn(async move {
-        let mut target = stage.accept().await;
-        read_head(&mut target).await;
-        target.write_all(format!("HTTP/1.1 200 OK\r\ncontent-length: {LENGTH}\r\n\r\n").as_bytes()).await.unwrap();
-        target.write_all(&vec![b'x'; LENGTH]).await.unwrap();
-    });
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.set_recv_buffer_size(16 * 1024).unwrap();
-    let mut stream: TcpStream = socket.connect(edge.address).await.unwrap();
-    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
-    read_head(&mut stream).await;
-    let (mut taken, mut buffer) = (0, vec![0; 8 * 1024]);
-    while taken < LENGTH {
-        let read = tokio::time::timeout(DEADLINE, stream.read(&mut buffer)).await.expect("bytes");
-        let count = read.unwrap_or(0);
-        assert!(count > 0, "cut after {taken} bytes");
-        taken += count;
-        tokio::time::sleep(Duration::from_millis(4)).await;
+    let serving = tokio::spawn(serve_lengths(stage));
+    let mut visitors = JoinSet::new();
+    for number in 0..12 {
+        let (address, length) = (edge.address, 3_300_000 + 70_000 * number);
+        visitors.spawn(async move {
+            let mut stream = ask_for(address, length).await;
+            let (mut taken, mut buffer) = (0, vec![0; 8 * 1024]);
+            while taken < length {
+                let read = tokio::time::timeout(DEADLINE, stream.read(&mut buffer)).await.expect("bytes");
+                let count = read.unwrap_or(0);
+                assert!(count > 0, "cut after {taken} of {length} bytes");
+                taken += count;
+                tokio::time::sleep(Duration::from_millis(4)).await;
+            }
+        });
     }
-    playing.await.unwrap();
+    visitors.join_all().await;
     is_quiet(&edge).await;
+    serving.abort();
+}
+
+/// One who takes nothing of it does not stay.
+#[tokio::test]
+async fn a_visitor_who_leaves_the_end_of_an_answer_is_given_up() {
+    let impatient = Settings { idle_limit: Duration::from_millis(500), ..settings() };
+    let (stage, edge) = (Stage::open().await, TestEdge::with(impatient).await);
+    edge.send_to(&[stage.address]).await;
+    let serving = tokio::spawn(serve_lengths(stage));
+    let mut visitors = Vec::new();
+    for number in 0..12 {
+        visitors.push(ask_for(edge.address, 100_000 + 250_000 * number).await);
+    }
+    until("all are gone", async || (edge.stats().await.open_connections == 0).then_some(())).await;
+    is_quiet(&edge).await;
+    serving.abort();
 }
 
 #[tokio::test]

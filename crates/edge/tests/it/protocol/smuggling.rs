@@ -2,7 +2,7 @@
 //! only one way to read them.
 
 use crate::protocol::wire::{Heard, Recorder, is_well, say, statuses};
-use crate::support::{TestEdge, read_all};
+use crate::support::{TestEdge, read_all, until};
 
 /// What every abusive request is followed by, on the same connection.
 const SECOND: &str = "GET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
@@ -303,6 +303,25 @@ async fn a_get_with_a_body_arrives_whole() {
         ),
     ])
     .await;
+}
+
+/// A visitor who leaves in the middle of a body: the target never takes what came for all of it.
+#[tokio::test]
+async fn half_a_body_is_never_a_whole_one() {
+    let (target, edge) = Recorder::with_edge().await;
+    for (lines, rest) in [
+        ("Content-Length: 10", "hello"),
+        ("Transfer-Encoding: chunked", "5\r\nhello\r\n"),
+        ("Transfer-Encoding: chunked", "5\r\nhel"),
+        ("Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n"),
+        ("Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\nX: y\r\n"),
+    ] {
+        drop(say(&edge, post(lines, rest)).await);
+        until("the target hears of it", async || target.heard().first().map(|_| ())).await;
+        assert_eq!(target.take()[0].fault.as_deref(), Some("incomplete"), "{rest:?}");
+        is_well(&edge).await;
+        target.take();
+    }
 }
 
 /// Fields that frame a message or say who sent it mean nothing in a trailer, and do not get there.
