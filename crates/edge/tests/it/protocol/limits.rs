@@ -172,7 +172,7 @@ async fn slow_bodies_are_408() {
 #[tokio::test]
 async fn a_trickling_body_ends_with_the_time_for_the_whole() {
     let (target, edge) = Recorder::with_edge().await;
-    edge.apply(limited(target.address, Limits { idle_ms: 300, total_ms: 800, ..Limits::default() })).await;
+    edge.apply(limited(target.address, Limits { idle_ms: 1_000, total_ms: 1_500, ..Limits::default() })).await;
     let stream = say(&edge, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n").await;
     let (mut reading, mut writing) = stream.into_split();
     let drip = tokio::spawn(async move {
@@ -277,7 +277,7 @@ async fn ask_for(edge: SocketAddr, length: usize) -> TcpStream {
 /// of various lengths, so that with some of them the end waits in the edge and not in the system.
 #[tokio::test]
 async fn a_slow_visitor_gets_the_whole_answer() {
-    let impatient = Settings { idle_limit: Duration::from_millis(300), ..settings() };
+    let impatient = Settings { idle_limit: Duration::from_millis(600), ..settings() };
     let (stage, edge) = (Stage::open().await, TestEdge::with(impatient).await);
     edge.send_to(&[stage.address]).await;
     let serving = tokio::spawn(serve_lengths(stage));
@@ -292,7 +292,7 @@ async fn a_slow_visitor_gets_the_whole_answer() {
                 let count = read.unwrap_or(0);
                 assert!(count > 0, "cut after {taken} of {length} bytes");
                 taken += count;
-                tokio::time::sleep(Duration::from_millis(4)).await;
+                tokio::time::sleep(Duration::from_millis(8)).await;
             }
         });
     }

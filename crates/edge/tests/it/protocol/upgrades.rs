@@ -206,11 +206,11 @@ async fn an_upgrade_in_the_middle_of_a_body_is_502() {
 #[tokio::test]
 async fn a_still_tunnel_is_closed() {
     let (stage, edge) = Stage::with_edge().await;
-    edge.apply(limited(stage.address, Limits { upgrade_idle_ms: 400, ..Limits::default() })).await;
+    edge.apply(limited(stage.address, Limits { upgrade_idle_ms: 1_000, ..Limits::default() })).await;
     let (mut visitor, mut target) = tunnel(&stage, &edge).await;
     // A byte in either direction is enough, for longer than the limit.
     for turn in 0..6 {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(250)).await;
         let (from, to) = if turn % 2 == 0 { (&mut visitor, &mut target) } else { (&mut target, &mut visitor) };
         from.write_all(b"x").await.unwrap();
         hears(to, "x").await;
