@@ -1,5 +1,6 @@
 //! Visitors and targets that break the rules, by mistake or on purpose. `crates/edge/PROTOCOL.md` lists what each gets.
 
+mod early_answers;
 mod http2;
 mod limits;
 mod smuggling;

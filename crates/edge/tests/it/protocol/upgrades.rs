@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use windlass_edge::counters::Cause;
 use windlass_edge::routes::Limits;
 
-use crate::protocol::wire::{FINE, Recorder, Stage, ends, is_quiet, is_well, limited, say, statuses};
+use crate::protocol::wire::{FINE, Recorder, Stage, ends, is_quiet, is_well, limited, recovers, say, statuses};
 use crate::support::{TestEdge, read_all, read_head};
 
 const UPGRADE: &str = "GET /socket HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n";
@@ -28,12 +28,6 @@ async fn hears(stream: &mut TcpStream, text: &str) {
     let mut heard = vec![0; text.len()];
     stream.read_exact(&mut heard).await.unwrap();
     assert_eq!(String::from_utf8_lossy(&heard), text);
-}
-
-async fn recovers(edge: &TestEdge) {
-    let target = Recorder::start().await;
-    edge.send_to(&[target.address]).await;
-    is_well(edge).await;
 }
 
 /// The target does not want to change: an ordinary answer, and the connections go on.

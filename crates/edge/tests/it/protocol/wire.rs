@@ -237,6 +237,13 @@ pub async fn is_well(edge: &TestEdge) {
     is_quiet(edge).await;
 }
 
+/// Another target takes over, and all is well.
+pub async fn recovers(edge: &TestEdge) {
+    let target = Recorder::start().await;
+    edge.send_to(&[target.address]).await;
+    is_well(edge).await;
+}
+
 /// The other side ends the connection; what came before that.
 pub async fn ends(stream: &mut TcpStream) -> Vec<u8> {
     let mut rest = Vec::new();
