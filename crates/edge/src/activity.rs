@@ -24,6 +24,10 @@ pub struct Activity {
     started: Instant,
     /// Requests whose answers are not complete.
     requests: AtomicU32,
+    /// Those of them of which a part is ready that an HTTP/2 visitor does not take. Over HTTP/1.1 the system watches this.
+    offered: AtomicU32,
+    /// When such a part was last taken.
+    taken: AtomicU64,
     /// When the first byte of a head came that is not complete yet, in milliseconds after `started`; 0 for none.
     head_since: AtomicU64,
     /// When the last answer was complete.
@@ -48,6 +52,8 @@ impl Activity {
         Self {
             started: Instant::now(),
             requests: AtomicU32::new(0),
+            offered: AtomicU32::new(0),
+            taken: AtomicU64::new(0),
             head_since: AtomicU64::new(0),
             quiet_since: AtomicU64::new(0),
             is_blocked: AtomicBool::new(false),
@@ -66,9 +72,8 @@ impl Activity {
         if self.is_at_work() {
             return Verdict::Wait(now + LOOK.min(settings.head_limit).min(settings.idle_limit));
         }
-        let head_since = self.head_since.load(Ordering::Relaxed);
-        if head_since > 0 {
-            let deadline = self.started + Duration::from_millis(head_since) + settings.head_limit;
+        if self.head_since.load(Ordering::Relaxed) > 0 {
+            let deadline = self.at(&self.head_since) + settings.head_limit;
             return if deadline <= now { Verdict::Close } else { Verdict::Wait(deadline) };
         }
         let rest = self.quiet_since() + REST_AFTER.min(settings.idle_limit);
@@ -78,12 +83,15 @@ impl Activity {
     /// Over HTTP/2, where bytes need not belong to a request and nothing can rest.
     pub fn verdict_http2(&self, settings: &Settings) -> Verdict {
         let now = Instant::now();
-        let deadline = self.quiet_since() + settings.idle_limit;
-        match self.is_at_work() {
-            true => Verdict::Wait(now + settings.idle_limit),
-            false if deadline <= now => Verdict::Close,
-            false => Verdict::Wait(deadline),
-        }
+        let requests = self.requests.load(Ordering::Relaxed);
+        let since = match self.is_at_work() {
+            // Where all of them wait for the visitor, the silence is the visitor's.
+            true if requests > 0 && self.offered.load(Ordering::Relaxed) == requests => self.at(&self.taken),
+            true => now,
+            false => self.quiet_since(),
+        };
+        let deadline = since + settings.idle_limit;
+        if deadline <= now { Verdict::Close } else { Verdict::Wait(deadline) }
     }
 
     fn is_at_work(&self) -> bool {
@@ -91,7 +99,11 @@ impl Activity {
     }
 
     pub fn quiet_since(&self) -> Instant {
-        self.started + Duration::from_millis(self.quiet_since.load(Ordering::Relaxed))
+        self.at(&self.quiet_since)
+    }
+
+    fn at(&self, millis: &AtomicU64) -> Instant {
+        self.started + Duration::from_millis(millis.load(Ordering::Relaxed))
     }
 
     pub fn bytes_came(&self) {
@@ -149,8 +161,36 @@ impl Drop for Busy {
 
 /// A body that keeps its request under way until its last byte is taken.
 pub struct Tracked {
-    pub body: Body,
-    pub _busy: Busy,
+    body: Body,
+    is_http2: bool,
+    /// A part was given and the next is not asked for yet.
+    is_offered: bool,
+    busy: Busy,
+}
+
+impl Tracked {
+    pub fn new(body: Body, busy: Busy, is_http2: bool) -> Self {
+        Self { body, is_http2, is_offered: false, busy }
+    }
+
+    fn offer(&mut self, is_offered: bool) {
+        let activity = &self.busy.0.activity;
+        if is_offered {
+            activity.taken.store(activity.now(), Ordering::Relaxed);
+        }
+        match (self.is_offered, is_offered) {
+            (false, true) => activity.offered.fetch_add(1, Ordering::Relaxed),
+            (true, false) => activity.offered.fetch_sub(1, Ordering::Relaxed),
+            _ => return,
+        };
+        self.is_offered = is_offered;
+    }
+}
+
+impl Drop for Tracked {
+    fn drop(&mut self) {
+        self.offer(false);
+    }
 }
 
 impl hyper::body::Body for Tracked {
@@ -161,7 +201,11 @@ impl hyper::body::Body for Tracked {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if self.is_http2 {
+            self.offer(matches!(frame, Poll::Ready(Some(Ok(_)))));
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {

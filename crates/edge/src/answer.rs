@@ -58,7 +58,7 @@ impl Answer {
     fn finish(&mut self) {
         self.exchange.complete();
         if let (Some((sender, worker)), Some(target)) = (self.connection.take(), self.exchange.target()) {
-            upstream::give_back(target, worker, sender);
+            upstream::give_back(target, worker, sender, self.exchange.progress.clone(), self.idle_limit);
         }
     }
 

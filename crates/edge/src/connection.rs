@@ -97,7 +97,9 @@ fn prepare(stream: &TcpStream, idle_limit: Duration) {
 
 /// While nothing is under way, all that is left of a connection is this small future: the large ones are boxed and dropped.
 async fn serve_any(worker: &Worker, visitor: &Arc<Visitor>, mut stream: VisitorsStream) -> Result<(), Ended> {
-    if in_time(visitor, stream.speaks_http2()).await? {
+    in_time(visitor, stream.readable()).await?;
+    let learning = tokio::time::timeout(visitor.edge.settings.head_limit, stream.speaks_http2());
+    if learning.await.map_err(|_| Ended::Silent)?? {
         return Box::pin(serve_http2(worker, visitor, stream)).await;
     }
     while let Some(resting) = Box::pin(serve_http1(worker, visitor, stream)).await? {
@@ -108,7 +110,7 @@ async fn serve_any(worker: &Worker, visitor: &Arc<Visitor>, mut stream: Visitors
 }
 
 /// Waits for the visitor to say something.
-async fn in_time<T>(visitor: &Visitor, something: impl Future<Output = std::io::Result<T>>) -> Result<T, Ended> {
+async fn in_time(visitor: &Visitor, something: impl Future<Output = std::io::Result<()>>) -> Result<(), Ended> {
     let deadline = visitor.activity.quiet_since() + visitor.edge.settings.idle_limit;
     Ok(tokio::time::timeout_at(deadline.into(), something).await.map_err(|_| Ended::Silent)??)
 }
@@ -191,10 +193,10 @@ fn service(
 
 async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<Incoming>) -> Response<Tracked> {
     let busy = Busy::new(visitor.clone());
-    let is_http1 = request.version() != Version::HTTP_2;
+    let is_http2 = request.version() == Version::HTTP_2;
     let mut answer = forward::answer(worker, visitor, request).await;
-    if is_http1 && worker.edge.is_closing() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+    if !is_http2 && worker.edge.is_closing() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    answer.map(|body| Tracked { body, _busy: busy })
+    answer.map(|body| Tracked::new(body, busy, is_http2))
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::body::Incoming;
-use hyper::header::ACCEPT;
+use hyper::header::{ACCEPT, CONNECTION, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response};
+use hyper::{Method, Request, Response, Version};
 
 use crate::body::Body;
 use crate::connection::Visitor;
@@ -30,10 +30,13 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
     let (parts, body) = request.into_parts();
     let host = match headers::host(&parts) {
         Ok(host) => host,
-        Err(bad) => return Page::BadRequest(bad.sentence()).answer(parts.headers.get(ACCEPT)),
+        Err(bad) => return refuse(Page::BadRequest(bad.sentence()), &parts),
     };
     if parts.method == Method::CONNECT {
-        return Page::MethodNotAllowed.answer(parts.headers.get(ACCEPT));
+        return refuse(Page::MethodNotAllowed, &parts);
+    }
+    if !headers::is_plainly_framed(&parts.headers) {
+        return refuse(Page::BadRequest("The request's transfer coding is not one that is understood here."), &parts);
     }
     let begin = |service: Arc<Service>| {
         let line = service.spec.access_log.then(|| line(&parts, &host, visitor));
@@ -49,6 +52,16 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
             Journey::new(worker, visitor, exchange, host, parts, body).run().await
         }
     }
+}
+
+/// The last answer on its connection: whoever sends such a request may mean something else by the bytes after it than the
+/// edge does.
+fn refuse(page: Page, parts: &Parts) -> Response<Body> {
+    let mut answer = page.answer(parts.headers.get(ACCEPT));
+    if parts.version != Version::HTTP_2 {
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer
 }
 
 fn nowhere(edge: &Edge) -> Page {

@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 
-use hyper::HeaderMap;
 use hyper::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, FORWARDED, HOST, HeaderName, HeaderValue, PROXY_AUTHORIZATION, TE,
     TRANSFER_ENCODING, UPGRADE,
 };
 use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method};
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -53,6 +53,10 @@ pub fn host(parts: &Parts) -> Result<Host, BadHost> {
     let header = named.next();
     if named.next().is_some() {
         return Err(BadHost::Several);
+    }
+    // Without a scheme it is the form that only CONNECT has.
+    if parts.uri.authority().is_some() && parts.uri.scheme().is_none() && parts.method != Method::CONNECT {
+        return Err(BadHost::Malformed);
     }
     let sent = match (parts.uri.authority(), header) {
         (Some(authority), _) => HeaderValue::from_str(authority.as_str()).map_err(|_| BadHost::Malformed)?,
@@ -163,7 +167,7 @@ fn is_request_id(id: &HeaderValue) -> bool {
 }
 
 /// Removes whatever a visitor says about where the request came from. Many programs take `_` for `-`.
-fn remove_claims(headers: &mut HeaderMap) {
+pub fn remove_claims(headers: &mut HeaderMap) {
     let is_claim = |name: &HeaderName| {
         let name = name.as_str();
         let named = |wanted: &str| {
@@ -237,6 +241,14 @@ pub fn prepare_request(headers: &mut HeaderMap, host: HeaderValue, is_chunked: b
     }
 }
 
+/// Whether the body comes as it is or in chunks. What is coded otherwise, or in chunks twice, would reach the other
+/// side without a word of it.
+pub fn is_plainly_framed(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    codings.next().is_none_or(is_chunked) && codings.next().is_none()
+}
+
 /// HTTP/2 may send one cookie at a time; HTTP/1.1 must not.
 fn join_cookies(headers: &mut HeaderMap) {
     let mut cookies = headers.get_all(hyper::header::COOKIE).iter();
@@ -262,8 +274,13 @@ pub fn prepare_answer(headers: &mut HeaderMap) {
 pub fn upgrade(parts: &Parts) -> Option<HeaderValue> {
     let asked = parts.headers.get_all(CONNECTION).iter().any(|value| has_token(value, "upgrade"));
     let protocol = parts.headers.get(UPGRADE).filter(|_| asked && parts.version == hyper::Version::HTTP_11)?;
-    // A target that took this up would speak HTTP/2 with the visitor past the edge: its routes, headers and counts.
-    (!has_token(protocol, "h2c")).then(|| protocol.clone())
+    // A target that took one of these up would go on with HTTP past the edge: its routes, headers and counts.
+    let is_http = |name: &str| {
+        let name = name.trim().to_ascii_lowercase();
+        ["h2", "h3", "http", "tls"].iter().any(|known| name.starts_with(known))
+    };
+    let is_other = protocol.to_str().is_ok_and(|names| !names.split(',').any(is_http));
+    is_other.then(|| protocol.clone())
 }
 
 pub fn expects_continue(headers: &HeaderMap) -> bool {

@@ -149,7 +149,7 @@ impl<'a> Journey<'a> {
             },
         };
         let copy = if is_kept { copy_if_repeatable(&request) } else { None };
-        let sending = sender.try_send_request(*request);
+        let sending = sender.requests.try_send_request(*request);
         match in_time(sending, &self.exchange, times).await {
             Some(Ok(answer)) => Ok((answer, sender)),
             Some(Err(mut error)) => {
@@ -180,7 +180,11 @@ impl<'a> Journey<'a> {
     fn deliver(mut self: Box<Self>, mut answer: Response<Incoming>, sender: Sender, times: Times) -> Response<Body> {
         let status = answer.status();
         if status == StatusCode::SWITCHING_PROTOCOLS {
-            return self.tunnel(answer, times);
+            return self.tunnel(answer, sender, times);
+        }
+        if !headers::is_plainly_framed(answer.headers()) {
+            self.exchange.failed(Cause::Invalid);
+            return self.exchange.page(Page::UpstreamError, self.accept.as_ref());
         }
         headers::prepare_answer(answer.headers_mut());
         *answer.version_mut() = Version::HTTP_11;
@@ -191,12 +195,16 @@ impl<'a> Journey<'a> {
         })
     }
 
-    /// Both sides change to another protocol. A target that does so unasked has lost its way.
-    fn tunnel(mut self: Box<Self>, mut answer: Response<Incoming>, times: Times) -> Response<Body> {
-        let (Some(upgrade), Some(target)) = (self.upgrade.take(), self.exchange.target().cloned()) else {
+    /// Both sides change to another protocol. A target that does so unasked, or before it has the whole request, has lost its
+    /// way.
+    fn tunnel(mut self: Box<Self>, mut answer: Response<Incoming>, sender: Sender, times: Times) -> Response<Body> {
+        let is_whole = self.exchange.progress.as_ref().is_none_or(|body| body.is_complete.load(Ordering::Relaxed));
+        let upgrade = self.upgrade.take().filter(|_| is_whole);
+        let (Some(upgrade), Some(target)) = (upgrade, self.exchange.target().cloned()) else {
             self.exchange.failed(Cause::Invalid);
             return self.exchange.page(Page::UpstreamError, self.accept.as_ref());
         };
+        sender.let_go();
         self.exchange.answered(answer.status().as_u16());
         let targets = hyper::upgrade::on(&mut answer);
         let protocol = answer.headers().get(UPGRADE).cloned().unwrap_or(upgrade.protocol);

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use tokio::time::Sleep;
 
 use crate::body::BodyError;
+use crate::headers;
 
 /// How long an upstream may take to ask for a body that the visitor holds back, before it is sent anyway.
 const CONTINUE_WAIT: Duration = Duration::from_secs(1);
@@ -25,6 +26,8 @@ pub enum RequestBody {
 #[derive(Default)]
 pub struct Progress {
     pub received: AtomicU64,
+    /// The last byte was handed on.
+    pub is_complete: AtomicBool,
     fault: AtomicU8,
     /// The target has asked for a body that was announced with `Expect: 100-continue`.
     asked: Notify,
@@ -94,15 +97,24 @@ impl VisitorsBody {
             self.held = None;
         }
         match Pin::new(&mut self.inner).poll_frame(context) {
-            Poll::Ready(Some(Ok(frame))) => {
+            Poll::Ready(Some(Ok(mut frame))) => {
                 self.idle = None;
-                Poll::Ready(Some(self.count(frame)))
+                // Some programs add trailers to the headers.
+                if let Some(trailers) = frame.trailers_mut() {
+                    headers::remove_claims(trailers);
+                }
+                let counted = self.count(frame);
+                self.progress.is_complete.store(self.inner.is_end_stream(), Ordering::Relaxed);
+                Poll::Ready(Some(counted))
             }
             Poll::Ready(Some(Err(error))) => {
                 tracing::debug!(%error, "a visitor's body ended early");
                 Poll::Ready(Some(Err(self.progress.found(Fault::Malformed))))
             }
-            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Ready(None) => {
+                self.progress.is_complete.store(true, Ordering::Relaxed);
+                Poll::Ready(None)
+            }
             Poll::Pending => {
                 let limit = self.idle_limit;
                 let idle = self.idle.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));

@@ -129,8 +129,8 @@ impl Target {
         &self.pools[worker % self.pools.len()]
     }
 
-    /// Runs something that must end when this target's requests are cut.
-    pub fn spawn(self: &Arc<Self>, task: impl Future<Output = ()> + Send + 'static) {
+    /// Runs something that must end when this target's requests are cut. What comes back is for [`Self::end`].
+    pub fn spawn(self: &Arc<Self>, task: impl Future<Output = ()> + Send + 'static) -> u64 {
         let key = self.next_open.fetch_add(1, Ordering::Relaxed);
         let target = self.clone();
         let running = tokio::spawn(async move {
@@ -142,6 +142,14 @@ impl Target {
         if self.is_cut() {
             running.abort();
             self.open().remove(&key);
+        }
+        key
+    }
+
+    /// Ends something that runs here, if it still does.
+    pub fn end(&self, key: u64) {
+        if let Some(running) = self.open().remove(&key) {
+            running.abort();
         }
     }
 

@@ -1,14 +1,15 @@
 //! Connections to targets: made, kept for the next request, and given up.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use crate::request_body::RequestBody;
+use crate::request_body::{Progress, RequestBody};
 use crate::target::Target;
 
 /// Node.js closes after 5 s; whoever closes first must be us. In seconds, of which the first may be a short one.
@@ -20,7 +21,28 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(1);
 /// The largest head of an answer.
 const ANSWER_HEAD: usize = 128 * 1024;
 
-pub type Sender = http1::SendRequest<RequestBody>;
+/// What requests are sent with. The connection ends with it, at once: by itself it would first wait for a target that takes
+/// no more bytes, and hold the visitor's body for as long as that lives.
+pub struct Sender {
+    pub requests: http1::SendRequest<RequestBody>,
+    target: Weak<Target>,
+    connection: Option<u64>,
+}
+
+impl Sender {
+    /// The connection carries another protocol now, and ends with that.
+    pub fn let_go(mut self) {
+        self.connection = None;
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        if let (Some(target), Some(connection)) = (self.target.upgrade(), self.connection) {
+            target.end(connection);
+        }
+    }
+}
 
 /// Idle connections of one worker to one target. The one that was used last is used next, so that those beyond the need
 /// grow old and go.
@@ -43,7 +65,7 @@ impl Pool {
     pub fn take(&self) -> Option<Sender> {
         let mut kept = self.kept();
         while let Some(newest) = kept.idle.pop() {
-            if newest.sender.is_ready() {
+            if newest.sender.requests.is_ready() {
                 return Some(newest.sender);
             }
         }
@@ -59,7 +81,7 @@ impl Pool {
         let mut kept = self.kept();
         kept.second = kept.second.wrapping_add(1);
         let now = kept.second;
-        kept.idle.retain(|idle| now.wrapping_sub(idle.since) < IDLE_LIMIT && !idle.sender.is_closed());
+        kept.idle.retain(|idle| now.wrapping_sub(idle.since) < IDLE_LIMIT && !idle.sender.requests.is_closed());
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -67,21 +89,37 @@ impl Pool {
     }
 }
 
-/// A connection, its answer taken, waits for the next request.
-pub fn give_back(target: &Arc<Target>, worker: usize, mut sender: Sender) {
-    if sender.is_closed() {
+/// A connection, its answer taken, waits for the next request. A body that is still being sent may go on as long as it moves.
+pub fn give_back(target: &Arc<Target>, worker: usize, mut sender: Sender, body: Option<Arc<Progress>>, idle: Duration) {
+    if sender.requests.is_closed() {
         return;
     }
-    if sender.is_ready() {
+    if sender.requests.is_ready() {
         keep(target, worker, sender);
         return;
     }
     let target = target.clone();
     tokio::spawn(async move {
-        if let Ok(Ok(())) = tokio::time::timeout(SETTLE_LIMIT, sender.ready()).await {
+        if settles(&mut sender, body.as_deref(), idle).await {
             keep(&target, worker, sender);
         }
     });
+}
+
+async fn settles(sender: &mut Sender, body: Option<&Progress>, idle: Duration) -> bool {
+    let (received, limit) = match body {
+        Some(body) => (Some(&body.received), idle),
+        None => (None, SETTLE_LIMIT),
+    };
+    let so_far = || received.map_or(0, |received| received.load(Ordering::Relaxed));
+    loop {
+        let before = so_far();
+        match tokio::time::timeout(limit, sender.requests.ready()).await {
+            Ok(ready) => return ready.is_ok(),
+            Err(_) if so_far() > before => {}
+            Err(_) => return false,
+        }
+    }
 }
 
 fn keep(target: &Target, worker: usize, sender: Sender) {
@@ -109,12 +147,12 @@ pub async fn connect(target: &Arc<Target>, limit: Duration) -> io::Result<Sender
     let mut builder = http1::Builder::new();
     // Most requests are a head and nothing else, which needs no vectored writing.
     builder.max_buf_size(ANSWER_HEAD).writev(false);
-    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    let (requests, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
     let address = target.address;
-    target.spawn(async move {
+    let connection = target.spawn(async move {
         if let Err(error) = connection.with_upgrades().await {
             tracing::trace!(%error, %address, "connection to a target ended");
         }
     });
-    Ok(sender)
+    Ok(Sender { requests, target: Arc::downgrade(target), connection: Some(connection) })
 }

@@ -7,3 +7,4 @@ mod support;
 
 mod drain;
 mod forwarding;
+mod protocol;
