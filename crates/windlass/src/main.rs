@@ -208,7 +208,10 @@ fn start_log(format: LogFormat, level: LogLevel) {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);
+    // A line that cannot be written is lost. To complain about it, on the same standard error, would end the process when
+    // the terminal is closed; and the edge has outlived many terminals.
+    let subscriber = tracing_subscriber::fmt().log_internal_errors(false);
+    let subscriber = subscriber.with_max_level(level).with_writer(std::io::stderr);
     match format {
         LogFormat::Json => subscriber.json().init(),
         LogFormat::Text => subscriber.with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
