@@ -112,6 +112,7 @@ pub async fn answer(process: &Arc<Process>, call: Call) -> Result<serde_json::Va
             let drained = process.drain(&drain.service, drain.address, limit).await;
             value(&drained.map_err(|still| Refusal::new(Code::StillRouted, still.to_string()))?)
         }
+        Call::Draining(target) => value(&process.draining(&target.service, target.address).await),
         Call::Stats {} => value(&stats(process)),
         Call::Stop {} => {
             process.stop();
@@ -138,7 +139,7 @@ async fn apply(process: &Arc<Process>, routes: RouteSet) -> Result<Applied, Refu
     let not_saved =
         |error: io::Error| Refusal::new(Code::NotSaved, format!("the route file cannot be written: {error}"));
     saving.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_saved)?;
-    Ok(process.apply(&routes))
+    Ok(process.apply(&routes).await)
 }
 
 fn hello(process: &Process) -> Hello {
@@ -146,8 +147,8 @@ fn hello(process: &Process) -> Hello {
         pid: std::process::id(),
         binary: process.binary.clone(),
         settings: process.edge.settings.clone(),
-        requested: process.sockets.iter().map(|socket| socket.requested).collect(),
-        listening: process.listening(),
+        requested: process.requested.clone(),
+        listening: process.listening.clone(),
         damaged: process.damage(),
     }
 }
