@@ -160,6 +160,15 @@ impl Edge {
         Ok(all)
     }
 
+    /// What a drain has come to so far.
+    pub fn draining(&self, service: &str, address: SocketAddr) -> Drained {
+        let mut all = Drained::default();
+        for one in self.leaving().iter().filter(|one| one.service == service && one.target.address == address) {
+            all.add(one.target.draining());
+        }
+        all
+    }
+
     /// Where a request for this host and path goes, into none of the tried targets if there is another.
     pub fn route(&self, host: &str, path: &str, tried: &[Arc<Target>]) -> Routed {
         for _ in 0..LOOKS {

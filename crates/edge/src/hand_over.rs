@@ -2,16 +2,19 @@
 //!
 //! The new process asks the old one for its sockets, loads everything and says that it is ready; the old one stops
 //! accepting and says so; the new one accepts. Visitors who come in between wait in the system's queue. The old one keeps
-//! the sockets until the new one has served for a while, and goes on as before if it vanishes until then.
+//! the sockets until the new one has served for a while, and goes on as before if it vanishes until then. After that the
+//! connection between them stays, for what still concerns both: changes of the table, drains and a stop.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::BufReader;
 use tokio::net::UnixStream;
@@ -20,9 +23,12 @@ use windlass_durable::kill_point;
 
 use crate::control::client::{CallError, Client, line};
 use crate::control::server::{answer, read, value, write};
-use crate::control::{self, Answer, Call, Code, Done, Drain, LONGEST_LINE, Message, Refusal, TakeOver, VERSION};
+use crate::control::{
+    self, Answer, Call, Code, Done, Drain, LONGEST_LINE, Leaving, Message, Refusal, TakeOver, VERSION,
+};
 use crate::descriptors;
-use crate::process::{Begun, EdgeError, Options, Process, Socket, bind};
+use crate::edge::Applied;
+use crate::process::{Begun, EdgeError, Estate, Options, Process, Socket, bind};
 use crate::route_file::Loaded;
 use crate::routes::RouteSet;
 use crate::target::Drained;
@@ -35,43 +41,126 @@ pub const KILL_POINTS: [&str; 3] =
 const STEP: Duration = Duration::from_secs(10);
 /// How long a new process serves before the old one is let go.
 const PROBATION: Duration = Duration::from_secs(2);
-/// How long the old one waits to be let go.
-const RELEASE_WAIT: Duration = Duration::from_secs(30);
+/// How long the old one waits to be let go. Visitors wait as long if the new one hangs before it has accepted any.
+const RELEASE_WAIT: Duration = Duration::from_secs(10);
+/// How often the new one looks whether a target is empty in the old one too.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What goes from the old process to the new one. The descriptors come with it: the lock, the control socket, and the
 /// sockets in this order.
 #[derive(Serialize, Deserialize)]
-struct Estate {
+struct Inventory {
     routes: RouteSet,
     damaged: Option<String>,
     requested: Vec<SocketAddr>,
 }
 
 /// The process that was here before, while it finishes what it has begun.
-pub struct Predecessor(Mutex<Client>);
+pub struct Predecessor {
+    /// None once it is known to have ended.
+    client: Mutex<Option<Client>>,
+    /// What it has said last of targets that are being drained: it may end before it is asked again.
+    heard: std::sync::Mutex<HashMap<Leaving, Drained>>,
+}
+
+fn all_finished(heard: Option<&Drained>) -> Drained {
+    let in_flight = heard.map_or(0, |heard| heard.in_flight);
+    Drained { in_flight, finished: in_flight, cut: 0 }
+}
 
 impl Predecessor {
+    fn new(client: Client) -> Self {
+        Self { client: Mutex::new(Some(client)), heard: std::sync::Mutex::default() }
+    }
+
+    /// Calls it, one call at a time. What is not an answer ends the connection: the next one would be somebody else's.
+    async fn call<T: DeserializeOwned>(&self, call: &Call) -> Result<T, CallError> {
+        let mut client = self.client.lock().await;
+        let Some(calling) = client.as_mut() else { return Err(io::Error::from(io::ErrorKind::NotConnected).into()) };
+        let answer = calling.call(call, STEP).await;
+        match &answer {
+            // It serves again, and has nothing to do with this process any more.
+            Err(CallError::Refused(refusal)) if refusal.code == Code::TakenBack => *client = None,
+            Ok(_) | Err(CallError::Refused(_)) => {}
+            Err(CallError::Unreachable(_) | CallError::Senseless(_)) => *client = None,
+        }
+        answer
+    }
+
+    /// Whether it still has something to do.
+    pub fn is_there(&self) -> bool {
+        // Whoever is calling it will find out.
+        let Ok(client) = self.client.try_lock() else { return true };
+        client.as_ref().is_some_and(|client| !client.is_closed())
+    }
+
     /// Everything is loaded. Returns when the predecessor accepts no more.
     pub async fn ready(&self) -> Result<(), CallError> {
-        let Done {} = self.0.lock().await.call(&Call::Ready {}, STEP).await?;
+        let Done {} = self.call(&Call::Ready {}).await?;
         kill_point::reached("take-over-before-accepting");
         Ok(())
     }
 
-    pub async fn release(&self) {
+    pub async fn release(&self) -> Result<(), CallError> {
         tokio::time::sleep(PROBATION).await;
         kill_point::reached("take-over-before-release");
-        let released: Result<Done, CallError> = self.0.lock().await.call(&Call::Release {}, STEP).await;
-        if let Err(error) = released {
+        let released: Result<Done, CallError> = self.call(&Call::Release {}).await;
+        if let Err(error) = &released {
             tracing::warn!(%error, "the previous edge process did not hear that it can go");
+        }
+        released.map(|Done {}| ())
+    }
+
+    /// Its connections are to go where ours go.
+    pub async fn apply(&self, routes: &RouteSet) {
+        if self.is_there()
+            && let Err(error) = self.call::<Applied>(&Call::Apply(routes.clone())).await
+        {
+            tracing::warn!(%error, "the previous edge process did not hear of the new routes");
         }
     }
 
-    /// What is still in a target there. A process that is gone has nothing in it.
+    /// What a drain has come to there so far. One that is gone has ended with its last request.
+    pub async fn draining(&self, service: &str, address: SocketAddr) -> Drained {
+        let target = Leaving { service: service.to_owned(), address };
+        let said = self.call(&Call::Draining(target.clone())).await;
+        let mut heard = self.heard();
+        match said {
+            Ok(now) => {
+                heard.insert(target, now);
+                now
+            }
+            Err(_) => all_finished(heard.get(&target)),
+        }
+    }
+
+    /// Empties a target there, as it is emptied here.
     pub async fn drain(&self, service: &str, address: SocketAddr, limit: Duration) -> Drained {
-        let deadline_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        let drain = Drain { service: service.to_owned(), address, deadline_ms };
-        self.0.lock().await.drain(drain).await.unwrap_or_default()
+        let deadline = Instant::now() + limit;
+        loop {
+            let now = self.draining(service, address).await;
+            if now.finished == now.in_flight || Instant::now() >= deadline {
+                break;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        let drain = Drain { service: service.to_owned(), address, deadline_ms: 0 };
+        let drained = self.call(&Call::Drain(drain)).await;
+        let heard = self.heard().remove(&Leaving { service: service.to_owned(), address });
+        drained.unwrap_or_else(|_| all_finished(heard.as_ref()))
+    }
+
+    fn heard(&self) -> std::sync::MutexGuard<'_, HashMap<Leaving, Drained>> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends it too, and waits until it has ended.
+    pub async fn stop(&self, limit: Duration) {
+        let told: Result<Done, CallError> = self.call(&Call::Stop {}).await;
+        let deadline = Instant::now() + limit + STEP;
+        while told.is_ok() && self.is_there() && Instant::now() < deadline {
+            tokio::time::sleep(LOOK).await;
+        }
     }
 }
 
@@ -88,8 +177,8 @@ pub async fn take(options: &Options) -> Result<Begun, EdgeError> {
     let (stream, text, received) =
         tokio::time::timeout(STEP, receiving).await.map_err(|error| failed(error.into()))?.map_err(failed)?;
     kill_point::reached("take-over-after-sockets");
-    let estate = match serde_json::from_slice(&text).map_err(|error| failed(error.into()))? {
-        Answer::Ok::<Estate>(estate) => estate,
+    let inventory = match serde_json::from_slice(&text).map_err(|error| failed(error.into()))? {
+        Answer::Ok::<Inventory>(inventory) => inventory,
         Answer::Error(refusal) => return Err(EdgeError::TakeOver(refusal.message)),
     };
     let mut received = received.into_iter();
@@ -97,15 +186,14 @@ pub async fn take(options: &Options) -> Result<Begun, EdgeError> {
     let lock = File::from(next()?);
     let control = UnixListener::from(next()?);
     let given: Vec<(SocketAddr, OwnedFd)> =
-        estate.requested.iter().map(|address| Ok((*address, next()?))).collect::<Result<_, EdgeError>>()?;
-    let sockets = wanted(&options.listen, given)?;
-    estate.routes.check().map_err(|problems| EdgeError::TakeOver(problems.join("; ")))?;
-    let routes = match estate.damaged {
+        inventory.requested.iter().map(|address| Ok((*address, next()?))).collect::<Result<_, EdgeError>>()?;
+    let estate = Estate { lock, control, sockets: wanted(&options.listen, given)? };
+    inventory.routes.check().map_err(|problems| EdgeError::TakeOver(problems.join("; ")))?;
+    let routes = match inventory.damaged {
         Some(why) => Loaded::Damaged(why),
-        None => Loaded::Routes(estate.routes),
+        None => Loaded::Routes(inventory.routes),
     };
-    let predecessor = Some(Predecessor(Mutex::new(Client::new(stream))));
-    Ok(Begun { lock, control, sockets, routes, predecessor })
+    Ok(Begun { estate, routes, predecessor: Some(Predecessor::new(Client::new(stream))) })
 }
 
 /// The sockets that this process is to listen on: those that it was given, and new ones for the rest.
@@ -127,59 +215,93 @@ pub async fn give(process: &Arc<Process>, mut stream: BufReader<UnixStream>, suc
         Err(refusal) => return write(&mut stream, Err(refusal)).await,
     };
     tracing::info!(pid = successor.pid, "another process asks to take over");
-    let handed = hand(process, &mut stream).await;
-    if let Err(error) = handed {
+    if let Err(error) = hand(process, &mut stream).await {
         tracing::warn!(%error, pid = successor.pid, "the other process did not take over; this one goes on");
-        process.accept().map_err(io::Error::other)?;
-        return Ok(());
+        take_back(process).await;
+        drop(change);
+        return refuse(stream).await;
     }
     process.is_over(change);
-    link(process, stream).await
+    while let Some(call) = read(&mut stream).await? {
+        concerns_both(process, &mut stream, call).await?;
+    }
+    Ok(())
 }
 
 async fn hand(process: &Arc<Process>, stream: &mut BufReader<UnixStream>) -> io::Result<()> {
-    send_estate(process, stream.get_ref()).await?;
-    expect(stream, STEP, |call| matches!(call, Call::Ready {})).await?;
+    send_inventory(process, stream.get_ref()).await?;
+    match tokio::time::timeout(STEP, read(stream)).await?? {
+        Some(Ok(Call::Ready {})) => {}
+        Some(_) => return Err(io::Error::other("it said something else than that it is ready")),
+        None => return Err(io::Error::other("it is gone")),
+    }
     process.stop_accepting().await;
     write(stream, value(&Done {})).await?;
-    expect(stream, RELEASE_WAIT, |call| matches!(call, Call::Release {})).await?;
-    write(stream, value(&Done {})).await
+    tokio::time::timeout(RELEASE_WAIT, until_released(process, stream)).await?
 }
 
-async fn send_estate(process: &Process, stream: &UnixStream) -> io::Result<()> {
-    let estate = Estate {
+/// The new process serves. A stop ends both, so this one need not wait for it to go well.
+async fn until_released(process: &Arc<Process>, stream: &mut BufReader<UnixStream>) -> io::Result<()> {
+    loop {
+        match read(stream).await? {
+            Some(Ok(Call::Release {})) => return write(stream, value(&Done {})).await,
+            Some(call) => {
+                let is_stop = matches!(call, Ok(Call::Stop {}));
+                concerns_both(process, stream, call).await?;
+                if is_stop {
+                    return Ok(());
+                }
+            }
+            None => return Err(io::Error::other("it is gone")),
+        }
+    }
+}
+
+async fn send_inventory(process: &Process, stream: &UnixStream) -> io::Result<()> {
+    let inventory = Inventory {
         routes: RouteSet::clone(&process.edge.table().routes),
         damaged: process.damage(),
-        requested: process.sockets.iter().map(|socket| socket.requested).collect(),
+        requested: process.requested.clone(),
     };
-    let lock = {
-        let lock = process.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        lock.as_ref().map(File::try_clone).transpose()?.ok_or(io::ErrorKind::NotFound)?
-    };
-    let mut sent: Vec<BorrowedFd<'_>> = vec![lock.as_fd(), process.control.as_fd()];
-    sent.extend(process.sockets.iter().map(|socket| socket.listener.as_fd()));
-    let text = line(&Answer::Ok(estate))?;
+    let sent: Vec<OwnedFd> = process.with_estate(|estate| {
+        let sockets = estate.sockets.iter().map(|socket| socket.listener.as_fd());
+        let all = [estate.lock.as_fd(), estate.control.as_fd()].into_iter().chain(sockets);
+        all.map(|descriptor| descriptor.try_clone_to_owned()).collect()
+    })?;
+    let sent: Vec<BorrowedFd<'_>> = sent.iter().map(AsFd::as_fd).collect();
+    let text = line(&Answer::Ok(inventory))?;
     tokio::time::timeout(STEP, descriptors::send(stream, &text, &sent)).await?
 }
 
-/// The next call, which must be the one that comes next.
-async fn expect(stream: &mut BufReader<UnixStream>, limit: Duration, is_it: fn(&Call) -> bool) -> io::Result<()> {
-    match tokio::time::timeout(limit, read(stream)).await?? {
-        Some(Ok(call)) if is_it(&call) => Ok(()),
-        Some(_) => Err(io::Error::other("it said something else than it should")),
-        None => Err(io::Error::other("it is gone")),
+/// Accepts again, whatever it takes: nobody else does.
+async fn take_back(process: &Arc<Process>) {
+    while let Err(error) = process.accept() {
+        tracing::error!(%error, "visitors cannot be accepted");
+        tokio::time::sleep(LOOK).await;
     }
 }
 
-/// Answers the successor's questions about what is still under way here.
-async fn link(process: &Arc<Process>, mut stream: BufReader<UnixStream>) -> io::Result<()> {
-    while let Some(call) = read(&mut stream).await? {
-        let answer = match call {
-            Ok(call @ (Call::Drain(_) | Call::Stats {})) => answer(process, call).await,
-            Ok(_) => Err(Refusal::new(Code::HandedOver, "this process has handed over")),
-            Err(refusal) => Err(refusal),
-        };
-        write(&mut stream, answer).await?;
+/// Tells a process that comes too late that it has nothing to serve, for as long as it can ask.
+async fn refuse(mut stream: BufReader<UnixStream>) -> io::Result<()> {
+    while read(&mut stream).await?.is_some() {
+        let refusal = Refusal::new(Code::TakenBack, "the new process was not heard of for too long");
+        write(&mut stream, Err(refusal)).await?;
     }
     Ok(())
+}
+
+/// Answers the successor about what is still under way here.
+async fn concerns_both(
+    process: &Arc<Process>,
+    stream: &mut BufReader<UnixStream>,
+    call: Result<Call, Refusal>,
+) -> io::Result<()> {
+    let answer = match call {
+        // Checked and saved by the successor.
+        Ok(Call::Apply(routes)) => value(&process.apply(&Arc::new(routes)).await),
+        Ok(call @ (Call::Drain(_) | Call::Draining(_) | Call::Stats {} | Call::Stop {})) => answer(process, call).await,
+        Ok(_) => Err(Refusal::new(Code::HandedOver, "this process has handed over")),
+        Err(refusal) => Err(refusal),
+    };
+    write(stream, answer).await
 }

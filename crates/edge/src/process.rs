@@ -14,6 +14,7 @@ use tokio::net::UnixListener;
 use tokio::sync::{MutexGuard, watch};
 use tokio::task::JoinSet;
 
+use crate::control::client::CallError;
 use crate::control::{self, Code, Refusal, server};
 use crate::edge::{Applied, Edge, Settings, StillRouted};
 use crate::hand_over::{self, Predecessor};
@@ -26,6 +27,8 @@ use crate::workers::Workers;
 
 /// How often a process that is ending looks whether it can.
 const LOOK: Duration = Duration::from_millis(20);
+/// How often to look for the name of whoever holds the lock.
+const LOCK_LOOKS: usize = 10;
 /// A change of the table waits for a hand-over that is under way; that has limits of its own.
 const CHANGE_WAIT: Duration = Duration::from_secs(15);
 
@@ -61,11 +64,16 @@ pub struct Socket {
     pub listener: TcpListener,
 }
 
-/// Everything that a process must have before it can serve.
-pub struct Begun {
+/// What only one process at a time may use: it is what a hand-over hands over.
+pub struct Estate {
     pub lock: File,
     pub control: std::os::unix::net::UnixListener,
     pub sockets: Vec<Socket>,
+}
+
+/// Everything that a process must have before it can serve.
+pub struct Begun {
+    pub estate: Estate,
     pub routes: Loaded,
     pub predecessor: Option<Predecessor>,
 }
@@ -74,9 +82,12 @@ pub struct Process {
     pub edge: Arc<Edge>,
     pub data_dir: PathBuf,
     pub binary: String,
-    pub sockets: Vec<Socket>,
-    pub control: std::os::unix::net::UnixListener,
-    pub lock: Mutex<Option<File>>,
+    /// What it was told to listen on.
+    pub requested: Vec<SocketAddr>,
+    /// What it listens on.
+    pub listening: Vec<SocketAddr>,
+    /// None once it was handed over.
+    estate: Mutex<Option<Estate>>,
     door: Door,
     workers: Arc<Workers>,
     accepting: Mutex<JoinSet<()>>,
@@ -100,26 +111,32 @@ pub async fn run(options: Options, mut stop: watch::Receiver<bool>) -> Result<()
         predecessor.ready().await.map_err(|error| EdgeError::TakeOver(error.to_string()))?;
     }
     process.accept()?;
-    process.write_pid();
     tokio::spawn(health::run(process.edge.clone()));
-    for address in process.listening() {
+    for address in &process.listening {
         tracing::info!("edge ready at http://{address}");
     }
-    if process.predecessor.is_some() {
-        let process = process.clone();
-        tokio::spawn(async move {
-            if let Some(predecessor) = &process.predecessor {
-                predecessor.release().await;
-            }
-        });
-    }
+    tokio::spawn(release_predecessor(process.clone()));
     let (mut stopping, mut over) = (process.stopping.subscribe(), process.over.subscribe());
-    tokio::select! {
-        _ = stop.wait_for(|stop| *stop) => process.finish(process.edge.settings.stop_limit).await,
-        _ = stopping.wait_for(|stop| *stop) => process.finish(process.edge.settings.stop_limit).await,
-        _ = over.wait_for(|over| *over) => process.linger().await,
-    }
+    let told_to_stop = async {
+        tokio::select! { _ = stop.wait_for(|stop| *stop) => {}, _ = stopping.wait_for(|stop| *stop) => {} }
+    };
+    let lived = async {
+        let _ = over.wait_for(|over| *over).await;
+        process.linger().await;
+    };
+    tokio::select! { () = told_to_stop => process.finish().await, () = lived => {} }
     Ok(())
+}
+
+/// Lets the process that was here before go. If it has lost its patience and serves again, this one leaves.
+async fn release_predecessor(process: Arc<Process>) {
+    let Some(predecessor) = &process.predecessor else { return };
+    if let Err(CallError::Refused(refusal)) = predecessor.release().await {
+        tracing::error!("the previous edge process serves again: {refusal}");
+        let change = process.change.lock().await;
+        process.stop_accepting().await;
+        process.is_over(change);
+    }
 }
 
 /// A first start: nobody else may be there.
@@ -127,11 +144,12 @@ fn begin(options: &Options) -> Result<Begun, EdgeError> {
     let data_dir = &options.data_dir;
     let unusable = |source| EdgeError::DataDir { path: data_dir.display().to_string(), source };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(unusable)?;
-    let lock = lock(data_dir)?;
+    let mut lock = lock(data_dir)?;
+    write_pid(&mut lock);
     let routes = route_file::load(data_dir).map_err(unusable)?;
     let sockets = options.listen.iter().map(|address| bind(*address)).collect::<Result<_, _>>()?;
     let control = bind_control(data_dir).map_err(unusable)?;
-    Ok(Begun { lock, control, sockets, routes, predecessor: None })
+    Ok(Begun { estate: Estate { lock, control, sockets }, routes, predecessor: None })
 }
 
 /// One edge per data folder. The lock is the system's, so it ends with the process, however that ends.
@@ -140,15 +158,37 @@ fn lock(data_dir: &Path) -> Result<File, EdgeError> {
     let mut options = fs::OpenOptions::new();
     options.create(true).read(true).write(true).truncate(false).mode(0o600);
     let mut file = options.open(data_dir.join("edge.lock")).map_err(unusable)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            Err(EdgeError::Held { path: data_dir.display().to_string(), holder: holder.trim().to_owned() })
+    let mut holder = String::new();
+    for _ in 0..LOCK_LOOKS {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => holder = read_pid(&mut file),
+            Err(TryLockError::Error(source)) => return Err(unusable(source)),
         }
-        Err(TryLockError::Error(source)) => Err(unusable(source)),
+        if is_running(&holder) {
+            break;
+        }
+        // It has not written its name yet, or has just ended, or only wanted to know whether anybody is there.
+        std::thread::sleep(LOOK);
     }
+    Err(EdgeError::Held { path: data_dir.display().to_string(), holder })
+}
+
+fn read_pid(lock: &mut File) -> String {
+    let mut holder = String::new();
+    let _ = lock.seek(SeekFrom::Start(0)).and_then(|_| lock.read_to_string(&mut holder));
+    holder.trim().to_owned()
+}
+
+fn is_running(pid: &str) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    pid.parse().ok().and_then(Pid::from_raw).is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+fn write_pid(lock: &mut File) {
+    // For people and messages only; the lock itself is the system's.
+    let _ = lock.set_len(0).and_then(|()| lock.seek(SeekFrom::Start(0)));
+    let _ = writeln!(lock, "{}", std::process::id());
 }
 
 pub fn bind(address: SocketAddr) -> Result<Socket, EdgeError> {
@@ -178,6 +218,9 @@ impl Process {
     fn new(options: Options, begun: Begun) -> Result<Self, EdgeError> {
         let edge = Arc::new(Edge::new(options.settings));
         let workers = Arc::new(Workers::start(&edge)?);
+        let sockets = &begun.estate.sockets;
+        let requested = sockets.iter().map(|socket| socket.requested).collect();
+        let listening = sockets.iter().filter_map(|socket| socket.listener.local_addr().ok()).collect();
         let mut damage = None;
         match begun.routes {
             Loaded::Routes(routes) => {
@@ -195,9 +238,9 @@ impl Process {
             edge,
             data_dir: options.data_dir,
             binary: control::binary(),
-            sockets: begun.sockets,
-            control: begun.control,
-            lock: Mutex::new(Some(begun.lock)),
+            requested,
+            listening,
+            estate: Mutex::new(Some(begun.estate)),
             workers,
             accepting: Mutex::default(),
             change: tokio::sync::Mutex::new(false),
@@ -208,39 +251,38 @@ impl Process {
         })
     }
 
+    /// What is ours, as long as it is.
+    pub fn with_estate<T>(&self, look: impl FnOnce(&mut Estate) -> io::Result<T>) -> io::Result<T> {
+        let mut estate = self.estate.lock().unwrap_or_else(PoisonError::into_inner);
+        look(estate.as_mut().ok_or(io::ErrorKind::NotFound)?)
+    }
+
     /// Begins, or goes on, to accept visitors and callers.
-    pub fn accept(self: &Arc<Self>) -> Result<(), EdgeError> {
+    pub fn accept(self: &Arc<Self>) -> io::Result<()> {
+        let accepting = self.with_estate(|estate| self.accept_on(estate))?;
+        *self.accepting.lock().unwrap_or_else(PoisonError::into_inner) = accepting;
+        Ok(())
+    }
+
+    fn accept_on(self: &Arc<Self>, estate: &mut Estate) -> io::Result<JoinSet<()>> {
         let mut accepting = JoinSet::new();
-        for socket in &self.sockets {
+        for socket in &estate.sockets {
             let listener = socket.listener.try_clone()?;
             listener.set_nonblocking(true)?;
             let listener = Arc::new(tokio::net::TcpListener::from_std(listener)?);
             accepting.spawn(self.door.clone().accept(listener));
         }
-        let control = self.control.try_clone()?;
+        let control = estate.control.try_clone()?;
         control.set_nonblocking(true)?;
         accepting.spawn(server::accept(self.clone(), Arc::new(UnixListener::from_std(control)?)));
-        *self.accepting.lock().unwrap_or_else(PoisonError::into_inner) = accepting;
-        Ok(())
+        write_pid(&mut estate.lock);
+        Ok(accepting)
     }
 
     /// From here on visitors and callers wait in the system's queue, for us or for whoever else has the sockets.
     pub async fn stop_accepting(&self) {
         let mut accepting = std::mem::take(&mut *self.accepting.lock().unwrap_or_else(PoisonError::into_inner));
         accepting.shutdown().await;
-    }
-
-    fn write_pid(&self) {
-        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = lock.as_mut() {
-            // For people and messages only; the lock itself is the system's.
-            let _ = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)));
-            let _ = writeln!(file, "{}", std::process::id());
-        }
-    }
-
-    pub fn listening(&self) -> Vec<SocketAddr> {
-        self.sockets.iter().filter_map(|socket| socket.listener.local_addr().ok()).collect()
     }
 
     pub fn damage(&self) -> Option<String> {
@@ -251,16 +293,21 @@ impl Process {
         self.workers.open_connections()
     }
 
-    /// The right to change the table, unless it is another process's by now.
+    /// The right to change the table, unless it is another process's by now or this one is about to end.
     pub async fn change(&self) -> Result<MutexGuard<'_, bool>, Refusal> {
         let handed_over = || Refusal::new(Code::HandedOver, "another edge process has taken over: connect again");
         let change = tokio::time::timeout(CHANGE_WAIT, self.change.lock()).await.map_err(|_| handed_over())?;
         if *change { Err(handed_over()) } else { Ok(change) }
     }
 
-    pub fn apply(&self, routes: &Arc<RouteSet>) -> Applied {
+    /// Changes the table here and in the process that was here before, which still has connections.
+    pub async fn apply(&self, routes: &Arc<RouteSet>) -> Applied {
         *self.damage.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.edge.apply(routes)
+        let applied = self.edge.apply(routes);
+        if let Some(predecessor) = &self.predecessor {
+            predecessor.apply(routes).await;
+        }
+        applied
     }
 
     /// A target that is the edge itself would send every request round and round.
@@ -273,7 +320,7 @@ impl Process {
             };
             targets.iter().any(matches)
         };
-        match self.listening().into_iter().find(is_own) {
+        match self.listening.iter().copied().find(is_own) {
             Some(own) => Err(Refusal::new(Code::BadRoutes, format!("{own} is the edge itself and cannot be a target"))),
             None => Ok(()),
         }
@@ -293,6 +340,15 @@ impl Process {
         Ok(all)
     }
 
+    /// What a drain has come to so far, here and in the process before.
+    pub async fn draining(&self, service: &str, address: SocketAddr) -> Drained {
+        let mut all = self.edge.draining(service, address);
+        if let Some(predecessor) = &self.predecessor {
+            all.add(predecessor.draining(service, address).await);
+        }
+        all
+    }
+
     pub fn stop(&self) {
         self.stopping.send_replace(true);
     }
@@ -301,20 +357,36 @@ impl Process {
         self.over.subscribe()
     }
 
-    /// The sockets are another process's now; what is under way here is still ours.
+    /// The sockets are another process's now; what is under way here is still ours. Not even closed sockets may stay:
+    /// they would take connections for as long as this process lives, and keep their ports from the next one.
     pub fn is_over(&self, mut change: MutexGuard<'_, bool>) {
         *change = true;
         self.edge.close();
-        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.estate.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.over.send_replace(true);
     }
 
-    /// Ends, letting requests under way finish within the limit.
-    async fn finish(&self, limit: Duration) {
+    /// Ends, letting requests under way finish within the limit. Nobody who was here before stays either.
+    async fn finish(&self) {
+        // A hand-over that is under way first settles whose sockets these are, and none begins from here on.
+        let is_over = self.change.lock().await;
         tracing::info!("edge stopping; requests under way may finish");
-        self.stop_accepting().await;
-        let _ = fs::remove_file(control::socket(&self.data_dir));
+        if !*is_over {
+            self.stop_accepting().await;
+            let _ = fs::remove_file(control::socket(&self.data_dir));
+        }
         self.edge.close();
+        let limit = self.edge.settings.stop_limit;
+        let before = async {
+            if let Some(predecessor) = &self.predecessor {
+                predecessor.stop(limit).await;
+            }
+        };
+        let ((), ()) = tokio::join!(self.rest(limit), before);
+        tracing::info!("edge stopped");
+    }
+
+    async fn rest(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         while self.edge.busy.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
             tokio::time::sleep(LOOK).await;
@@ -327,15 +399,15 @@ impl Process {
                 "some requests did not finish in time and were cut"
             );
         }
-        tracing::info!("edge stopped");
     }
 
     /// Stays until the last connection is gone. Those that are idle get no hint before their next request: closing them
-    /// now could cross with it.
+    /// now could cross with it. The process before is reached through this one, so it goes first.
     async fn linger(&self) {
         tracing::info!("another process has taken over; this one ends with its last connection");
         let deadline = Instant::now() + self.edge.settings.hand_over_limit;
-        while self.open_connections() > 0 && Instant::now() < deadline {
+        let has_predecessor = || self.predecessor.as_ref().is_some_and(Predecessor::is_there);
+        while (self.open_connections() > 0 || has_predecessor()) && Instant::now() < deadline {
             tokio::time::sleep(LOOK).await;
         }
         tracing::info!(connections = self.open_connections(), "edge handed over and ended");

@@ -27,7 +27,7 @@ pub fn load(data_dir: &Path) -> io::Result<Loaded> {
     let path = path(data_dir);
     let text = match fs::read(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Loaded::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(missing(&path)),
         Err(error) => return Err(error),
     };
     match parse(&text) {
@@ -44,6 +44,16 @@ pub fn load(data_dir: &Path) -> io::Result<Loaded> {
     }
 }
 
+/// A file that was kept aside at an earlier start is still damaged as long as none has taken its place.
+fn missing(path: &Path) -> Loaded {
+    match kept(path).rfind(|kept| kept.exists()) {
+        Some(kept) => {
+            Loaded::Damaged(format!("{} could not be used and was kept as {}", path.display(), kept.display()))
+        }
+        None => Loaded::Nothing,
+    }
+}
+
 pub fn save(data_dir: &Path, routes: &RouteSet) -> io::Result<()> {
     let text = serde_json::to_vec(routes)?;
     file::replace(&path(data_dir), &text)
@@ -57,6 +67,13 @@ fn parse(text: &[u8]) -> Result<RouteSet, String> {
 
 /// The first name that is free; the last one is used again and again.
 fn aside(path: &Path) -> PathBuf {
-    let named = |number: usize| path.with_extension(format!("json.damaged-{number}"));
-    (1..KEPT).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(KEPT))
+    kept(path).find(|kept| !kept.exists()).unwrap_or_else(|| named(path, KEPT))
+}
+
+fn kept(path: &Path) -> impl DoubleEndedIterator<Item = PathBuf> {
+    (1..=KEPT).map(|number| named(path, number))
+}
+
+fn named(path: &Path, number: usize) -> PathBuf {
+    path.with_extension(format!("json.damaged-{number}"))
 }

@@ -114,6 +114,12 @@ impl Target {
         Drained { in_flight: in_flight as u64, finished: in_flight.saturating_sub(cut) as u64, cut: cut as u64 }
     }
 
+    /// How it goes so far; nobody is cut yet.
+    pub fn draining(&self) -> Drained {
+        let (in_flight, left) = (self.drained_from.load(Ordering::Acquire), self.in_flight());
+        Drained { in_flight: in_flight as u64, finished: in_flight.saturating_sub(left) as u64, cut: 0 }
+    }
+
     async fn emptied(&self) {
         loop {
             let emptied = self.empty.notified();

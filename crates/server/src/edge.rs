@@ -89,7 +89,7 @@ async fn keep(config: Config, mut client: Client) {
         client.closed().await;
         tracing::debug!("the edge ended the connection; looking for it");
         client = loop {
-            match ensure(&config).await {
+            match find_or_start(&config).await {
                 Ok((client, _)) => break client,
                 Err(problem) => {
                     tracing::error!("the edge is not running: {problem}");
@@ -102,29 +102,32 @@ async fn keep(config: Config, mut client: Client) {
     }
 }
 
-/// A connection to an edge that runs, whatever it takes.
+/// A connection to the edge that runs, as this server wants it if that can be had.
 async fn ensure(config: &Config) -> Result<(Client, Hello), String> {
-    match greet(&config.data_dir).await {
-        Some((client, hello)) => {
-            let orders = Orders::new(config, true).map_err(|error| error.to_string())?;
-            if orders.describe(&hello) {
-                tracing::info!(pid = hello.pid, "found the edge running");
-                return Ok((client, hello));
-            }
-            tracing::info!(pid = hello.pid, "the running edge is another version or has other settings: replacing it");
-            match start(&orders).await {
-                Ok(replaced) => Ok(replaced),
-                Err(problem) => {
-                    tracing::error!("the new edge did not take over: {problem}. The old one goes on.");
-                    Ok((client, hello))
-                }
-            }
-        }
-        None => {
-            let orders = Orders::new(config, false).map_err(|error| error.to_string())?;
-            start(&orders).await
+    let (client, hello) = find_or_start(config).await?;
+    let orders = Orders::new(config, true).map_err(|error| error.to_string())?;
+    if orders.describe(&hello) {
+        return Ok((client, hello));
+    }
+    tracing::info!(pid = hello.pid, "the running edge is another version or has other settings: replacing it");
+    match start(&orders).await {
+        Ok(replaced) => Ok(replaced),
+        Err(problem) => {
+            tracing::error!("the new edge did not take over: {problem}. The old one goes on.");
+            Ok((client, hello))
         }
     }
+}
+
+/// A connection to an edge that runs, whatever edge that is. One that somebody has put in place of ours while we were
+/// running is there for a reason.
+async fn find_or_start(config: &Config) -> Result<(Client, Hello), String> {
+    if let Some((client, hello)) = greet(&config.data_dir).await {
+        tracing::info!(pid = hello.pid, "found the edge running");
+        return Ok((client, hello));
+    }
+    let orders = Orders::new(config, false).map_err(|error| error.to_string())?;
+    start(&orders).await
 }
 
 async fn greet(data_dir: &Path) -> Option<(Client, Hello)> {

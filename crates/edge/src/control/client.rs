@@ -63,6 +63,13 @@ impl Client {
         self.call(&Call::Stop {}, LIMIT).await
     }
 
+    /// Whether the edge has ended the connection. Only between calls: whatever can be read then is its end.
+    pub(crate) fn is_closed(&self) -> bool {
+        let mut byte = [0];
+        let read = self.stream.get_ref().try_read(&mut byte);
+        !read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+
     /// Returns when the edge ends the connection.
     pub async fn closed(&mut self) {
         let mut byte = [0];

@@ -38,6 +38,9 @@ pub enum Call {
     /// The whole table.
     Apply(RouteSet),
     Drain(Drain),
+    /// What became so far of the requests in such a target. A successor asks its predecessor, again and again: there is
+    /// one connection between them, and a drain must not keep it for as long as it waits.
+    Draining(Leaving),
     Stats {},
     /// Finish what is under way and end.
     Stop {},
@@ -56,6 +59,14 @@ pub struct Drain {
     pub service: String,
     pub address: SocketAddr,
     pub deadline_ms: u64,
+}
+
+/// A target that is in no route any more.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Leaving {
+    pub service: String,
+    pub address: SocketAddr,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -90,6 +101,8 @@ pub enum Code {
     StillRouted,
     /// Another process has taken over: connect again.
     HandedOver,
+    /// This process serves again, because the one that wanted to take over was not heard of for too long.
+    TakenBack,
 }
 
 impl Refusal {

@@ -20,23 +20,23 @@ use crate::process::Process;
 use crate::route_file;
 use crate::routes::RouteSet;
 
-/// Callers at once; more wait.
-const CALLERS: usize = 64;
+/// Lines that are read at once; more wait. Callers who are silent, or wait for an answer, keep nobody waiting.
+const LINES: usize = 64;
+/// How long a line may take once it has begun.
+const LINE_LIMIT: Duration = Duration::from_secs(10);
 /// The longest that a drain may wait.
 const LONGEST_DRAIN: Duration = Duration::from_secs(86_400);
 
 pub async fn accept(process: Arc<Process>, listener: Arc<UnixListener>) {
-    let places = Arc::new(Semaphore::new(CALLERS));
+    let lines = Arc::new(Semaphore::new(LINES));
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let process = process.clone();
+                let (process, lines) = (process.clone(), lines.clone());
                 tokio::spawn(async move {
-                    if let Err(error) = serve(&process, stream).await {
+                    if let Err(error) = serve(&process, stream, &lines).await {
                         tracing::debug!(%error, "a caller of the control socket was lost");
                     }
-                    drop(place);
                 });
             }
             Err(error) => {
@@ -48,12 +48,12 @@ pub async fn accept(process: Arc<Process>, listener: Arc<UnixListener>) {
 }
 
 /// Answers one caller until it leaves, or until another process has taken over.
-async fn serve(process: &Arc<Process>, stream: UnixStream) -> io::Result<()> {
+async fn serve(process: &Arc<Process>, stream: UnixStream, lines: &Semaphore) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
     let mut over = process.handed_over();
     loop {
         let call = tokio::select! {
-            call = read(&mut stream) => call?,
+            call = next(&mut stream, lines) => call?,
             _ = over.wait_for(|over| *over) => return Ok(()),
         };
         let Some(call) = call else { return Ok(()) };
@@ -66,9 +66,22 @@ async fn serve(process: &Arc<Process>, stream: UnixStream) -> io::Result<()> {
     }
 }
 
+/// The next call. A caller may be silent for ever, but not in the middle of a line.
+async fn next(stream: &mut BufReader<UnixStream>, lines: &Semaphore) -> io::Result<Option<Result<Call, Refusal>>> {
+    if stream.fill_buf().await?.is_empty() {
+        return Ok(None);
+    }
+    let _place = lines.acquire().await.map_err(io::Error::other)?;
+    tokio::time::timeout(LINE_LIMIT, read(stream)).await?
+}
+
 pub async fn read(stream: &mut BufReader<UnixStream>) -> io::Result<Option<Result<Call, Refusal>>> {
     let mut text = Vec::new();
     (&mut *stream).take(LONGEST_LINE as u64).read_until(b'\n', &mut text).await?;
+    if text.len() == LONGEST_LINE && !text.ends_with(b"\n") {
+        // Where the next call begins, nobody knows.
+        return Err(io::Error::other("the line is too long"));
+    }
     Ok((!text.is_empty()).then(|| parse(&text)))
 }
 
@@ -99,6 +112,7 @@ pub async fn answer(process: &Arc<Process>, call: Call) -> Result<serde_json::Va
             let drained = process.drain(&drain.service, drain.address, limit).await;
             value(&drained.map_err(|still| Refusal::new(Code::StillRouted, still.to_string()))?)
         }
+        Call::Draining(target) => value(&process.draining(&target.service, target.address).await),
         Call::Stats {} => value(&stats(process)),
         Call::Stop {} => {
             process.stop();
@@ -125,7 +139,7 @@ async fn apply(process: &Arc<Process>, routes: RouteSet) -> Result<Applied, Refu
     let not_saved =
         |error: io::Error| Refusal::new(Code::NotSaved, format!("the route file cannot be written: {error}"));
     saving.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_saved)?;
-    Ok(process.apply(&routes))
+    Ok(process.apply(&routes).await)
 }
 
 fn hello(process: &Process) -> Hello {
@@ -133,8 +147,8 @@ fn hello(process: &Process) -> Hello {
         pid: std::process::id(),
         binary: process.binary.clone(),
         settings: process.edge.settings.clone(),
-        requested: process.sockets.iter().map(|socket| socket.requested).collect(),
-        listening: process.listening(),
+        requested: process.requested.clone(),
+        listening: process.listening.clone(),
         damaged: process.damage(),
     }
 }

@@ -4,6 +4,7 @@
 
 mod audit;
 mod documents;
+mod edge;
 mod master_key;
 mod operator;
 mod process;

@@ -14,7 +14,12 @@ pub const DEADLINE: Duration = Duration::from_secs(20);
 
 /// `windlass`, without any setting of the machine's own.
 pub fn windlass() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    windlass_at(Path::new(env!("CARGO_BIN_EXE_windlass")))
+}
+
+/// The same from another file.
+pub fn windlass_at(program: &Path) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WINDLASS_")) {
         command.env_remove(name);
     }

@@ -1,0 +1,15 @@
+//! The edge as a process: how it begins, changes hands, is looked after, and ends.
+
+#[path = "../../../../edge/tests/it/app.rs"]
+#[allow(dead_code, reason = "the edge's own tests use the rest")]
+mod app;
+mod load;
+mod support;
+
+mod control;
+mod hand_over;
+mod keeper;
+mod predecessor;
+mod route_file;
+mod starts;
+mod successor;
