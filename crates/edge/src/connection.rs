@@ -85,6 +85,8 @@ pub async fn serve(worker: Worker, stream: TcpStream, peer: SocketAddr, place: P
     if let Err(error) = serve_any(&worker, &visitor, stream).await {
         tracing::debug!(%error, %peer, "connection ended");
     }
+    // An upgraded one lives on elsewhere, and is not at work any more for those who wait for that.
+    visitor.settle();
 }
 
 fn prepare(stream: &TcpStream, idle_limit: Duration) {

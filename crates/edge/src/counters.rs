@@ -1,5 +1,6 @@
 //! What is counted, always: per service and per target.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -10,6 +11,9 @@ pub const BOUNDS: [u64; 14] = [
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 10_000_000,
     60_000_000,
 ];
+
+/// The classes of statuses.
+pub const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Why a request did not get the whole answer of its service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +55,7 @@ impl Cause {
 pub struct Counters {
     requests: AtomicU64,
     /// By the first digit of the status.
-    statuses: [AtomicU64; 5],
+    statuses: [AtomicU64; CLASSES.len()],
     failures: [AtomicU64; Cause::ALL.len()],
     received_bytes: AtomicU64,
     sent_bytes: AtomicU64,
@@ -101,18 +105,22 @@ impl Counters {
     }
 
     pub fn figures(&self) -> Figures {
-        let all = |counts: &[AtomicU64]| counts.iter().map(|count| count.load(Relaxed)).collect();
+        let count = |counter: &AtomicU64| counter.load(Relaxed);
         Figures {
-            requests: self.requests.load(Relaxed),
-            statuses: all(&self.statuses),
-            failures: all(&self.failures),
-            received_bytes: self.received_bytes.load(Relaxed),
-            sent_bytes: self.sent_bytes.load(Relaxed),
-            retries: self.retries.load(Relaxed),
-            in_flight: self.in_flight.load(Relaxed),
-            upgrades: self.upgrades.load(Relaxed),
-            latency: all(&self.latency),
-            latency_us: self.latency_us.load(Relaxed),
+            requests: count(&self.requests),
+            statuses: CLASSES
+                .iter()
+                .zip(&self.statuses)
+                .map(|(class, number)| ((*class).into(), count(number)))
+                .collect(),
+            failures: Cause::ALL.map(|cause| (cause.name().into(), count(&self.failures[cause as usize]))).into(),
+            received_bytes: count(&self.received_bytes),
+            sent_bytes: count(&self.sent_bytes),
+            retries: count(&self.retries),
+            in_flight: count(&self.in_flight),
+            upgrades: count(&self.upgrades),
+            latency: self.latency.iter().map(count).collect(),
+            latency_us: count(&self.latency_us),
         }
     }
 }
@@ -121,10 +129,10 @@ impl Counters {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     pub requests: u64,
-    /// 1xx to 5xx.
-    pub statuses: Vec<u64>,
-    /// In the order of [`Cause::ALL`].
-    pub failures: Vec<u64>,
+    /// Answers by the class of their status, such as `2xx`.
+    pub statuses: BTreeMap<String, u64>,
+    /// Requests without a whole answer, by the name of the cause.
+    pub failures: BTreeMap<String, u64>,
     pub received_bytes: u64,
     pub sent_bytes: u64,
     pub retries: u64,
@@ -137,27 +145,34 @@ pub struct Figures {
 
 impl Figures {
     pub fn failed(&self, cause: Cause) -> u64 {
-        self.failures.get(cause as usize).copied().unwrap_or_default()
+        self.failures.get(cause.name()).copied().unwrap_or_default()
     }
 
     /// Adds what another process has counted for the same thing.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
-        add_all(&mut self.statuses, &other.statuses);
-        add_all(&mut self.failures, &other.failures);
+        add_named(&mut self.statuses, &other.statuses);
+        add_named(&mut self.failures, &other.failures);
         self.received_bytes += other.received_bytes;
         self.sent_bytes += other.sent_bytes;
         self.retries += other.retries;
         self.in_flight += other.in_flight;
         self.upgrades += other.upgrades;
-        add_all(&mut self.latency, &other.latency);
+        for (count, other) in self.latency.iter_mut().zip(&other.latency) {
+            *count += other;
+        }
         self.latency_us += other.latency_us;
+    }
+
+    /// The process that counted them has ended, and what was under way with it.
+    pub fn end(&mut self) {
+        self.in_flight = 0;
+        self.upgrades = 0;
     }
 }
 
-fn add_all(counts: &mut Vec<u64>, others: &[u64]) {
-    counts.resize(counts.len().max(others.len()), 0);
-    for (count, other) in counts.iter_mut().zip(others) {
-        *count += other;
+fn add_named(counts: &mut BTreeMap<String, u64>, others: &BTreeMap<String, u64>) {
+    for (name, other) in others {
+        *counts.entry(name.clone()).or_default() += other;
     }
 }

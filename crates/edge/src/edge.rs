@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::{Cache, Files};
 use crate::routes::{Notice, RouteSet};
 use crate::service::{Service, Serving};
+use crate::stats::{ServiceStats, Stats};
 use crate::table::Table;
 use crate::target::{Drained, Entry, Target};
 
@@ -188,6 +189,18 @@ impl Edge {
             }
         }
         Routed::Nowhere
+    }
+
+    /// What was counted, service by service in the order of their names.
+    pub fn stats(&self) -> Stats {
+        let mut services: Vec<ServiceStats> = self.table().services.values().map(|service| service.stats()).collect();
+        services.sort_by(|one, other| one.name.cmp(&other.name));
+        Stats {
+            services,
+            unrouted_requests: self.unrouted.load(Ordering::Relaxed),
+            refused_connections: self.refused.load(Ordering::Relaxed),
+            open_connections: 0,
+        }
     }
 
     /// Every target that the edge knows of, those that are leaving included.

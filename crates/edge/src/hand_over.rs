@@ -31,6 +31,7 @@ use crate::edge::Applied;
 use crate::process::{Begun, EdgeError, Estate, Options, Process, Socket, bind};
 use crate::route_file::Loaded;
 use crate::routes::RouteSet;
+use crate::stats::Stats;
 use crate::target::Drained;
 
 /// The points of a take-over at which a test can crash.
@@ -61,6 +62,8 @@ pub struct Predecessor {
     client: Mutex<Option<Client>>,
     /// What it has said last of targets that are being drained: it may end before it is asked again.
     heard: std::sync::Mutex<HashMap<Leaving, Drained>>,
+    /// What it has said last of what it counts.
+    counted: std::sync::Mutex<Stats>,
 }
 
 fn all_finished(heard: Option<&Drained>) -> Drained {
@@ -70,7 +73,11 @@ fn all_finished(heard: Option<&Drained>) -> Drained {
 
 impl Predecessor {
     fn new(client: Client) -> Self {
-        Self { client: Mutex::new(Some(client)), heard: std::sync::Mutex::default() }
+        Self {
+            client: Mutex::new(Some(client)),
+            heard: std::sync::Mutex::default(),
+            counted: std::sync::Mutex::default(),
+        }
     }
 
     /// Calls it, one call at a time. What is not an answer ends the connection: the next one would be somebody else's.
@@ -152,6 +159,17 @@ impl Predecessor {
 
     fn heard(&self) -> std::sync::MutexGuard<'_, HashMap<Leaving, Drained>> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What it has counted, with those before it. One that is gone has counted what it said last.
+    pub async fn stats(&self) -> Stats {
+        let said = self.call(&Call::Stats {}).await;
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        match said {
+            Ok(said) => *counted = said,
+            Err(_) => counted.end(),
+        }
+        counted.clone()
     }
 
     /// Ends it too, and waits until it has ended.

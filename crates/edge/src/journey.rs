@@ -10,7 +10,6 @@ use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
-use crate::activity::Busy;
 use crate::answer::Answer;
 use crate::body::Body;
 use crate::connection::Visitor;
@@ -211,12 +210,12 @@ impl<'a> Journey<'a> {
         headers::prepare_answer(answer.headers_mut());
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
         answer.headers_mut().insert(UPGRADE, protocol);
-        // The visitor's connection counts as one for as long as the tunnel lives.
-        let busy = Busy::new(self.visitor.clone());
-        let exchange = self.exchange;
+        // The connection keeps its place as long as the tunnel lives. The edge does not wait for it when it stops: what is in
+        // it need never end.
+        let (visitor, exchange) = (self.visitor.clone(), self.exchange);
         target.spawn(async move {
             tunnel::run(upgrade.visitor, targets, times.upgrade_idle, exchange).await;
-            drop(busy);
+            drop(visitor);
         });
         answer.map(|_| Body::empty())
     }

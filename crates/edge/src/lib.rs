@@ -23,6 +23,7 @@ mod request_body;
 pub mod route_file;
 pub mod routes;
 mod service;
+pub mod stats;
 mod table;
 pub mod target;
 mod tunnel;

@@ -22,6 +22,7 @@ use crate::health;
 use crate::listen::Door;
 use crate::route_file::{self, Loaded};
 use crate::routes::RouteSet;
+use crate::stats::Stats;
 use crate::target::Drained;
 use crate::workers::Workers;
 
@@ -29,6 +30,8 @@ use crate::workers::Workers;
 const LOOK: Duration = Duration::from_millis(20);
 /// How often to look for the name of whoever holds the lock.
 const LOCK_LOOKS: usize = 10;
+/// How often a process that has handed over is asked what it has counted.
+const KEEP_UP: Duration = Duration::from_millis(200);
 /// A change of the table waits for a hand-over that is under way; that has limits of its own.
 const CHANGE_WAIT: Duration = Duration::from_secs(15);
 
@@ -116,6 +119,7 @@ pub async fn run(options: Options, mut stop: watch::Receiver<bool>) -> Result<()
         tracing::info!("edge ready at http://{address}");
     }
     tokio::spawn(release_predecessor(process.clone()));
+    tokio::spawn(listen_to_predecessor(process.clone()));
     let (mut stopping, mut over) = (process.stopping.subscribe(), process.over.subscribe());
     let told_to_stop = async {
         tokio::select! { _ = stop.wait_for(|stop| *stop) => {}, _ = stopping.wait_for(|stop| *stop) => {} }
@@ -136,6 +140,15 @@ async fn release_predecessor(process: Arc<Process>) {
         let change = process.change.lock().await;
         process.stop_accepting().await;
         process.is_over(change);
+    }
+}
+
+/// Keeps up with what it counts. What it counts after it was last asked is lost with it.
+async fn listen_to_predecessor(process: Arc<Process>) {
+    let Some(predecessor) = &process.predecessor else { return };
+    while predecessor.is_there() {
+        predecessor.stats().await;
+        tokio::time::sleep(KEEP_UP).await;
     }
 }
 
@@ -347,6 +360,15 @@ impl Process {
             all.add(predecessor.draining(service, address).await);
         }
         all
+    }
+
+    /// What was counted here, and in the processes before.
+    pub async fn stats(&self) -> Stats {
+        let mut stats = Stats { open_connections: self.open_connections() as u64, ..self.edge.stats() };
+        if let Some(predecessor) = &self.predecessor {
+            stats.add(&predecessor.stats().await);
+        }
+        stats
     }
 
     pub fn stop(&self) {

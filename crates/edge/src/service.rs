@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::counters::Counters;
 use crate::files::{Cache, Files};
 use crate::routes::{Limits, Notice, Serves, ServiceSpec};
+use crate::stats::{ServiceStats, TargetStats};
 use crate::target::{Entry, Target};
 
 pub struct Service {
@@ -89,6 +90,20 @@ impl Service {
         match &self.serving {
             Serving::Targets(targets) => &targets.all,
             Serving::Files(_) | Serving::Page(_) => &[],
+        }
+    }
+
+    pub fn stats(&self) -> ServiceStats {
+        let target = |target: &Arc<Target>| TargetStats {
+            address: target.address,
+            is_well: target.health.is_well(),
+            is_draining: target.is_draining(),
+            figures: target.counters.figures(),
+        };
+        ServiceStats {
+            name: self.spec.name.clone(),
+            figures: self.counters.figures(),
+            targets: self.targets().iter().map(target).collect(),
         }
     }
 

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use windlass_edge::control::client::{CallError, Client};
-use windlass_edge::control::{self, Hello, Stats};
+use windlass_edge::control::{self, Hello};
 use windlass_edge::process::Options;
+use windlass_edge::stats::Stats;
 
 use crate::config::{Config, LogFormat, LogLevel};
 
@@ -20,6 +21,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long to wait before an edge that did not start is started again; twice as long each time.
 const FIRST_REST: Duration = Duration::from_millis(500);
 const LONGEST_REST: Duration = Duration::from_secs(30);
+/// How long an end may take beyond its own limit.
+pub const GRACE: Duration = Duration::from_secs(10);
 /// How long whoever asks for figures waits for them.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -75,12 +78,12 @@ impl Keeper {
     }
 }
 
-/// Stops the edge of a data folder and waits until it has ended.
+/// Stops the edge of a data folder and waits until it has ended, or should have.
 pub async fn stop(data_dir: &Path) -> Result<(), CallError> {
     let mut client = Client::connect(data_dir).await?;
+    let limit = client.hello().await?.settings.stop_limit + GRACE;
     client.stop().await?;
-    client.closed().await;
-    Ok(())
+    tokio::time::timeout(limit, client.closed()).await.map_err(|error| io::Error::from(error).into())
 }
 
 async fn keep(config: Config, mut client: Client) {
@@ -122,18 +125,36 @@ async fn ensure(config: &Config) -> Result<(Client, Hello), String> {
 /// A connection to an edge that runs, whatever edge that is. One that somebody has put in place of ours while we were
 /// running is there for a reason.
 async fn find_or_start(config: &Config) -> Result<(Client, Hello), String> {
-    if let Some((client, hello)) = greet(&config.data_dir).await {
-        tracing::info!(pid = hello.pid, "found the edge running");
-        return Ok((client, hello));
-    }
-    let orders = Orders::new(config, false).map_err(|error| error.to_string())?;
+    let take_over = match greet(&config.data_dir).await {
+        Greeting::Answered(client, hello) => {
+            tracing::info!(pid = hello.pid, "found the edge running");
+            return Ok((client, *hello));
+        }
+        Greeting::NotUnderstood(problem) => {
+            tracing::info!("an edge of another version is running ({problem}): replacing it");
+            true
+        }
+        Greeting::Nobody => false,
+    };
+    let orders = Orders::new(config, take_over).map_err(|error| error.to_string())?;
     start(&orders).await
 }
 
-async fn greet(data_dir: &Path) -> Option<(Client, Hello)> {
-    let mut client = Client::connect(data_dir).await.ok()?;
-    let hello = client.hello().await.ok()?;
-    Some((client, hello))
+/// What comes of asking who is there.
+enum Greeting {
+    Answered(Client, Box<Hello>),
+    /// Somebody is, but of a version that says it in other words.
+    NotUnderstood(CallError),
+    Nobody,
+}
+
+async fn greet(data_dir: &Path) -> Greeting {
+    let Ok(mut client) = Client::connect(data_dir).await else { return Greeting::Nobody };
+    match client.hello().await {
+        Ok(hello) => Greeting::Answered(client, Box::new(hello)),
+        Err(CallError::Unreachable(_)) => Greeting::Nobody,
+        Err(problem) => Greeting::NotUnderstood(problem),
+    }
 }
 
 /// Starts an edge and waits until it is the one that answers.
@@ -143,7 +164,7 @@ async fn start(orders: &Orders) -> Result<(Client, Hello), String> {
     let answers = async {
         loop {
             match greet(&orders.options.data_dir).await {
-                Some((client, hello)) if Some(hello.pid) == pid => return (client, hello),
+                Greeting::Answered(client, hello) if Some(hello.pid) == pid => return (client, *hello),
                 _ => tokio::time::sleep(LOOK).await,
             }
         }

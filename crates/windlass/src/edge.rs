@@ -10,12 +10,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::watch;
 use windlass_edge::process::Options;
 use windlass_server::config::Config;
-use windlass_server::edge::{self, Orders};
+use windlass_server::edge::{self, GRACE, Orders};
 
 use crate::{configure, log, print, stop_signal};
 
-/// How long an end may take beyond its own limit.
-const GRACE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// From the server that starts it, or from the settings.
@@ -56,9 +54,12 @@ pub async fn stop(config: &Config) -> Result<(), String> {
         wait_for(&config.data_dir.join("windlass.lock"), config.shutdown_limit + GRACE).await?;
         print("The server has stopped.\n")?;
     }
-    if holder(&config.data_dir.join("edge.lock")).is_some() {
+    if let Some(pid) = holder(&config.data_dir.join("edge.lock")) {
         is_anything = true;
-        edge::stop(&config.data_dir).await.map_err(|error| error.to_string())?;
+        if edge::stop(&config.data_dir).await.is_err() {
+            // Its socket is gone, or it is of another version.
+            kill_process(pid, Signal::TERM).map_err(|error| format!("process {pid} cannot be stopped: {error}"))?;
+        }
         wait_for(&config.data_dir.join("edge.lock"), config.edge.stop_limit + GRACE).await?;
         print("The edge has stopped.\n")?;
     }

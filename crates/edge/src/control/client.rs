@@ -9,9 +9,10 @@ use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
-use super::{Answer, Call, Done, Drain, Hello, LONGEST_LINE, Message, Refusal, Stats, VERSION, socket};
+use super::{Answer, Call, Done, Drain, Hello, LONGEST_LINE, Message, Refusal, VERSION, socket};
 use crate::edge::Applied;
 use crate::routes::RouteSet;
+use crate::stats::Stats;
 use crate::target::Drained;
 
 /// Everything but a drain is answered at once.

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::counters::Figures;
 use crate::edge::Settings;
 use crate::routes::RouteSet;
 
@@ -128,31 +127,6 @@ pub struct Hello {
     /// Why there are no routes although there should be.
     #[serde(default)]
     pub damaged: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Stats {
-    pub services: Vec<ServiceStats>,
-    pub unrouted_requests: u64,
-    pub refused_connections: u64,
-    pub open_connections: u64,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ServiceStats {
-    pub name: String,
-    #[serde(flatten)]
-    pub figures: Figures,
-    pub targets: Vec<TargetStats>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct TargetStats {
-    pub address: SocketAddr,
-    pub is_well: bool,
-    pub is_draining: bool,
-    #[serde(flatten)]
-    pub figures: Figures,
 }
 
 /// Which file this process runs. A file that takes its place has another number or time.

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -11,9 +10,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 
 use super::client::line;
-use super::{
-    Answer, Call, Code, Done, Hello, LONGEST_LINE, Message, Refusal, ServiceStats, Stats, TargetStats, VERSION,
-};
+use super::{Answer, Call, Code, Done, Hello, LONGEST_LINE, Message, Refusal, VERSION};
 use crate::edge::Applied;
 use crate::hand_over;
 use crate::process::Process;
@@ -113,7 +110,7 @@ pub async fn answer(process: &Arc<Process>, call: Call) -> Result<serde_json::Va
             value(&drained.map_err(|still| Refusal::new(Code::StillRouted, still.to_string()))?)
         }
         Call::Draining(target) => value(&process.draining(&target.service, target.address).await),
-        Call::Stats {} => value(&stats(process)),
+        Call::Stats {} => value(&process.stats().await),
         Call::Stop {} => {
             process.stop();
             value(&Done {})
@@ -150,34 +147,5 @@ fn hello(process: &Process) -> Hello {
         requested: process.requested.clone(),
         listening: process.listening.clone(),
         damaged: process.damage(),
-    }
-}
-
-pub fn stats(process: &Process) -> Stats {
-    let table = process.edge.table();
-    let mut services: Vec<ServiceStats> = table
-        .services
-        .iter()
-        .map(|(name, service)| ServiceStats {
-            name: name.clone(),
-            figures: service.counters.figures(),
-            targets: service
-                .targets()
-                .iter()
-                .map(|target| TargetStats {
-                    address: target.address,
-                    is_well: target.health.is_well(),
-                    is_draining: target.is_draining(),
-                    figures: target.counters.figures(),
-                })
-                .collect(),
-        })
-        .collect();
-    services.sort_by(|one, other| one.name.cmp(&other.name));
-    Stats {
-        services,
-        unrouted_requests: process.edge.unrouted.load(Ordering::Relaxed),
-        refused_connections: process.edge.refused.load(Ordering::Relaxed),
-        open_connections: process.open_connections() as u64,
     }
 }

@@ -14,11 +14,12 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use windlass_edge::control::Drain;
 use windlass_edge::control::client::Client;
-use windlass_edge::control::{Drain, Stats};
 use windlass_edge::edge::Settings;
 use windlass_edge::process::{Options, run};
 use windlass_edge::routes::{Limits, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
+use windlass_edge::stats::Stats;
 use windlass_edge::target::Drained;
 
 /// Nothing in these tests takes longer unless something is wrong.

@@ -7,8 +7,8 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
-use windlass_edge::control::Stats;
-use windlass_edge::counters::{BOUNDS, Cause, Figures};
+use windlass_edge::counters::{BOUNDS, CLASSES, Cause, Figures};
+use windlass_edge::stats::Stats;
 
 /// What one edge said when it was asked; none when it did not answer.
 #[derive(Debug)]
@@ -34,8 +34,6 @@ struct Part {
     target: String,
     part: &'static str,
 }
-
-const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 type Row<'a> = (Service, &'a Figures);
 
@@ -130,7 +128,9 @@ fn parts(
 }
 
 fn answers(encoder: &mut DescriptorEncoder, rows: &[Row<'_>]) -> Result<(), Error> {
-    let by_class = |figures: &Figures| CLASSES.into_iter().zip(figures.statuses.iter().copied()).collect();
+    let by_class = |figures: &Figures| {
+        CLASSES.map(|class| (class, figures.statuses.get(class).copied().unwrap_or_default())).into()
+    };
     parts(encoder, rows, ("answers", "Answers by the class of their status"), by_class)
 }
 

@@ -12,7 +12,7 @@ use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use windlass_edge::control::Stats;
+use windlass_edge::stats::Stats;
 use windlass_store::Db;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]

@@ -258,3 +258,28 @@ async fn an_edge_whose_log_nobody_reads_goes_on() {
 fn piped(command: &mut Command) -> std::process::Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
+
+/// An edge that says who it is in words that this version does not know is asked to hand over, not taken for nobody.
+#[test]
+fn an_edge_of_another_version_is_asked_to_hand_over() {
+    use std::io::{BufRead, BufReader, Write};
+    let home = Home::new();
+    let listener = std::os::unix::net::UnixListener::bind(home.path().join("edge.sock")).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).unwrap();
+            let answer = match line.contains("take_over") {
+                true => r#"{"error":{"code":"bad_call","message":"not to you"}}"#,
+                false => r#"{"ok":{"process":7,"edition":"another"}}"#,
+            };
+            writeln!(&stream, "{answer}").unwrap();
+        }
+    });
+    let output = run(windlass()
+        .args(["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--data-dir"])
+        .arg(home.path()));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the running edge did not hand over: not to you"), "{said}");
+}

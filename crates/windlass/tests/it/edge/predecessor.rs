@@ -201,3 +201,26 @@ fn stop(home: &Home) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).contains("The edge has stopped"));
 }
+
+/// What was counted before a hand-over is not forgotten, and what the old process still does is added.
+#[tokio::test]
+async fn counting_goes_on_over_a_hand_over() {
+    let mut scene = Scene::new().await;
+    let mut visitor = Visitor::new(scene.home.address().await);
+    for _ in 0..3 {
+        visitor.get("/").await.unwrap();
+    }
+    let held = scene.hold().await;
+    let mut before = scene.hand_over().await;
+    Visitor::new(scene.home.address().await).get("/").await.unwrap();
+    let figures = async |home: &Home| home.control().await.stats().await.unwrap().services[0].figures.clone();
+    let under_way = figures(&scene.home).await;
+    assert_eq!((under_way.requests, under_way.in_flight, under_way.statuses["2xx"]), (5, 1, 4));
+    scene.old.let_go(1);
+    held.await.unwrap().unwrap();
+    drop(visitor);
+    until("the last answer is counted", async || (figures(&scene.home).await.statuses["2xx"] == 5).then_some(())).await;
+    assert!(before.ended().await.success());
+    let after = figures(&scene.home).await;
+    assert_eq!((after.requests, after.in_flight, after.statuses["2xx"]), (5, 0, 5));
+}
