@@ -11,6 +11,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -64,6 +65,8 @@ pub struct Predecessor {
     heard: std::sync::Mutex<HashMap<Leaving, Drained>>,
     /// What it has said last of what it counts.
     counted: std::sync::Mutex<Stats>,
+    /// It has lost its patience and serves again.
+    serves_again: AtomicBool,
 }
 
 fn all_finished(heard: Option<&Drained>) -> Drained {
@@ -77,6 +80,7 @@ impl Predecessor {
             client: Mutex::new(Some(client)),
             heard: std::sync::Mutex::default(),
             counted: std::sync::Mutex::default(),
+            serves_again: AtomicBool::new(false),
         }
     }
 
@@ -86,8 +90,11 @@ impl Predecessor {
         let Some(calling) = client.as_mut() else { return Err(io::Error::from(io::ErrorKind::NotConnected).into()) };
         let answer = calling.call(call, STEP).await;
         match &answer {
-            // It serves again, and has nothing to do with this process any more.
-            Err(CallError::Refused(refusal)) if refusal.code == Code::TakenBack => *client = None,
+            // It has nothing to do with this process any more.
+            Err(CallError::Refused(refusal)) if refusal.code == Code::TakenBack => {
+                self.serves_again.store(true, Ordering::Release);
+                *client = None;
+            }
             Ok(_) | Err(CallError::Refused(_)) => {}
             Err(CallError::Unreachable(_) | CallError::Senseless(_)) => *client = None,
         }
@@ -108,14 +115,14 @@ impl Predecessor {
         Ok(())
     }
 
-    pub async fn release(&self) -> Result<(), CallError> {
+    /// Lets it go, after a while. False if it serves again, whoever was told so.
+    pub async fn release(&self) -> bool {
         tokio::time::sleep(PROBATION).await;
         kill_point::reached("take-over-before-release");
-        let released: Result<Done, CallError> = self.call(&Call::Release {}).await;
-        if let Err(error) = &released {
+        if let Err(error) = self.call::<Done>(&Call::Release {}).await {
             tracing::warn!(%error, "the previous edge process did not hear that it can go");
         }
-        released.map(|Done {}| ())
+        !self.serves_again.load(Ordering::Acquire)
     }
 
     /// Its connections are to go where ours go.

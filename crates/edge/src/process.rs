@@ -14,7 +14,6 @@ use tokio::net::UnixListener;
 use tokio::sync::{MutexGuard, watch};
 use tokio::task::JoinSet;
 
-use crate::control::client::CallError;
 use crate::control::{self, Code, Refusal, server};
 use crate::edge::{Applied, Edge, Settings, StillRouted};
 use crate::hand_over::{self, Predecessor};
@@ -118,8 +117,7 @@ pub async fn run(options: Options, mut stop: watch::Receiver<bool>) -> Result<()
     for address in &process.listening {
         tracing::info!("edge ready at http://{address}");
     }
-    tokio::spawn(release_predecessor(process.clone()));
-    tokio::spawn(listen_to_predecessor(process.clone()));
+    tokio::spawn(outlive_predecessor(process.clone()));
     let (mut stopping, mut over) = (process.stopping.subscribe(), process.over.subscribe());
     let told_to_stop = async {
         tokio::select! { _ = stop.wait_for(|stop| *stop) => {}, _ = stopping.wait_for(|stop| *stop) => {} }
@@ -132,20 +130,17 @@ pub async fn run(options: Options, mut stop: watch::Receiver<bool>) -> Result<()
     Ok(())
 }
 
-/// Lets the process that was here before go. If it has lost its patience and serves again, this one leaves.
-async fn release_predecessor(process: Arc<Process>) {
+/// Lets the process that was here before go, and keeps up with what it counts until then. If it has lost its patience and
+/// serves again, this one leaves.
+async fn outlive_predecessor(process: Arc<Process>) {
     let Some(predecessor) = &process.predecessor else { return };
-    if let Err(CallError::Refused(refusal)) = predecessor.release().await {
-        tracing::error!("the previous edge process serves again: {refusal}");
+    if !predecessor.release().await {
+        tracing::error!("the previous edge process was not answered in time and serves again; this one ends");
         let change = process.change.lock().await;
         process.stop_accepting().await;
         process.is_over(change);
+        return;
     }
-}
-
-/// Keeps up with what it counts. What it counts after it was last asked is lost with it.
-async fn listen_to_predecessor(process: Arc<Process>) {
-    let Some(predecessor) = &process.predecessor else { return };
     while predecessor.is_there() {
         predecessor.stats().await;
         tokio::time::sleep(KEEP_UP).await;

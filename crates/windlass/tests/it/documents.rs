@@ -15,10 +15,11 @@ fn the_checked_in_description_is_the_one_that_is_served() {
     assert!(printed == checked_in, "openapi.json is out of date: cargo run -p windlass -- openapi > openapi.json");
 }
 
-/// Every path in code quotes or links exists: from the root, or inside the server's source, of which most is told.
+/// Every path in code quotes or links exists: from the root, or inside the source of the server or of the edge, of which most
+/// is told.
 #[test]
 fn named_paths_exist() {
-    let roots = [root(), root().join("crates/server/src")];
+    let roots = [root(), root().join("crates/server/src"), root().join("crates/edge/src")];
     let mut checked = 0;
     for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md"] {
         let text = std::fs::read_to_string(root().join(document)).unwrap_or_else(|_| panic!("{document} is missing"));
