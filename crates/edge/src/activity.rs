@@ -24,6 +24,10 @@ pub struct Activity {
     started: Instant,
     /// Requests whose answers are not complete.
     requests: AtomicU32,
+    /// Bodies of requests that are not read to their end. One can outlive its answer.
+    bodies: AtomicU32,
+    /// When the answer must be complete that is under way over HTTP/1.1, in milliseconds after `started`; 0 for never.
+    must_end: AtomicU64,
     /// Those of them of which a part is ready that an HTTP/2 visitor does not take. Over HTTP/1.1 the system watches this.
     offered: AtomicU32,
     /// When such a part was last taken.
@@ -52,6 +56,8 @@ impl Activity {
         Self {
             started: Instant::now(),
             requests: AtomicU32::new(0),
+            bodies: AtomicU32::new(0),
+            must_end: AtomicU64::new(0),
             offered: AtomicU32::new(0),
             taken: AtomicU64::new(0),
             head_since: AtomicU64::new(0),
@@ -70,6 +76,9 @@ impl Activity {
     pub fn verdict(&self, settings: &Settings) -> Verdict {
         let now = Instant::now();
         if self.is_at_work() {
+            if self.must_end.load(Ordering::Relaxed) > 0 && self.at(&self.must_end) <= now {
+                return Verdict::Close;
+            }
             return Verdict::Wait(now + LOOK.min(settings.head_limit).min(settings.idle_limit));
         }
         if self.head_since.load(Ordering::Relaxed) > 0 {
@@ -95,7 +104,15 @@ impl Activity {
     }
 
     fn is_at_work(&self) -> bool {
-        self.requests.load(Ordering::Relaxed) > 0 || self.is_blocked.load(Ordering::Relaxed)
+        self.requests.load(Ordering::Relaxed) > 0
+            || self.bodies.load(Ordering::Relaxed) > 0
+            || self.is_blocked.load(Ordering::Relaxed)
+    }
+
+    /// A visitor who takes an answer ever so slowly is not asked for it by anybody but the connection's own alarm.
+    pub fn must_end(&self, deadline: Instant) {
+        let millis = u64::try_from(deadline.saturating_duration_since(self.started).as_millis()).unwrap_or(u64::MAX);
+        self.must_end.store(millis.max(1), Ordering::Relaxed);
     }
 
     pub fn quiet_since(&self) -> Instant {
@@ -107,7 +124,8 @@ impl Activity {
     }
 
     pub fn bytes_came(&self) {
-        if self.requests.load(Ordering::Relaxed) == 0 && self.head_since.load(Ordering::Relaxed) == 0 {
+        let is_body = self.requests.load(Ordering::Relaxed) > 0 || self.bodies.load(Ordering::Relaxed) > 0;
+        if !is_body && self.head_since.load(Ordering::Relaxed) == 0 {
             self.head_since.store(self.now().max(1), Ordering::Relaxed);
         }
     }
@@ -128,6 +146,7 @@ impl Activity {
 
     fn end(&self) {
         self.quiet_since.store(self.now(), Ordering::Relaxed);
+        self.must_end.store(0, Ordering::Relaxed);
         self.requests.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -156,6 +175,22 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         self.0.activity.end();
+    }
+}
+
+/// The body of a request that is being read: what comes meanwhile is not the next request.
+pub struct Reading(Arc<Visitor>);
+
+impl Reading {
+    pub fn new(visitor: Arc<Visitor>) -> Self {
+        visitor.activity.bodies.fetch_add(1, Ordering::Relaxed);
+        Self(visitor)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.activity.bodies.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -58,7 +58,9 @@ impl Answer {
     fn finish(&mut self) {
         self.exchange.complete();
         if let (Some((sender, worker)), Some(target)) = (self.connection.take(), self.exchange.target()) {
-            upstream::give_back(target, worker, sender, self.exchange.progress.clone(), self.idle_limit);
+            let body = self.exchange.progress.clone();
+            let deadline = self.exchange.started + self.total_limit;
+            upstream::give_back(target, worker, sender, body, self.idle_limit, deadline);
         }
     }
 

@@ -41,8 +41,7 @@ pub struct Visitor {
 impl Visitor {
     fn new(edge: Arc<Edge>, peer: SocketAddr, place: Place) -> Self {
         let address = peer.ip().to_canonical();
-        let is_trusted = edge.settings.trusted_proxies.contains(&address);
-        let origin = Mutex::new(Origin::new(address, is_trusted));
+        let origin = Mutex::new(Origin::new(address, &edge.trusted_proxies));
         Self { address, edge, activity: Activity::new(), origin, _place: place }
     }
 
@@ -145,7 +144,7 @@ async fn serve_http1(
         Poll::Pending
     });
     match is_resting.await? {
-        true => Ok(connection.into_parts().map(|parts| parts.io)),
+        true => Ok(connection.into_parts().map(|parts| parts.io.unread(parts.read_buf))),
         false => Ok(None),
     }
 }

@@ -21,8 +21,6 @@ use crate::target::{Drained, Entry, Target};
 const LOOKS: usize = 100;
 /// How long a target that nobody drains is remembered after its last request.
 const REMEMBERED: Duration = Duration::from_secs(600);
-/// Small static files in memory, in bytes.
-const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// How the edge treats its visitors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +44,7 @@ pub struct Settings {
 
 pub struct Edge {
     pub settings: Settings,
+    pub trusted_proxies: Arc<[IpAddr]>,
     table: ArcSwap<Table>,
     cache: Arc<Cache>,
     leaving: Mutex<Vec<Leaving>>,
@@ -96,9 +95,10 @@ pub struct StillRouted {
 impl Edge {
     pub fn new(settings: Settings) -> Self {
         Self {
+            trusted_proxies: settings.trusted_proxies.iter().map(IpAddr::to_canonical).collect(),
             settings,
             table: ArcSwap::default(),
-            cache: Arc::new(Cache::new(CACHE_BYTES)),
+            cache: Arc::new(Cache::new(Cache::DEFAULT_BYTES)),
             leaving: Mutex::default(),
             request_ids: RequestIds::new(),
             unrouted: AtomicU64::new(0),
@@ -134,7 +134,14 @@ impl Edge {
     fn remember(&self, missing: Vec<(String, Arc<Target>)>) {
         let since = Instant::now();
         let mut leaving = self.leaving();
-        leaving.retain(|old| old.target.in_flight() > 0 || old.since.elapsed() < REMEMBERED);
+        leaving.retain(|old| {
+            // What was drained before is another story than what is drained next under the same name.
+            let comes_again = |(service, target): &(String, Arc<Target>)| {
+                old.service == *service && old.target.address == target.address
+            };
+            let is_old = old.target.is_cut() && missing.iter().any(comes_again);
+            !is_old && (old.target.in_flight() > 0 || old.since.elapsed() < REMEMBERED)
+        });
         leaving.extend(missing.into_iter().map(|(service, target)| Leaving { service, target, since }));
     }
 
@@ -143,7 +150,8 @@ impl Edge {
     }
 
     /// Waits until the last request has left a target that is not routed to any more, and cuts what is left at the
-    /// deadline. A target that nobody remembers has nothing in it.
+    /// deadline. Whoever asks again hears the same, for a while: it may have been killed before it heard it. A target that
+    /// nobody remembers has nothing in it.
     pub async fn drain(&self, service: &str, address: SocketAddr, limit: Duration) -> Result<Drained, StillRouted> {
         let table = self.table();
         let routed = table.services.get(service).map(|service| service.targets()).unwrap_or_default();
@@ -157,7 +165,6 @@ impl Edge {
         for one in &meant {
             all.add(one.target.drain(deadline).await);
         }
-        self.leaving().retain(|one| !meant.iter().any(|meant| Arc::ptr_eq(&meant.target, &one.target)));
         Ok(all)
     }
 
@@ -168,6 +175,11 @@ impl Edge {
             all.add(one.target.draining());
         }
         all
+    }
+
+    /// Ends whatever is still in targets that are not routed to any more.
+    pub fn cut_leaving(&self) {
+        self.leaving().iter().for_each(|one| one.target.cut());
     }
 
     /// Where a request for this host and path goes, into none of the tried targets if there is another.
@@ -195,6 +207,11 @@ impl Edge {
     pub fn stats(&self) -> Stats {
         let mut services: Vec<ServiceStats> = self.table().services.values().map(|service| service.stats()).collect();
         services.sort_by(|one, other| one.name.cmp(&other.name));
+        for one in self.leaving().iter().filter(|one| one.target.in_flight() > 0) {
+            if let Ok(index) = services.binary_search_by(|service| service.name.cmp(&one.service)) {
+                services[index].targets.push(one.target.stats());
+            }
+        }
         Stats {
             services,
             unrouted_requests: self.unrouted.load(Ordering::Relaxed),

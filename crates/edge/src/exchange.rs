@@ -69,6 +69,13 @@ impl Exchange {
         self.entry = Some(entry);
     }
 
+    /// This target has failed; the request has not, yet.
+    pub fn leave_for_another(&self, cause: Cause) {
+        if let Some(target) = self.target() {
+            target.counters.failed(cause);
+        }
+    }
+
     pub fn target(&self) -> Option<&Arc<Target>> {
         self.entry.as_ref().map(Entry::target)
     }

@@ -45,6 +45,8 @@ const STEP: Duration = Duration::from_secs(10);
 const PROBATION: Duration = Duration::from_secs(2);
 /// How long the old one waits to be let go. Visitors wait as long if the new one hangs before it has accepted any.
 const RELEASE_WAIT: Duration = Duration::from_secs(10);
+/// How long a call to one that has not let go may take.
+const UNTIL_RELEASED: Duration = Duration::from_secs(3600);
 /// How often the new one looks whether a target is empty in the old one too.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -67,11 +69,14 @@ pub struct Predecessor {
     counted: std::sync::Mutex<Stats>,
     /// It has lost its patience and serves again.
     serves_again: AtomicBool,
+    /// It has let go of the sockets, or is gone.
+    is_released: AtomicBool,
 }
 
-fn all_finished(heard: Option<&Drained>) -> Drained {
-    let in_flight = heard.map_or(0, |heard| heard.in_flight);
-    Drained { in_flight, finished: in_flight, cut: 0 }
+/// A process that ends by itself ends with its last request, or says first what it cuts.
+fn at_its_end(heard: Option<&Drained>) -> Drained {
+    let (in_flight, cut) = heard.map_or((0, 0), |heard| (heard.in_flight, heard.cut));
+    Drained { in_flight, finished: in_flight.saturating_sub(cut), cut }
 }
 
 impl Predecessor {
@@ -81,22 +86,26 @@ impl Predecessor {
             heard: std::sync::Mutex::default(),
             counted: std::sync::Mutex::default(),
             serves_again: AtomicBool::new(false),
+            is_released: AtomicBool::new(false),
         }
     }
 
-    /// Calls it, one call at a time. What is not an answer ends the connection: the next one would be somebody else's.
+    /// Calls it, one call at a time. A call that is not answered ends the connection: the next answer would be another one's.
     async fn call<T: DeserializeOwned>(&self, call: &Call) -> Result<T, CallError> {
         let mut client = self.client.lock().await;
         let Some(calling) = client.as_mut() else { return Err(io::Error::from(io::ErrorKind::NotConnected).into()) };
-        let answer = calling.call(call, STEP).await;
+        // Until it has let go, only its end or its word settles whose the sockets are: it may just be slow.
+        let limit = if self.is_released.load(Ordering::Acquire) { STEP } else { UNTIL_RELEASED };
+        let answer = calling.call(call, limit).await;
         match &answer {
             // It has nothing to do with this process any more.
             Err(CallError::Refused(refusal)) if refusal.code == Code::TakenBack => {
                 self.serves_again.store(true, Ordering::Release);
                 *client = None;
             }
-            Ok(_) | Err(CallError::Refused(_)) => {}
-            Err(CallError::Unreachable(_) | CallError::Senseless(_)) => *client = None,
+            // What one version says another may not understand; it is an answer all the same.
+            Ok(_) | Err(CallError::Refused(_) | CallError::Senseless(_)) => {}
+            Err(CallError::Unreachable(_)) => *client = None,
         }
         answer
     }
@@ -110,7 +119,8 @@ impl Predecessor {
 
     /// Everything is loaded. Returns when the predecessor accepts no more.
     pub async fn ready(&self) -> Result<(), CallError> {
-        let Done {} = self.call(&Call::Ready {}).await?;
+        let ready = self.call::<Done>(&Call::Ready {});
+        tokio::time::timeout(STEP, ready).await.map_err(io::Error::from)??;
         kill_point::reached("take-over-before-accepting");
         Ok(())
     }
@@ -122,6 +132,7 @@ impl Predecessor {
         if let Err(error) = self.call::<Done>(&Call::Release {}).await {
             tracing::warn!(%error, "the previous edge process did not hear that it can go");
         }
+        self.is_released.store(true, Ordering::Release);
         !self.serves_again.load(Ordering::Acquire)
     }
 
@@ -144,7 +155,7 @@ impl Predecessor {
                 heard.insert(target, now);
                 now
             }
-            Err(_) => all_finished(heard.get(&target)),
+            Err(_) => at_its_end(heard.get(&target)),
         }
     }
 
@@ -153,7 +164,7 @@ impl Predecessor {
         let deadline = Instant::now() + limit;
         loop {
             let now = self.draining(service, address).await;
-            if now.finished == now.in_flight || Instant::now() >= deadline {
+            if now.finished + now.cut == now.in_flight || Instant::now() >= deadline {
                 break;
             }
             tokio::time::sleep(LOOK).await;
@@ -161,7 +172,7 @@ impl Predecessor {
         let drain = Drain { service: service.to_owned(), address, deadline_ms: 0 };
         let drained = self.call(&Call::Drain(drain)).await;
         let heard = self.heard().remove(&Leaving { service: service.to_owned(), address });
-        drained.unwrap_or_else(|_| all_finished(heard.as_ref()))
+        drained.unwrap_or_else(|_| at_its_end(heard.as_ref()))
     }
 
     fn heard(&self) -> std::sync::MutexGuard<'_, HashMap<Leaving, Drained>> {
@@ -324,7 +335,12 @@ async fn concerns_both(
     let answer = match call {
         // Checked and saved by the successor.
         Ok(Call::Apply(routes)) => value(&process.apply(&Arc::new(routes)).await),
-        Ok(call @ (Call::Drain(_) | Call::Draining(_) | Call::Stats {} | Call::Stop {})) => answer(process, call).await,
+        Ok(Call::Stats {}) => {
+            let stats = process.stats().await;
+            process.has_told(&stats);
+            value(&stats)
+        }
+        Ok(call @ (Call::Drain(_) | Call::Draining(_) | Call::Stop {})) => answer(process, call).await,
         Ok(_) => Err(Refusal::new(Code::HandedOver, "this process has handed over")),
         Err(refusal) => Err(refusal),
     };

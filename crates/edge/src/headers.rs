@@ -1,6 +1,7 @@
 //! Which headers pass, which the edge sets, and which belong to one connection only.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use hyper::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, FORWARDED, HOST, HeaderName, HeaderValue, PROXY_AUTHORIZATION, TE,
@@ -95,26 +96,27 @@ pub struct Origin {
     address: HeaderValue,
     /// `for=...` of the standard header.
     node: String,
-    /// Whether the visitor is a proxy whose own word about this is taken.
-    is_trusted: bool,
+    /// The proxies whose word about this is taken, if the visitor is one of them.
+    trusted: Option<Arc<[IpAddr]>>,
     /// The standard header for the host that was asked for last, because the next request will be for the same one.
     last: Option<(HeaderValue, HeaderValue)>,
 }
 
 impl Origin {
-    pub fn new(address: IpAddr, is_trusted: bool) -> Self {
+    pub fn new(address: IpAddr, proxies: &Arc<[IpAddr]>) -> Self {
         let address = address.to_canonical();
+        let trusted = proxies.contains(&address).then(|| proxies.clone());
         let node = match address {
             IpAddr::V4(address) => format!("for={address}"),
             IpAddr::V6(address) => format!("for=\"[{address}]\""),
         };
-        Self { address: value(&address.to_string()), node, is_trusted, last: None }
+        Self { address: value(&address.to_string()), node, trusted, last: None }
     }
 
     /// Sets the headers that say where the request came from. What a visitor says about itself is dropped.
     pub fn set(&mut self, headers: &mut HeaderMap, host: &HeaderValue, request_id: HeaderValue) {
-        if self.is_trusted {
-            return self.append(headers, host, request_id);
+        if let Some(trusted) = self.trusted.clone() {
+            return self.append(headers, host, request_id, &trusted);
         }
         remove_claims(headers);
         headers.insert(X_FORWARDED_FOR, self.address.clone());
@@ -139,7 +141,7 @@ impl Origin {
     }
 
     /// A proxy in front has said where the request came from; the edge adds the proxy.
-    fn append(&mut self, headers: &mut HeaderMap, host: &HeaderValue, request_id: HeaderValue) {
+    fn append(&mut self, headers: &mut HeaderMap, host: &HeaderValue, request_id: HeaderValue, trusted: &[IpAddr]) {
         let chain = |headers: &HeaderMap, name: &HeaderName, last: &HeaderValue| {
             let all = headers.get_all(name);
             let mut chain: Vec<&[u8]> = all.iter().map(HeaderValue::as_bytes).collect();
@@ -148,8 +150,7 @@ impl Origin {
         };
         let addresses = chain(headers, &X_FORWARDED_FOR, &self.address);
         let forwarded = chain(headers, &FORWARDED, &self.forwarded(host));
-        let first = addresses.to_str().ok().and_then(|all| all.split(',').next()).map(|first| value(first.trim()));
-        headers.entry(X_REAL_IP).or_insert(first.unwrap_or_else(|| self.address.clone()));
+        headers.insert(X_REAL_IP, nearest_stranger(&addresses, trusted).unwrap_or_else(|| self.address.clone()));
         headers.insert(X_FORWARDED_FOR, addresses);
         headers.insert(FORWARDED, forwarded);
         headers.entry(X_FORWARDED_HOST).or_insert_with(|| host.clone());
@@ -159,6 +160,12 @@ impl Origin {
             *id = request_id;
         }
     }
+}
+
+/// The last address in the chain that is not a trusted proxy's: what comes before it is a stranger's word.
+fn nearest_stranger(chain: &HeaderValue, trusted: &[IpAddr]) -> Option<HeaderValue> {
+    let is_trusted = |text: &str| text.parse().is_ok_and(|address: IpAddr| trusted.contains(&address.to_canonical()));
+    chain.to_str().ok()?.rsplit(',').map(str::trim).find(|text| !is_trusted(text)).map(value)
 }
 
 fn is_request_id(id: &HeaderValue) -> bool {
@@ -330,7 +337,7 @@ mod tests {
             headers.append(HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_static("1.2.3.4"));
         }
         headers.insert("x-other", HeaderValue::from_static("stays"));
-        let mut origin = Origin::new("192.0.2.7".parse().unwrap(), false);
+        let mut origin = Origin::new("192.0.2.7".parse().unwrap(), &Arc::from([]));
         origin.set(&mut headers, &HeaderValue::from_static("shop"), HeaderValue::from_static("id"));
         let mut all: Vec<String> =
             headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
@@ -352,12 +359,14 @@ mod tests {
     #[test]
     fn a_trusted_proxy_is_believed_and_added() {
         let mut headers = HeaderMap::new();
-        headers.insert("x-forwarded-for", HeaderValue::from_static("198.51.100.4"));
+        headers.insert("x-forwarded-for", HeaderValue::from_static("127.0.0.1, 198.51.100.4, 192.0.2.8"));
+        headers.insert("x-real-ip", HeaderValue::from_static("127.0.0.1"));
         headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
         headers.insert("x-request-id", HeaderValue::from_static("theirs"));
-        let mut origin = Origin::new("192.0.2.7".parse().unwrap(), true);
+        let proxies: Arc<[IpAddr]> = Arc::from(["192.0.2.7".parse().unwrap(), "192.0.2.8".parse().unwrap()]);
+        let mut origin = Origin::new("192.0.2.7".parse().unwrap(), &proxies);
         origin.set(&mut headers, &HeaderValue::from_static("shop"), HeaderValue::from_static("ours"));
-        assert_eq!(headers["x-forwarded-for"], "198.51.100.4, 192.0.2.7");
+        assert_eq!(headers["x-forwarded-for"], "127.0.0.1, 198.51.100.4, 192.0.2.8, 192.0.2.7");
         assert_eq!(headers["x-forwarded-proto"], "https");
         assert_eq!(headers["x-real-ip"], "198.51.100.4");
         assert_eq!(headers["x-request-id"], "theirs");

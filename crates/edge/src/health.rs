@@ -1,6 +1,7 @@
 //! Asking targets whether they are well.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,10 +14,11 @@ use tokio::task::JoinSet;
 
 use crate::edge::Edge;
 use crate::routes::{HealthSpec, Serves};
+use crate::table::Table;
 use crate::target::Target;
 
 /// How often it is looked at whose turn it is.
-const TICK: Duration = Duration::from_millis(50);
+const TICK: Duration = Duration::from_millis(100);
 /// Checks at once.
 const MOST: usize = 256;
 
@@ -34,15 +36,16 @@ pub async fn run(edge: Arc<Edge>) {
     let mut records: HashMap<usize, Record> = HashMap::new();
     let mut running: JoinSet<(usize, HealthSpec, bool)> = JoinSet::new();
     loop {
-        tokio::select! {
-            () = tokio::time::sleep(TICK) => {}
-            Some(Ok((key, spec, well))) = running.join_next() => {
-                if let Some(record) = records.get_mut(&key) {
-                    record.learn(&spec, well);
-                }
+        tokio::time::sleep(TICK).await;
+        while let Some(ended) = running.try_join_next() {
+            if let Ok((key, spec, well)) = ended
+                && let Some(record) = records.get_mut(&key)
+            {
+                record.learn(&spec, well);
             }
         }
-        let wanted = wanted(&edge);
+        let table = edge.table();
+        let wanted = wanted(&table);
         records.retain(|key, record| record.is_running || wanted.contains_key(key));
         for (key, (target, spec)) in wanted {
             let due = || Record { target: target.clone(), due: Instant::now(), is_running: false, otherwise: 0 };
@@ -52,6 +55,7 @@ pub async fn run(edge: Arc<Edge>) {
             }
             record.is_running = true;
             record.due = Instant::now() + Duration::from_millis(spec.interval_ms);
+            let (target, spec) = (target.clone(), spec.clone());
             running.spawn(async move {
                 let limit = Duration::from_millis(spec.timeout_ms);
                 let well = tokio::time::timeout(limit, is_well(&target, &spec.path)).await;
@@ -62,14 +66,13 @@ pub async fn run(edge: Arc<Edge>) {
 }
 
 /// The targets to be checked, each under a name of its own: a target that comes again is another one.
-fn wanted(edge: &Edge) -> HashMap<usize, (Arc<Target>, HealthSpec)> {
-    let table = edge.table();
+fn wanted(table: &Table) -> HashMap<usize, (&Arc<Target>, &HealthSpec)> {
     let mut wanted = HashMap::new();
     for service in table.services.values() {
         let Serves::Targets(targets) = &service.spec.serves else { continue };
         let Some(health) = &targets.health else { continue };
         for target in service.targets() {
-            wanted.insert(Arc::as_ptr(target).addr(), (target.clone(), health.clone()));
+            wanted.insert(Arc::as_ptr(target).addr(), (target, health));
         }
     }
     wanted
@@ -106,10 +109,12 @@ async fn is_well(target: &Target, path: &str) -> Result<bool, Box<dyn std::error
     headers.insert(HOST, HeaderValue::from_str(&target.address.to_string())?);
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     headers.insert(USER_AGENT, HeaderValue::from_static("windlass-edge"));
-    let answering = async { sender.send_request(request).await.map(|answer| answer.status()) };
-    let status = tokio::select! {
-        status = answering => status?,
-        ended = connection => { ended?; return Ok(false) }
+    let mut answering = pin!(sender.send_request(request));
+    // An answer without a body and the end of its connection come at the same moment.
+    let answer = tokio::select! {
+        biased;
+        answer = &mut answering => answer?,
+        ended = connection => { ended?; answering.await? }
     };
-    Ok(status.is_success() || status.is_redirection())
+    Ok(answer.status().is_success() || answer.status().is_redirection())
 }

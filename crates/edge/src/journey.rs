@@ -10,6 +10,7 @@ use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
+use crate::activity::Reading;
 use crate::answer::Answer;
 use crate::body::Body;
 use crate::connection::Visitor;
@@ -79,7 +80,7 @@ impl<'a> Journey<'a> {
         }
         parts.version = Version::HTTP_11;
         parts.extensions.clear();
-        let body = outgoing_body(body, &mut exchange, is_held);
+        let body = outgoing_body(body, visitor, &mut exchange, is_held);
         let mut request = Box::new(Request::from_parts(parts, body));
         if let Some(progress) = exchange.progress.clone().filter(|_| is_held) {
             let is_continue = |status| status == StatusCode::CONTINUE;
@@ -104,27 +105,37 @@ impl<'a> Journey<'a> {
             };
             self.tried.push(target);
             self.request = failed.again.filter(|_| self.tried.len() < ATTEMPTS);
-            if self.request.is_none() || !self.goes_elsewhere().await {
-                self.exchange.failed(failed.cause);
-                return self.exchange.page(failed.page, self.accept.as_ref());
+            let elsewhere = match self.request.is_some() {
+                true => self.goes_elsewhere(failed.cause).await,
+                false => Err(failed.page),
+            };
+            match elsewhere {
+                Ok(()) => {}
+                Err(page) => {
+                    self.exchange.failed(failed.cause);
+                    return self.exchange.page(page, self.accept.as_ref());
+                }
             }
         }
     }
 
-    /// Enters another target, or the same again when there is no other, of whatever table there is by now.
-    async fn goes_elsewhere(&mut self) -> bool {
-        if !self.exchange.service.has_another(&self.tried) {
+    /// Enters another target, or the same again when there is no other, of whatever table there is by now. If there is
+    /// none in it, a page says so.
+    async fn goes_elsewhere(&mut self, cause: Cause) -> Result<(), Page> {
+        if cause == Cause::Connect && !self.exchange.service.has_another(&self.tried) {
             tokio::time::sleep(BREATH).await;
         }
         let path = self.request.as_ref().map_or("/", |request| request.uri().path());
         match self.worker.edge.route(&self.host.name, path, &self.tried) {
             Routed::Target(service, entry) => {
+                self.exchange.leave_for_another(cause);
                 self.exchange.move_to(service);
                 self.exchange.enter(entry);
                 self.exchange.service.counters.retried();
-                true
+                Ok(())
             }
-            Routed::Files(..) | Routed::Page(..) | Routed::Nowhere => false,
+            Routed::Page(_, notice) => Err(notice.into()),
+            Routed::Files(..) | Routed::Nowhere => Err(Page::NoTarget),
         }
     }
 
@@ -188,6 +199,7 @@ impl<'a> Journey<'a> {
         headers::prepare_answer(answer.headers_mut());
         *answer.version_mut() = Version::HTTP_11;
         self.exchange.answered(status.as_u16());
+        self.visitor.activity.must_end(self.exchange.started + times.total);
         let worker = self.worker.index;
         answer.map(|body| {
             Body::Answer(Box::new(Answer::new(body, self.exchange, sender, worker, times.idle, times.total)))
@@ -237,14 +249,15 @@ async fn in_time<T>(sending: impl Future<Output = T>, exchange: &Exchange, times
     }
 }
 
-fn outgoing_body(body: Incoming, exchange: &mut Exchange, is_held: bool) -> RequestBody {
+fn outgoing_body(body: Incoming, visitor: &Arc<Visitor>, exchange: &mut Exchange, is_held: bool) -> RequestBody {
     if body.is_end_stream() {
         return RequestBody::Empty;
     }
     let times = exchange.service.times();
     let progress = Arc::new(Progress::default());
     exchange.progress = Some(progress.clone());
-    let mut body = VisitorsBody::new(body, progress, times.body_bytes, times.idle);
+    let reading = Reading::new(visitor.clone());
+    let mut body = VisitorsBody::new(body, progress, times.body_bytes, times.idle, reading);
     if is_held {
         body.hold();
     }

@@ -40,8 +40,9 @@ impl Place {
 }
 
 impl Door {
-    pub fn new(edge: Arc<Edge>, workers: Arc<Workers>) -> Self {
-        let places = Arc::new(Semaphore::new(edge.settings.max_connections));
+    pub fn new(edge: Arc<Edge>, workers: Arc<Workers>, listeners: usize) -> Self {
+        // Each listener holds one for whoever comes next.
+        let places = Arc::new(Semaphore::new(edge.settings.max_connections - 1 + listeners.max(1)));
         Self { edge, places, addresses: Arc::default(), workers }
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
-use tokio::sync::{MutexGuard, watch};
+use tokio::sync::{MutexGuard, Notify, watch};
 use tokio::task::JoinSet;
 
 use crate::control::{self, Code, Refusal, server};
@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How often to look for the name of whoever holds the lock.
 const LOCK_LOOKS: usize = 10;
 /// How often a process that has handed over is asked what it has counted.
-const KEEP_UP: Duration = Duration::from_millis(200);
+const KEEP_UP: Duration = Duration::from_secs(1);
 /// A change of the table waits for a hand-over that is under way; that has limits of its own.
 const CHANGE_WAIT: Duration = Duration::from_secs(15);
 
@@ -98,6 +98,8 @@ pub struct Process {
     damage: Mutex<Option<String>>,
     stopping: watch::Sender<bool>,
     over: watch::Sender<bool>,
+    /// The successor has heard the last figures.
+    told: Notify,
     predecessor: Option<Predecessor>,
 }
 
@@ -242,7 +244,7 @@ impl Process {
             }
         }
         Ok(Self {
-            door: Door::new(edge.clone(), workers.clone()),
+            door: Door::new(edge.clone(), workers.clone(), begun.estate.sockets.len()),
             edge,
             data_dir: options.data_dir,
             binary: control::binary(),
@@ -255,6 +257,7 @@ impl Process {
             damage: Mutex::new(damage),
             stopping: watch::Sender::new(false),
             over: watch::Sender::new(false),
+            told: Notify::new(),
             predecessor: begun.predecessor,
         })
     }
@@ -304,7 +307,8 @@ impl Process {
     /// The right to change the table, unless it is another process's by now or this one is about to end.
     pub async fn change(&self) -> Result<MutexGuard<'_, bool>, Refusal> {
         let handed_over = || Refusal::new(Code::HandedOver, "another edge process has taken over: connect again");
-        let change = tokio::time::timeout(CHANGE_WAIT, self.change.lock()).await.map_err(|_| handed_over())?;
+        let busy = || Refusal::new(Code::Busy, "the edge is handing over or stopping: try again");
+        let change = tokio::time::timeout(CHANGE_WAIT, self.change.lock()).await.map_err(|_| busy())?;
         if *change { Err(handed_over()) } else { Ok(change) }
     }
 
@@ -364,6 +368,13 @@ impl Process {
             stats.add(&predecessor.stats().await);
         }
         stats
+    }
+
+    /// The successor has heard these. Without connections nothing is counted any more.
+    pub fn has_told(&self, stats: &Stats) {
+        if *self.over.borrow() && stats.open_connections == 0 {
+            self.told.notify_one();
+        }
     }
 
     pub fn stop(&self) {
@@ -427,6 +438,9 @@ impl Process {
         while (self.open_connections() > 0 || has_predecessor()) && Instant::now() < deadline {
             tokio::time::sleep(LOOK).await;
         }
+        // The successor is to hear of what is cut, and of the last that was counted, if it is still there to ask.
+        self.edge.cut_leaving();
+        let _ = tokio::time::timeout(2 * KEEP_UP, self.told.notified()).await;
         tracing::info!(connections = self.open_connections(), "edge handed over and ended");
     }
 }

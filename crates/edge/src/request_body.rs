@@ -11,6 +11,7 @@ use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use tokio::sync::Notify;
 use tokio::time::Sleep;
 
+use crate::activity::Reading;
 use crate::body::BodyError;
 use crate::headers;
 
@@ -75,12 +76,14 @@ pub struct VisitorsBody {
     idle: Option<Pin<Box<Sleep>>>,
     /// Held back until the target asks for it.
     held: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// None once it is read to its end.
+    reading: Option<Reading>,
 }
 
 impl VisitorsBody {
-    pub fn new(inner: Incoming, progress: Arc<Progress>, limit: u64, idle_limit: Duration) -> Self {
+    pub fn new(inner: Incoming, progress: Arc<Progress>, limit: u64, idle_limit: Duration, reading: Reading) -> Self {
         let left = if limit == 0 { u64::MAX } else { limit };
-        Self { inner, progress, left, idle_limit, idle: None, held: None }
+        Self { inner, progress, left, idle_limit, idle: None, held: None, reading: Some(reading) }
     }
 
     /// Waits with the first byte until the target asks for it, or has been silent for a while.
@@ -104,7 +107,9 @@ impl VisitorsBody {
                     headers::remove_claims(trailers);
                 }
                 let counted = self.count(frame);
-                self.progress.is_complete.store(self.inner.is_end_stream(), Ordering::Relaxed);
+                if self.inner.is_end_stream() {
+                    self.complete();
+                }
                 Poll::Ready(Some(counted))
             }
             Poll::Ready(Some(Err(error))) => {
@@ -112,7 +117,7 @@ impl VisitorsBody {
                 Poll::Ready(Some(Err(self.progress.found(Fault::Malformed))))
             }
             Poll::Ready(None) => {
-                self.progress.is_complete.store(true, Ordering::Relaxed);
+                self.complete();
                 Poll::Ready(None)
             }
             Poll::Pending => {
@@ -122,6 +127,11 @@ impl VisitorsBody {
                 Poll::Ready(Some(Err(self.progress.found(Fault::TooSlow))))
             }
         }
+    }
+
+    fn complete(&mut self) {
+        self.progress.is_complete.store(true, Ordering::Relaxed);
+        self.reading = None;
     }
 
     fn count(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, BodyError> {

@@ -103,13 +103,14 @@ impl Default for HealthSpec {
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     pub connect_ms: u64,
-    /// From the request's last byte to the answer's head.
+    /// From the request's head to the answer's. A body that is still coming puts it off.
     pub answer_ms: u64,
     /// Without a byte of the request's body, or of the answer's.
     pub idle_ms: u64,
     /// Without a byte in either direction after an upgrade.
     pub upgrade_idle_ms: u64,
-    /// The whole request, whatever it is doing; upgrades apart.
+    /// The whole request, to the last byte that the visitor takes; upgrades apart. Over HTTP/2, to the last byte that the
+    /// target sends.
     pub total_ms: u64,
     /// Bytes of a request's body; 0 for no limit.
     pub body_bytes: u64,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::counters::Counters;
 use crate::files::{Cache, Files};
 use crate::routes::{Limits, Notice, Serves, ServiceSpec};
-use crate::stats::{ServiceStats, TargetStats};
+use crate::stats::ServiceStats;
 use crate::target::{Entry, Target};
 
 pub struct Service {
@@ -70,7 +70,13 @@ impl Service {
                     .map(|target| (target.address, target))
                     .collect();
                 let target = |address: &SocketAddr| match known.get(address) {
-                    Some(target) if !target.is_draining() => (*target).clone(),
+                    Some(target) if !target.is_draining() => {
+                        if targets.health.is_none() {
+                            // Nobody would ever take back what a check has said that is not made any more.
+                            target.health.check_says(true);
+                        }
+                        (*target).clone()
+                    }
                     _ => Arc::new(Target::new(*address, workers)),
                 };
                 Serving::Targets(Targets {
@@ -94,16 +100,10 @@ impl Service {
     }
 
     pub fn stats(&self) -> ServiceStats {
-        let target = |target: &Arc<Target>| TargetStats {
-            address: target.address,
-            is_well: target.health.is_well(),
-            is_draining: target.is_draining(),
-            figures: target.counters.figures(),
-        };
         ServiceStats {
             name: self.spec.name.clone(),
             figures: self.counters.figures(),
-            targets: self.targets().iter().map(target).collect(),
+            targets: self.targets().iter().map(|target| target.stats()).collect(),
         }
     }
 

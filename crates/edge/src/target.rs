@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::counters::Counters;
+use crate::stats::TargetStats;
 use crate::upstream::Pool;
 
 /// Nobody may enter any more.
@@ -29,6 +30,8 @@ pub struct Target {
     word: AtomicUsize,
     /// How many were in when the drain began.
     drained_from: AtomicUsize,
+    /// How many were cut.
+    cut: AtomicUsize,
     empty: Notify,
     pub counters: Counters,
     pub health: Health,
@@ -61,6 +64,7 @@ impl Target {
             address,
             word: AtomicUsize::new(0),
             drained_from: AtomicUsize::new(0),
+            cut: AtomicUsize::new(0),
             empty: Notify::new(),
             counters: Counters::default(),
             health: Health::default(),
@@ -80,6 +84,15 @@ impl Target {
             }
         }
         None
+    }
+
+    pub fn stats(&self) -> TargetStats {
+        TargetStats {
+            address: self.address,
+            is_well: self.health.is_well(),
+            is_draining: self.is_draining(),
+            figures: self.counters.figures(),
+        }
     }
 
     pub fn in_flight(&self) -> usize {
@@ -107,17 +120,26 @@ impl Target {
     pub async fn drain(&self, deadline: Instant) -> Drained {
         self.close();
         let _ = tokio::time::timeout_at(deadline.into(), self.emptied()).await;
-        let cut = self.word.fetch_or(CUT, Ordering::AcqRel) & COUNT;
-        let open: Vec<AbortHandle> = self.open().drain().map(|(_, handle)| handle).collect();
-        open.iter().for_each(AbortHandle::abort);
-        let in_flight = self.drained_from.load(Ordering::Acquire);
-        Drained { in_flight: in_flight as u64, finished: in_flight.saturating_sub(cut) as u64, cut: cut as u64 }
+        self.cut();
+        self.draining()
     }
 
-    /// How it goes so far; nobody is cut yet.
+    /// Ends whatever is still in. The first time counts: whoever drains it again hears the same.
+    pub fn cut(&self) {
+        let before = self.word.fetch_or(CUT, Ordering::AcqRel);
+        if before & CUT == 0 {
+            self.cut.store(before & COUNT, Ordering::Release);
+        }
+        let open: Vec<AbortHandle> = self.open().drain().map(|(_, handle)| handle).collect();
+        open.iter().for_each(AbortHandle::abort);
+    }
+
+    /// What has become so far of those that were in when the drain began.
     pub fn draining(&self) -> Drained {
-        let (in_flight, left) = (self.drained_from.load(Ordering::Acquire), self.in_flight());
-        Drained { in_flight: in_flight as u64, finished: in_flight.saturating_sub(left) as u64, cut: 0 }
+        let (in_flight, is_cut) = (self.drained_from.load(Ordering::Acquire), self.is_cut());
+        let cut = if is_cut { self.cut.load(Ordering::Acquire) } else { 0 };
+        let left = if is_cut { cut } else { self.in_flight() };
+        Drained { in_flight: in_flight as u64, finished: in_flight.saturating_sub(left) as u64, cut: cut as u64 }
     }
 
     async fn emptied(&self) {

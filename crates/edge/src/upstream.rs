@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -18,6 +18,8 @@ const IDLE_LIMIT: u32 = 4;
 const MOST_IDLE: usize = 256;
 /// How long a connection may take to be ready for the next request after it has given its answer.
 const SETTLE_LIMIT: Duration = Duration::from_secs(1);
+const ENFILE: i32 = rustix::io::Errno::NFILE.raw_os_error();
+const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
 /// The largest head of an answer.
 const ANSWER_HEAD: usize = 128 * 1024;
 
@@ -89,8 +91,16 @@ impl Pool {
     }
 }
 
-/// A connection, its answer taken, waits for the next request. A body that is still being sent may go on as long as it moves.
-pub fn give_back(target: &Arc<Target>, worker: usize, mut sender: Sender, body: Option<Arc<Progress>>, idle: Duration) {
+/// A connection, its answer taken, waits for the next request. A body that is still being sent may go on as long as it moves,
+/// until the deadline.
+pub fn give_back(
+    target: &Arc<Target>,
+    worker: usize,
+    mut sender: Sender,
+    body: Option<Arc<Progress>>,
+    idle: Duration,
+    deadline: Instant,
+) {
     if sender.requests.is_closed() {
         return;
     }
@@ -100,7 +110,8 @@ pub fn give_back(target: &Arc<Target>, worker: usize, mut sender: Sender, body: 
     }
     let target = target.clone();
     tokio::spawn(async move {
-        if settles(&mut sender, body.as_deref(), idle).await {
+        let settling = settles(&mut sender, body.as_deref(), idle);
+        if let Ok(true) = tokio::time::timeout_at(deadline.into(), settling).await {
             keep(&target, worker, sender);
         }
     });
@@ -137,7 +148,11 @@ pub async fn connect(target: &Arc<Target>, limit: Duration) -> io::Result<Sender
     let stream = match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
         Ok(stream) => stream,
         Err(error) => {
-            target.health.not_connected();
+            // Having no descriptor left is not the target's fault.
+            let is_ours = error.raw_os_error().is_some_and(|code| [EMFILE, ENFILE].contains(&code));
+            if !is_ours {
+                target.health.not_connected();
+            }
             return Err(error);
         }
     };

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use bytes::Bytes;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::io::AsyncReadExt;
@@ -20,34 +21,43 @@ const SMALL_ANSWER: usize = 2048;
 pub struct VisitorsStream {
     inner: TokioIo<TcpStream>,
     visitor: Arc<Visitor>,
-    /// Bytes that were read to find out which version is spoken, and are not given on yet.
-    first: [u8; PREFACE.len()],
-    given: usize,
-    read: usize,
+    /// Bytes that were read already, and are to be read before all others.
+    first: Bytes,
 }
 
 impl VisitorsStream {
     pub fn new(stream: TcpStream, visitor: Arc<Visitor>) -> Self {
-        Self { inner: TokioIo::new(stream), visitor, first: [0; PREFACE.len()], given: 0, read: 0 }
+        Self { inner: TokioIo::new(stream), visitor, first: Bytes::new() }
+    }
+
+    /// Takes back what was read of a request that is not complete yet.
+    pub fn unread(mut self, bytes: Bytes) -> Self {
+        if !bytes.is_empty() {
+            self.visitor.activity.bytes_came();
+            self.first = bytes;
+        }
+        self
     }
 
     /// Reads until it is clear whether the visitor speaks HTTP/2.
     pub async fn speaks_http2(&mut self) -> io::Result<bool> {
-        while self.read < PREFACE.len() {
-            match self.inner.inner_mut().read(&mut self.first[self.read..]).await? {
-                0 => return Ok(false),
-                count => self.read += count,
+        let (mut begin, mut length) = ([0; PREFACE.len()], 0);
+        while length < PREFACE.len() && begin[..length] == PREFACE[..length] {
+            match self.inner.inner_mut().read(&mut begin[length..]).await? {
+                0 => break,
+                count => length += count,
             }
             self.visitor.activity.bytes_came();
-            if self.first[..self.read] != PREFACE[..self.read] {
-                return Ok(false);
-            }
         }
-        Ok(true)
+        self.first = Bytes::copy_from_slice(&begin[..length]);
+        Ok(begin == *PREFACE)
     }
 
     /// Returns when there is something to read, the end included.
     pub async fn readable(&self) -> io::Result<()> {
+        if !self.first.is_empty() {
+            return Ok(());
+        }
         self.inner.inner().readable().await
     }
 
@@ -63,10 +73,9 @@ impl Read for VisitorsStream {
         context: &mut Context<'_>,
         mut buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.given < self.read {
-            let count = buffer.remaining().min(self.read - self.given);
-            buffer.put_slice(&self.first[self.given..self.given + count]);
-            self.given += count;
+        if !self.first.is_empty() {
+            let count = buffer.remaining().min(self.first.len());
+            buffer.put_slice(&self.first.split_to(count));
             return Poll::Ready(Ok(()));
         }
         ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;

@@ -92,7 +92,7 @@ async fn keep(config: Config, mut client: Client) {
         client.closed().await;
         tracing::debug!("the edge ended the connection; looking for it");
         client = loop {
-            match find_or_start(&config).await {
+            match find_or_start(&config, false).await {
                 Ok((client, _)) => break client,
                 Err(problem) => {
                     tracing::error!("the edge is not running: {problem}");
@@ -107,7 +107,7 @@ async fn keep(config: Config, mut client: Client) {
 
 /// A connection to the edge that runs, as this server wants it if that can be had.
 async fn ensure(config: &Config) -> Result<(Client, Hello), String> {
-    let (client, hello) = find_or_start(config).await?;
+    let (client, hello) = find_or_start(config, true).await?;
     let orders = Orders::new(config, true).map_err(|error| error.to_string())?;
     if orders.describe(&hello) {
         return Ok((client, hello));
@@ -124,11 +124,14 @@ async fn ensure(config: &Config) -> Result<(Client, Hello), String> {
 
 /// A connection to an edge that runs, whatever edge that is. One that somebody has put in place of ours while we were
 /// running is there for a reason.
-async fn find_or_start(config: &Config) -> Result<(Client, Hello), String> {
+async fn find_or_start(config: &Config, may_replace: bool) -> Result<(Client, Hello), String> {
     let take_over = match greet(&config.data_dir).await {
         Greeting::Answered(client, hello) => {
             tracing::info!(pid = hello.pid, "found the edge running");
             return Ok((client, *hello));
+        }
+        Greeting::NotUnderstood(problem) if !may_replace => {
+            return Err(format!("one of another version is running, and cannot be looked after: {problem}"));
         }
         Greeting::NotUnderstood(problem) => {
             tracing::info!("an edge of another version is running ({problem}): replacing it");
@@ -185,14 +188,11 @@ async fn start(orders: &Orders) -> Result<(Client, Hello), String> {
     found
 }
 
-/// The same binary, even if its file was replaced since, without our settings and without our secrets.
+/// The same binary, even if its file was replaced since, and nothing of our environment: it may hold secrets.
 fn spawn(orders: &Orders) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
     command.args(["edge", "--orders"]).arg(serde_json::to_string(orders)?);
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WINDLASS_")) {
-        command.env_remove(name);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(false).spawn()
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(false).spawn()
 }
 
 /// What the edge of a data folder has counted.

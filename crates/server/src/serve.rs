@@ -23,6 +23,8 @@ use crate::service::housekeeping;
 use crate::vault::unlock::{UnlockError, check};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
+const LOCK_TRIES: usize = 5;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// Why a server did not start, in words for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -175,7 +177,16 @@ fn lock_data_dir(path: &Path) -> Result<File, StartError> {
     let mut options = fs::OpenOptions::new();
     options.create(true).read(true).write(true).truncate(false).mode(0o600);
     let mut file = options.open(path.join("windlass.lock")).map_err(unusable)?;
-    match file.try_lock() {
+    // Whoever only looks whether the folder is in use holds the lock for a moment, too.
+    let mut locked = file.try_lock();
+    for _ in 0..LOCK_TRIES {
+        if !matches!(locked, Err(TryLockError::WouldBlock)) {
+            break;
+        }
+        std::thread::sleep(LOCK_PAUSE);
+        locked = file.try_lock();
+    }
+    match locked {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();

@@ -15,8 +15,8 @@ use crate::routes::RouteSet;
 use crate::stats::Stats;
 use crate::target::Drained;
 
-/// Everything but a drain is answered at once.
-const LIMIT: Duration = Duration::from_secs(20);
+/// Everything but a drain is answered at once, or after a hand-over that is under way.
+const LIMIT: Duration = Duration::from_secs(30);
 
 pub struct Client {
     stream: BufReader<UnixStream>,

@@ -98,6 +98,8 @@ pub enum Code {
     /// The route file could not be written; nothing was changed.
     NotSaved,
     StillRouted,
+    /// Try again in a moment.
+    Busy,
     /// Another process has taken over: connect again.
     HandedOver,
     /// This process serves again, because the one that wanted to take over was not heard of for too long.

@@ -93,6 +93,8 @@ pub async fn write(stream: &mut BufReader<UnixStream>, answer: Result<serde_json
 fn parse(text: &[u8]) -> Result<Call, Refusal> {
     let refuse = |message: String| Refusal::new(Code::BadCall, message);
     match serde_json::from_slice::<Message<Call>>(text) {
+        // These must be understood by all versions, or an upgrade could not take over.
+        Ok(Message { call: call @ (Call::Hello {} | Call::TakeOver(_)), .. }) => Ok(call),
         Ok(message) if message.version == VERSION => Ok(message.call),
         Ok(message) => Err(refuse(format!("version {} is not spoken here, only {VERSION}", message.version))),
         Err(error) => Err(refuse(format!("not a call of version {VERSION}: {error}"))),

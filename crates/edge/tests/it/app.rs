@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ pub struct Seen {
     pub requests: AtomicUsize,
     pub active: AtomicUsize,
     pub connections: AtomicUsize,
+    pub health_checks: AtomicUsize,
+    pub is_ill: AtomicBool,
     /// Requests to `/held` wait for one of these each.
     pub permits: Semaphored,
 }
@@ -72,6 +74,14 @@ impl App {
         self.seen.requests.load(Ordering::SeqCst)
     }
 
+    pub fn health_checks(&self) -> usize {
+        self.seen.health_checks.load(Ordering::SeqCst)
+    }
+
+    pub fn is_ill(&self, ill: bool) {
+        self.seen.is_ill.store(ill, Ordering::SeqCst);
+    }
+
     /// Lets so many of the requests that are held go on.
     pub fn let_go(&self, requests: usize) {
         self.seen.permits.0.add_permits(requests);
@@ -93,6 +103,14 @@ impl Drop for Active {
 }
 
 async fn answer(name: String, seen: Arc<Seen>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+    if request.uri().path() == "/health" {
+        seen.health_checks.fetch_add(1, Ordering::SeqCst);
+        let ill = seen.is_ill.load(Ordering::SeqCst);
+        let status = if ill { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::NO_CONTENT };
+        let mut answer = full(String::new());
+        *answer.status_mut() = status;
+        return Ok(answer);
+    }
     seen.requests.fetch_add(1, Ordering::SeqCst);
     seen.active.fetch_add(1, Ordering::SeqCst);
     let active = Active(seen.clone());

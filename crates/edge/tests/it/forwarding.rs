@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::app::App;
-use crate::support::{TestEdge, get, post, read_head, settings};
+use crate::support::{TestEdge, get, post, read_head, settings, until};
 
 /// The lines that an application has received, without the request's id.
 fn lines(text: &str) -> Vec<String> {
@@ -197,7 +197,7 @@ async fn the_least_busy_target_is_next() {
         waiting.spawn(async move { visitor.get("/held").await });
     }
     let both = || (one.requests(), two.requests());
-    crate::support::until("five each", async || (both() == (5, 5)).then_some(())).await;
+    until("five each", async || (both() == (5, 5)).then_some(())).await;
     one.let_go(5);
     two.let_go(5);
     for answer in waiting.join_all().await {
@@ -275,4 +275,41 @@ async fn the_time_limits_of_a_service_hold() {
     let answer = crate::support::read_all(&mut stream).await;
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     tokio::time::timeout(Duration::from_secs(5), edge.visitor().await.get("/")).await.unwrap().unwrap();
+}
+
+/// Targets that say that they are not well get requests again when they say that they are. An answer without a body will do.
+#[tokio::test]
+async fn targets_are_asked_whether_they_are_well() {
+    use windlass_edge::routes::{HealthSpec, Limits, Serves, TargetsSpec};
+    let edge = TestEdge::start().await;
+    let (one, two) = (App::start("one").await, App::start("two").await);
+    let health = HealthSpec { path: "/health".into(), interval_ms: 100, ..HealthSpec::default() };
+    let addresses = vec![one.address, two.address];
+    let routes = |health| {
+        let targets = TargetsSpec { addresses: addresses.clone(), health, limits: Limits::default() };
+        crate::support::everything(Serves::Targets(targets))
+    };
+    edge.apply(routes(Some(health))).await;
+    let verdicts =
+        async || -> Vec<bool> { edge.stats().await.services[0].targets.iter().map(|target| target.is_well).collect() };
+    let are = async |wanted: [bool; 2]| {
+        until("the verdicts", async || (verdicts().await == wanted).then_some(())).await;
+    };
+    let asked = || one.health_checks().min(two.health_checks());
+    until("both are asked", async || (asked() >= 3).then_some(())).await;
+    are([true, true]).await;
+    one.is_ill(true);
+    are([false, true]).await;
+    for _ in 0..10 {
+        assert_eq!(edge.visitor().await.get("/").await.unwrap(), (200, "two".into()));
+    }
+    // When nobody is well, everybody is tried.
+    two.is_ill(true);
+    are([false, false]).await;
+    assert_eq!(edge.visitor().await.get("/").await.unwrap().0, 200);
+    one.is_ill(false);
+    are([true, false]).await;
+    // Without checks there is no verdict that could stay.
+    edge.apply(routes(None)).await;
+    are([true, true]).await;
 }

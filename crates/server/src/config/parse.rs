@@ -6,6 +6,9 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use super::given::Given;
 use super::{DatabaseUrl, LogFormat, LogLevel};
 
+/// As many sockets as one edge can hand to the next.
+const MOST_ADDRESSES: usize = 64;
+
 pub(super) fn read_proxies(given: &mut Given) -> Vec<IpAddr> {
     let mut proxies = Vec::new();
     for text in given.all("trusted-proxies") {
@@ -30,6 +33,9 @@ pub(super) fn read_addresses(given: &mut Given, name: &'static str) -> Vec<Socke
     }
     let mut seen = HashSet::new();
     addresses.retain(|address| seen.insert(*address));
+    if addresses.len() > MOST_ADDRESSES {
+        given.problems.push(format!("{name}: at most {MOST_ADDRESSES} addresses"));
+    }
     addresses
 }
 

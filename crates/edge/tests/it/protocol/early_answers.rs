@@ -95,3 +95,46 @@ async fn early_answers_end_endless_bodies() {
         recovers(&edge).await;
     }
 }
+
+/// The rest of a body is never the next request, however late it comes.
+#[tokio::test]
+async fn the_rest_of_a_body_is_not_a_request() {
+    let (stage, edge) = Stage::with_edge().await;
+    let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    let length = 3 + smuggled.len();
+    let head = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\nabc");
+    let mut stream = say(&edge, head).await;
+    let mut target = stage.accept().await;
+    read_head(&mut target).await;
+    target.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\nno").await.unwrap();
+    assert!(read_head(&mut stream).await.starts_with("HTTP/1.1 401"));
+    let mut body = [0; 2];
+    stream.read_exact(&mut body).await.unwrap();
+    // Long enough for a connection that does nothing to be put to rest.
+    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+    let _ = stream.write_all(smuggled.as_bytes()).await;
+    let mut heard = vec![0; length];
+    target.read_exact(&mut heard).await.unwrap();
+    assert!(heard.ends_with(smuggled.as_bytes()), "it belongs to the body");
+    assert!(!stage.somebody_waits().await, "it became a request of its own");
+    drop(stream);
+    recovers(&edge).await;
+}
+
+/// Half a request that came together with the one before is not forgotten when the connection rests.
+#[tokio::test]
+async fn the_beginning_of_the_next_request_is_kept() {
+    let (stage, edge) = Stage::with_edge().await;
+    let mut stream = say(&edge, "GET /one HTTP/1.1\r\nHost: a\r\n\r\nGET /two HT").await;
+    let mut target = stage.accept().await;
+    for (path, rest) in [("GET /one ", ""), ("GET /two ", "TP/1.1\r\nHost: a\r\n\r\n")] {
+        if !rest.is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+            stream.write_all(rest.as_bytes()).await.unwrap();
+        }
+        let head = read_head(&mut target).await;
+        assert!(head.starts_with(path), "{head}");
+        target.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        assert!(read_head(&mut stream).await.starts_with("HTTP/1.1 200"));
+    }
+}
