@@ -82,7 +82,16 @@ fn many_hosts(folder: &Path, upstream: &Process, swaps: &mut Vec<control::Swap>)
         "proxying 1 KB by host",
         &[
             Contender { name: "1 host", process: &one.process, target: &Target::hosts(folder, 1) },
-            Contender { name: "10,000 hosts", process: &many.process, target: &Target::hosts(folder, HOSTS) },
+            Contender {
+                name: "10,000 hosts, one asked for",
+                process: &many.process,
+                target: &Target::hosts(folder, 1),
+            },
+            Contender {
+                name: "10,000 hosts, all asked for",
+                process: &many.process,
+                target: &Target::hosts(folder, HOSTS),
+            },
         ],
     );
     println!("edge: {SWAPS} swaps of {HOSTS} hosts …");

@@ -26,7 +26,7 @@ impl Target {
         Self { file, host: "localhost".into(), script }
     }
 
-    /// Each request for the next host. A script makes `wrk` slower, but by the same for any number of hosts.
+    /// Each request for the next of so many hosts. A script makes `wrk` slower, but by the same for any number of them.
     pub fn hosts(folder: &Path, hosts: usize) -> Self {
         let names = (0..hosts).map(|number| format!("'{}'", routes::host(number))).collect::<Vec<_>>().join(",");
         let text = format!(

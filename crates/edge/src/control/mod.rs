@@ -3,10 +3,12 @@
 pub mod client;
 pub mod server;
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::edge::Settings;
 use crate::routes::RouteSet;
@@ -22,14 +24,14 @@ pub fn socket(data_dir: &Path) -> PathBuf {
 }
 
 /// A call: its name is the one field beside the version.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub struct Message<C> {
     pub version: u32,
     #[serde(flatten)]
     pub call: C,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
     /// Who are you?
@@ -49,6 +51,60 @@ pub enum Call {
     Ready {},
     /// It has been serving for a while; the predecessor is not needed as a safety net any more.
     Release {},
+}
+
+/// By hand, because a flattened enum is first read into a tree: with a table of ten thousand routes that takes longer than all
+/// the rest.
+impl<'de> Deserialize<'de> for Message<Call> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MessageVisitor)
+    }
+}
+
+struct MessageVisitor;
+
+impl<'de> Visitor<'de> for MessageVisitor {
+    type Value = Message<Call>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object with a version and one call")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Message<Call>, A::Error> {
+        let (mut version, mut call) = (None, None);
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "version" {
+                version = Some(map.next_value()?);
+            } else if call.replace(read_call(&name, &mut map)?).is_some() {
+                return Err(A::Error::custom("more than one call"));
+            }
+        }
+        Ok(Message {
+            version: version.ok_or_else(|| A::Error::missing_field("version"))?,
+            call: call.ok_or_else(|| A::Error::custom("no call"))?,
+        })
+    }
+}
+
+fn read_call<'de, A: MapAccess<'de>>(name: &str, map: &mut A) -> Result<Call, A::Error> {
+    const NAMES: &[&str] = &["hello", "apply", "drain", "draining", "stats", "stop", "take_over", "ready", "release"];
+    Ok(match name {
+        "apply" => Call::Apply(map.next_value()?),
+        "drain" => Call::Drain(map.next_value()?),
+        "draining" => Call::Draining(map.next_value()?),
+        "take_over" => Call::TakeOver(map.next_value()?),
+        _ if !NAMES.contains(&name) => return Err(A::Error::unknown_field(name, NAMES)),
+        _ => {
+            let Done {} = map.next_value()?;
+            match name {
+                "hello" => Call::Hello {},
+                "stats" => Call::Stats {},
+                "stop" => Call::Stop {},
+                "ready" => Call::Ready {},
+                _ => Call::Release {},
+            }
+        }
+    })
 }
 
 /// Empty a target that is in no route any more.

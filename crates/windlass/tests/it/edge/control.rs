@@ -49,13 +49,14 @@ async fn callers_who_make_no_sense_disturb_nobody() {
     home.send_to(app.address).await;
     let load = Load::start(home.address().await);
     tokio::task::block_in_place(|| {
-        let bad: [&[u8]; 9] = [
+        let bad: [&[u8]; 10] = [
             b"garbage\n",
             b"\n",
             b"\xff\xfe\x00\n",
             b"{}\n",
             b"[[[[[[[[\n",
-            b"{\"version\":2,\"hello\":{}}\n",
+            b"{\"version\":2,\"stats\":{}}\n",
+            b"{\"version\":1,\"stats\":{},\"hello\":{}}\n",
             b"{\"version\":1,\"fly\":{}}\n",
             b"{\"version\":1,\"apply\":{\"version\":1}}\n",
             b"{\"version\":1,\"release\":{}}\n",
@@ -64,7 +65,7 @@ async fn callers_who_make_no_sense_disturb_nobody() {
             let answer = ask(&home, bytes);
             assert!(answer.contains("\"bad_call\""), "{:?}: {answer:?}", String::from_utf8_lossy(bytes));
         }
-        assert!(ask(&home, b"{\"version\":2,\"hello\":{}}\n").contains("version 2"));
+        assert!(ask(&home, b"{\"version\":2,\"stats\":{}}\n").contains("version 2"));
         // Deeper than any parser should follow.
         let mut deep = b"{\"version\":1,\"hello\":".to_vec();
         deep.extend(std::iter::repeat_n(b'[', 1_000_000));
