@@ -7,4 +7,5 @@ mod support;
 
 mod drain;
 mod forwarding;
+mod pages;
 mod protocol;
