@@ -17,6 +17,8 @@ use crate::edge::Settings;
 /// A connection that is silent for so long gives back the memory of its last request. Getting it again costs about a
 /// microsecond.
 const REST_AFTER: Duration = Duration::from_millis(100);
+/// As much of a body in memory as is given to HTTP/2 at once.
+const PART: usize = 16 * 1024;
 /// How often a connection that is at work is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -34,7 +36,7 @@ pub struct Activity {
     taken: AtomicU64,
     /// When the first byte of a head came that is not complete yet, in milliseconds after `started`; 0 for none.
     head_since: AtomicU64,
-    /// When the last answer was complete.
+    /// When the last answer was complete, and in the system's hands.
     quiet_since: AtomicU64,
     /// Whether the visitor takes no more bytes for now.
     is_blocked: AtomicBool,
@@ -139,20 +141,23 @@ impl Activity {
     }
 
     fn begin(&self) -> bool {
+        self.must_end.store(0, Ordering::Relaxed);
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.head_since.store(0, Ordering::Relaxed);
         !self.is_busy.swap(true, Ordering::Relaxed)
     }
 
     fn end(&self) {
-        self.quiet_since.store(self.now(), Ordering::Relaxed);
-        self.must_end.store(0, Ordering::Relaxed);
         self.requests.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether this is the moment in which the last byte of the last answer has been handed to the system.
     pub fn settles(&self) -> bool {
-        !self.is_at_work() && self.is_busy.swap(false, Ordering::Relaxed)
+        let settles = !self.is_at_work() && self.is_busy.swap(false, Ordering::Relaxed);
+        if settles {
+            self.quiet_since.store(self.now(), Ordering::Relaxed);
+        }
+        settles
     }
 
     pub fn is_busy(&self) -> bool {
@@ -236,8 +241,15 @@ impl hyper::body::Body for Tracked {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(context);
-        if self.is_http2 {
+        let is_http2 = self.is_http2;
+        let frame = match &mut self.body {
+            // What is given away in one piece counts as taken, and a visitor over HTTP/2 takes it bit by bit.
+            Body::Full(bytes) if is_http2 && bytes.len() > PART => {
+                Poll::Ready(Some(Ok(Frame::data(bytes.split_to(PART)))))
+            }
+            body => Pin::new(body).poll_frame(context),
+        };
+        if is_http2 {
             self.offer(matches!(frame, Poll::Ready(Some(Ok(_)))));
         }
         frame

@@ -1,5 +1,6 @@
 //! What all workers share: the table behind its one pointer, the targets that are leaving it, and whether the edge itself is.
 
+use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -133,14 +134,14 @@ impl Edge {
 
     fn remember(&self, missing: Vec<(String, Arc<Target>)>) {
         let since = Instant::now();
+        let names: HashSet<(&str, SocketAddr)> =
+            missing.iter().map(|(service, target)| (service.as_str(), target.address)).collect();
         let mut leaving = self.leaving();
         leaving.retain(|old| {
-            // What was drained before is another story than what is drained next under the same name.
-            let comes_again = |(service, target): &(String, Arc<Target>)| {
-                old.service == *service && old.target.address == target.address
-            };
-            let is_old = old.target.is_cut() && missing.iter().any(comes_again);
-            !is_old && (old.target.in_flight() > 0 || old.since.elapsed() < REMEMBERED)
+            let is_over = old.target.is_cut() || old.target.in_flight() == 0;
+            // What is over is another story than what is drained next under the same name.
+            let comes_again = names.contains(&(old.service.as_str(), old.target.address));
+            !is_over || (!comes_again && old.since.elapsed() < REMEMBERED)
         });
         leaving.extend(missing.into_iter().map(|(service, target)| Leaving { service, target, since }));
     }
@@ -209,7 +210,7 @@ impl Edge {
         services.sort_by(|one, other| one.name.cmp(&other.name));
         for one in self.leaving().iter().filter(|one| one.target.in_flight() > 0) {
             if let Ok(index) = services.binary_search_by(|service| service.name.cmp(&one.service)) {
-                services[index].targets.push(one.target.stats());
+                services[index].add_target(one.target.stats());
             }
         }
         Stats {

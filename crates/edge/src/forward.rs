@@ -45,7 +45,10 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
     match worker.edge.route(&host.name, parts.uri.path(), &[]) {
         Routed::Nowhere => nowhere(&worker.edge).answer(parts.headers.get(ACCEPT)),
         Routed::Page(service, notice) => begin(service).page(notice.into(), parts.headers.get(ACCEPT)),
-        Routed::Files(service, files) => file(begin(service), &files, &parts).await,
+        Routed::Files(service, files) => {
+            visitor.activity.must_end(started + service.times().total);
+            file(begin(service), &files, &parts).await
+        }
         Routed::Target(service, entry) => {
             let mut exchange = begin(service);
             exchange.enter(entry);

@@ -93,7 +93,8 @@ impl Predecessor {
     /// Calls it, one call at a time. A call that is not answered ends the connection: the next answer would be another one's.
     async fn call<T: DeserializeOwned>(&self, call: &Call) -> Result<T, CallError> {
         let mut client = self.client.lock().await;
-        let Some(calling) = client.as_mut() else { return Err(io::Error::from(io::ErrorKind::NotConnected).into()) };
+        // Taken out: a call that is given up in the middle must not leave its answer to the next one.
+        let Some(mut calling) = client.take() else { return Err(io::Error::from(io::ErrorKind::NotConnected).into()) };
         // Until it has let go, only its end or its word settles whose the sockets are: it may just be slow.
         let limit = if self.is_released.load(Ordering::Acquire) { STEP } else { UNTIL_RELEASED };
         let answer = calling.call(call, limit).await;
@@ -101,11 +102,10 @@ impl Predecessor {
             // It has nothing to do with this process any more.
             Err(CallError::Refused(refusal)) if refusal.code == Code::TakenBack => {
                 self.serves_again.store(true, Ordering::Release);
-                *client = None;
             }
             // What one version says another may not understand; it is an answer all the same.
-            Ok(_) | Err(CallError::Refused(_) | CallError::Senseless(_)) => {}
-            Err(CallError::Unreachable(_)) => *client = None,
+            Ok(_) | Err(CallError::Refused(_) | CallError::Senseless(_)) => *client = Some(calling),
+            Err(CallError::Unreachable(_)) => {}
         }
         answer
     }
@@ -115,6 +115,11 @@ impl Predecessor {
         // Whoever is calling it will find out.
         let Ok(client) = self.client.try_lock() else { return true };
         client.as_ref().is_some_and(|client| !client.is_closed())
+    }
+
+    /// Whether it has lost its patience, and this process has nothing to serve any more.
+    pub fn serves_again(&self) -> bool {
+        self.serves_again.load(Ordering::Acquire)
     }
 
     /// Everything is loaded. Returns when the predecessor accepts no more.
@@ -133,7 +138,7 @@ impl Predecessor {
             tracing::warn!(%error, "the previous edge process did not hear that it can go");
         }
         self.is_released.store(true, Ordering::Release);
-        !self.serves_again.load(Ordering::Acquire)
+        !self.serves_again()
     }
 
     /// Its connections are to go where ours go.
@@ -171,8 +176,8 @@ impl Predecessor {
         }
         let drain = Drain { service: service.to_owned(), address, deadline_ms: 0 };
         let drained = self.call(&Call::Drain(drain)).await;
-        let heard = self.heard().remove(&Leaving { service: service.to_owned(), address });
-        drained.unwrap_or_else(|_| at_its_end(heard.as_ref()))
+        // Kept: whoever asks again hears the same.
+        drained.unwrap_or_else(|_| at_its_end(self.heard().get(&Leaving { service: service.to_owned(), address })))
     }
 
     fn heard(&self) -> std::sync::MutexGuard<'_, HashMap<Leaving, Drained>> {
@@ -273,13 +278,15 @@ async fn hand(process: &Arc<Process>, stream: &mut BufReader<UnixStream>) -> io:
     }
     process.stop_accepting().await;
     write(stream, value(&Done {})).await?;
-    tokio::time::timeout(RELEASE_WAIT, until_released(process, stream)).await?
+    until_released(process, stream).await
 }
 
 /// The new process serves. A stop ends both, so this one need not wait for it to go well.
 async fn until_released(process: &Arc<Process>, stream: &mut BufReader<UnixStream>) -> io::Result<()> {
+    // Only the silence counts: what was asked is answered, however long that takes.
+    let deadline = tokio::time::Instant::now() + RELEASE_WAIT;
     loop {
-        match read(stream).await? {
+        match tokio::time::timeout_at(deadline, read(stream)).await?? {
             Some(Ok(Call::Release {})) => return write(stream, value(&Done {})).await,
             Some(call) => {
                 let is_stop = matches!(call, Ok(Call::Stop {}));
@@ -337,8 +344,9 @@ async fn concerns_both(
         Ok(Call::Apply(routes)) => value(&process.apply(&Arc::new(routes)).await),
         Ok(Call::Stats {}) => {
             let stats = process.stats().await;
+            write(stream, value(&stats)).await?;
             process.has_told(&stats);
-            value(&stats)
+            return Ok(());
         }
         Ok(call @ (Call::Drain(_) | Call::Draining(_) | Call::Stop {})) => answer(process, call).await,
         Ok(_) => Err(Refusal::new(Code::HandedOver, "this process has handed over")),

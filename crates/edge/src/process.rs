@@ -322,6 +322,11 @@ impl Process {
         applied
     }
 
+    /// Whether what is applied here reaches nobody any more.
+    pub fn is_passed_over(&self) -> bool {
+        self.predecessor.as_ref().is_some_and(Predecessor::serves_again)
+    }
+
     /// A target that is the edge itself would send every request round and round.
     pub fn refuse_loops(&self, routes: &RouteSet) -> Result<(), Refusal> {
         let targets = routes.addresses();
@@ -397,9 +402,10 @@ impl Process {
     /// Ends, letting requests under way finish within the limit. Nobody who was here before stays either.
     async fn finish(&self) {
         // A hand-over that is under way first settles whose sockets these are, and none begins from here on.
-        let is_over = self.change.lock().await;
+        let is_over = tokio::time::timeout(CHANGE_WAIT, self.change.lock()).await;
+        let is_over = is_over.is_ok_and(|is_over| *is_over);
         tracing::info!("edge stopping; requests under way may finish");
-        if !*is_over {
+        if !is_over {
             self.stop_accepting().await;
             let _ = fs::remove_file(control::socket(&self.data_dir));
         }
@@ -407,7 +413,7 @@ impl Process {
         let limit = self.edge.settings.stop_limit;
         let before = async {
             if let Some(predecessor) = &self.predecessor {
-                predecessor.stop(limit).await;
+                let _ = tokio::time::timeout(limit + CHANGE_WAIT, predecessor.stop(limit)).await;
             }
         };
         let ((), ()) = tokio::join!(self.rest(limit), before);

@@ -103,11 +103,11 @@ impl VisitorsBody {
             Poll::Ready(Some(Ok(mut frame))) => {
                 self.idle = None;
                 // Some programs add trailers to the headers.
-                if let Some(trailers) = frame.trailers_mut() {
-                    headers::remove_claims(trailers);
-                }
+                let trailers = frame.trailers_mut();
+                let is_last = trailers.is_some() || self.inner.is_end_stream();
+                trailers.into_iter().for_each(headers::remove_claims);
                 let counted = self.count(frame);
-                if self.inner.is_end_stream() {
+                if is_last {
                     self.complete();
                 }
                 Poll::Ready(Some(counted))

@@ -59,3 +59,13 @@ pub struct TargetStats {
     #[serde(flatten)]
     pub figures: Figures,
 }
+
+impl ServiceStats {
+    /// Adds a target that is leaving. The same address may have come back meanwhile: then they are one.
+    pub fn add_target(&mut self, target: TargetStats) {
+        match self.targets.iter_mut().find(|same| same.address == target.address) {
+            Some(same) => same.figures.add(&target.figures),
+            None => self.targets.push(target),
+        }
+    }
+}

@@ -94,7 +94,10 @@ fn parse(text: &[u8]) -> Result<Call, Refusal> {
     let refuse = |message: String| Refusal::new(Code::BadCall, message);
     match serde_json::from_slice::<Message<Call>>(text) {
         // These must be understood by all versions, or an upgrade could not take over.
-        Ok(Message { call: call @ (Call::Hello {} | Call::TakeOver(_)), .. }) => Ok(call),
+        Ok(Message {
+            call: call @ (Call::Hello {} | Call::TakeOver(_) | Call::Ready {} | Call::Release {} | Call::Stop {}),
+            ..
+        }) => Ok(call),
         Ok(message) if message.version == VERSION => Ok(message.call),
         Ok(message) => Err(refuse(format!("version {} is not spoken here, only {VERSION}", message.version))),
         Err(error) => Err(refuse(format!("not a call of version {VERSION}: {error}"))),
@@ -138,7 +141,11 @@ async fn apply(process: &Arc<Process>, routes: RouteSet) -> Result<Applied, Refu
     let not_saved =
         |error: io::Error| Refusal::new(Code::NotSaved, format!("the route file cannot be written: {error}"));
     saving.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_saved)?;
-    Ok(process.apply(&routes).await)
+    let applied = process.apply(&routes).await;
+    if process.is_passed_over() {
+        return Err(Refusal::new(Code::HandedOver, "the previous edge process serves again: connect again"));
+    }
+    Ok(applied)
 }
 
 fn hello(process: &Process) -> Hello {
