@@ -137,7 +137,10 @@ async fn find_or_start(config: &Config, may_replace: bool) -> Result<(Client, He
             tracing::info!("an edge of another version is running ({problem}): replacing it");
             true
         }
-        Greeting::Nobody => false,
+        Greeting::Nobody => {
+            tracing::info!("no edge is running: starting one");
+            false
+        }
     };
     let orders = Orders::new(config, take_over).map_err(|error| error.to_string())?;
     start(&orders).await

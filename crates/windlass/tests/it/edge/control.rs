@@ -7,8 +7,8 @@ use std::os::unix::net::UnixStream;
 use windlass_edge::control::{self, LONGEST_LINE};
 
 use super::app::App;
-use super::load::Load;
-use super::support::{DEADLINE, Home};
+use super::load::{Load, Visitor};
+use super::support::{DEADLINE, Home, everything_to};
 
 const HELLO: &[u8] = b"{\"version\":1,\"hello\":{}}\n";
 
@@ -138,4 +138,27 @@ async fn a_hundred_callers_at_once_are_all_heard() {
         assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);
     }
     assert!(edge.ended().await.success());
+}
+
+/// A service that wants one has a line in the log for every request; the others have none.
+#[tokio::test]
+async fn the_access_log_is_a_matter_of_each_service() {
+    let (home, app) = (Home::new(), App::start("app").await);
+    let edge = home.edge().await;
+    home.send_to(app.address).await;
+    let mut visitor = Visitor::new(home.address().await);
+    assert_eq!(visitor.get("/quiet?token=secret").await.unwrap().0, 200);
+    let mut routes = everything_to(app.address);
+    routes.services[0].access_log = true;
+    home.control().await.apply(routes).await.unwrap();
+    assert_eq!(visitor.get("/loud?token=secret").await.unwrap().0, 200);
+    edge.logs("path=/loud").await;
+    let log = edge.log();
+    let line = log.lines().find(|line| line.contains("path=/loud")).unwrap();
+    for part in
+        ["service=app", "method=GET", "status=200", "sent=3", "visitor=127.0.0.1", "request_id=", "failure=\"\""]
+    {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+    assert!(!log.contains("/quiet") && !log.contains("secret"), "{log}");
 }
