@@ -1,9 +1,9 @@
 //! The life of an edge: lock, load, listen, hand over or stop.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
 use tokio::sync::{MutexGuard, Notify, watch};
 use tokio::task::JoinSet;
+use windlass_durable::lock::{self, LockError};
 
 use crate::control::{self, Code, Refusal, server};
 use crate::edge::{Applied, Edge, Settings, StillRouted};
@@ -27,8 +28,6 @@ use crate::workers::Workers;
 
 /// How often a process that is ending looks whether it can.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often to look for the name of whoever holds the lock.
-const LOCK_LOOKS: usize = 10;
 /// How often a process that has handed over is asked what it has counted.
 const KEEP_UP: Duration = Duration::from_secs(1);
 /// A change of the table waits for a hand-over that is under way; that has limits of its own.
@@ -154,51 +153,20 @@ fn begin(options: &Options) -> Result<Begun, EdgeError> {
     let data_dir = &options.data_dir;
     let unusable = |source| EdgeError::DataDir { path: data_dir.display().to_string(), source };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(unusable)?;
-    let mut lock = lock(data_dir)?;
-    write_pid(&mut lock);
+    let lock = lock(data_dir)?;
     let routes = route_file::load(data_dir).map_err(unusable)?;
     let sockets = options.listen.iter().map(|address| bind(*address)).collect::<Result<_, _>>()?;
     let control = bind_control(data_dir).map_err(unusable)?;
     Ok(Begun { estate: Estate { lock, control, sockets }, routes, predecessor: None })
 }
 
-/// One edge per data folder. The lock is the system's, so it ends with the process, however that ends.
+/// One edge per data folder.
 fn lock(data_dir: &Path) -> Result<File, EdgeError> {
-    let unusable = |source| EdgeError::DataDir { path: data_dir.display().to_string(), source };
-    let mut options = fs::OpenOptions::new();
-    options.create(true).read(true).write(true).truncate(false).mode(0o600);
-    let mut file = options.open(data_dir.join("edge.lock")).map_err(unusable)?;
-    let mut holder = String::new();
-    for _ in 0..LOCK_LOOKS {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => holder = read_pid(&mut file),
-            Err(TryLockError::Error(source)) => return Err(unusable(source)),
-        }
-        if is_running(&holder) {
-            break;
-        }
-        // It has not written its name yet, or has just ended, or only wanted to know whether anybody is there.
-        std::thread::sleep(LOOK);
-    }
-    Err(EdgeError::Held { path: data_dir.display().to_string(), holder })
-}
-
-fn read_pid(lock: &mut File) -> String {
-    let mut holder = String::new();
-    let _ = lock.seek(SeekFrom::Start(0)).and_then(|_| lock.read_to_string(&mut holder));
-    holder.trim().to_owned()
-}
-
-fn is_running(pid: &str) -> bool {
-    use rustix::process::{Pid, test_kill_process};
-    pid.parse().ok().and_then(Pid::from_raw).is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
-}
-
-fn write_pid(lock: &mut File) {
-    // For people and messages only; the lock itself is the system's.
-    let _ = lock.set_len(0).and_then(|()| lock.seek(SeekFrom::Start(0)));
-    let _ = writeln!(lock, "{}", std::process::id());
+    let path = data_dir.display().to_string();
+    lock::take(&data_dir.join("edge.lock")).map_err(|error| match error {
+        LockError::Held(holder) => EdgeError::Held { path, holder },
+        LockError::Io(source) => EdgeError::DataDir { path, source },
+    })
 }
 
 pub fn bind(address: SocketAddr) -> Result<Socket, EdgeError> {
@@ -286,7 +254,7 @@ impl Process {
         let control = estate.control.try_clone()?;
         control.set_nonblocking(true)?;
         accepting.spawn(server::accept(self.clone(), Arc::new(UnixListener::from_std(control)?)));
-        write_pid(&mut estate.lock);
+        lock::sign(&mut estate.lock);
         Ok(accepting)
     }
 

@@ -1,7 +1,6 @@
 //! The life of a server: lock, migrate, listen, drain, leave.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{Read, Write};
+use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use windlass_durable::lock::{self, LockError};
 use windlass_store::{Db, Options, instance};
 
 use crate::app::App;
@@ -23,8 +23,6 @@ use crate::service::housekeeping;
 use crate::vault::unlock::{UnlockError, check};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
-const LOCK_TRIES: usize = 5;
-const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// Why a server did not start, in words for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -170,31 +168,12 @@ pub fn sqlite_file(config: &Config) -> PathBuf {
     config.data_dir.join("windlass.db")
 }
 
-/// One server per data folder. The lock is the system's, so it ends with the process, however that ends.
+/// One server per data folder.
 fn lock_data_dir(path: &Path) -> Result<File, StartError> {
     let unusable = |source| StartError::DataDir { path: path.display().to_string(), source };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
-    let mut options = fs::OpenOptions::new();
-    options.create(true).read(true).write(true).truncate(false).mode(0o600);
-    let mut file = options.open(path.join("windlass.lock")).map_err(unusable)?;
-    // Whoever only looks whether the folder is in use holds the lock for a moment, too.
-    let mut locked = file.try_lock();
-    for _ in 0..LOCK_TRIES {
-        if !matches!(locked, Err(TryLockError::WouldBlock)) {
-            break;
-        }
-        std::thread::sleep(LOCK_PAUSE);
-        locked = file.try_lock();
-    }
-    match locked {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            return Err(StartError::Held { path: path.display().to_string(), holder: holder.trim().to_owned() });
-        }
-        Err(TryLockError::Error(source)) => return Err(unusable(source)),
-    }
-    file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(unusable)?;
-    Ok(file)
+    lock::take(&path.join("windlass.lock")).map_err(|error| match error {
+        LockError::Held(holder) => StartError::Held { path: path.display().to_string(), holder },
+        LockError::Io(source) => unusable(source),
+    })
 }

@@ -1,13 +1,12 @@
 //! `windlass edge`: the edge as a process of its own; and `windlass stop`, which ends it.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use tokio::sync::watch;
+use windlass_durable::lock::holder;
 use windlass_edge::process::Options;
 use windlass_server::config::Config;
 use windlass_server::edge::{self, GRACE, Orders};
@@ -67,17 +66,6 @@ pub async fn stop(config: &Config) -> Result<(), String> {
         true => Ok(()),
         false => print(&format!("Nothing is running on {}.\n", config.data_dir.display())),
     }
-}
-
-/// Who holds a lock, if anybody does.
-fn holder(path: &Path) -> Option<Pid> {
-    let mut file = File::open(path).ok()?;
-    if file.try_lock_shared().is_ok() {
-        return None;
-    }
-    let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    text.trim().parse().ok().and_then(Pid::from_raw)
 }
 
 async fn wait_for(path: &Path, limit: Duration) -> Result<(), String> {

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use windlass_durable::lock::holder;
 
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -141,18 +142,9 @@ impl Process {
 
 /// Ends the edge of a data folder, which outlives its server.
 pub fn end_edge(data_dir: &Path) {
-    if let Some(pid) = edge_pid(data_dir) {
+    if let Some(pid) = holder(&data_dir.join("edge.lock")) {
         let _ = kill_process(pid, Signal::KILL);
     }
-}
-
-/// The process that holds the lock of a data folder's edge, if one does.
-pub fn edge_pid(data_dir: &Path) -> Option<Pid> {
-    let mut file = std::fs::File::open(data_dir.join("edge.lock")).ok()?;
-    file.try_lock_shared().is_err().then_some(())?;
-    let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    Pid::from_raw(text.trim().parse().ok()?)
 }
 
 impl Drop for Process {
