@@ -1,0 +1,196 @@
+//! The folder of a build as a tar archive, made while it is sent. Links are sent as links, never followed.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use tar::{EntryType, Header};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::ignore::Ignore;
+use crate::Error;
+
+const CHUNK: usize = 64 << 10;
+/// How many chunks may wait for the engine.
+const CHUNKS_AHEAD: usize = 8;
+const LONGEST_IGNORE_FILE: u64 = 1 << 20;
+
+/// The thread that reads the folder.
+pub(super) struct Reading(JoinHandle<io::Result<()>>);
+
+impl Reading {
+    /// What kept the folder from being read, unless it was that nobody wanted it any more.
+    pub(super) async fn failure(self) -> Option<Error> {
+        match self.0.await {
+            Ok(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Some(Error::Context { message: error.to_string() })
+            }
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn read(folder: PathBuf, dockerfile: String) -> (mpsc::Receiver<io::Result<Bytes>>, Reading) {
+    let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
+    let reading = tokio::task::spawn_blocking(move || {
+        let result =
+            archive(&folder, &dockerfile, Chunks { sender: sender.clone(), filled: Vec::with_capacity(CHUNK) });
+        if result.is_err() {
+            // The body must not look complete.
+            let _ = sender.blocking_send(Err(io::Error::other("the build context cannot be read")));
+        }
+        result
+    });
+    (receiver, Reading(reading))
+}
+
+fn archive(folder: &Path, dockerfile: &str, chunks: Chunks) -> io::Result<()> {
+    let root = Root::open(folder)?;
+    root.file(Path::new(dockerfile)).map_err(|error| about(Path::new(dockerfile), &error))?;
+    let ignore = ignore_file(&root, dockerfile)?;
+    let mut archive = tar::Builder::new(chunks);
+    let mut pending = root.children(Path::new(""))?;
+    while let Some(path) = pending.pop() {
+        let metadata = fs::symlink_metadata(folder.join(&path)).map_err(|error| about(&path, &error))?;
+        let ignored = ignore.covers(&path);
+        if !ignored {
+            append(&mut archive, &root, &path, &metadata)?;
+        }
+        if metadata.is_dir() && (!ignored || ignore.may_spare_something_below()) {
+            pending.extend(root.children(&path)?);
+        }
+    }
+    archive.into_inner()?.flush()
+}
+
+/// The folder itself. Nothing outside of it can be opened through it.
+struct Root<'a> {
+    path: &'a Path,
+    descriptor: OwnedFd,
+}
+
+impl<'a> Root<'a> {
+    fn open(path: &'a Path) -> io::Result<Self> {
+        let descriptor = File::open(path).map_err(|error| about(path, &error))?.into();
+        Ok(Self { path, descriptor })
+    }
+
+    fn file(&self, path: &Path) -> io::Result<File> {
+        // Not waiting matters for what turns out to be a pipe.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let descriptor = rustix::fs::openat2(&self.descriptor, path, flags, Mode::empty(), within)?;
+        Ok(descriptor.into())
+    }
+
+    /// In descending order, because the last one is taken first.
+    fn children(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        let listed = || -> io::Result<Vec<PathBuf>> {
+            fs::read_dir(self.path.join(path))?.map(|entry| Ok(path.join(entry?.file_name()))).collect()
+        };
+        let mut children = listed().map_err(|error| about(path, &error))?;
+        children.retain(|child| child.as_path() != Path::new(".git"));
+        children.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(children)
+    }
+}
+
+/// A Dockerfile may have an ignore file of its own, beside it.
+fn ignore_file(root: &Root<'_>, dockerfile: &str) -> io::Result<Ignore> {
+    let own = format!("{dockerfile}.dockerignore");
+    for name in [own.as_str(), ".dockerignore"] {
+        let mut text = Vec::new();
+        match root.file(Path::new(name)).and_then(|file| file.take(LONGEST_IGNORE_FILE).read_to_end(&mut text)) {
+            Ok(_) => return Ok(Ignore::parse(&String::from_utf8_lossy(&text), &[dockerfile, &own, ".dockerignore"])),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(about(Path::new(name), &error)),
+        }
+    }
+    Ok(Ignore::default())
+}
+
+fn append(archive: &mut tar::Builder<Chunks>, root: &Root<'_>, path: &Path, metadata: &Metadata) -> io::Result<()> {
+    let kind = metadata.file_type();
+    let appended = if kind.is_symlink() {
+        fs::read_link(root.path.join(path))
+            .and_then(|target| archive.append_link(&mut header(metadata, EntryType::Symlink, 0), path, target))
+    } else if kind.is_dir() {
+        archive.append_data(&mut header(metadata, EntryType::Directory, 0), path, io::empty())
+    } else if kind.is_file() {
+        root.file(path).and_then(|file| {
+            let contents = Exactly { file, left: metadata.len() };
+            archive.append_data(&mut header(metadata, EntryType::Regular, metadata.len()), path, contents)
+        })
+    } else {
+        // Sockets, pipes and devices mean nothing elsewhere.
+        Ok(())
+    };
+    appended.map_err(|error| about(path, &error))
+}
+
+/// Nobody's names and numbers of this machine: what is built belongs to root unless the Dockerfile says otherwise.
+fn header(metadata: &Metadata, kind: EntryType, size: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(metadata.mode() & 0o7777);
+    header.set_mtime(u64::try_from(metadata.mtime()).unwrap_or(0));
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_size(size);
+    header
+}
+
+fn about(path: &Path, error: &io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return io::ErrorKind::BrokenPipe.into();
+    }
+    io::Error::other(format!("{}: {error}", path.display()))
+}
+
+/// A file's length is written before its contents, so exactly that much must follow.
+struct Exactly {
+    file: File,
+    left: u64,
+}
+
+impl Read for Exactly {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let got = self.file.read(&mut buffer[..wanted])?;
+        if got == 0 && wanted > 0 {
+            return Err(io::Error::other("it became shorter while it was read"));
+        }
+        self.left -= got as u64;
+        Ok(got)
+    }
+}
+
+/// Gathers what the archive writes into chunks, and waits while the engine is busy.
+struct Chunks {
+    sender: mpsc::Sender<io::Result<Bytes>>,
+    filled: Vec<u8>,
+}
+
+impl Write for Chunks {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(CHUNK - self.filled.len());
+        self.filled.extend_from_slice(&bytes[..taken]);
+        if self.filled.len() == CHUNK {
+            self.flush()?;
+        }
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.filled.is_empty() {
+            return Ok(());
+        }
+        let chunk = std::mem::replace(&mut self.filled, Vec::with_capacity(CHUNK));
+        self.sender.blocking_send(Ok(chunk.into())).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}

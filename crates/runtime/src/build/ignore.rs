@@ -1,0 +1,246 @@
+//! What a `.dockerignore` file leaves out of a build.
+
+use std::path::Path;
+
+#[derive(Default)]
+pub(super) struct Ignore {
+    patterns: Vec<Pattern>,
+    /// Sent whatever the patterns say, because the engine needs them.
+    needed: Vec<String>,
+}
+
+struct Pattern {
+    spares: bool,
+    parts: Vec<Part>,
+}
+
+enum Part {
+    Exactly(char),
+    /// `?`
+    OneCharacter,
+    /// `*`
+    Within,
+    /// `**` at the end
+    Everything,
+    /// `**/` or `**` elsewhere: any folders, or none
+    Folders,
+    /// `[a-z]`
+    OneOf {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
+}
+
+impl Ignore {
+    pub(super) fn parse(text: &str, needed: &[&str]) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Self {
+            patterns: text.lines().filter_map(pattern).collect(),
+            needed: needed.iter().map(|path| clean(path)).collect(),
+        }
+    }
+
+    /// The last pattern that matches the path or a folder above it decides.
+    pub(super) fn covers(&self, path: &Path) -> bool {
+        let path = path.to_string_lossy();
+        if self.needed.iter().any(|needed| *needed == path || needed.starts_with(&format!("{path}/"))) {
+            return false;
+        }
+        let last = self.patterns.iter().rev().find(|pattern| with_parents(&path).any(|part| pattern.matches(part)));
+        last.is_some_and(|pattern| !pattern.spares)
+    }
+
+    pub(super) fn may_spare_something_below(&self) -> bool {
+        self.patterns.iter().any(|pattern| pattern.spares)
+    }
+}
+
+fn with_parents(path: &str) -> impl Iterator<Item = &str> {
+    let parents = path.match_indices('/').map(move |(end, _)| &path[..end]);
+    parents.chain([path])
+}
+
+fn pattern(line: &str) -> Option<Pattern> {
+    if line.starts_with('#') {
+        return None;
+    }
+    let line = line.trim();
+    let (spares, line) = match line.strip_prefix('!') {
+        Some(rest) => (true, rest.trim()),
+        None => (false, line),
+    };
+    let cleaned = clean(line);
+    (!line.is_empty()).then(|| Pattern { spares, parts: parts(&cleaned) })
+}
+
+/// Without what does not change where a path leads: `/a//b/./c/../d/` is `a/b/d`.
+fn clean(path: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(kept.pop()),
+            part => kept.push(part),
+        }
+    }
+    kept.join("/")
+}
+
+fn parts(pattern: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut rest = pattern.chars().peekable();
+    while let Some(next) = rest.next() {
+        parts.push(match next {
+            '*' if rest.next_if_eq(&'*').is_some() => {
+                rest.next_if_eq(&'/');
+                if rest.peek().is_none() { Part::Everything } else { Part::Folders }
+            }
+            '*' => Part::Within,
+            '?' => Part::OneCharacter,
+            '[' => one_of(&mut rest),
+            '\\' => Part::Exactly(rest.next().unwrap_or('\\')),
+            other => Part::Exactly(other),
+        });
+    }
+    parts
+}
+
+fn one_of(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Part {
+    let negated = rest.next_if_eq(&'^').is_some();
+    let mut ranges = Vec::new();
+    while let Some(first) = rest.next().filter(|first| *first != ']') {
+        let first = if first == '\\' { rest.next().unwrap_or('\\') } else { first };
+        let last = match rest.next_if_eq(&'-') {
+            Some(_) => rest.next().unwrap_or(first),
+            None => first,
+        };
+        ranges.push((first, last));
+    }
+    Part::OneOf { negated, ranges }
+}
+
+impl Pattern {
+    /// From the pattern's end to its beginning: from which places of the path on does the rest of the pattern match? So no
+    /// pattern is slow, whatever stars it has.
+    fn matches(&self, path: &str) -> bool {
+        let path: Vec<char> = path.chars().collect();
+        let only_at_the_end: Vec<bool> = (0..=path.len()).map(|place| place == path.len()).collect();
+        let from = self.parts.iter().rev().fold(only_at_the_end, |after, part| part.matches_before(&path, &after));
+        from[0]
+    }
+}
+
+impl Part {
+    fn matches_before(&self, path: &[char], after: &[bool]) -> Vec<bool> {
+        let mut from = after.to_vec();
+        let mut behind_a_folder = false;
+        for place in (0..=path.len()).rev() {
+            let next = path.get(place);
+            from[place] = match self {
+                Self::Everything => true,
+                Self::Within => after[place] || next.is_some_and(|next| *next != '/' && from[place + 1]),
+                Self::Folders => {
+                    behind_a_folder |= next.is_some_and(|next| *next == '/' && after[place + 1]);
+                    after[place] || behind_a_folder
+                }
+                one => next.is_some_and(|next| one.is(*next) && after[place + 1]),
+            };
+        }
+        from
+    }
+
+    fn is(&self, character: char) -> bool {
+        match self {
+            Self::Exactly(wanted) => *wanted == character,
+            Self::OneCharacter => character != '/',
+            Self::OneOf { negated, ranges } => {
+                ranges.iter().any(|(first, last)| (*first..=*last).contains(&character)) != *negated
+            }
+            Self::Within | Self::Everything | Self::Folders => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn covered(file: &str, path: &str) -> bool {
+        Ignore::parse(file, &["Dockerfile", ".dockerignore"]).covers(Path::new(path))
+    }
+
+    #[test]
+    fn a_name_covers_what_is_at_the_root_and_below_it() {
+        for file in ["target", "/target", "target/", "./target", "a/../target"] {
+            assert!(covered(file, "target"), "{file}");
+            assert!(covered(file, "target/debug/app"), "{file}");
+            assert!(!covered(file, "src/target"), "{file}");
+            assert!(!covered(file, "targets"), "{file}");
+        }
+    }
+
+    #[test]
+    fn stars_stay_within_a_folder_and_double_stars_do_not() {
+        assert!(covered("*.log", "a.log"));
+        assert!(!covered("*.log", "logs/a.log"));
+        assert!(covered("*/temp*", "a/temporary.txt"));
+        assert!(!covered("*/temp*", "a/b/temporary.txt"));
+        for path in ["a.log", "logs/a.log", "x/y/z/a.log"] {
+            assert!(covered("**/*.log", path), "{path}");
+        }
+        assert!(!covered("**/log", "catalog"));
+        assert!(covered("**/node_modules", "web/node_modules/left/index.js"));
+        assert!(covered("docs/**", "docs/a/b"));
+        assert!(!covered("docs/**", "docs"));
+        assert!(covered("a/**/z", "a/z"));
+        assert!(covered("a/**/z", "a/b/c/z"));
+        assert!(!covered("a/**/z", "a/bz"));
+        assert!(covered("**", "anything/at/all"));
+    }
+
+    #[test]
+    fn question_marks_classes_and_escapes() {
+        assert!(covered("temp?", "tempa"));
+        assert!(!covered("temp?", "temp"));
+        assert!(!covered("a?b", "a/b"));
+        assert!(covered("file[0-9].txt", "file7.txt"));
+        assert!(!covered("file[^0-9].txt", "file7.txt"));
+        assert!(covered(r"\*", "*"));
+        assert!(!covered(r"\*", "a"));
+    }
+
+    #[test]
+    fn the_last_line_that_matches_decides() {
+        let file = "*.md\n!README*.md\nREADME-secret.md";
+        assert!(covered(file, "notes.md"));
+        assert!(!covered(file, "README.md"));
+        assert!(covered(file, "README-secret.md"));
+        let file = "*\n!src\n! keep/this \n";
+        assert!(covered(file, "other"));
+        assert!(!covered(file, "src/main.rs"));
+        assert!(!covered(file, "keep/this"));
+        assert!(covered(file, "keep/that"));
+    }
+
+    #[test]
+    fn comments_and_empty_lines_say_nothing() {
+        assert!(!covered("# a\n\n   \n!\n", "# a"));
+        assert!(covered("\u{feff}a\r\nb", "a"));
+    }
+
+    #[test]
+    fn what_the_engine_needs_is_never_covered() {
+        assert!(!covered("*", "Dockerfile"));
+        assert!(!covered("**/.*", ".dockerignore"));
+        let ignore = Ignore::parse("*", &["./deploy/Dockerfile"]);
+        assert!(!ignore.covers(Path::new("deploy")));
+        assert!(!ignore.covers(Path::new("deploy/Dockerfile")));
+        assert!(ignore.covers(Path::new("deploy/other")));
+    }
+
+    #[test]
+    fn many_stars_take_no_time() {
+        let pattern = format!("{}b", "*a".repeat(200));
+        assert!(!covered(&pattern, &"a".repeat(4000)));
+    }
+}

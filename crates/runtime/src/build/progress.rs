@@ -1,0 +1,242 @@
+//! What BuildKit tells about a build, as lines that people read and as the reason when it fails.
+
+use std::collections::HashMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use prost::Message;
+
+use crate::lines::{Joiner, LONGEST_LINE, cut};
+use crate::{Error, Line, Result, Stream};
+
+/// BuildKit's `StatusResponse`, less what nobody reads.
+#[derive(Message)]
+struct Status {
+    #[prost(message, repeated, tag = "1")]
+    vertexes: Vec<Vertex>,
+    #[prost(message, repeated, tag = "2")]
+    tasks: Vec<Task>,
+    #[prost(message, repeated, tag = "3")]
+    logs: Vec<Log>,
+}
+
+#[derive(Message)]
+struct Vertex {
+    #[prost(string, tag = "1")]
+    digest: String,
+    #[prost(string, tag = "3")]
+    name: String,
+    #[prost(bool, tag = "4")]
+    cached: bool,
+    #[prost(message, optional, tag = "5")]
+    started: Option<Moment>,
+    #[prost(message, optional, tag = "6")]
+    completed: Option<Moment>,
+    #[prost(string, tag = "7")]
+    error: String,
+}
+
+/// A part of a vertex, as one layer that is downloaded.
+#[derive(Message)]
+struct Task {
+    #[prost(string, tag = "1")]
+    id: String,
+    #[prost(string, tag = "2")]
+    vertex: String,
+    #[prost(message, optional, tag = "8")]
+    completed: Option<Moment>,
+}
+
+#[derive(Message)]
+struct Log {
+    #[prost(string, tag = "1")]
+    vertex: String,
+    #[prost(int64, tag = "3")]
+    stream: i64,
+    #[prost(bytes = "vec", tag = "4")]
+    text: Vec<u8>,
+}
+
+/// Only whether there is one matters.
+#[derive(Message)]
+struct Moment {}
+
+const BASE: &str = "FROM ";
+const SYNTAX: &str = "# syntax=";
+
+#[derive(Default)]
+pub(super) struct Progress {
+    steps: HashMap<String, Step>,
+    /// The step whose name was shown last: what follows is read as its output.
+    shown: String,
+    failed: Option<Failed>,
+}
+
+#[derive(Default)]
+struct Step {
+    name: String,
+    announced: bool,
+    cached: bool,
+    stdout: Joiner,
+    stderr: Joiner,
+    disk_full: bool,
+}
+
+struct Failed {
+    step: String,
+    error: String,
+    disk_full: bool,
+}
+
+impl Progress {
+    pub(super) fn lines_of(&mut self, trace: &str) -> Result<Vec<Line>> {
+        let bytes = STANDARD.decode(trace).map_err(Error::unreadable)?;
+        let status = Status::decode(bytes.as_slice()).map_err(Error::unreadable)?;
+        let mut lines = Vec::new();
+        // A vertex is completed after its last output, even if both are told at once.
+        for vertex in &status.vertexes {
+            self.begin(vertex, &mut lines);
+        }
+        for log in &status.logs {
+            self.output(log, &mut lines);
+        }
+        for task in status.tasks.iter().filter(|task| task.completed.is_some()) {
+            self.task_done(task, &mut lines);
+        }
+        for vertex in status.vertexes.iter().filter(|vertex| vertex.completed.is_some()) {
+            self.end(vertex, &mut lines);
+        }
+        Ok(lines)
+    }
+
+    /// Output without a line end of steps that will not be told of any more.
+    pub(super) fn unfinished_lines(&mut self) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for step in self.steps.values_mut() {
+            step.flush(&mut lines);
+        }
+        lines
+    }
+
+    fn begin(&mut self, vertex: &Vertex, lines: &mut Vec<Line>) {
+        let step = self.steps.entry(vertex.digest.clone()).or_default();
+        step.name.clone_from(&vertex.name);
+        let news = (vertex.started.is_some() && !step.announced) || (vertex.cached && !step.cached);
+        if news {
+            step.announced = true;
+            step.cached = vertex.cached;
+            if !is_internal(&step.name) {
+                let cached = if step.cached { " CACHED" } else { "" };
+                lines.extend(Line::notes(&format!("{}{cached}", readable(&step.name))));
+                self.shown.clone_from(&vertex.digest);
+            }
+        }
+    }
+
+    fn output(&mut self, log: &Log, lines: &mut Vec<Line>) {
+        let Some(step) = self.steps.get_mut(&log.vertex) else { return };
+        if self.shown != log.vertex {
+            lines.extend(Line::notes(&step.name));
+            self.shown.clone_from(&log.vertex);
+        }
+        let (joiner, stream) =
+            if log.stream == 2 { (&mut step.stderr, Stream::Stderr) } else { (&mut step.stdout, Stream::Stdout) };
+        joiner.add(&log.text, |text| {
+            step.disk_full |= tells_of_full_disk(&text);
+            lines.push(Line { stream, text });
+        });
+    }
+
+    fn task_done(&mut self, task: &Task, lines: &mut Vec<Line>) {
+        if self.steps.get(&task.vertex).is_some_and(|step| step.announced && !is_internal(&step.name)) {
+            lines.extend(Line::notes(&format!("{} done", task.id)));
+        }
+    }
+
+    fn end(&mut self, vertex: &Vertex, lines: &mut Vec<Line>) {
+        let Some(step) = self.steps.get_mut(&vertex.digest) else { return };
+        step.flush(lines);
+        // Steps beside the one that failed are cancelled; that is no reason.
+        if vertex.error.is_empty() || vertex.error.contains("context canceled") || self.failed.is_some() {
+            return;
+        }
+        let name = readable(&step.name);
+        lines.extend(Line::notes(&format!("{name} ERROR: {}", vertex.error)));
+        self.failed = Some(Failed { step: name, error: vertex.error.clone(), disk_full: step.disk_full });
+    }
+
+    /// What the engine's last word means, together with what was told before.
+    pub(super) fn failure(&self, last_word: &str) -> Error {
+        let (step, told, disk_full) = match &self.failed {
+            Some(failed) => (failed.step.as_str(), failed.error.as_str(), failed.disk_full),
+            None => ("the build", "", false),
+        };
+        let message = cut(without_prefixes(last_word), LONGEST_LINE);
+        let exit_code = exit_code(&message).or_else(|| exit_code(told));
+        if disk_full || tells_of_full_disk(&message) {
+            return Error::DiskFull { message };
+        }
+        if exit_code == Some(137) || message.contains("cannot allocate memory") {
+            return Error::OutOfMemory { step: step.to_owned() };
+        }
+        let message = match (step.strip_prefix(BASE), step.strip_prefix(SYNTAX)) {
+            (Some(image), _) => format!("the base image {image} cannot be pulled: {message}"),
+            (_, Some(image)) => format!("the image {image} of the syntax line cannot be pulled: {message}"),
+            (None, None) => message,
+        };
+        Error::BuildFailed { step: step.to_owned(), exit_code, message }
+    }
+}
+
+impl Step {
+    fn flush(&mut self, lines: &mut Vec<Line>) {
+        for (joiner, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
+            if let Some(text) = joiner.rest() {
+                self.disk_full |= tells_of_full_disk(&text);
+                lines.push(Line { stream, text });
+            }
+        }
+    }
+}
+
+/// How the context gets to BuildKit is not what a Dockerfile's author wants to read about.
+fn is_internal(name: &str) -> bool {
+    name.starts_with("[internal]") || name.starts_with("copy /context")
+}
+
+/// Images are looked up before the steps of a build begin; what fails then is named by the line that wants the image.
+fn readable(name: &str) -> String {
+    if let Some(image) = name.strip_prefix("[internal] load metadata for ") {
+        format!("{BASE}{image}")
+    } else if let Some(image) = name.strip_prefix("resolve image config for ") {
+        format!("{SYNTAX}{image}")
+    } else {
+        name.to_owned()
+    }
+}
+
+fn tells_of_full_disk(text: &str) -> bool {
+    text.to_lowercase().contains("no space left on device")
+}
+
+fn exit_code(message: &str) -> Option<i64> {
+    let (_, after) = message.rsplit_once("exit code: ")?;
+    after.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The engine wraps the reason in the names of the parts that it came through.
+fn without_prefixes(message: &str) -> &str {
+    const WRAPPINGS: [&str; 6] = [
+        "failed to solve with frontend dockerfile.v0: ",
+        "failed to solve with frontend gateway.v0: ",
+        "failed to solve: ",
+        "failed to create LLB definition: ",
+        "rpc error: code = Unknown desc = ",
+        "rpc error: code = NotFound desc = ",
+    ];
+    let mut message = message;
+    while let Some(inner) = WRAPPINGS.iter().find_map(|wrapping| message.strip_prefix(wrapping)) {
+        message = inner;
+    }
+    message
+}

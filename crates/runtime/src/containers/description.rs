@@ -1,0 +1,214 @@
+//! What the engine says about a container.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use serde::Deserialize;
+use time::OffsetDateTime;
+
+use crate::{Error, Labels, Result, moment};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    pub id: String,
+    pub name: String,
+    /// The image's id.
+    pub image: String,
+    pub labels: Labels,
+    pub state: State,
+    pub exit_code: i64,
+    pub oom_killed: bool,
+    /// Why it could not be started, in the words of the engine or of its init process; mostly empty.
+    pub error: String,
+    /// None if its image has no health check.
+    pub health: Option<Health>,
+    /// On the machine, while it runs.
+    pub pid: Option<u32>,
+    pub started_at: Option<OffsetDateTime>,
+    pub finished_at: Option<OffsetDateTime>,
+    /// Those it has in its networks, or is going to have.
+    pub addresses: Vec<Ipv4Addr>,
+    pub restart_count: u64,
+}
+
+impl Container {
+    /// What the engine's init ends with when it cannot execute the command: not found, not allowed, anything else.
+    pub(super) fn may_have_failed_to_execute(&self) -> bool {
+        self.state == State::Exited && self.error.is_empty() && matches!(self.exit_code, 127 | 126 | 1)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContainerSummary {
+    pub id: String,
+    pub name: String,
+    /// The image's id.
+    pub image: String,
+    pub labels: Labels,
+    pub state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Created,
+    Running,
+    Restarting,
+    Paused,
+    Exited,
+    Dead,
+    Removing,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    Starting,
+    Healthy,
+    /// With what the last probe said.
+    Unhealthy(String),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct InspectAnswer {
+    id: String,
+    name: String,
+    image: String,
+    restart_count: u64,
+    state: StateAnswer,
+    config: ConfigAnswer,
+    network_settings: NetworksAnswer,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct StateAnswer {
+    status: String,
+    #[serde(rename = "OOMKilled")]
+    oom_killed: bool,
+    pid: u32,
+    exit_code: i64,
+    error: String,
+    started_at: String,
+    finished_at: String,
+    health: Option<HealthAnswer>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct HealthAnswer {
+    status: String,
+    log: Option<Vec<ProbeAnswer>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ProbeAnswer {
+    output: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ConfigAnswer {
+    labels: Option<Labels>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct NetworksAnswer {
+    networks: Option<BTreeMap<String, NetworkAnswer>>,
+}
+
+#[derive(Deserialize)]
+struct NetworkAnswer {
+    #[serde(rename = "IPAddress")]
+    has: Option<String>,
+    #[serde(rename = "IPAMConfig")]
+    wants: Option<WantedAddress>,
+}
+
+#[derive(Deserialize)]
+struct WantedAddress {
+    #[serde(rename = "IPv4Address")]
+    address: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ListAnswer {
+    id: String,
+    names: Option<Vec<String>>,
+    #[serde(rename = "ImageID")]
+    image: String,
+    labels: Option<Labels>,
+    state: String,
+}
+
+pub(super) fn container(answer: InspectAnswer) -> Result<Container> {
+    Ok(Container {
+        id: answer.id,
+        name: bare_name(&answer.name),
+        image: answer.image,
+        labels: answer.config.labels.unwrap_or_default(),
+        state: state(&answer.state.status)?,
+        exit_code: answer.state.exit_code,
+        oom_killed: answer.state.oom_killed,
+        error: answer.state.error,
+        health: answer.state.health.and_then(health),
+        pid: (answer.state.pid > 0).then_some(answer.state.pid),
+        started_at: moment::parse(&answer.state.started_at),
+        finished_at: moment::parse(&answer.state.finished_at),
+        addresses: answer
+            .network_settings
+            .networks
+            .iter()
+            .flatten()
+            .filter_map(|(_, network)| address(network))
+            .collect(),
+        restart_count: answer.restart_count,
+    })
+}
+
+pub(super) fn summary(answer: ListAnswer) -> Result<ContainerSummary> {
+    Ok(ContainerSummary {
+        id: answer.id,
+        name: answer.names.iter().flatten().next().map(|name| bare_name(name)).unwrap_or_default(),
+        image: answer.image,
+        labels: answer.labels.unwrap_or_default(),
+        state: state(&answer.state)?,
+    })
+}
+
+fn bare_name(name: &str) -> String {
+    name.trim_start_matches('/').to_owned()
+}
+
+fn state(word: &str) -> Result<State> {
+    Ok(match word {
+        "created" => State::Created,
+        // It runs until it has stopped.
+        "running" | "stopping" => State::Running,
+        "restarting" => State::Restarting,
+        "paused" => State::Paused,
+        "exited" => State::Exited,
+        "dead" => State::Dead,
+        "removing" => State::Removing,
+        other => return Err(Error::unreadable(format!("\"{other}\" is no state of a container"))),
+    })
+}
+
+fn health(answer: HealthAnswer) -> Option<Health> {
+    match answer.status.as_str() {
+        "starting" => Some(Health::Starting),
+        "healthy" => Some(Health::Healthy),
+        "unhealthy" => {
+            let last = answer.log.and_then(|mut log| log.pop());
+            Some(Health::Unhealthy(last.map(|probe| probe.output.trim().to_owned()).unwrap_or_default()))
+        }
+        _ => None,
+    }
+}
+
+fn address(network: &NetworkAnswer) -> Option<Ipv4Addr> {
+    let wanted = network.wants.as_ref().and_then(|wants| wants.address.as_deref());
+    [network.has.as_deref(), wanted].into_iter().flatten().find_map(|text| text.parse().ok())
+}

@@ -1,0 +1,88 @@
+//! What happens to containers, told as it happens.
+
+use serde::Deserialize;
+
+use crate::connection::Answer;
+use crate::{Docker, Error, Label, Labels, Result, moment};
+
+const TOLD: [&str; 5] = ["start", "die", "oom", "destroy", "health_status"];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContainerEvent {
+    pub id: String,
+    pub name: String,
+    pub happening: Happening,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happening {
+    Started,
+    Died { exit_code: i64 },
+    OutOfMemory,
+    Destroyed,
+    Healthy,
+    Unhealthy,
+}
+
+/// Everything that happens from the moment when it was asked for, until the connection ends.
+pub struct Events {
+    answer: Answer,
+}
+
+impl Docker {
+    /// Events of the containers with the label. What happens after this returns is told, and so may be what happened a
+    /// moment before.
+    pub async fn events(&self, label: &Label) -> Result<Events> {
+        // The engine answers a moment before it listens; from a time on, it tells what it remembers too.
+        let now = self.info().await?.system_time;
+        let now = moment::parse(&now).ok_or_else(|| Error::unreadable(format!("\"{now}\" is no moment")))?;
+        let call = self.get("tell events", "/events".to_owned()).query("since", &moment::since(now));
+        let filters = call.filters(&[("type", &["container"]), ("label", &[&label.filter()]), ("event", &TOLD)])?;
+        Ok(Events { answer: filters.stream().await? })
+    }
+}
+
+impl Events {
+    /// The next one; none when the connection has ended. A caller may stop waiting and come back.
+    pub async fn next(&mut self) -> Option<Result<ContainerEvent>> {
+        loop {
+            match self.answer.next_json().await {
+                Ok(Some(answer)) => match event(answer) {
+                    Some(event) => return Some(Ok(event)),
+                    None => continue,
+                },
+                Ok(None) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct EventAnswer {
+    action: String,
+    actor: ActorAnswer,
+}
+
+#[derive(Deserialize)]
+struct ActorAnswer {
+    #[serde(rename = "ID")]
+    id: String,
+    #[serde(rename = "Attributes")]
+    attributes: Labels,
+}
+
+fn event(answer: EventAnswer) -> Option<ContainerEvent> {
+    let attribute = |name: &str| answer.actor.attributes.get(name);
+    let happening = match answer.action.as_str() {
+        "start" => Happening::Started,
+        "die" => Happening::Died { exit_code: attribute("exitCode")?.parse().ok()? },
+        "oom" => Happening::OutOfMemory,
+        "destroy" => Happening::Destroyed,
+        "health_status: healthy" => Happening::Healthy,
+        "health_status: unhealthy" => Happening::Unhealthy,
+        _ => return None,
+    };
+    Some(ContainerEvent { name: attribute("name")?.clone(), id: answer.actor.id, happening })
+}

@@ -1,0 +1,24 @@
+//! Containers on a Docker engine: images are built, containers run, networks made, and what happens to them is told.
+//! It knows neither applications nor databases.
+
+mod build;
+mod call;
+mod connection;
+mod containers;
+mod docker;
+mod error;
+mod events;
+mod images;
+mod lines;
+mod logs;
+mod moment;
+mod networks;
+
+pub use build::Build;
+pub use containers::{Container, ContainerSpec, ContainerSummary, Creation, Health, LogLimits, State};
+pub use docker::{Docker, Engine, Label, Labels};
+pub use error::{Error, Result};
+pub use events::{ContainerEvent, Events, Happening};
+pub use images::{Image, ImageSummary};
+pub use lines::{Line, Stream};
+pub use networks::{Network, NetworkSummary};

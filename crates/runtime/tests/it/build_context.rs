@@ -1,0 +1,123 @@
+//! What of a folder reaches the engine, and what does not.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use windlass_runtime::{Build, Error, Stream};
+
+use crate::support::{World, write};
+
+/// What the step prints that looks at `/context`, a copy of everything that was sent.
+async fn printed(world: &World, build: Build, step: &str) -> Vec<String> {
+    let dockerfile = build.context.join(&build.dockerfile);
+    let more = format!("COPY . /context\nWORKDIR /context\nRUN {step}\n");
+    let text = fs::read_to_string(&dockerfile).unwrap() + &more;
+    write(&dockerfile, &text);
+    let (result, lines) = world.build(build).await;
+    result.unwrap();
+    lines.into_iter().filter(|line| line.stream == Stream::Stdout).map(|line| line.text).collect()
+}
+
+#[tokio::test]
+async fn ignored_files_are_not_sent() {
+    let world = World::new().await;
+    let context = world.with_shell("");
+    write(
+        &context.join(".dockerignore"),
+        "# what is not needed\n*\n!busybox\n!/src\nsrc/**/*.log\n!src/keep/this.log\n",
+    );
+    for file in ["README.md", "src/main.rs", "src/deep/a.log", "src/keep/this.log", "src/keep/that.log", ".git/config"]
+    {
+        write(&context.join(file), file);
+    }
+    let files = printed(&world, world.build_of(context), "find . -type f | sort").await;
+    assert_eq!(files, ["./.dockerignore", "./Dockerfile", "./busybox", "./src/keep/this.log", "./src/main.rs"]);
+}
+
+#[tokio::test]
+async fn a_dockerfile_may_be_in_a_folder_and_have_an_ignore_file_of_its_own() {
+    let world = World::new().await;
+    let context = world.with_shell("");
+    fs::create_dir(context.join("deploy")).unwrap();
+    fs::rename(context.join("Dockerfile"), context.join("deploy/Web.dockerfile")).unwrap();
+    write(&context.join("deploy/Web.dockerfile.dockerignore"), "deploy\nsecret\n");
+    write(&context.join(".dockerignore"), "busybox\n");
+    write(&context.join("secret"), "");
+    let mut build = world.build_of(context);
+    build.dockerfile = "deploy/Web.dockerfile".to_owned();
+    let files = printed(&world, build, "find . -type f | sort").await;
+    let sent = ["./.dockerignore", "./busybox", "./deploy/Web.dockerfile", "./deploy/Web.dockerfile.dockerignore"];
+    assert_eq!(files, sent);
+}
+
+#[tokio::test]
+async fn links_are_sent_as_links_and_never_followed() {
+    let world = World::new().await;
+    let outside = world.context(&[("secret", "outside")]);
+    let context = world.with_shell("");
+    let secret = outside.join("secret");
+    symlink(&secret, context.join("file")).unwrap();
+    symlink(&outside, context.join("folder")).unwrap();
+    symlink("busybox", context.join("inside")).unwrap();
+    let step =
+        "readlink file; readlink folder; readlink inside; find . -name secret; cat file 2>/dev/null || echo nothing";
+    let lines = printed(&world, world.build_of(context), step).await;
+    let expected = [secret.to_str().unwrap(), outside.to_str().unwrap(), "busybox", "nothing"];
+    assert_eq!(lines, expected);
+}
+
+#[tokio::test]
+async fn neither_the_dockerfile_nor_the_ignore_file_is_read_from_outside() {
+    let world = World::new().await;
+    let outside = world.context(&[("Dockerfile", "FROM scratch\n"), ("ignore", "*")]);
+
+    let context = world.context(&[("other", "")]);
+    symlink(outside.join("Dockerfile"), context.join("Dockerfile")).unwrap();
+    let (result, _) = world.build(world.build_of(context.clone())).await;
+    assert!(matches!(&result, Err(Error::Context { message }) if message.starts_with("Dockerfile: ")), "{result:?}");
+
+    let context = world.context(&[("Dockerfile", "FROM scratch\n")]);
+    symlink(outside.join("ignore"), context.join(".dockerignore")).unwrap();
+    let (result, _) = world.build(world.build_of(context)).await;
+    assert!(matches!(&result, Err(Error::Context { message }) if message.starts_with(".dockerignore: ")), "{result:?}");
+
+    for path in [outside.join("Dockerfile").to_str().unwrap(), "../Dockerfile", "a/../../Dockerfile"] {
+        let mut build = world.build_of(world.context(&[("Dockerfile", "FROM scratch\n")]));
+        build.dockerfile = path.to_owned();
+        let (result, _) = world.build(build).await;
+        assert!(matches!(&result, Err(Error::Context { message }) if message.contains("not inside")), "{result:?}");
+    }
+}
+
+#[tokio::test]
+async fn modes_long_names_and_large_files_arrive_and_sockets_do_not() {
+    let world = World::new().await;
+    let context = world.with_shell("");
+    write(&context.join("tool"), "#!/bin/sh\necho it runs\n");
+    fs::set_permissions(context.join("tool"), Permissions::from_mode(0o750)).unwrap();
+    let long = format!("{}/{}", "folder".repeat(20), "file".repeat(30));
+    write(&context.join(&long), "long");
+    let large: Vec<u8> = (0..5_000_003u32).map(|number| number.to_le_bytes()[1]).collect();
+    fs::write(context.join("large"), &large).unwrap();
+    let _listener = UnixListener::bind(context.join("socket")).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, context.join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+
+    let step =
+        format!("stat -c '%a %u' tool; ./tool; cat {long}; echo; wc -c < large; md5sum large; ls -d socket pipe; true");
+    let lines = printed(&world, world.build_of(context.clone()), &step).await;
+    let sum = std::process::Command::new("md5sum").arg(context.join("large")).output().unwrap().stdout;
+    let sum = String::from_utf8(sum).unwrap().split_whitespace().next().unwrap().to_owned();
+    assert_eq!(lines, ["750 0", "it runs", "long", "5000003", &format!("{sum}  large")]);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_read_is_named() {
+    let world = World::new().await;
+    let (result, _) = world.build(world.build_of(Path::new("/no/such/folder").to_owned())).await;
+    assert!(
+        matches!(&result, Err(Error::Context { message }) if message.starts_with("/no/such/folder: ")),
+        "{result:?}"
+    );
+}

@@ -1,0 +1,48 @@
+//! What happens is told, to those whom it concerns.
+
+use std::time::Duration;
+
+use windlass_runtime::{ContainerEvent, Events, Happening};
+
+use crate::support::{World, address};
+
+async fn next(events: &mut Events) -> ContainerEvent {
+    tokio::time::timeout(Duration::from_secs(60), events.next()).await.expect("an event").unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn the_life_of_a_container_is_told() {
+    let world = World::new().await;
+    let other = World::new().await;
+    let image = world.image("HEALTHCHECK --interval=1s --retries=1 CMD test ! -e /sick\n").await;
+    let network = world.network().await;
+    let spec = world.spec("app", &image, &network, &["sh", "-c", "sleep 4; touch /sick; sleep 4; exit 3"]);
+    let mut stranger = world.spec("stranger", &image, &network, &["true"]);
+    stranger.labels = other.labels();
+    stranger.address = address(&network, 11);
+
+    let mut events = world.docker.events(&world.label).await.unwrap();
+    world.run(&stranger).await;
+    let id = world.run(&spec).await;
+    let expected = [Happening::Started, Happening::Healthy, Happening::Unhealthy, Happening::Died { exit_code: 3 }];
+    for happening in expected {
+        let event = next(&mut events).await;
+        assert_eq!(event, ContainerEvent { id: id.clone(), name: spec.name.clone(), happening });
+    }
+    world.docker.remove(&spec.name).await.unwrap();
+    assert_eq!(next(&mut events).await.happening, Happening::Destroyed);
+}
+
+#[tokio::test]
+async fn running_out_of_memory_is_told() {
+    let world = World::new().await;
+    let (image, network) = (world.image("").await, world.network().await);
+    let mut spec = world.spec("app", &image, &network, &["sh", "-c", "x=a; while :; do x=$x$x; done"]);
+    spec.memory_bytes = 16 << 20;
+    let mut events = world.docker.events(&world.label).await.unwrap();
+    world.run(&spec).await;
+    let told =
+        [next(&mut events).await.happening, next(&mut events).await.happening, next(&mut events).await.happening];
+    assert!(told.contains(&Happening::OutOfMemory), "{told:?}");
+    assert!(told.contains(&Happening::Died { exit_code: 137 }), "{told:?}");
+}

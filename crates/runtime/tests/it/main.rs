@@ -1,0 +1,14 @@
+//! Containers as the engine of this machine really runs them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
+
+mod support;
+
+mod build;
+mod build_context;
+mod containers;
+mod engine;
+mod events;
+mod images;
+mod life;
+mod networks;
