@@ -1,6 +1,9 @@
-//! Databases for tests: real ones, each test its own.
+//! What tests stand on, all of it real: databases, each test its own; a code host; an application to deploy.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "only tests use this; a failure here is a failed test")]
+
+pub mod git;
+pub mod testapp;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

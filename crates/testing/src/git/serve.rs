@@ -1,0 +1,198 @@
+//! HTTP in front of `git http-backend`, which is a CGI program: environment and body in, header lines and body out.
+
+use std::convert::Infallible;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Body, Frame, Incoming};
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::sync::oneshot;
+
+use super::repository::hermetic_git;
+
+/// How the server treats those who ask.
+#[derive(Clone)]
+pub struct Manner {
+    pub token: Option<String>,
+    pub hashes: bool,
+    pub hangs: bool,
+    pub redirect: Option<String>,
+    pub status: Option<u16>,
+    pub requests: usize,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        Self { token: None, hashes: true, hangs: false, redirect: None, status: None, requests: 0 }
+    }
+}
+
+type Answer = Response<BoxBody<Bytes, io::Error>>;
+
+/// Until `stopped`, whose other end is dropped.
+pub fn run(listener: std::net::TcpListener, root: PathBuf, manner: Arc<Mutex<Manner>>, stopped: oneshot::Receiver<()>) {
+    listener.set_nonblocking(true).expect("a socket that does not block");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener).expect("a listening socket");
+        let root: Arc<Path> = root.into();
+        tokio::select! {
+            _ = stopped => {}
+            () = accept(listener, root, manner) => {}
+        }
+    });
+}
+
+async fn accept(listener: tokio::net::TcpListener, root: Arc<Path>, manner: Arc<Mutex<Manner>>) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        let (root, manner) = (root.clone(), manner.clone());
+        let service = hyper::service::service_fn(move |request| {
+            let (root, manner) = (root.clone(), take_note(&manner));
+            async move { Ok::<_, Infallible>(answer(&root, manner, request).await) }
+        });
+        let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(async move { drop(connection.await) });
+    }
+}
+
+fn take_note(manner: &Mutex<Manner>) -> Manner {
+    let mut manner = manner.lock().unwrap_or_else(PoisonError::into_inner);
+    manner.requests += 1;
+    manner.clone()
+}
+
+async fn answer(root: &Path, manner: Manner, request: Request<Incoming>) -> Answer {
+    if manner.hangs {
+        std::future::pending::<()>().await;
+    }
+    if let Some(base) = manner.redirect {
+        let to = format!("{base}{}", request.uri().path_and_query().map_or("/", |path| path.as_str()));
+        return empty(StatusCode::FOUND, &[(LOCATION, &to)]);
+    }
+    if let Some(status) = manner.status {
+        return empty(StatusCode::from_u16(status).expect("a status"), &[]);
+    }
+    if !lets_in(manner.token.as_deref(), &request) {
+        return empty(StatusCode::UNAUTHORIZED, &[(WWW_AUTHENTICATE, "Basic realm=\"git\"")]);
+    }
+    match ask_git(root, manner.hashes, request).await {
+        Ok(answer) => answer,
+        Err(error) => panic!("git http-backend: {error}"),
+    }
+}
+
+/// The name before the token does not count.
+fn lets_in(token: Option<&str>, request: &Request<Incoming>) -> bool {
+    let Some(token) = token else { return true };
+    let given = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let given = given.and_then(|value| value.strip_prefix("Basic ")).and_then(|text| BASE64_STANDARD.decode(text).ok());
+    let given = given.and_then(|bytes| String::from_utf8(bytes).ok());
+    given.is_some_and(|given| given.split_once(':').is_some_and(|(_, password)| password == token))
+}
+
+fn empty(status: StatusCode, headers: &[(hyper::header::HeaderName, &str)]) -> Answer {
+    let mut answer = Response::builder().status(status);
+    for (name, value) in headers {
+        answer = answer.header(name, *value);
+    }
+    answer.body(Empty::new().map_err(|never| match never {}).boxed()).expect("an answer")
+}
+
+async fn ask_git(root: &Path, hashes: bool, request: Request<Incoming>) -> io::Result<Answer> {
+    let mut child = http_backend(root, hashes, &request).spawn()?;
+    let (stdin, mut stdout) = (child.stdin.take().expect("its input"), child.stdout.take().expect("its output"));
+    tokio::spawn(pass_on(request.into_body(), stdin));
+    let (head, rest) = read_head(&mut stdout).await?;
+    let mut answer = Response::builder();
+    for (name, value) in head.lines().filter_map(|line| line.split_once(": ")) {
+        answer = match name {
+            "Status" => answer.status(value.split(' ').next().unwrap_or(value)),
+            _ => answer.header(name, value),
+        };
+    }
+    let body = Output { rest: Some(rest), stdout, _child: child };
+    Ok(answer.body(body.boxed()).expect("an answer"))
+}
+
+fn http_backend(root: &Path, hashes: bool, request: &Request<Incoming>) -> tokio::process::Command {
+    let mut command = tokio::process::Command::from(hermetic_git(root));
+    command.arg("-c").arg(format!("uploadpack.allowReachableSHA1InWant={hashes}")).arg("http-backend");
+    command.env("GIT_PROJECT_ROOT", root).env("GIT_HTTP_EXPORT_ALL", "1").env("REMOTE_ADDR", "127.0.0.1");
+    command.env("REQUEST_METHOD", request.method().as_str()).env("PATH_INFO", request.uri().path());
+    command.env("QUERY_STRING", request.uri().query().unwrap_or_default());
+    let passed = [(CONTENT_TYPE, "CONTENT_TYPE"), (CONTENT_LENGTH, "CONTENT_LENGTH")];
+    for (header, variable) in passed.into_iter().chain([(CONTENT_ENCODING, "HTTP_CONTENT_ENCODING")]) {
+        if let Some(value) = request.headers().get(header).and_then(|value| value.to_str().ok()) {
+            command.env(variable, value);
+        }
+    }
+    if let Some(protocol) = request.headers().get("git-protocol").and_then(|value| value.to_str().ok())
+        && hashes
+    {
+        command.env("GIT_PROTOCOL", protocol);
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    command
+}
+
+async fn pass_on(mut body: Incoming, mut stdin: ChildStdin) {
+    while let Some(Ok(frame)) = body.frame().await {
+        let Ok(data) = frame.into_data() else { continue };
+        if stdin.write_all(&data).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The lines before the empty one, and what was read beyond it.
+async fn read_head(stdout: &mut ChildStdout) -> io::Result<(String, Bytes)> {
+    let mut read = Vec::new();
+    loop {
+        if let Some(end) = read.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&read[..end]).into_owned();
+            return Ok((head, Bytes::copy_from_slice(&read[end + 4..])));
+        }
+        if stdout.read_buf(&mut read).await? == 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, String::from_utf8_lossy(&read)));
+        }
+    }
+}
+
+/// What git writes, as it writes it. Whoever stops reading ends git.
+struct Output {
+    rest: Option<Bytes>,
+    stdout: ChildStdout,
+    _child: Child,
+}
+
+impl Body for Output {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if let Some(rest) = self.rest.take().filter(|rest| !rest.is_empty()) {
+            return Poll::Ready(Some(Ok(Frame::data(rest))));
+        }
+        let mut space = [0; 16 * 1024];
+        let mut buffer = ReadBuf::new(&mut space);
+        match ready!(Pin::new(&mut self.stdout).poll_read(context, &mut buffer)) {
+            Ok(()) if buffer.filled().is_empty() => Poll::Ready(None),
+            Ok(()) => Poll::Ready(Some(Ok(Frame::data(Bytes::copy_from_slice(buffer.filled()))))),
+            Err(error) => Poll::Ready(Some(Err(error))),
+        }
+    }
+}

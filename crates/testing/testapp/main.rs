@@ -1,0 +1,198 @@
+//! The application that tests deploy: it says which version it is, slowly if asked to, and fails in every way that it is told.
+//! It stands on the standard library alone, so that it compiles in seconds to one static file.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+const PIECES: u64 = 10;
+const MAX_BODY: u64 = 64 << 20;
+
+fn main() {
+    if let Some(code) = number("EXIT_CODE") {
+        say(&format!("exiting with {code}, as EXIT_CODE says"));
+        std::process::exit(i32::try_from(code).unwrap_or(1));
+    }
+    let eaten = eat(number("EAT_MB").unwrap_or(0));
+    thread::sleep(Duration::from_millis(number("START_DELAY_MS").unwrap_or(0)));
+    let version: Arc<str> = version().into();
+    let listener = TcpListener::bind(address()).expect("the address is free");
+    say(&format!("listening on {}, version {version}", listener.local_addr().expect("an address")));
+    for connection in listener.incoming().flatten() {
+        let version = version.clone();
+        thread::spawn(move || drop(serve(connection, &version)));
+    }
+    drop(eaten);
+}
+
+/// Not `println!`, which panics when nobody reads any more.
+fn say(line: &str) {
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.trim().parse().ok()
+}
+
+fn address() -> String {
+    std::env::var("LISTEN").unwrap_or_else(|_| format!("0.0.0.0:{}", number("PORT").unwrap_or(8080)))
+}
+
+fn version() -> String {
+    let text = std::fs::read_to_string("/version").or_else(|_| std::env::var("VERSION")).unwrap_or_default();
+    text.trim().to_owned()
+}
+
+/// Memory that is really there: a byte of every page is written.
+fn eat(megabytes: u64) -> Vec<u8> {
+    let mut memory = vec![0_u8; usize::try_from(megabytes << 20).expect("a size")];
+    for byte in memory.iter_mut().step_by(4096) {
+        *byte = 1;
+    }
+    std::hint::black_box(memory)
+}
+
+struct Request {
+    method: String,
+    path: String,
+    query: HashMap<String, u64>,
+    keep_alive: bool,
+    body: Vec<u8>,
+}
+
+/// One connection, request after request.
+fn serve(stream: TcpStream, version: &str) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let (mut reader, mut writer) = (BufReader::new(stream.try_clone()?), stream);
+    while let Some(request) = read_request(&mut reader)? {
+        answer(&request, version, &mut writer)?;
+        if !request.keep_alive {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
+    let Some(first) = read_line(reader)? else { return Ok(None) };
+    let mut words = first.split(' ');
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or("/"));
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let query = query.split('&').filter_map(|pair| pair.split_once('='));
+    let query = query.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect();
+    let (method, path) = (method.to_owned(), path.to_owned());
+    let mut headers = HashMap::new();
+    while let Some(line) = read_line(reader)?.filter(|line| !line.is_empty()) {
+        if let Some((name, value)) = line.split_once(':') {
+            headers.insert(name.trim().to_ascii_lowercase(), value.trim().to_ascii_lowercase());
+        }
+    }
+    let body = read_body(reader, &headers)?;
+    let asked = headers.get("connection").map_or("", String::as_str);
+    let keep_alive = if first.ends_with("HTTP/1.0") { asked == "keep-alive" } else { asked != "close" };
+    Ok(Some(Request { method, path, query, keep_alive, body }))
+}
+
+fn read_line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    let length = reader.by_ref().take(64 << 10).read_line(&mut line)?;
+    Ok((length > 0).then(|| line.trim_end().to_owned()))
+}
+
+fn read_body(reader: &mut impl BufRead, headers: &HashMap<String, String>) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    if headers.get("transfer-encoding").is_some_and(|encoding| encoding == "chunked") {
+        while let Some(line) = read_line(reader)? {
+            let length = u64::from_str_radix(&line, 16).unwrap_or(0).min(MAX_BODY);
+            reader.by_ref().take(length).read_to_end(&mut body)?;
+            read_line(reader)?;
+            if length == 0 {
+                break;
+            }
+        }
+    } else {
+        let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        reader.by_ref().take(MAX_BODY.min(length)).read_to_end(&mut body)?;
+    }
+    Ok(body)
+}
+
+fn answer(request: &Request, version: &str, writer: &mut impl Write) -> io::Result<()> {
+    let milliseconds = request.query.get("ms").copied().unwrap_or(0);
+    match (request.method.as_str(), request.path.as_str()) {
+        ("GET" | "HEAD", "/") => send(request, 200, version, version.as_bytes(), writer),
+        ("GET", "/slow") => {
+            thread::sleep(Duration::from_millis(milliseconds));
+            send(request, 200, version, version.as_bytes(), writer)
+        }
+        ("GET", "/stream") => stream(version, Duration::from_millis(milliseconds), writer),
+        ("GET", "/env") => send(request, 200, version, environment().as_bytes(), writer),
+        ("GET", "/hostname") => send(request, 200, version, hostname().as_bytes(), writer),
+        ("GET", "/health") => {
+            let status = number("HEALTH_STATUS").unwrap_or(200);
+            send(request, status, version, b"health", writer)
+        }
+        ("GET", "/exit") => {
+            send(request, 200, version, b"exiting", writer)?;
+            say("exiting, as somebody asked");
+            let code = request.query.get("code").copied().unwrap_or(0);
+            std::process::exit(i32::try_from(code).unwrap_or(1))
+        }
+        ("POST", "/echo") => send(request, 200, version, &request.body, writer),
+        _ => send(request, 404, version, b"not here", writer),
+    }
+}
+
+fn send(request: &Request, status: u64, version: &str, body: &[u8], writer: &mut impl Write) -> io::Result<()> {
+    let (kind, length) = (if request.path == "/env" { "application/json" } else { "text/plain" }, body.len());
+    let close = if request.keep_alive { "" } else { "connection: close\r\n" };
+    let mut bytes = format!(
+        "HTTP/1.1 {status} as asked\r\nx-version: {version}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n{close}\r\n"
+    )
+    .into_bytes();
+    if request.method != "HEAD" {
+        bytes.extend_from_slice(body);
+    }
+    writer.write_all(&bytes)
+}
+
+/// The version again and again, in as many pieces over the whole time.
+fn stream(version: &str, time: Duration, writer: &mut impl Write) -> io::Result<()> {
+    let head = "content-type: text/plain\r\ntransfer-encoding: chunked";
+    write!(writer, "HTTP/1.1 200 OK\r\nx-version: {version}\r\n{head}\r\n\r\n")?;
+    let piece = format!("{version}\n");
+    for _ in 0..PIECES {
+        write!(writer, "{:x}\r\n{piece}\r\n", piece.len())?;
+        thread::sleep(time / u32::try_from(PIECES).unwrap_or(1));
+    }
+    write!(writer, "0\r\n\r\n")
+}
+
+fn hostname() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
+}
+
+fn environment() -> String {
+    let mut pairs: Vec<_> = std::env::vars_os().collect();
+    pairs.sort();
+    let pairs = pairs
+        .iter()
+        .map(|(name, value)| format!("{}:{}", quoted(&name.to_string_lossy()), quoted(&value.to_string_lossy())));
+    format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
+}
+
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if control < ' ' => quoted.push_str(&format!("\\u{:04x}", u32::from(control))),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
