@@ -26,6 +26,11 @@ macro_rules! sql {
 }
 pub(crate) use sql;
 
+/// `$2, $3, $4`: parameters for `in (..)`.
+pub(crate) fn parameters(first: usize, count: usize) -> String {
+    (first..first + count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Sqlite,
@@ -77,7 +82,11 @@ impl Db {
         let pool =
             |connections| PoolOptions::<Sqlite>::new().max_connections(connections).acquire_timeout(options.wait);
         // The writer comes first: it creates the file and switches it to WAL, which a read-only connection cannot.
-        let write = pool(1).idle_timeout(None).max_lifetime(None).test_before_acquire(false);
+        let write = pool(1)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+            .before_acquire(|connection, _| Box::pin(is_outside_of_transactions(connection)));
         let write = write.connect_with(connect.clone()).await?;
         let read = pool(options.connections).test_before_acquire(false);
         let read = read.connect_with(connect.read_only(true)).await?;
@@ -187,6 +196,17 @@ impl Db {
     }
 }
 
+/// SQLite ends a transaction by itself when the disk is full or fails, and the driver never learns of it: such a connection can begin
+/// no other, and has to be replaced.
+async fn is_outside_of_transactions(connection: &mut SqliteConnection) -> std::result::Result<bool, sqlx::Error> {
+    if !connection.is_in_transaction() {
+        return Ok(true);
+    }
+    // A rollback may still be on its way to the connection's thread.
+    connection.ping().await?;
+    Ok(!connection.is_in_transaction())
+}
+
 /// In a task of its own, because a caller who goes away in the midst of `BEGIN` would leave the connection inside a
 /// transaction that the driver does not know of. A transaction that has begun is rolled back when it is dropped.
 async fn begin_whole(pool: PgPool) -> Result<Transaction<'static, Postgres>> {
@@ -277,6 +297,26 @@ impl DerefMut for Tx {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A limit on the file's pages is to SQLite what a full disk is.
+    #[tokio::test]
+    async fn a_full_disk_is_not_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { connections: 2, wait: Duration::from_secs(5) };
+        let db = Db::sqlite(&folder.path().join("test.db"), options).await.unwrap();
+        let Pools::Sqlite { write, .. } = &db.pools else { panic!("not SQLite") };
+        sqlx::query("create table t (x blob)").execute(write).await.unwrap();
+        sqlx::query("pragma max_page_count = 10").execute(write).await.unwrap();
+        let mut tx = db.begin().await.unwrap();
+        let insert = "insert into t values (zeroblob(100000))";
+        let refused = sql!(tx, |c| sqlx::query(insert).execute(c).await.map(drop));
+        assert!(matches!(crate::Error::from(refused.unwrap_err()), crate::Error::Unavailable(_)));
+        drop(tx);
+        // The limit was the connection's own, so another one is free of it.
+        let mut tx = db.begin().await.unwrap();
+        sql!(tx, |c| sqlx::query(insert).execute(c).await.map(drop)).unwrap();
+        tx.commit().await.unwrap();
+    }
 
     #[tokio::test]
     async fn sqlite_is_durable_and_strict() {

@@ -9,6 +9,9 @@ pub enum Error {
     /// A unique value is taken. The databases do not agree on how they name it, so the caller decides what it was.
     #[error("a row with this value exists")]
     Duplicate,
+    /// The job belongs to somebody else by now, or is done.
+    #[error("the job is somebody else's by now")]
+    Lost,
     /// The database cannot answer now; the same call may work later.
     #[error("the database is not available: {0}")]
     Unavailable(#[source] sqlx::Error),

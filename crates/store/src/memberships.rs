@@ -1,10 +1,10 @@
 //! Who belongs to which organization, in which role.
 
-use sqlx::FromRow;
+use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::{Role, Timestamp};
 
-use crate::db::sql;
+use crate::db::{parameters, sql};
 use crate::organizations::Organization;
 use crate::users::{self, User};
 use crate::{Conn, Result, Tx};
@@ -145,6 +145,49 @@ pub async fn shared_by_user(conn: &mut Conn, user_id: Uuid, viewer_id: Uuid) -> 
         "join organizations o on o.id = m.organization_id where m.user_id = $1 order by m.id"
     );
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(viewer_id).fetch_all(c).await)?)
+}
+
+/// Those of some users who are members of the organization.
+pub async fn members_among(conn: &mut Conn, organization_id: Uuid, user_ids: &[Uuid]) -> Result<Vec<Member>> {
+    if user_ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = format!(
+        concat!(
+            "select ",
+            columns!(),
+            ", ",
+            users::columns!(),
+            " from memberships m join users u on u.id = m.user_id where m.organization_id = $1 and m.user_id in ({})"
+        ),
+        parameters(2, user_ids.len())
+    );
+    Ok(sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false).bind(organization_id);
+        user_ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
+    })?)
+}
+
+/// The organizations that some users share with `viewer_id`, oldest membership first.
+pub async fn shared_by_users(conn: &mut Conn, user_ids: &[Uuid], viewer_id: Uuid) -> Result<Vec<Joined>> {
+    if user_ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = format!(
+        concat!(
+            "select ",
+            columns!(),
+            ", ",
+            organization_columns!(),
+            " from memberships m join memberships mine on mine.organization_id = m.organization_id and mine.user_id = $1 ",
+            "join organizations o on o.id = m.organization_id where m.user_id in ({}) order by m.id"
+        ),
+        parameters(2, user_ids.len())
+    );
+    Ok(sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false).bind(viewer_id);
+        user_ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
+    })?)
 }
 
 pub async fn count_of_user(conn: &mut Conn, user_id: Uuid) -> Result<i64> {

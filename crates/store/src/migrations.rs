@@ -23,7 +23,7 @@ macro_rules! step {
     };
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     step!(1, "0001_people"),
     step!(2, "0002_audit"),
     step!(3, "0003_invitations"),
@@ -31,6 +31,7 @@ const STEPS: [Step; 7] = [
     step!(5, "0005_api_keys"),
     step!(6, "0006_second_factor"),
     step!(7, "0007_notifications"),
+    step!(8, "0008_applications"),
 ];
 
 pub(crate) const LATEST: i64 = STEPS[STEPS.len() - 1].version;

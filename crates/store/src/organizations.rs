@@ -5,7 +5,7 @@ use uuid::Uuid;
 use windlass_api::Timestamp;
 
 use crate::db::sql;
-use crate::{Result, Tx};
+use crate::{Conn, Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
 pub struct Organization {
@@ -65,4 +65,10 @@ pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<bool> {
 pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<()> {
     sql!(tx, |c| sqlx::query("delete from organizations where id = $1").bind(id).execute(c).await.map(drop))?;
     Ok(())
+}
+
+/// Whether an instance admin trusts it with the machine. False when there is no such organization.
+pub async fn has_host_access(conn: &mut Conn, id: Uuid) -> Result<bool> {
+    let query = "select exists (select 1 from organizations where id = $1 and host_access)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_one(c).await)?)
 }

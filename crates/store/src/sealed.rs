@@ -19,9 +19,20 @@ pub const INSTANCE_SECRET: Column = Column { table: "instance_secrets", name: "s
 pub const TOTP_SECRET: Column = Column { table: "second_factors", name: "sealed_secret" };
 pub const WEBHOOK_URL: Column = Column { table: "webhook_configs", name: "sealed_url" };
 pub const SMTP_PASSWORD: Column = Column { table: "smtp_configs", name: "sealed_password" };
+pub const APPLICATION_VARIABLES: Column = Column { table: "applications", name: "sealed_variables" };
+pub const APPLICATION_CREDENTIALS: Column = Column { table: "applications", name: "sealed_credentials" };
+pub const RELEASE_VARIABLES: Column = Column { table: "releases", name: "sealed_variables" };
 
 /// Every one of them; a test compares with the schema.
-pub const COLUMNS: [Column; 4] = [INSTANCE_SECRET, TOTP_SECRET, WEBHOOK_URL, SMTP_PASSWORD];
+pub const COLUMNS: [Column; 7] = [
+    INSTANCE_SECRET,
+    TOTP_SECRET,
+    WEBHOOK_URL,
+    SMTP_PASSWORD,
+    APPLICATION_VARIABLES,
+    APPLICATION_CREDENTIALS,
+    RELEASE_VARIABLES,
+];
 
 #[derive(FromRow)]
 pub struct Sealed {

@@ -5,13 +5,20 @@
 mod support;
 
 mod api_keys;
+mod applications;
 mod audit;
+mod containers;
 mod db;
+mod deployments;
+mod idempotency_keys;
 mod invitations;
+mod jobs;
+mod log_lines;
 mod master_keys;
 mod memberships;
 mod migrations;
 mod organizations;
+mod releases;
 mod sealed;
 mod second_factors;
 mod sessions;

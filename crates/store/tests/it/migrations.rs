@@ -2,7 +2,9 @@
 
 use sqlx::{Connection, PgConnection, SqliteConnection};
 use windlass_api::WebhookType;
-use windlass_store::{Error, Kind, audit, bearer, memberships, smtp_configs, users, webhook_configs};
+use windlass_store::{
+    Error, Kind, applications, audit, bearer, jobs, memberships, releases, smtp_configs, users, webhook_configs,
+};
 use windlass_testing::on_both_databases;
 
 use crate::support::{TestDb, database, empty_database, id};
@@ -11,7 +13,7 @@ on_both_databases!(empty_database: a_filled_database_survives_every_step, runnin
 on_both_databases!(database: a_database_of_a_newer_version_is_refused);
 
 /// What to put in after the step of that number. A new step adds its own line.
-const FILLINGS: [(i64, &str, &str); 7] = [
+const FILLINGS: [(i64, &str, &str); 8] = [
     (1, include_str!("fillings/0001.sqlite.sql"), include_str!("fillings/0001.postgres.sql")),
     (2, include_str!("fillings/0002.sqlite.sql"), include_str!("fillings/0002.postgres.sql")),
     (3, include_str!("fillings/0003.sqlite.sql"), include_str!("fillings/0003.postgres.sql")),
@@ -19,6 +21,7 @@ const FILLINGS: [(i64, &str, &str); 7] = [
     (5, include_str!("fillings/0005.sqlite.sql"), include_str!("fillings/0005.postgres.sql")),
     (6, include_str!("fillings/0006.sqlite.sql"), include_str!("fillings/0006.postgres.sql")),
     (7, include_str!("fillings/0007.sqlite.sql"), include_str!("fillings/0007.postgres.sql")),
+    (8, include_str!("fillings/0008.sqlite.sql"), include_str!("fillings/0008.postgres.sql")),
 ];
 
 async fn a_filled_database_survives_every_step(db: TestDb) {
@@ -38,6 +41,9 @@ async fn a_filled_database_survives_every_step(db: TestDb) {
     assert!(bearer::by_api_key(&mut conn, &[0; 32]).await.unwrap().unwrap().user.two_factor_enabled);
     assert!(webhook_configs::get(&mut conn, id(2), WebhookType::Slack).await.unwrap().is_some());
     assert!(smtp_configs::of_organization(&mut conn, id(2)).await.unwrap().is_some());
+    let shop = applications::by_name(&mut conn, id(2), "shop").await.unwrap().unwrap();
+    assert_eq!(releases::current_of(&mut conn, &[shop.id]).await.unwrap().len(), 1);
+    assert_eq!(jobs::of_application(&mut conn, shop.id).await.unwrap().len(), 1);
 }
 
 async fn running_again_changes_nothing(db: TestDb) {

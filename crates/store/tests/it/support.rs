@@ -3,9 +3,15 @@
 use std::ops::Deref;
 
 use uuid::Uuid;
-use windlass_api::{Role, Timestamp, UserType};
+use windlass_api::{
+    ApplicationState, Configuration, ContainerStatus, DeploymentKind, DeploymentState, Role, Timestamp, UserType,
+    Wanted,
+};
+use windlass_store::applications::{self, Application};
+use windlass_store::deployments::{self, Deployment};
 use windlass_store::memberships::{self, Membership};
 use windlass_store::organizations::{self, Organization};
+use windlass_store::releases::{self, Release};
 use windlass_store::users::{self, User};
 use windlass_store::{Db, Kind, Tx};
 use windlass_testing::Place;
@@ -89,4 +95,95 @@ pub async fn populate(tx: &mut Tx, users: u128, organizations: u128) {
 
 pub async fn join(tx: &mut Tx, number: u128, organization: u128, user: u128, role: Role) {
     memberships::insert(tx, &membership(number, organization, user, role)).await.unwrap();
+}
+
+/// Application `number` of organization 101, with the domain `app<number>.localhost`.
+pub fn application(number: u128) -> Application {
+    Application {
+        id: id(number),
+        organization_id: id(101),
+        user_id: id(1),
+        name: format!("app {number}"),
+        repository: "https://git.example.org/shop.git".into(),
+        domain: format!("app{number}.localhost"),
+        configuration: Configuration::default().to_json().unwrap(),
+        sealed_variables: vec![1],
+        sealed_credentials: None,
+        labels: "[]".into(),
+        wanted: Wanted::Running,
+        live_deployment_id: None,
+        status_id: id(number + 1_000_000),
+        state: ApplicationState::Deploying,
+        state_changed_at: NOW,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+pub fn release(number: u128, application: u128) -> Release {
+    Release {
+        id: id(number),
+        application_id: id(application),
+        configuration: Configuration::default().to_json().unwrap(),
+        sealed_variables: vec![1],
+        commit_hash: String::new(),
+        commit_author: String::new(),
+        commit_message: String::new(),
+        image: String::new(),
+        image_id: String::new(),
+        port: 0,
+        live_at: None,
+        removed_at: None,
+        created_at: NOW,
+    }
+}
+
+pub fn deployment(number: u128, application: u128, release: u128, kind: DeploymentKind) -> Deployment {
+    Deployment {
+        id: id(number),
+        application_id: id(application),
+        release_id: id(release),
+        user_id: id(1),
+        kind,
+        without_cache: false,
+        status_id: id(number + 2_000_000),
+        state: DeploymentState::Queued,
+        state_changed_at: NOW,
+        failure: String::new(),
+        reason: String::new(),
+        container_id: String::new(),
+        container_name: String::new(),
+        container_status: ContainerStatus::None,
+        cancel_requested_at: None,
+        started_at: None,
+        finished_at: None,
+        requests_served: 0,
+        requests_failed: 0,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+pub async fn add_application(tx: &mut Tx, number: u128) {
+    applications::insert(tx, &application(number)).await.unwrap();
+}
+
+/// A release and the deployment that makes it, which has the same id.
+pub async fn add_deployment(tx: &mut Tx, number: u128, application: u128) {
+    releases::insert(tx, &release(number, application)).await.unwrap();
+    let deployment = deployment(number, application, number, DeploymentKind::Deploy);
+    deployments::insert(tx, &deployment).await.unwrap();
+}
+
+/// The deployment went through, and visitors are served by it.
+pub async fn make_live(tx: &mut Tx, number: u128, application: u128, now: Timestamp) {
+    use DeploymentState::{Building, Cloning, Deployed, Deploying, Queued};
+    for (from, to) in [(Queued, Cloning), (Cloning, Building), (Building, Deploying), (Deploying, Deployed)] {
+        assert!(deployments::advance(tx, id(number), from, to, now).await.unwrap());
+    }
+    releases::set_image(tx, id(number), "shop", &format!("sha256:{number}"), 3000).await.unwrap();
+    releases::set_live_at(tx, id(number), now).await.unwrap();
+    deployments::set_container(tx, id(number), "wl", "c", ContainerStatus::Running, NOW).await.unwrap();
+    applications::set_live(tx, id(application), Some(id(number))).await.unwrap();
+    applications::settle(tx, id(application), now).await.unwrap();
 }

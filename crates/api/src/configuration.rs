@@ -1,0 +1,164 @@
+//! What a release is made with: how it is built, started and looked after. Variables are kept apart, because they are secret.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::closed_set::closed_set;
+
+closed_set! {
+    /// How an image is made from a repository.
+    pub enum BuildPack {
+        /// By what is in the repository.
+        Auto = "auto",
+        Dockerfile = "dockerfile",
+        Static = "static",
+        DockerCompose = "docker-compose",
+    }
+}
+
+/// As it is stored, in an application for the next release and in each release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Configuration {
+    /// Empty for the repository's default branch.
+    pub branch: String,
+    /// The folder that is built, beginning with `/` at the repository's root.
+    pub base_path: String,
+    /// Below `base_path`.
+    pub dockerfile_path: String,
+    pub build_pack: BuildPack,
+    pub environment: String,
+    /// 0 for the only port that the image exposes, else 8080.
+    pub port: u16,
+    pub pre_run_command: String,
+    pub post_run_command: String,
+    #[serde(flatten)]
+    pub settings: Settings,
+}
+
+impl Default for Configuration {
+    fn default() -> Self {
+        Self {
+            branch: String::new(),
+            base_path: "/".into(),
+            dockerfile_path: "Dockerfile".into(),
+            build_pack: BuildPack::Auto,
+            environment: "production".into(),
+            port: 0,
+            pre_run_command: String::new(),
+            post_run_command: String::new(),
+            settings: Settings::default(),
+        }
+    }
+}
+
+impl Configuration {
+    /// From a row.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| format!("a configuration in the database cannot be read: {error}"))
+    }
+
+    /// For a row.
+    pub fn to_json(&self) -> Result<String, String> {
+        serde_json::to_string(self).map_err(|error| error.to_string())
+    }
+
+    /// The names of the fields in which the two differ.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let fields = |configuration: &Self| match serde_json::to_value(configuration) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            _ => serde_json::Map::new(),
+        };
+        let (here, there) = (fields(self), fields(other));
+        here.into_iter().filter(|(name, value)| there.get(name) != Some(value)).map(|(name, _)| name).collect()
+    }
+}
+
+/// How a release is started, looked after and ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// Answers 200 to 399 when the application is well; empty when accepting a connection is enough.
+    pub health_path: String,
+    /// How long a new container may take until it is well.
+    pub health_seconds: u32,
+    /// How long requests under way may take to finish when their container is replaced.
+    pub drain_seconds: u32,
+    /// How long a container may take to end after it was told to.
+    pub stop_seconds: u32,
+    /// 0 for no limit.
+    pub memory_mb: u32,
+    /// In thousandths of a processor; 0 for no limit.
+    pub cpu_millis: u32,
+    pub pids: u32,
+    /// How many releases can be gone back to.
+    pub kept_releases: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            health_path: String::new(),
+            health_seconds: 60,
+            drain_seconds: 30,
+            stop_seconds: 10,
+            memory_mb: 0,
+            cpu_millis: 0,
+            pids: 1024,
+            kept_releases: 10,
+        }
+    }
+}
+
+/// Values never leave the server but masked, as far as they are secret. Sealed as JSON.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variables {
+    pub build: BTreeMap<String, String>,
+    pub environment: BTreeMap<String, String>,
+    pub secret_names: Vec<String>,
+}
+
+impl std::fmt::Debug for Variables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Variables({} and {})", self.build.len(), self.environment.len())
+    }
+}
+
+impl Variables {
+    pub fn is_secret(&self, name: &str) -> bool {
+        self.secret_names.iter().any(|secret| secret == name)
+    }
+
+    /// The names of the fields, as requests have them, in which the two differ.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let all = [
+            ("build_variables", self.build != other.build),
+            ("environment_variables", self.environment != other.environment),
+            ("secret_names", self.secret_names != other.secret_names),
+        ];
+        all.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// The values that must not be seen anywhere.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        let all = self.build.iter().chain(&self.environment);
+        all.filter(|(name, _)| self.is_secret(name)).map(|(_, value)| value.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_survives_a_row_and_tells_what_differs() {
+        let mut configuration = Configuration::default();
+        let text = configuration.to_json().unwrap();
+        assert_eq!(Configuration::from_json(&text).unwrap(), configuration);
+        let before = configuration.clone();
+        configuration.port = 3000;
+        configuration.settings.memory_mb = 64;
+        assert_eq!(configuration.differences(&before), ["port", "memory_mb"]);
+        assert!(Configuration::from_json("{}").is_err());
+    }
+}

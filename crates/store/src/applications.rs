@@ -1,0 +1,299 @@
+//! Applications: what is wanted of them, and what is.
+
+use sqlx::{AssertSqlSafe, FromRow};
+use uuid::Uuid;
+use windlass_api::{ApplicationOrder, ApplicationState, SortDirection, Timestamp, Wanted};
+
+use crate::db::sql;
+use crate::{Conn, Kind, Result, Tx};
+
+#[derive(Clone, Debug, FromRow)]
+pub struct Application {
+    pub id: Uuid,
+    pub organization_id: Uuid,
+    /// Who created it.
+    pub user_id: Uuid,
+    pub name: String,
+    pub repository: String,
+    pub domain: String,
+    /// JSON of [`windlass_api::Configuration`].
+    pub configuration: String,
+    pub sealed_variables: Vec<u8>,
+    pub sealed_credentials: Option<Vec<u8>>,
+    /// JSON: a list of texts.
+    pub labels: String,
+    #[sqlx(try_from = "String")]
+    pub wanted: Wanted,
+    /// The deployment whose container visitors reach.
+    pub live_deployment_id: Option<Uuid>,
+    pub status_id: Uuid,
+    #[sqlx(try_from = "String")]
+    pub state: ApplicationState,
+    #[sqlx(try_from = "i64")]
+    pub state_changed_at: Timestamp,
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+    #[sqlx(try_from = "i64")]
+    pub updated_at: Timestamp,
+}
+
+macro_rules! columns {
+    () => {
+        "id, organization_id, user_id, name, repository, domain, configuration, sealed_variables, sealed_credentials, labels, \
+         wanted, live_deployment_id, status_id, state, state_changed_at, created_at, updated_at"
+    };
+}
+
+pub async fn insert(tx: &mut Tx, application: &Application) -> Result<()> {
+    let query = concat!(
+        "insert into applications (",
+        columns!(),
+        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
+    );
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(application.id)
+            .bind(application.organization_id)
+            .bind(application.user_id)
+            .bind(&application.name)
+            .bind(&application.repository)
+            .bind(&application.domain)
+            .bind(&application.configuration)
+            .bind(&application.sealed_variables)
+            .bind(&application.sealed_credentials)
+            .bind(&application.labels)
+            .bind(application.wanted.as_str())
+            .bind(application.live_deployment_id)
+            .bind(application.status_id)
+            .bind(application.state.as_str())
+            .bind(application.state_changed_at.micros())
+            .bind(application.created_at.micros())
+            .bind(application.updated_at.micros())
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
+/// What users change: everything but what is wanted and what is live.
+pub async fn update(tx: &mut Tx, application: &Application) -> Result<()> {
+    let query = "update applications set name = $2, domain = $3, configuration = $4, sealed_variables = $5, \
+                 sealed_credentials = $6, labels = $7, updated_at = $8 where id = $1";
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(application.id)
+            .bind(&application.name)
+            .bind(&application.domain)
+            .bind(&application.configuration)
+            .bind(&application.sealed_variables)
+            .bind(&application.sealed_credentials)
+            .bind(&application.labels)
+            .bind(application.updated_at.micros())
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
+pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Application>> {
+    let query = concat!("select ", columns!(), " from applications where id = $1");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
+/// Nothing when it belongs to another organization.
+pub async fn of_organization(conn: &mut Conn, organization_id: Uuid, id: Uuid) -> Result<Option<Application>> {
+    let query = concat!("select ", columns!(), " from applications where id = $1 and organization_id = $2");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).bind(organization_id).fetch_optional(c).await)?)
+}
+
+pub async fn by_name(conn: &mut Conn, organization_id: Uuid, name: &str) -> Result<Option<Application>> {
+    let query = concat!("select ", columns!(), " from applications where organization_id = $1 and name = $2");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(name).fetch_optional(c).await)?)
+}
+
+/// Which applications of an organization are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// A part of the name, the domain or the repository.
+    pub search: Option<String>,
+    /// All of these must be there.
+    pub labels: Vec<String>,
+    pub state: Option<ApplicationState>,
+    pub environment: Option<String>,
+}
+
+impl Filter {
+    /// What must hold, with parameters from $2 on in the order of [`Filter::values`].
+    fn conditions(&self, kind: Kind) -> String {
+        let (label, environment, contains) = match kind {
+            Kind::Sqlite => (
+                "exists (select 1 from json_each(labels) l where l.value = #)",
+                "configuration ->> 'environment' = #",
+                "instr(lower(name || ' ' || domain || ' ' || repository), lower(#)) > 0",
+            ),
+            Kind::Postgres => (
+                "labels::jsonb @> jsonb_build_array(#::text)",
+                "configuration::jsonb ->> 'environment' = #",
+                "strpos(lower((name || ' ' || domain || ' ' || repository) collate \"C\"), lower(# collate \"C\")) > 0",
+            ),
+        };
+        let mut asked = vec![label; self.labels.len()];
+        asked.extend(self.state.map(|_| "state = #"));
+        asked.extend(self.environment.as_ref().map(|_| environment));
+        asked.extend(self.search.as_ref().map(|_| contains));
+        let mut text = String::from("organization_id = $1");
+        for (number, condition) in asked.into_iter().enumerate() {
+            text.push_str(" and ");
+            text.push_str(&condition.replace('#', &format!("${}", number + 2)));
+        }
+        text
+    }
+
+    fn values(&self) -> impl Iterator<Item = &str> {
+        let labels = self.labels.iter().map(String::as_str);
+        let state = self.state.map(ApplicationState::as_str);
+        labels.chain(state).chain(self.environment.as_deref()).chain(self.search.as_deref())
+    }
+}
+
+/// In which order a list comes.
+#[derive(Clone, Copy, Debug)]
+pub struct Sorting {
+    pub by: ApplicationOrder,
+    pub direction: SortDirection,
+}
+
+impl Sorting {
+    fn terms(self, kind: Kind) -> String {
+        let by = match (self.by, kind) {
+            (ApplicationOrder::Name, Kind::Sqlite) => "lower(name)",
+            // Whatever the database's language, the same order everywhere.
+            (ApplicationOrder::Name, Kind::Postgres) => "lower(name collate \"C\") collate \"C\"",
+            (ApplicationOrder::CreatedAt, _) => "created_at",
+            (ApplicationOrder::UpdatedAt, _) => "updated_at",
+            (ApplicationOrder::State, _) => "state",
+        };
+        let direction = self.direction.as_str();
+        format!("{by} {direction}, id {direction}")
+    }
+}
+
+/// A page of those that match, and how many match in all.
+pub async fn page(
+    conn: &mut Conn,
+    organization_id: Uuid,
+    filter: &Filter,
+    sorting: Sorting,
+    skip: i64,
+    limit: i64,
+) -> Result<(Vec<Application>, i64)> {
+    let kind = conn.kind();
+    let (conditions, terms) = (filter.conditions(kind), sorting.terms(kind));
+    let query = format!("select count(*) from applications where {conditions}");
+    let count = sql!(conn, |c| {
+        let query = sqlx::query_scalar(AssertSqlSafe(query)).persistent(false).bind(organization_id);
+        filter.values().fold(query, sqlx::query::QueryScalar::bind).fetch_one(c).await
+    })?;
+    let query = format!(
+        concat!("select ", columns!(), " from applications where {} order by {} limit {} offset {}"),
+        conditions, terms, limit, skip
+    );
+    let page = sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false).bind(organization_id);
+        filter.values().fold(query, sqlx::query::QueryAs::bind).fetch_all(c).await
+    })?;
+    Ok((page, count))
+}
+
+pub async fn domain_is_taken(conn: &mut Conn, domain: &str, except: Option<Uuid>) -> Result<bool> {
+    let query = "select exists (select 1 from applications where domain = $1 and ($2 is null or id <> $2))";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(domain).bind(except).fetch_one(c).await)?)
+}
+
+pub async fn count_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
+    let query = "select count(*) from applications where organization_id = $1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
+}
+
+/// Those that are being deleted included.
+pub async fn are_any(conn: &mut Conn) -> Result<bool> {
+    Ok(sql!(conn, |c| sqlx::query_scalar("select exists (select 1 from applications)").fetch_one(c).await)?)
+}
+
+/// Waits for, and then keeps others from, changes of this application until the transaction ends.
+pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<Option<Application>> {
+    let query = concat!("update applications set id = id where id = $1 returning ", columns!());
+    Ok(sql!(tx, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
+pub async fn set_wanted(tx: &mut Tx, id: Uuid, wanted: Wanted) -> Result<()> {
+    let query = "update applications set wanted = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(wanted.as_str()).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+pub async fn set_live(tx: &mut Tx, id: Uuid, deployment_id: Option<Uuid>) -> Result<()> {
+    let query = "update applications set live_deployment_id = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(deployment_id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// When a deployment was called off before anything was live: what was stopped before it is stopped again.
+pub async fn fall_back_to_stopped(tx: &mut Tx, id: Uuid) -> Result<()> {
+    let query = "update applications set wanted = 'stopped' where id = $1 and wanted = 'running' \
+                 and live_deployment_id is null \
+                 and not exists (select 1 from deployments d where d.application_id = $1 \
+                     and d.state in ('queued', 'cloning', 'building', 'deploying')) \
+                 and exists (select 1 from releases r where r.application_id = $1 and r.live_at is not null \
+                     and r.removed_at is null)";
+    sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// Makes the state say what the other rows say. Whoever changes one of those calls it in the same transaction, and has locked
+/// the application before: PostgreSQL would otherwise look at the other rows as they were before somebody else's change.
+pub async fn settle(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
+    let state = "case \
+         when exists (select 1 from deployments d where d.application_id = applications.id \
+             and d.state in ('queued', 'cloning', 'building', 'deploying')) then 'deploying' \
+         when wanted <> 'running' then 'stopped' \
+         when exists (select 1 from deployments d where d.id = applications.live_deployment_id \
+             and d.container_status in ('running', 'unhealthy')) then 'running' \
+         else 'failed' end";
+    let query =
+        format!("update applications set state = {state}, state_changed_at = $2 where id = $1 and state <> {state}");
+    sql!(tx, |c| { sqlx::query(AssertSqlSafe(query)).bind(id).bind(now.micros()).execute(c).await.map(drop) })?;
+    Ok(())
+}
+
+/// Everything of it goes with it.
+pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<()> {
+    sql!(tx, |c| sqlx::query("delete from applications where id = $1").bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// What an edge must know of an application.
+#[derive(Clone, Debug, FromRow)]
+pub struct Routed {
+    pub id: Uuid,
+    pub domain: String,
+    #[sqlx(try_from = "String")]
+    pub wanted: Wanted,
+    #[sqlx(try_from = "String")]
+    pub state: ApplicationState,
+    /// Of the live container, if there is one.
+    pub address: Option<String>,
+    pub port: Option<i64>,
+}
+
+/// Every application there is, with where its visitors are sent.
+pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
+    let query = "select a.id, a.domain, a.wanted, a.state, c.address, r.port from applications a \
+                 left join deployments d on d.id = a.live_deployment_id \
+                 left join releases r on r.id = d.release_id \
+                 left join containers c on c.deployment_id = d.id and c.purpose = 'app' and c.stage = 'live' \
+                 where a.wanted <> 'deleted' order by a.id";
+    Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
+}

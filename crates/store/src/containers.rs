@@ -1,0 +1,174 @@
+//! Containers: every one that there is or may be on the engine. The row comes before the container and goes after it.
+
+use sqlx::FromRow;
+use uuid::Uuid;
+use windlass_api::Timestamp;
+
+use crate::db::sql;
+use crate::{Conn, Result, Tx};
+
+/// What a container is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    App,
+    PreRun,
+    PostRun,
+}
+
+impl Purpose {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::App => "app",
+            Self::PreRun => "pre_run",
+            Self::PostRun => "post_run",
+        }
+    }
+}
+
+impl TryFrom<String> for Purpose {
+    type Error = String;
+
+    fn try_from(text: String) -> std::result::Result<Self, String> {
+        let all = [Self::App, Self::PreRun, Self::PostRun];
+        all.into_iter().find(|purpose| purpose.as_str() == text).ok_or(text)
+    }
+}
+
+/// Where a container is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// A deployment is making it.
+    Starting,
+    /// Visitors reach it, and it is made again if it vanishes.
+    Live,
+    /// It is to be ended and removed.
+    Leaving,
+}
+
+impl Stage {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Live => "live",
+            Self::Leaving => "leaving",
+        }
+    }
+}
+
+impl TryFrom<String> for Stage {
+    type Error = String;
+
+    fn try_from(text: String) -> std::result::Result<Self, String> {
+        let all = [Self::Starting, Self::Live, Self::Leaving];
+        all.into_iter().find(|stage| stage.as_str() == text).ok_or(text)
+    }
+}
+
+#[derive(Clone, Debug, FromRow)]
+pub struct Container {
+    pub id: Uuid,
+    pub application_id: Uuid,
+    pub deployment_id: Uuid,
+    #[sqlx(try_from = "String")]
+    pub purpose: Purpose,
+    #[sqlx(try_from = "String")]
+    pub stage: Stage,
+    pub name: String,
+    /// Empty until the engine has made it.
+    pub engine_id: String,
+    pub address: String,
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+}
+
+macro_rules! columns {
+    () => {
+        "id, application_id, deployment_id, purpose, stage, name, engine_id, address, created_at"
+    };
+}
+
+pub async fn insert(tx: &mut Tx, container: &Container) -> Result<()> {
+    let query = concat!("insert into containers (", columns!(), ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(container.id)
+            .bind(container.application_id)
+            .bind(container.deployment_id)
+            .bind(container.purpose.as_str())
+            .bind(container.stage.as_str())
+            .bind(&container.name)
+            .bind(&container.engine_id)
+            .bind(&container.address)
+            .bind(container.created_at.micros())
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
+pub async fn by_name(conn: &mut Conn, name: &str) -> Result<Option<Container>> {
+    let query = concat!("select ", columns!(), " from containers where name = $1");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(name).fetch_optional(c).await)?)
+}
+
+pub async fn all(conn: &mut Conn) -> Result<Vec<Container>> {
+    let query = concat!("select ", columns!(), " from containers order by id");
+    Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
+}
+
+pub async fn of_deployment(conn: &mut Conn, deployment_id: Uuid) -> Result<Vec<Container>> {
+    let query = concat!("select ", columns!(), " from containers where deployment_id = $1 order by id");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(deployment_id).fetch_all(c).await)?)
+}
+
+pub async fn of_application(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Container>> {
+    let query = concat!("select ", columns!(), " from containers where application_id = $1 order by id");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).fetch_all(c).await)?)
+}
+
+pub async fn set_engine_id(tx: &mut Tx, id: Uuid, engine_id: &str) -> Result<()> {
+    let query = "update containers set engine_id = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(engine_id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// False when there is no such row any more.
+pub async fn set_stage(tx: &mut Tx, id: Uuid, stage: Stage) -> Result<bool> {
+    let query = "update containers set stage = $2 where id = $1";
+    let changed = sql!(tx, |c| {
+        sqlx::query(query).bind(id).bind(stage.as_str()).execute(c).await.map(|done| done.rows_affected())
+    })?;
+    Ok(changed == 1)
+}
+
+/// All of a deployment are to go.
+pub async fn leave(tx: &mut Tx, deployment_id: Uuid) -> Result<()> {
+    let query = "update containers set stage = 'leaving' where deployment_id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(deployment_id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// The engine has it no more: its address is free from now on.
+pub async fn delete(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
+    let query = "update addresses set container_id = null, freed_at = $2 where container_id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).execute(c).await.map(drop))?;
+    sql!(tx, |c| sqlx::query("delete from containers where id = $1").bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+pub async fn set_address(tx: &mut Tx, id: Uuid, address: &str) -> Result<()> {
+    let query = "update containers set address = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(address).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// The same, unless somebody has made use of it again.
+pub async fn delete_leaving(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<bool> {
+    let query = "select exists (select 1 from containers where id = $1 and stage = 'leaving')";
+    let is_leaving = sql!(tx, |c| sqlx::query_scalar(query).bind(id).fetch_one(c).await)?;
+    if is_leaving {
+        delete(tx, id, now).await?;
+    }
+    Ok(is_leaving)
+}

@@ -1,0 +1,290 @@
+//! Deployments: each brings one release to visitors, or says why it did not.
+
+use sqlx::FromRow;
+use uuid::Uuid;
+use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, Failure, Timestamp};
+
+use crate::db::sql;
+use crate::{Conn, Result, Tx};
+
+#[derive(Clone, Debug, FromRow)]
+pub struct Deployment {
+    pub id: Uuid,
+    pub application_id: Uuid,
+    pub release_id: Uuid,
+    /// Who asked for it.
+    pub user_id: Uuid,
+    #[sqlx(try_from = "String")]
+    pub kind: DeploymentKind,
+    pub without_cache: bool,
+    pub status_id: Uuid,
+    #[sqlx(try_from = "String")]
+    pub state: DeploymentState,
+    #[sqlx(try_from = "i64")]
+    pub state_changed_at: Timestamp,
+    /// A [`Failure`], or empty.
+    pub failure: String,
+    pub reason: String,
+    pub container_id: String,
+    pub container_name: String,
+    #[sqlx(try_from = "String")]
+    pub container_status: ContainerStatus,
+    pub cancel_requested_at: Option<i64>,
+    pub started_at: Option<i64>,
+    pub finished_at: Option<i64>,
+    pub requests_served: i64,
+    pub requests_failed: i64,
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+    #[sqlx(try_from = "i64")]
+    pub updated_at: Timestamp,
+}
+
+macro_rules! columns {
+    () => {
+        "id, application_id, release_id, user_id, kind, without_cache, status_id, state, state_changed_at, failure, reason, \
+         container_id, container_name, container_status, cancel_requested_at, started_at, finished_at, requests_served, \
+         requests_failed, created_at, updated_at"
+    };
+}
+
+/// One that waits for its turn.
+pub async fn insert(tx: &mut Tx, deployment: &Deployment) -> Result<()> {
+    let query = "insert into deployments (id, application_id, release_id, user_id, kind, without_cache, status_id, state, \
+                 state_changed_at, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, $8, $8)";
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(deployment.id)
+            .bind(deployment.application_id)
+            .bind(deployment.release_id)
+            .bind(deployment.user_id)
+            .bind(deployment.kind.as_str())
+            .bind(deployment.without_cache)
+            .bind(deployment.status_id)
+            .bind(deployment.created_at.micros())
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
+pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Deployment>> {
+    let query = concat!("select ", columns!(), " from deployments where id = $1");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
+/// The newest first, before one of them if that is given.
+pub async fn of_application(
+    conn: &mut Conn,
+    application_id: Uuid,
+    before: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<Deployment>> {
+    let query = match before {
+        Some(_) => concat!(
+            "select ",
+            columns!(),
+            " from deployments where application_id = $1 and id < $3 order by id desc limit $2"
+        ),
+        None => concat!("select ", columns!(), " from deployments where application_id = $1 order by id desc limit $2"),
+    };
+    Ok(sql!(conn, |c| {
+        let query = sqlx::query_as(query).bind(application_id).bind(limit);
+        match before {
+            Some(before) => query.bind(before).fetch_all(c).await,
+            None => query.fetch_all(c).await,
+        }
+    })?)
+}
+
+/// A deployment with what there is to say about its release.
+#[derive(Clone, Debug, FromRow)]
+pub struct Shown {
+    #[sqlx(flatten)]
+    pub deployment: Deployment,
+    pub commit_hash: String,
+    pub commit_author: String,
+    pub commit_message: String,
+    pub image: String,
+    /// Whether the release can be made live again.
+    pub is_kept: bool,
+}
+
+macro_rules! shown {
+    () => {
+        "select d.id, d.application_id, d.release_id, d.user_id, d.kind, d.without_cache, d.status_id, d.state, \
+         d.state_changed_at, d.failure, d.reason, d.container_id, d.container_name, d.container_status, \
+         d.cancel_requested_at, d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.created_at, \
+         d.updated_at, r.commit_hash, r.commit_author, r.commit_message, r.image, \
+         (r.live_at is not null and r.removed_at is null and r.image_id <> '') as is_kept \
+         from deployments d join releases r on r.id = d.release_id "
+    };
+}
+
+pub async fn shown(conn: &mut Conn, id: Uuid) -> Result<Option<Shown>> {
+    let query = concat!(shown!(), "where d.id = $1");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
+/// Some of an application's, newest first.
+pub async fn page(conn: &mut Conn, application_id: Uuid, skip: i64, limit: i64) -> Result<Vec<Shown>> {
+    let query = concat!(shown!(), "where d.application_id = $1 order by d.id desc limit $2 offset $3");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).bind(limit).bind(skip).fetch_all(c).await)?)
+}
+
+pub async fn count(conn: &mut Conn, application_id: Uuid) -> Result<i64> {
+    let query = "select count(*) from deployments where application_id = $1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).fetch_one(c).await)?)
+}
+
+/// Nothing when its application belongs to another organization.
+pub async fn of_organization(conn: &mut Conn, organization_id: Uuid, id: Uuid) -> Result<Option<Deployment>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from deployments where id = $1 \
+         and application_id in (select a.id from applications a where a.organization_id = $2)"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).bind(organization_id).fetch_optional(c).await)?)
+}
+
+/// Those that wait or are under way, oldest first.
+pub async fn under_way(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Deployment>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from deployments where application_id = $1 and state in ('queued', 'cloning', 'building', 'deploying') order by id"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).fetch_all(c).await)?)
+}
+
+/// False when it was not in that state, and nothing changed.
+pub async fn advance(
+    tx: &mut Tx,
+    id: Uuid,
+    from: DeploymentState,
+    to: DeploymentState,
+    now: Timestamp,
+) -> Result<bool> {
+    let query = "update deployments set state = $3, state_changed_at = $4, updated_at = $4, \
+                 started_at = case when $2 = 'queued' and $3 <> 'cancelled' then $4 else started_at end, \
+                 finished_at = case when $3 in ('deployed', 'failed', 'cancelled') then $4 else finished_at end \
+                 where id = $1 and state = $2";
+    let changed = sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(id)
+            .bind(from.as_str())
+            .bind(to.as_str())
+            .bind(now.micros())
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected())
+    })?;
+    Ok(changed == 1)
+}
+
+/// Why it failed, or why it was cancelled: the first reason that was given stays.
+pub async fn explain(tx: &mut Tx, id: Uuid, failure: Option<Failure>, reason: &str) -> Result<()> {
+    let query = "update deployments set failure = $2, \
+                 reason = case when $2 = '' and reason <> '' then reason else $3 end where id = $1";
+    let failure = failure.map_or("", Failure::as_str);
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(failure).bind(reason).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// Asks whoever works on it to stop.
+pub async fn request_cancel(tx: &mut Tx, id: Uuid, reason: &str, now: Timestamp) -> Result<()> {
+    let query = "update deployments set cancel_requested_at = $2, \
+                 reason = case when failure = '' then $3 else reason end, updated_at = $2 where id = $1 \
+                 and cancel_requested_at is null and state in ('queued', 'cloning', 'building', 'deploying')";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).bind(reason).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+pub async fn set_container(
+    tx: &mut Tx,
+    id: Uuid,
+    name: &str,
+    engine_id: &str,
+    status: ContainerStatus,
+    now: Timestamp,
+) -> Result<()> {
+    let query = "update deployments set container_name = $2, container_id = $3, container_status = $4, updated_at = $5 \
+                 where id = $1";
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(id)
+            .bind(name)
+            .bind(engine_id)
+            .bind(status.as_str())
+            .bind(now.micros())
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
+/// True when that is news.
+pub async fn observe_container(tx: &mut Tx, id: Uuid, status: ContainerStatus, now: Timestamp) -> Result<bool> {
+    let query =
+        "update deployments set container_status = $2, updated_at = $3 where id = $1 and container_status <> $2";
+    let changed = sql!(tx, |c| {
+        let query = sqlx::query(query).bind(id).bind(status.as_str()).bind(now.micros());
+        query.execute(c).await.map(|done| done.rows_affected())
+    })?;
+    Ok(changed == 1)
+}
+
+pub async fn set_requests(tx: &mut Tx, id: Uuid, served: i64, failed: i64, now: Timestamp) -> Result<()> {
+    let query = "update deployments set requests_served = $2, requests_failed = $3, updated_at = $4 where id = $1";
+    sql!(tx, |c| {
+        sqlx::query(query).bind(id).bind(served).bind(failed).bind(now.micros()).execute(c).await.map(drop)
+    })?;
+    Ok(())
+}
+
+/// Those that wait for their turn, the oldest first. The states are listed as the index of those under way has them.
+pub async fn queued(conn: &mut Conn, limit: i64) -> Result<Vec<Deployment>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from deployments where state = 'queued' and state in ('queued', 'cloning', 'building', 'deploying') order by id limit $1"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(limit).fetch_all(c).await)?)
+}
+
+pub async fn is_cancel_requested(conn: &mut Conn, id: Uuid) -> Result<bool> {
+    let query = "select exists (select 1 from deployments where id = $1 and cancel_requested_at is not null \
+                 and state in ('queued', 'cloning', 'building', 'deploying'))";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_one(c).await)?)
+}
+
+/// Another release, because the one that was asked for is not what is meant any more.
+pub async fn set_release(tx: &mut Tx, id: Uuid, release_id: Uuid) -> Result<()> {
+    let query = "update deployments set release_id = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(release_id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// Forgets some of those that are over, beyond the newest `kept`: not the live one, and not the newest of a release that can be gone back
+/// to. What they printed goes with them, so they are few at a time.
+pub async fn forget_old(tx: &mut Tx, application_id: Uuid, kept: i64) -> Result<()> {
+    let query = "delete from deployments where id in ( \
+             select d.id from deployments d where d.application_id = $1 and d.state in ('deployed', 'failed', 'cancelled') \
+             and d.id < (select id from deployments where application_id = $1 order by id desc limit 1 offset $2 - 1) \
+             and not exists (select 1 from applications a where a.id = $1 and a.live_deployment_id = d.id) \
+             and not exists (select 1 from containers c where c.deployment_id = d.id) \
+             and not exists (select 1 from jobs j where j.deployment_id = d.id) \
+             and not exists (select 1 from releases r where r.id = d.release_id and r.live_at is not null \
+                 and r.removed_at is null \
+                 and not exists (select 1 from deployments n where n.release_id = r.id and n.id > d.id)) \
+             order by d.id limit 2)";
+    sql!(tx, |c| sqlx::query(query).bind(application_id).bind(kept).execute(c).await.map(drop))?;
+    let query = "delete from releases where id in ( \
+             select r.id from releases r where r.application_id = $1 and r.removed_at is not null \
+             and not exists (select 1 from deployments d where d.release_id = r.id) limit 2)";
+    sql!(tx, |c| sqlx::query(query).bind(application_id).execute(c).await.map(drop))?;
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! Releases: what can be made live.
+
+use sqlx::{AssertSqlSafe, FromRow};
+use uuid::Uuid;
+use windlass_api::Timestamp;
+
+use crate::db::{parameters, sql};
+use crate::{Conn, Result, Tx};
+
+#[derive(Clone, Debug, FromRow)]
+pub struct Release {
+    /// Also the id of the deployment that made it.
+    pub id: Uuid,
+    pub application_id: Uuid,
+    /// JSON of [`windlass_api::Configuration`].
+    pub configuration: String,
+    pub sealed_variables: Vec<u8>,
+    pub commit_hash: String,
+    pub commit_author: String,
+    pub commit_message: String,
+    /// The engine's name of it; empty until it is built.
+    pub image: String,
+    pub image_id: String,
+    /// 0 until it is known.
+    pub port: i64,
+    pub live_at: Option<i64>,
+    pub removed_at: Option<i64>,
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+}
+
+macro_rules! columns {
+    () => {
+        "id, application_id, configuration, sealed_variables, commit_hash, commit_author, commit_message, image, image_id, port, \
+         live_at, removed_at, created_at"
+    };
+}
+
+impl Release {
+    /// Whether it can be made live again.
+    pub fn is_kept(&self) -> bool {
+        self.live_at.is_some() && self.removed_at.is_none() && !self.image_id.is_empty()
+    }
+}
+
+/// One that has yet to be made.
+pub async fn insert(tx: &mut Tx, release: &Release) -> Result<()> {
+    let query = "insert into releases (id, application_id, configuration, sealed_variables, created_at) \
+                 values ($1, $2, $3, $4, $5)";
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(release.id)
+            .bind(release.application_id)
+            .bind(&release.configuration)
+            .bind(&release.sealed_variables)
+            .bind(release.created_at.micros())
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
+pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Release>> {
+    let query = concat!("select ", columns!(), " from releases where id = $1");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
+/// Of each of some applications the live one; of one that is stopped, the one that would be started.
+pub async fn current_of(conn: &mut Conn, application_ids: &[Uuid]) -> Result<Vec<Release>> {
+    if application_ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = format!(
+        concat!(
+            "select ",
+            columns!(),
+            " from releases where id in (select coalesce( \
+             (select d.release_id from deployments d where d.id = a.live_deployment_id), \
+             (select k.id from releases k where k.application_id = a.id and k.live_at is not null and k.removed_at is null \
+                 order by k.live_at desc, k.id desc limit 1)) from applications a where a.id in ({}))"
+        ),
+        parameters(1, application_ids.len())
+    );
+    Ok(sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false);
+        application_ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
+    })?)
+}
+
+/// The one that was live last and can be made live again.
+pub async fn last_kept(conn: &mut Conn, application_id: Uuid) -> Result<Option<Release>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from releases where application_id = $1 and live_at is not null and removed_at is null and image_id <> '' \
+         order by live_at desc, id desc limit 1"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).fetch_optional(c).await)?)
+}
+
+pub async fn set_commit(tx: &mut Tx, id: Uuid, hash: &str, author: &str, message: &str) -> Result<()> {
+    let query = "update releases set commit_hash = $2, commit_author = $3, commit_message = $4 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(hash).bind(author).bind(message).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+pub async fn set_image(tx: &mut Tx, id: Uuid, image: &str, image_id: &str, port: u16) -> Result<()> {
+    let query = "update releases set image = $2, image_id = $3, port = $4 where id = $1";
+    sql!(tx, |c| {
+        sqlx::query(query).bind(id).bind(image).bind(image_id).bind(i64::from(port)).execute(c).await.map(drop)
+    })?;
+    Ok(())
+}
+
+pub async fn set_live_at(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
+    let query = "update releases set live_at = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// It cannot be made live (any more). Only then does anybody remove its image, so that no rollback can begin with it meanwhile.
+pub async fn set_removed(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
+    let query = "update releases set removed_at = $2 where id = $1 and removed_at is null";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// Releases beyond the newest `kept`, by when they were last live, that nothing uses: not live, and of no deployment under way.
+pub async fn surplus(conn: &mut Conn, application_id: Uuid, kept: i64) -> Result<Vec<Release>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from releases r where application_id = $1 and live_at is not null and removed_at is null \
+         and not exists (select 1 from deployments d where d.release_id = r.id \
+             and d.state in ('queued', 'cloning', 'building', 'deploying')) \
+         and not exists (select 1 from deployments d join applications a on a.live_deployment_id = d.id \
+             where d.release_id = r.id and a.id = d.application_id) \
+         and id not in (select id from releases where application_id = $1 and live_at is not null \
+             and removed_at is null order by live_at desc, id desc limit $2)"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).bind(kept).fetch_all(c).await)?)
+}
+
+/// The images that must stay, by the engine's id: of releases that can be made live, and of those being made.
+pub async fn wanted_images(conn: &mut Conn) -> Result<Vec<String>> {
+    let query = "select image_id from releases where image_id <> '' and removed_at is null";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_all(c).await)?)
+}
+
+/// The images that an application has on the engine, by their names.
+pub async fn images_of(conn: &mut Conn, application_id: Uuid) -> Result<Vec<String>> {
+    let query = "select image from releases where application_id = $1 and image <> '' and removed_at is null";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).fetch_all(c).await)?)
+}

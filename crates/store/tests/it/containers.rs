@@ -1,0 +1,85 @@
+use windlass_store::containers::{self, Container, Purpose, Stage};
+use windlass_store::networks::{self, Network};
+use windlass_store::{Error, applications};
+use windlass_testing::on_both_databases;
+
+use crate::support::{NOW, TestDb, add_application, add_deployment, database, id, make_live, populate};
+
+on_both_databases!(database: containers_come_and_go, the_longest_free_address_comes_first, networks_of_nobody);
+
+fn container(number: u128, name: &str, address: &str) -> Container {
+    Container {
+        id: id(number),
+        application_id: id(1),
+        deployment_id: id(11),
+        purpose: Purpose::App,
+        stage: Stage::Starting,
+        name: name.into(),
+        engine_id: String::new(),
+        address: address.into(),
+        created_at: NOW,
+    }
+}
+
+fn network(organization: u128) -> Network {
+    let subnet = format!("10.192.{}.0/24", organization - 100);
+    Network { organization_id: id(organization), name: format!("wl-{organization}"), subnet, created_at: NOW }
+}
+
+async fn containers_come_and_go(db: TestDb) {
+    let mut tx = db.begin().await.unwrap();
+    populate(&mut tx, 1, 1).await;
+    add_application(&mut tx, 1).await;
+    add_deployment(&mut tx, 11, 1).await;
+    make_live(&mut tx, 11, 1, NOW).await;
+    containers::insert(&mut tx, &container(21, "wl-a", "10.192.1.2")).await.unwrap();
+    containers::set_engine_id(&mut tx, id(21), "c1").await.unwrap();
+    containers::set_stage(&mut tx, id(21), Stage::Live).await.unwrap();
+    let found = containers::by_name(&mut tx, "wl-a").await.unwrap().unwrap();
+    assert_eq!((found.engine_id.as_str(), found.stage, found.purpose), ("c1", Stage::Live, Purpose::App));
+    let routed = applications::routed(&mut tx).await.unwrap();
+    assert_eq!((routed[0].address.as_deref(), routed[0].port), (Some("10.192.1.2"), Some(3000)));
+    containers::leave(&mut tx, id(11)).await.unwrap();
+    assert_eq!(containers::of_deployment(&mut tx, id(11)).await.unwrap()[0].stage, Stage::Leaving);
+    assert_eq!(applications::routed(&mut tx).await.unwrap()[0].address, None);
+    assert_eq!(containers::of_application(&mut tx, id(1)).await.unwrap().len(), 1);
+    containers::delete(&mut tx, id(21), NOW).await.unwrap();
+    assert!(containers::all(&mut tx).await.unwrap().is_empty());
+    containers::insert(&mut tx, &container(22, "wl-b", "10.192.1.3")).await.unwrap();
+    let same_name = containers::insert(&mut tx, &container(23, "wl-b", "10.192.1.4")).await;
+    assert!(matches!(same_name, Err(Error::Duplicate)));
+}
+
+async fn the_longest_free_address_comes_first(db: TestDb) {
+    let mut tx = db.begin().await.unwrap();
+    populate(&mut tx, 1, 1).await;
+    add_application(&mut tx, 1).await;
+    add_deployment(&mut tx, 11, 1).await;
+    networks::insert(&mut tx, &network(101)).await.unwrap();
+    for number in 2..=4 {
+        let address = format!("10.192.1.{number}");
+        containers::insert(&mut tx, &container(number, &address, &address)).await.unwrap();
+        networks::take_address(&mut tx, id(101), &address, id(number)).await.unwrap();
+    }
+    containers::delete(&mut tx, id(3), NOW.plus_seconds(1)).await.unwrap();
+    containers::delete(&mut tx, id(2), NOW.plus_seconds(2)).await.unwrap();
+    let addresses = networks::addresses(&mut tx, id(101)).await.unwrap();
+    let shown: Vec<_> = addresses.iter().map(|row| (row.address.as_str(), row.container_id)).collect();
+    assert_eq!(shown, [("10.192.1.3", None), ("10.192.1.2", None), ("10.192.1.4", Some(id(4)))]);
+    networks::set_subnet(&mut tx, id(101), "10.193.0.0/24").await.unwrap();
+    assert!(networks::addresses(&mut tx, id(101)).await.unwrap().is_empty());
+    assert_eq!(networks::get(&mut tx, id(101)).await.unwrap().unwrap().subnet, "10.193.0.0/24");
+}
+
+async fn networks_of_nobody(db: TestDb) {
+    let mut tx = db.begin().await.unwrap();
+    populate(&mut tx, 1, 2).await;
+    add_application(&mut tx, 1).await;
+    for organization in [101, 102] {
+        networks::insert(&mut tx, &network(organization)).await.unwrap();
+    }
+    assert_eq!(networks::unused(&mut tx).await.unwrap(), [network(102)]);
+    assert!(!networks::delete_unused(&mut tx, id(101)).await.unwrap());
+    assert!(networks::delete_unused(&mut tx, id(102)).await.unwrap());
+    assert_eq!(networks::all(&mut tx).await.unwrap(), [network(101)]);
+}
