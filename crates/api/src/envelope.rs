@@ -81,6 +81,14 @@ pub enum ErrorCode {
     LastOwner,
     /// The organization still owns things, so it cannot be deleted.
     OrganizationNotEmpty,
+    /// Another application of the organization has this name, and another repository.
+    NameTaken,
+    /// Another application has this domain.
+    DomainTaken,
+    /// The same `Idempotency-Key` came with another body before.
+    IdempotencyKeyReused,
+    /// The release was never live, or its image is not kept any more, so nothing can go back to it.
+    ReleaseGone,
     /// The body is larger than the limit.
     TooLarge,
     /// Too many requests; `Retry-After` says when to try again.
@@ -112,7 +120,11 @@ impl ErrorCode {
             | Self::EmailTaken
             | Self::AlreadyMember
             | Self::LastOwner
-            | Self::OrganizationNotEmpty => 409,
+            | Self::OrganizationNotEmpty
+            | Self::NameTaken
+            | Self::DomainTaken
+            | Self::IdempotencyKeyReused
+            | Self::ReleaseGone => 409,
             Self::TooLarge => 413,
             Self::RateLimited => 429,
             Self::Internal => 500,
@@ -141,6 +153,10 @@ impl ErrorCode {
             Self::AlreadyMember => "already_member",
             Self::LastOwner => "last_owner",
             Self::OrganizationNotEmpty => "organization_not_empty",
+            Self::NameTaken => "name_taken",
+            Self::DomainTaken => "domain_taken",
+            Self::IdempotencyKeyReused => "idempotency_key_reused",
+            Self::ReleaseGone => "release_gone",
             Self::TooLarge => "too_large",
             Self::RateLimited => "rate_limited",
             Self::Internal => "internal",

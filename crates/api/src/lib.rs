@@ -5,29 +5,44 @@
 //! in the API description.
 
 mod api_keys;
+mod application_fields;
+mod applications;
 mod audit;
 mod auth;
+mod closed_set;
+mod configuration;
+mod deployments;
 mod envelope;
+mod given;
 mod link;
 mod notification;
 mod number;
 mod organizations;
 mod permissions;
+mod repository_credentials;
 mod system;
 mod text;
 mod timestamp;
 mod users;
+mod variables;
 
 pub use api_keys::*;
+pub use application_fields::*;
+pub use applications::*;
 pub use audit::*;
 pub use auth::*;
+pub use configuration::*;
+pub use deployments::*;
 pub use envelope::*;
+pub use given::*;
 pub use link::*;
 pub use notification::*;
 pub use number::*;
 pub use organizations::*;
 pub use permissions::*;
+pub use repository_credentials::*;
 pub use system::*;
 pub use text::*;
 pub use timestamp::*;
 pub use users::*;
+pub use variables::*;

@@ -24,6 +24,39 @@ impl<const MIN: i64, const MAX: i64> Whole<MIN, MAX> {
     }
 }
 
+/// 0 for none, or a whole number from `MIN` to `MAX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZeroOr<const MIN: i64, const MAX: i64>(i64);
+
+impl<const MIN: i64, const MAX: i64> ZeroOr<MIN, MAX> {
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl<'de, const MIN: i64, const MAX: i64> Deserialize<'de> for ZeroOr<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = serde_json::Number::deserialize(deserializer).ok().and_then(|number| number.as_i64());
+        let number = number.filter(|number| *number == 0 || (MIN..=MAX).contains(number));
+        number.map(Self).ok_or_else(|| D::Error::custom(format!("must be 0, or a whole number from {MIN} to {MAX}")))
+    }
+}
+
+impl<const MIN: i64, const MAX: i64> JsonSchema for ZeroOr<MIN, MAX> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("ZeroOr{MIN}To{MAX}").into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let description = format!("0 for no limit, or from {MIN} to {MAX}.");
+        json_schema!({ "type": "integer", "minimum": 0, "maximum": MAX, "description": description })
+    }
+}
+
 /// As a query parameter.
 impl<const MIN: i64, const MAX: i64> TryFrom<&str> for Whole<MIN, MAX> {
     type Error = String;
@@ -68,5 +101,8 @@ mod tests {
             assert_eq!(FontSize::try_from(text).is_ok(), is_good, "{text}");
         }
         assert!(serde_json::from_str::<FontSize>("\"14\"").is_err());
+        for (json, is_good) in [("0", true), ("16", true), ("15", false), ("21", false), ("-1", false)] {
+            assert_eq!(serde_json::from_str::<ZeroOr<16, 20>>(json).is_ok(), is_good, "{json}");
+        }
     }
 }

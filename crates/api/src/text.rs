@@ -151,6 +151,8 @@ pub type NewPassword = Secret<10, 128>;
 pub type Presented = Secret<1, 128>;
 /// A password for some other server, or none.
 pub type Password = Secret<0, 500>;
+/// What a code host asks for instead of a password.
+pub type AccessToken = Secret<1, 2_000>;
 
 impl<const MIN: usize, const MAX: usize> Secret<MIN, MAX> {
     pub fn reveal(&self) -> &str {

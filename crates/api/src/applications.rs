@@ -1,0 +1,277 @@
+//! Applications.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::closed_set::closed_set;
+use crate::given::Filled;
+use crate::text::absent_when_empty;
+use crate::{
+    AccessToken, ApplicationDeployment, ApplicationName, Branch, BuildPack, Command, Domain, FilePath, FolderPath,
+    Given, HealthPath, Labels, Link, Organization, Pagination, RepositoryUrl, Settings, Slug, SshKey, Text, Timestamp,
+    User, VariableMap, VariableNames, Whole, ZeroOr,
+};
+
+closed_set! {
+    /// What is, as far as it was observed.
+    pub enum ApplicationState {
+        /// A deployment is waiting or under way. An earlier release goes on serving meanwhile.
+        Deploying = "deploying",
+        Running = "running",
+        Stopped = "stopped",
+        /// Nothing is serving, though something should be.
+        Failed = "failed",
+    }
+}
+
+closed_set! {
+    /// What its users want of an application.
+    pub enum Wanted {
+        Running = "running",
+        Stopped = "stopped",
+        Deleted = "deleted",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Application {
+    pub id: Uuid,
+    pub name: String,
+    pub repository: String,
+    /// Empty for the repository's default branch.
+    pub branch: String,
+    pub base_path: String,
+    pub dockerfile_path: String,
+    pub build_pack: BuildPack,
+    /// A JSON object as text. Values are `********` for those who may not read variables, and those of `secret_names` for everybody.
+    pub build_variables: String,
+    pub environment: String,
+    /// The same for variables at run time.
+    pub environment_variables: String,
+    pub domain: String,
+    /// The one that was asked for, else the one that the live release listens on, else 0.
+    pub port: u16,
+    pub pre_run_command: String,
+    pub post_run_command: String,
+    pub proxy_server: String,
+    pub labels: Vec<String>,
+    pub organization_id: Uuid,
+    /// Who created it.
+    pub user_id: Uuid,
+    pub organization: Link<Organization>,
+    /// `{}` once they have left the organization.
+    pub user: Link<User>,
+    pub status: Link<ApplicationStatus>,
+    /// The newest 20, newest first; none in lists.
+    pub deployments: Vec<ApplicationDeployment>,
+    /// The newest 100 lines, newest first; none in lists.
+    pub logs: Vec<ApplicationLog>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// The variables whose values nobody sees.
+    pub secret_names: Vec<String>,
+    pub has_repository_credentials: bool,
+    pub settings: Settings,
+    /// Fields that differ from the live release, and so wait for the next deploy.
+    pub pending_fields: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ApplicationStatus {
+    pub id: Uuid,
+    pub application_id: Uuid,
+    pub application: Link<Application>,
+    pub status: ApplicationState,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ApplicationLog {
+    pub id: Uuid,
+    pub application_id: Uuid,
+    pub application: Link<Application>,
+    pub application_deployment_id: Uuid,
+    pub application_deployment: Link<ApplicationDeployment>,
+    pub log: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Applications {
+    pub applications: Vec<Application>,
+    pub pagination: Pagination,
+}
+
+/// The requests that say how an application is to be, from one list of the fields that they share.
+macro_rules! requests {
+    ($($(#[$meta:meta])* $field:ident: $type:ty,)+) => {
+        /// What a request asks to be different: what is absent stays as it is, what is empty gets its default.
+        #[derive(Debug, Default, PartialEq, Eq)]
+        pub struct Changes {
+            $(pub $field: $type,)+
+        }
+
+        impl Changes {
+            /// The names of the fields that are given.
+            pub fn names(&self) -> Vec<&'static str> {
+                let all = [$((stringify!($field), self.$field != <$type>::default()),)+];
+                all.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+            }
+        }
+
+        /// A new application, or a new deployment of the one that has this name and repository already: then what is absent stays
+        /// as it is. An empty text counts as absent.
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct CreateDeployment {
+            pub name: ApplicationName,
+            pub repository: RepositoryUrl,
+            $($(#[$meta])* #[serde(default)] pub $field: $type,)+
+        }
+
+        impl CreateDeployment {
+            pub fn into_parts(self) -> (ApplicationName, RepositoryUrl, Changes) {
+                (self.name, self.repository, Changes { $($field: self.$field.filled(),)+ })
+            }
+        }
+
+        /// What is absent stays as it is; an empty text puts a field back to its default. Name and domain act at once, the rest at
+        /// the next deploy.
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct UpdateApplication {
+            pub id: Uuid,
+            pub name: Option<ApplicationName>,
+            /// Cannot change; accepted when it is the same.
+            #[serde(default)]
+            pub repository: Given<RepositoryUrl>,
+            $($(#[$meta])* #[serde(default)] pub $field: $type,)+
+        }
+
+        impl UpdateApplication {
+            pub fn into_parts(self) -> (Option<ApplicationName>, Option<RepositoryUrl>, Changes) {
+                (self.name, self.repository.value().cloned(), Changes { $($field: self.$field,)+ })
+            }
+        }
+    };
+}
+
+requests! {
+    /// Default: the repository's own default branch.
+    branch: Given<Branch>,
+    /// The folder that is built. Default: `/`, the repository's root.
+    base_path: Given<FolderPath>,
+    /// Below `base_path`. Default: `Dockerfile`.
+    dockerfile_path: Given<FilePath>,
+    /// Default: `auto`. `static` and `docker-compose` are not supported yet.
+    build_pack: Given<BuildPack>,
+    /// Default: the name below the server's base domain, with something added when that is taken.
+    domain: Given<Domain>,
+    /// Known ones: `development`, `staging`, `production`. Default: `production`.
+    environment: Given<Slug<50>>,
+    /// Where the application listens; given to it as `PORT`. 0, the default, is the only port that the image exposes, else 8080.
+    port: Option<Whole<0, 65_535>>,
+    /// Runs in a container of the new image before it is started; if it fails, so does the deployment.
+    pre_run_command: Given<Command>,
+    /// Runs in a container of the new image once visitors are served by it.
+    post_run_command: Given<Command>,
+    build_variables: Option<VariableMap>,
+    environment_variables: Option<VariableMap>,
+    /// The names of variables whose values nobody shall see.
+    secret_names: Option<VariableNames>,
+    /// For a private repository over https or http.
+    repository_token: Given<AccessToken>,
+    /// For a private repository over ssh.
+    repository_ssh_key: Given<SshKey>,
+    /// Answers 200 to 399 when the application is well. Default: none; accepting a connection is enough.
+    health_path: Given<HealthPath>,
+    /// How long a new container may take until it is well. Default: 60.
+    health_seconds: Option<Whole<1, 3_600>>,
+    /// How long requests under way may take to finish when their container is replaced. Default: 30.
+    drain_seconds: Option<Whole<0, 3_600>>,
+    /// How long a container may take to end after it was told to. Default: 10.
+    stop_seconds: Option<Whole<0, 600>>,
+    /// 0, the default, for no limit, else at least 16.
+    memory_mb: Option<ZeroOr<16, 1_048_576>>,
+    /// Thousandths of a processor: 0, the default, for no limit, else at least 10.
+    cpu_millis: Option<ZeroOr<10, 1_000_000>>,
+    /// Processes and threads. Default: 1024.
+    pids: Option<Whole<16, 1_000_000>>,
+    /// How many releases can be gone back to. Default: 10.
+    kept_releases: Option<Whole<1, 100>>,
+}
+
+/// The name again, so that nobody deletes what they did not mean.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteApplication {
+    pub id: Uuid,
+    pub name: Text<1, 100>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateLabels {
+    /// Replaces all of them.
+    pub labels: Labels,
+}
+
+/// Which application.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApplicationId {
+    pub id: Uuid,
+}
+
+/// The same as a query parameter.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ApplicationQuery {
+    pub id: Uuid,
+}
+
+closed_set! {
+    pub enum ApplicationOrder {
+        Name = "name",
+        CreatedAt = "created_at",
+        UpdatedAt = "updated_at",
+        State = "state",
+    }
+}
+
+closed_set! {
+    pub enum SortDirection {
+        Ascending = "asc",
+        Descending = "desc",
+    }
+}
+
+/// All that are given must hold.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ApplicationsQuery {
+    /// Default: 1. Behind the last page there is nothing.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub page: Option<Whole<1, 1_000_000_000>>,
+    /// Default: 10. Also written `pageSize`.
+    #[serde(alias = "pageSize", deserialize_with = "absent_when_empty")]
+    pub page_size: Option<Whole<1, 100>>,
+    /// A part of the name, the domain or the repository, in any case.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub search: Option<Text<1, 200>>,
+    /// Given several times, or separated by commas: all of them must be there.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub label: Option<Labels>,
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub state: Option<ApplicationState>,
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub environment: Option<Slug<50>>,
+    /// Default: `created_at`.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub sort_by: Option<ApplicationOrder>,
+    /// Default: `desc`.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub sort_direction: Option<SortDirection>,
+}

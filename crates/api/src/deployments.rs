@@ -1,0 +1,207 @@
+//! Deployments of applications.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::closed_set::closed_set;
+use crate::text::absent_when_empty;
+use crate::{Application, ApplicationLog, Link, Pagination, Timestamp, Whole};
+
+closed_set! {
+    pub enum DeploymentState {
+        /// Waiting for its turn, or for the container engine.
+        Queued = "queued",
+        Cloning = "cloning",
+        Building = "building",
+        Deploying = "deploying",
+        /// Visitors are being served by it, or were until a later one.
+        Deployed = "deployed",
+        Failed = "failed",
+        Cancelled = "cancelled",
+    }
+}
+
+impl DeploymentState {
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Deployed | Self::Failed | Self::Cancelled)
+    }
+}
+
+closed_set! {
+    /// What a deployment was asked to do.
+    pub enum DeploymentKind {
+        /// The newest commit with the configuration of that moment.
+        Deploy = "deploy",
+        /// The same, because somebody asked for it again.
+        Redeploy = "redeploy",
+        /// An earlier release.
+        Rollback = "rollback",
+        /// The live release in a new container.
+        Restart = "restart",
+        /// The release that was live when the application was stopped.
+        Start = "start",
+    }
+}
+
+closed_set! {
+    /// The container of a deployment, as it was last seen.
+    pub enum ContainerStatus {
+        /// There has not been one yet.
+        None = "",
+        Starting = "starting",
+        Running = "running",
+        Unhealthy = "unhealthy",
+        Exited = "exited",
+        Removed = "removed",
+    }
+}
+
+closed_set! {
+    /// Why a deployment failed.
+    pub enum Failure {
+        RepositoryUnreachable = "repository_unreachable",
+        ReferenceNotFound = "reference_not_found",
+        /// The repository has something in it that is not supported, such as submodules.
+        RepositoryUnsupported = "repository_unsupported",
+        NoBuildPack = "no_build_pack",
+        BuildFailed = "build_failed",
+        OutOfMemory = "out_of_memory",
+        PreRunFailed = "pre_run_failed",
+        NotListening = "not_listening",
+        ListeningOnLoopback = "listening_on_loopback",
+        UnhealthyAnswer = "unhealthy_answer",
+        CrashedAtStart = "crashed_at_start",
+        ImageArchitecture = "image_architecture",
+        /// The image of an earlier release is no longer there.
+        ImageMissing = "image_missing",
+        EngineUnreachable = "engine_unreachable",
+        EngineRefused = "engine_refused",
+        DiskFull = "disk_full",
+        TimedOut = "timed_out",
+        Internal = "internal",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ApplicationDeployment {
+    pub id: Uuid,
+    pub application_id: Uuid,
+    pub application: Link<Application>,
+    pub commit_hash: String,
+    pub container_id: String,
+    pub container_image: String,
+    pub container_name: String,
+    pub container_status: ContainerStatus,
+    pub status: Link<DeploymentStatus>,
+    /// The newest 100 lines, newest first; none in lists.
+    pub logs: Vec<ApplicationLog>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub kind: DeploymentKind,
+    /// The id of the deployment that made the release which this one brings.
+    pub release_id: Uuid,
+    pub commit_author: String,
+    pub commit_message: String,
+    /// Why it failed, as a class such as `build_failed`; empty if it did not.
+    pub failure: String,
+    /// The same in words; also why it was cancelled.
+    pub reason: String,
+    /// Whether its release can be gone back to.
+    pub can_roll_back: bool,
+    /// Visitors' requests from the switch until the old container was empty.
+    pub requests_served: i64,
+    pub requests_failed: i64,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DeploymentStatus {
+    pub id: Uuid,
+    pub application_deployment_id: Uuid,
+    pub application_deployment: Link<ApplicationDeployment>,
+    pub status: DeploymentState,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Deployments {
+    /// Newest first.
+    pub deployments: Vec<ApplicationDeployment>,
+    pub pagination: Pagination,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeploymentLogs {
+    pub logs: Vec<ApplicationLog>,
+    /// For `before`, and empty when there are no earlier lines; after a request with `after`, for `after`.
+    pub next_cursor: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Redeploy {
+    /// The application.
+    pub id: Uuid,
+    /// Builds everything anew. Default: false.
+    pub force_without_cache: Option<bool>,
+    /// Accepted and not needed: a redeploy always deploys.
+    pub force: Option<bool>,
+}
+
+/// An application, or its live deployment.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Restart {
+    pub id: Uuid,
+}
+
+/// Which deployment.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeploymentId {
+    pub id: Uuid,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DeploymentsQuery {
+    /// The application.
+    pub id: Uuid,
+    /// Default: 1. Behind the last page there is nothing.
+    #[serde(default, deserialize_with = "absent_when_empty")]
+    pub page: Option<Whole<1, 1_000_000_000>>,
+    /// Default: 10. Also written `page_size`.
+    #[serde(default, alias = "page_size", alias = "pageSize", deserialize_with = "absent_when_empty")]
+    pub limit: Option<Whole<1, 100>>,
+}
+
+/// Newest first; with `after`, the oldest lines after it, oldest first.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DeploymentLogsQuery {
+    /// A cursor of an earlier answer.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub before: Option<LogCursor>,
+    /// A cursor of an earlier answer, or 0 for the beginning. Not together with `before`.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub after: Option<LogCursor>,
+    /// Default: 100. Also written `pageSize`.
+    #[serde(alias = "pageSize", deserialize_with = "absent_when_empty")]
+    pub page_size: Option<Whole<1, 1_000>>,
+}
+
+/// A place among log lines. What it looks like is nobody's business but the server's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(transparent, inline)]
+pub struct LogCursor(#[schemars(with = "String")] pub i64);
+
+impl TryFrom<&str> for LogCursor {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        let seq = text.parse().ok().filter(|seq| *seq >= 0);
+        seq.map(Self).ok_or_else(|| "must be the cursor of an earlier answer".to_owned())
+    }
+}
