@@ -15,6 +15,7 @@ pub enum Page {
     NotFound,
     Starting,
     Stopped,
+    Failed,
     NoTarget,
     UpstreamError,
     TimeLimit,
@@ -28,7 +29,9 @@ impl Page {
     pub fn status(self) -> StatusCode {
         match self {
             Self::UnknownHost | Self::NotFound => StatusCode::NOT_FOUND,
-            Self::RoutesDamaged | Self::Starting | Self::Stopped | Self::NoTarget => StatusCode::SERVICE_UNAVAILABLE,
+            Self::RoutesDamaged | Self::Starting | Self::Stopped | Self::Failed | Self::NoTarget => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::UpstreamError => StatusCode::BAD_GATEWAY,
             Self::TimeLimit => StatusCode::GATEWAY_TIMEOUT,
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
@@ -54,6 +57,11 @@ impl Page {
                 ("starting", "Starting", "This application is being started. Try again in a few seconds.")
             }
             Self::Stopped => ("stopped", "Stopped", "This application has been stopped by its owner."),
+            Self::Failed => (
+                "failed",
+                "Not running",
+                "This application could not be started. Its owner can see why in the log of its last deployment.",
+            ),
             Self::NoTarget => (
                 "no_healthy_target",
                 "Temporarily unavailable",
@@ -105,6 +113,7 @@ impl From<Notice> for Page {
         match notice {
             Notice::Starting => Self::Starting,
             Notice::Stopped => Self::Stopped,
+            Notice::Failed => Self::Failed,
         }
     }
 }

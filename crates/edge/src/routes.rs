@@ -66,6 +66,7 @@ pub enum Serves {
 pub enum Notice {
     Starting,
     Stopped,
+    Failed,
 }
 
 /// One or more instances that can all answer the same requests.
