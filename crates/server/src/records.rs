@@ -4,6 +4,8 @@
 //! on the way is cut off (`{}` or `[]`). An embedded user lists only organizations that the viewer belongs to as well.
 //! Each function here takes a fixed number of queries, however many records there are.
 
+pub mod applications;
+
 use std::collections::HashMap;
 
 use uuid::Uuid;
@@ -87,10 +89,14 @@ pub async fn member(
 /// User ▸ organizations, and User ▸ organization_users ▸ organization.
 pub async fn full_user(conn: &mut Conn, row: &User, viewer: Viewer) -> Result<api::User> {
     let shared = shared_by_user(conn, row.id, viewer).await?;
+    Ok(user_with(row.clone(), &shared))
+}
+
+fn user_with(row: User, shared: &[Joined]) -> api::User {
     let organizations = shared.iter().map(|joined| bare_organization(&joined.organization)).collect();
     let memberships =
         shared.iter().map(|joined| joined_record(joined, Link::to(bare_organization(&joined.organization))));
-    Ok(user(row.clone(), organizations, memberships.collect()))
+    user(row, organizations, memberships.collect())
 }
 
 /// UserSettings ▸ user, and so on as above.

@@ -11,7 +11,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use uuid::Uuid;
 use windlass_api::{Can, ErrorCode, Role};
+use windlass_store::applications::{self, Application};
 use windlass_store::bearer::{self, Bearer};
+use windlass_store::deployments::{self, Deployment};
 use windlass_store::memberships::{self, Joined};
 use windlass_store::users::User;
 use windlass_store::{api_keys, invitations, sessions, smtp_configs};
@@ -23,6 +25,7 @@ use crate::auth::origin::{Origin, header_text};
 use crate::auth::token;
 use crate::error::{Error, Result};
 use crate::records::Viewer;
+use crate::records::applications::Onlooker;
 
 pub const ORGANIZATION_HEADER: &str = "x-organization-id";
 
@@ -264,6 +267,37 @@ impl Ctx {
         }
         self.require(&joined, action)?;
         Ok(joined)
+    }
+
+    /// The application, if it is the current organization's and the caller may do `action` to it.
+    pub async fn application(&self, id: Uuid, action: Can) -> Result<(Joined, Application)> {
+        let joined = self.place(None).await?;
+        let mut conn = self.app.db.read().await?;
+        let found = applications::of_organization(&mut conn, joined.organization.id, id).await?;
+        let found = found.ok_or_else(|| Error::not_found("application"))?;
+        self.require(&joined, action)?;
+        Ok((joined, found))
+    }
+
+    /// The deployment, if it is the current organization's and the caller may do `action` to it.
+    pub async fn deployment(&self, id: Uuid, action: Can) -> Result<(Joined, Deployment)> {
+        let joined = self.place(None).await?;
+        let mut conn = self.app.db.read().await?;
+        let found = deployments::of_organization(&mut conn, joined.organization.id, id).await?;
+        let found = found.ok_or_else(|| Error::not_found("deployment"))?;
+        self.require(&joined, action)?;
+        Ok((joined, found))
+    }
+
+    /// Through whose eyes the organization's applications are shown.
+    pub fn onlooker<'a>(&'a self, joined: &'a Joined) -> Onlooker<'a> {
+        Onlooker {
+            vault: &self.app.vault,
+            viewer: self.viewer(),
+            organization: &joined.organization,
+            sees_values: self.may(joined, Can::VariableRead),
+            sees_members: self.may(joined, Can::MemberRead),
+        }
     }
 
     /// The caller's place in an organization, whatever they may do there.

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use windlass_api::ErrorCode;
+use uuid::Uuid;
+use windlass_api::{Can, ErrorCode, Named};
 
 use crate::app::App;
+use crate::auth::Ctx;
 use crate::error::{Error, Result};
 
 /// The bytes of a body. They are parsed when the handler asks, because who may call comes before what they say.
@@ -50,6 +53,10 @@ fn too_large(limit: usize) -> Error {
 }
 
 impl Payload {
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// An absent body is an empty object, so it suits every type whose fields are all optional.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
         let text: &[u8] = if self.0.trim_ascii().is_empty() { b"{}" } else { &self.0 };
@@ -65,6 +72,21 @@ impl Payload {
             .map_err(|error| explain(&error.path().to_string(), error.inner(), self.0.is_empty()))?;
         deserializer.end().map_err(|error| explain(".", &error, false))?;
         Ok(value)
+    }
+}
+
+/// The id that a body speaks of. Who may act comes before what they say, also where they do not say it.
+pub async fn named_id(ctx: &Ctx, body: &Payload, action: Can) -> Result<Uuid> {
+    #[derive(Deserialize)]
+    struct Id {
+        id: Uuid,
+    }
+    match body.parse::<Named>()?.id {
+        Some(id) => Ok(id),
+        None => {
+            ctx.organization(None, action).await?;
+            body.parse::<Id>().map(|body| body.id)
+        }
     }
 }
 
@@ -99,7 +121,8 @@ fn field_problem(path: &str, problem: &str) -> Option<(String, String)> {
             return Some((field.chars().take(100).collect(), verdict.to_owned()));
         }
     }
-    (path != ".").then(|| (path.to_owned(), plain(problem)))
+    // The same holds for the names of variables, which are part of a path.
+    (path != ".").then(|| (path.chars().take(200).collect(), plain(problem)))
 }
 
 /// serde's names of types, as JSON calls them.
@@ -123,6 +146,7 @@ fn plain(problem: &str) -> String {
         let expected = match expected {
             "a formatted UUID string" => "a UUID",
             "a sequence" => "an array",
+            "a map" => "an object",
             expected if expected.starts_with("struct ") => "an object",
             expected => expected,
         };

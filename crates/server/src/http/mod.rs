@@ -1,9 +1,11 @@
 //! What is asked, and what is answered. The whole surface of the product is the table in [`table`].
 
 mod api_keys;
+mod applications;
 mod audit;
 mod auth;
 mod body;
+mod deployments;
 mod docs;
 mod invitations;
 mod members;
@@ -109,6 +111,38 @@ fn table() -> Table {
             .query::<OrganizationQuery>().body::<SendInvitation>().errors(&[AlreadyMember, Conflict]))
         .post("/organizations/invite/accept", invitations::accept, user::<OrganizationUser>("Accept invitation")
             .body::<AcceptInvitation>().errors(&[NotFound, InvitationForAnotherAddress, AlreadyMember, Conflict]))
+        // Applications
+        .post("/deploy/application",   applications::deploy, member_who::<Application>("Handle deploy", Can::DeployCreate)
+            .note("Changing an application that is there also needs `deploy:update`.")
+            .body::<CreateDeployment>().idempotency_key().errors(&[NameTaken, DomainTaken, IdempotencyKeyReused, Conflict]))
+        .get("/deploy/applications",   applications::list,   member_who::<Applications>("List applications", Can::DeployRead)
+            .query::<ApplicationsQuery>())
+        .get("/deploy/application",    applications::get,    member_who::<Application>("Get application", Can::DeployRead)
+            .query::<ApplicationQuery>())
+        .put("/deploy/application",    applications::update, member_who::<Application>("Update application", Can::DeployUpdate)
+            .body::<UpdateApplication>().errors(&[NameTaken, DomainTaken, Conflict]))
+        .delete("/deploy/application", applications::delete, member_who::<()>("Delete application", Can::DeployDelete)
+            .note("It stays visible until everything of it is gone.").body::<DeleteApplication>())
+        .put("/deploy/application/labels", applications::set_labels, member_who::<Application>("Update labels", Can::DeployUpdate)
+            .query::<ApplicationQuery>().body::<UpdateLabels>().errors(&[Conflict]))
+        .post("/deploy/application/stop", applications::stop, member_who::<Application>("Stop application", Can::DeployUpdate)
+            .body::<ApplicationId>().errors(&[Conflict]))
+        // Their deployments
+        .post("/deploy/application/start",    deployments::start,    member_who::<ApplicationDeployment>("Start application", Can::DeployUpdate)
+            .note("What was live last, after a stop.").body::<ApplicationId>().errors(&[Conflict]))
+        .post("/deploy/application/redeploy", deployments::redeploy, member_who::<ApplicationDeployment>("Redeploy application", Can::DeployUpdate)
+            .note("The newest commit with the present configuration.").body::<Redeploy>().errors(&[Conflict]))
+        .post("/deploy/application/restart",  deployments::restart,  member_who::<ApplicationDeployment>("Restart application", Can::DeployUpdate)
+            .note("The live release in a new container.").body::<Restart>().errors(&[Conflict]))
+        .post("/deploy/application/rollback", deployments::rollback, member_who::<ApplicationDeployment>("Roll back application", Can::DeployUpdate)
+            .body::<DeploymentId>().errors(&[ReleaseGone, Conflict]))
+        .post("/deploy/application/cancel-deployment", deployments::cancel, member_who::<ApplicationDeployment>("Cancel deployment", Can::DeployUpdate)
+            .body::<DeploymentId>().errors(&[Conflict]))
+        .get("/deploy/application/deployments", deployments::list, member_who::<Deployments>("List deployments", Can::DeployRead)
+            .query::<DeploymentsQuery>())
+        .get("/deploy/application/deployments/{deployment_id}", deployments::get, member_who::<ApplicationDeployment>("Get deployment by id", Can::DeployRead))
+        .get("/deploy/application/deployments/{deployment_id}/logs", deployments::logs, member_who::<DeploymentLogs>("Get deployment logs", Can::DeployRead)
+            .query::<DeploymentLogsQuery>())
         // What was done
         .get("/audit/logs", audit::list, member_who::<AuditActivities>("Get recent audit logs", Can::AuditRead).query::<AuditQuery>())
         // Where notifications go
@@ -179,6 +213,7 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
             header::AUTHORIZATION,
             header::CONTENT_TYPE,
             header::HeaderName::from_static(crate::auth::caller::ORGANIZATION_HEADER),
+            header::HeaderName::from_static(applications::IDEMPOTENCY_HEADER),
         ]);
     Some(layer)
 }

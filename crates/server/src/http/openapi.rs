@@ -7,6 +7,8 @@ use windlass_api::{Can, ErrorCode, WebhookType};
 
 use super::table::{Access, Operation, PREFIX, Route, Table};
 use crate::config::KEYS;
+use crate::records::EMBEDDED_USERS;
+use crate::records::applications::{EMBEDDED_DEPLOYMENTS, EMBEDDED_LOGS};
 
 /// Errors that any request can meet.
 const EVERYWHERE: [ErrorCode; 4] =
@@ -73,9 +75,10 @@ fn introduction() -> String {
         text.push_str(&format!("\n- `{}` {}: {}", key.name, key.default, key.help));
     }
     text.push_str(&format!(
-        "\n\nFixed: {} users inside the record of an organization that was created or updated. Texts are trimmed and must not contain control or other invisible characters. A request that is not valid HTTP is refused before \
-         it has an envelope (400, 414, 431). Every answer carries `X-Request-Id`.",
-        crate::records::EMBEDDED_USERS
+        "\n\nFixed: {EMBEDDED_USERS} users inside the record of an organization that was created or updated; {EMBEDDED_DEPLOYMENTS} deployments and \
+         {EMBEDDED_LOGS} log lines \
+         inside the record of an application. Texts are trimmed and must not contain control or other invisible characters. A request that is not valid HTTP is refused before \
+         it has an envelope (400, 414, 431). Every answer carries `X-Request-Id`."
     ));
     text
 }
@@ -128,11 +131,15 @@ fn parameters(route: &Route) -> Vec<Value> {
         .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": path_schema(name) }))
         .collect();
     if let Some(query) = route.operation.query {
-        let schema = query(&mut SchemaGenerator::default());
-        let properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-        all.extend(properties.into_iter().map(|(name, mut schema)| {
-            let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
-            json!({ "name": name, "in": "query", "description": description, "schema": without_null(schema) })
+        all.extend(query_parameters(&query(&mut inlining())));
+    }
+    if route.operation.takes_idempotency_key {
+        all.push(json!({
+            "name": "Idempotency-Key",
+            "in": "header",
+            "description": "Names this request. The same name and body again, by the same user in the same organization within \
+                            24 hours, does nothing and answers with what the first one made.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$" },
         }));
     }
     if route.operation.access != Access::Anyone {
@@ -146,6 +153,28 @@ fn parameters(route: &Route) -> Vec<Value> {
     all
 }
 
+/// A parameter stands alone, so its schema refers to nothing.
+fn inlining() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator()
+}
+
+fn query_parameters(schema: &Schema) -> impl Iterator<Item = Value> {
+    let properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    properties.into_iter().map(move |(name, mut schema)| {
+        let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+        let mut parameter = json!({ "name": name, "in": "query" });
+        if required.contains(&parameter["name"]) {
+            parameter["required"] = true.into();
+        }
+        if let Some(description) = description {
+            parameter["description"] = description;
+        }
+        parameter["schema"] = without_null(schema);
+        parameter
+    })
+}
+
 fn path_schema(name: &str) -> Value {
     match name {
         "type" => json!({ "type": "string", "enum": WebhookType::ALL }),
@@ -157,6 +186,15 @@ fn path_schema(name: &str) -> Value {
 fn without_null(mut schema: Value) -> Value {
     if let Some(types) = schema.get("type").and_then(Value::as_array) {
         schema["type"] = types.iter().find(|kind| *kind != "null").cloned().unwrap_or_default();
+    }
+    if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
+        schema = choices.iter().find(|choice| choice["type"] != "null").cloned().unwrap_or_default();
+    }
+    if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+        words.retain(|word| !word.is_null());
+    }
+    if let Some(schema) = schema.as_object_mut() {
+        schema.retain(|name, value| name != "default" || !value.is_null());
     }
     schema
 }

@@ -60,6 +60,19 @@ impl RawParams {
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
         parse(&self.0)
     }
+
+    /// The same, where a parameter that is given several times is one list with commas.
+    pub fn joining(&self, name: &str) -> Result<Self> {
+        let given = || url::form_urlencoded::parse(self.0.query().unwrap_or_default().as_bytes());
+        let values: Vec<_> = given().filter(|(key, _)| key == name).map(|(_, value)| value).collect();
+        let mut query = url::form_urlencoded::Serializer::new(String::from("/?"));
+        query.extend_pairs(given().filter(|(key, _)| key != name));
+        if !values.is_empty() {
+            query.append_pair(name, &values.join(","));
+        }
+        let uri = query.finish().parse();
+        uri.map(Self).map_err(|_| Error::new(ErrorCode::InvalidRequest, "The query is too long."))
+    }
 }
 
 /// Query parameters; unknown ones are ignored.
@@ -77,6 +90,9 @@ fn parse<T: DeserializeOwned>(uri: &Uri) -> Result<T> {
     Query::<T>::try_from_uri(uri).map(|Query(params)| params).map_err(|rejection| {
         let text = rejection.body_text();
         let problem = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
+        if let Some(field) = problem.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+            return Error::field(field, "is required");
+        }
         match problem.split_once(": ") {
             Some((field, _)) if problem.contains("UUID parsing failed") => Error::field(field, "must be a UUID"),
             Some((field, problem)) => Error::field(field, problem),

@@ -42,6 +42,7 @@ async fn examine(app: &App) -> Health {
     let mut dependencies = vec![database(app).await];
     if app.has_edge {
         dependencies.push(edge(app).await);
+        dependencies.push(engine(app));
     }
     let ready = dependencies.iter().all(|dependency| dependency.ready);
     Health { version: env!("CARGO_PKG_VERSION").into(), ready, dependencies }
@@ -57,6 +58,13 @@ async fn edge(app: &App) -> Dependency {
         }
     };
     Dependency { name: "edge".into(), ready: reason.is_empty(), reason }
+}
+
+/// As it was last seen; it is looked at every few seconds.
+fn engine(app: &App) -> Dependency {
+    let reason = app.engine_health.problem().map(|problem| format!("engine unreachable: {problem}"));
+    let reason = reason.unwrap_or_default();
+    Dependency { name: "engine".into(), ready: reason.is_empty(), reason }
 }
 
 async fn database(app: &App) -> Dependency {

@@ -49,6 +49,8 @@ pub struct Operation {
     pub errors: &'static [ErrorCode],
     /// The answer always has `error`, and `data` is null.
     pub is_bare: bool,
+    /// A request can be given a name, so that it is not done twice.
+    pub takes_idempotency_key: bool,
 }
 
 pub fn anyone<T: JsonSchema>(summary: &'static str) -> Operation {
@@ -65,7 +67,17 @@ pub fn member_who<T: JsonSchema>(summary: &'static str, can: Can) -> Operation {
 
 fn operation<T: JsonSchema>(summary: &'static str, access: Access) -> Operation {
     let answer = SchemaGenerator::subschema_for::<T>;
-    Operation { summary, access, note: "", answer, body: None, query: None, errors: &[], is_bare: false }
+    Operation {
+        summary,
+        access,
+        note: "",
+        answer,
+        body: None,
+        query: None,
+        errors: &[],
+        is_bare: false,
+        takes_idempotency_key: false,
+    }
 }
 
 impl Operation {
@@ -74,7 +86,7 @@ impl Operation {
     }
 
     pub fn query<T: JsonSchema>(self) -> Self {
-        Self { query: Some(|_| schemars::schema_for!(T)), ..self }
+        Self { query: Some(SchemaGenerator::root_schema_for::<T>), ..self }
     }
 
     pub fn note(self, note: &'static str) -> Self {
@@ -84,6 +96,10 @@ impl Operation {
     /// Endpoints whose specification always shows `error`, and which it lists under the doubled prefix as well.
     pub fn bare(self) -> Self {
         Self { is_bare: true, ..self }
+    }
+
+    pub fn idempotency_key(self) -> Self {
+        Self { takes_idempotency_key: true, ..self }
     }
 
     /// The errors beyond those that follow from the rest of the entry.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_store::{Result, api_keys, invitations, sessions};
+use windlass_store::{Result, api_keys, idempotency_keys, invitations, sessions};
 
 use crate::app::App;
+use crate::service::idempotency;
 
 /// An expired API key stays listed for a while, so that its owner sees why it stopped working.
 const EXPIRED_KEYS_SECONDS: i64 = 30 * 86_400;
@@ -36,6 +37,9 @@ pub async fn sweep(app: &App) -> Result<u64> {
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
     removed += api_keys::delete_expired(&mut tx, now.plus_seconds(-EXPIRED_KEYS_SECONDS)).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
+    removed += idempotency_keys::delete_older_than(&mut tx, now.plus_seconds(-idempotency::SECONDS)).await?;
     tx.commit().await?;
     Ok(removed)
 }

@@ -1,9 +1,14 @@
 //! The rules. Every change of state happens here: one transaction, with its audit entry inside.
 
 pub mod api_keys;
+pub mod application_changes;
+pub mod applications;
 pub mod audit;
+pub mod deployments;
+pub mod domains;
 pub mod first_start;
 pub mod housekeeping;
+pub mod idempotency;
 pub mod invitations;
 pub mod master_key;
 pub mod members;

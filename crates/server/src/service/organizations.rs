@@ -6,7 +6,7 @@ use windlass_api::{Can, CreateOrganization, ErrorCode, Role, UpdateOrganization}
 use windlass_store::memberships::{self, Joined, Membership};
 use windlass_store::organizations::{self, Organization};
 use windlass_store::users::{self, User};
-use windlass_store::{Tx, invitations};
+use windlass_store::{Tx, applications, invitations};
 
 use crate::auth::{Ctx, Login};
 use crate::error::{Error, Result};
@@ -92,17 +92,18 @@ pub async fn update(ctx: &Ctx, id: Uuid, input: &UpdateOrganization) -> Result<a
     Ok(record)
 }
 
-/// Refused while others are in it or invited to it, so that nobody loses anything by somebody else's call. Its settings go with
-/// it.
+/// Refused while others are in it or invited to it, so that nobody loses anything by somebody else's call, and while it has
+/// applications, because what runs must end first. Its settings go with it.
 pub async fn delete(ctx: &Ctx, id: Uuid) -> Result<()> {
     let mut work = ctx.app.begin().await?;
     let joined = hold(&mut work, ctx, id, Can::OrganizationDelete).await?;
     let others = memberships::count(&mut work, id).await? - 1;
     let invited = invitations::count(&mut work, id, "", ctx.app.now()).await?;
-    if others > 0 || invited > 0 {
+    let deployed = applications::count_of_organization(&mut work, id).await?;
+    if others > 0 || invited > 0 || deployed > 0 {
         let message = format!(
-            "The organization still has {others} other member(s) and {invited} open invitation(s). \
-             Remove them first; then it can be deleted."
+            "The organization still has {others} other member(s), {invited} open invitation(s) and {deployed} \
+             application(s). Remove them first; then it can be deleted."
         );
         return Err(Error::new(ErrorCode::OrganizationNotEmpty, message));
     }

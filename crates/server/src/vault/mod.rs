@@ -5,6 +5,7 @@
 //! from the data folder or the environment. A key that this process has not seen yet is looked up again, which is how a
 //! running server learns of a rotation.
 
+pub mod applications;
 pub mod ring;
 pub mod unlock;
 

@@ -64,7 +64,18 @@ fn bad_values(schema: &Value, required: bool) -> Vec<Option<Value>> {
         return bad;
     }
     if kinds.contains(&json!("array")) {
-        bad.extend([json!("text"), json!([null]), json!(["no such thing"])].map(Some));
+        // Of a closed set nothing else is possible; of free texts none that is too long.
+        let item =
+            schema["items"]["maxLength"].as_u64().map_or("no such thing".into(), |most| "x".repeat(most as usize + 1));
+        bad.extend([json!("text"), json!([null]), json!([item])].map(Some));
+        return bad;
+    }
+    if kinds.contains(&json!("object")) {
+        let beyond = json!({ "A": "x".repeat(40_000) });
+        bad.extend(
+            [json!("text"), json!(5), json!({ "": "x" }), json!({ "A=B": "x" }), json!({ "A": "\u{0}" }), beyond]
+                .map(Some),
+        );
         return bad;
     }
     if kinds.contains(&json!("integer")) {
@@ -76,7 +87,8 @@ fn bad_values(schema: &Value, required: bool) -> Vec<Option<Value>> {
     bad.extend(
         [json!(5), json!(true), json!("a\u{0}b"), json!("a\u{7}b"), json!("a\u{202E}b"), json!("a\u{FFFF}b")].map(Some),
     );
-    bad.push(Some(json!("x".repeat(3_000))));
+    let most = schema["maxLength"].as_u64().unwrap_or_default() as usize;
+    bad.push(Some(json!("x".repeat(most.max(2_999) + 1))));
     if schema["minLength"] != 0 {
         bad.push(Some(json!("")));
     }
@@ -99,9 +111,9 @@ async fn refused(world: &World, operation: &Operation, reply: &Reply, beginning:
     let id = &operation.id;
     assert_eq!((reply.status, &reply.json["error"]), (400, &json!("invalid_request")), "{id} {sent}: {}", reply.text);
     let message = reply.json["message"].as_str().unwrap();
-    // Of a list, the item: permissions[0].
+    // Of a list, the item: permissions[0]; of variables, the name.
     let rest = message.strip_prefix(beginning).unwrap_or_else(|| panic!("{id} {sent}: {message}"));
-    assert!(rest.starts_with(": ") || rest.starts_with('['), "{id} {sent}: {message}");
+    assert!(rest.starts_with(": ") || rest.starts_with(['[', '.']), "{id} {sent}: {message}");
     assert!(message.contains("line 1, column"), "{id} {sent}: {message}");
     assert!(!world.is_audited(reply).await, "{id} {sent}");
 }

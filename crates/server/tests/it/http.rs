@@ -80,7 +80,7 @@ async fn origins_are_closed_unless_configured(kind: Kind) {
     let preflight = preflight.header("access-control-request-headers", "authorization,x-organization-id");
     let headers = preflight.unchecked().await.headers;
     assert_eq!(headers["access-control-allow-methods"], "GET,POST,PUT,PATCH,DELETE");
-    assert_eq!(headers["access-control-allow-headers"], "authorization,content-type,x-organization-id");
+    assert_eq!(headers["access-control-allow-headers"], "authorization,content-type,x-organization-id,idempotency-key");
     let reply = open.get("/health").header("origin", "https://evil.example.org").send().await;
     assert!(!reply.headers.contains_key("access-control-allow-origin"));
 }

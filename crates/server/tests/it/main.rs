@@ -2,13 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
 
+mod deploys;
 mod secrets;
 mod support;
 
 mod api_keys;
+mod applications;
 mod audit;
 mod bad_input;
+mod deployments;
 mod http;
+mod idempotency;
 mod invitations;
 mod limits;
 mod members;
@@ -20,4 +24,5 @@ mod sessions;
 mod tenants;
 mod two_factor;
 mod users;
+mod variables;
 mod walk;

@@ -6,7 +6,8 @@ use serde_json::json;
 use windlass_api::Role;
 use windlass_testing::on_both_databases;
 
-use crate::support::{TestServer, server};
+use crate::deploys;
+use crate::support::{TestServer, id_of, server};
 use crate::walk::{World, operations};
 
 on_both_databases!(server: queries_are_constant);
@@ -21,6 +22,12 @@ async fn queries_are_constant(server: TestServer) {
         ("create_organization", 14),
         ("update_auto_update", 5),
         ("update_theme", 5),
+        ("get_application", 7),
+        ("list_applications", 6),
+        ("get_deployment_by_id", 8),
+        ("list_deployments", 4),
+        ("get_deployment_logs", 3),
+        ("handle_deploy", 28),
     ] {
         assert_eq!(few[operation], expected, "{operation}");
     }
@@ -34,6 +41,13 @@ async fn queries_are_constant(server: TestServer) {
         world.server.post("/organizations/invite/accept", json!({ "token": token })).by(owner).ok().await;
         let extra = json!({ "email": format!("{name}@elsewhere.example") });
         world.server.post("/organizations/invite/send", extra).by(owner).ok().await;
+        // Applications of other people, with some history.
+        let application = world.server.running(&person, deploys::least(name)).await;
+        world.server.print(id_of(&application["deployments"][0]), (0..50).map(|number| number.to_string())).await;
+        for _ in 0..3 {
+            let redeploy = json!({ "id": application["id"] });
+            world.server.post("/deploy/application/redeploy", redeploy).by(&person).ok().await;
+        }
     }
     assert_eq!(counts(&world).await, few);
 }

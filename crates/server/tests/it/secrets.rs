@@ -17,7 +17,7 @@ use crate::support::{PASSWORD, Reply, TestServer, server};
 use crate::walk::{World, operations};
 
 /// Fields of a request or an answer that hold a secret, wherever they stand.
-const SECRET_FIELDS: [&str; 11] = [
+const SECRET_FIELDS: [&str; 13] = [
     "password",
     "new_password",
     "current_password",
@@ -29,6 +29,8 @@ const SECRET_FIELDS: [&str; 11] = [
     "link",
     "webhook_url",
     "recovery_codes",
+    "repository_token",
+    "repository_ssh_key",
 ];
 
 /// The only answers that may show what is a secret: what is shown once when it is made, and the webhook's address to those who

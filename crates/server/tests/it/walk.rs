@@ -1,6 +1,7 @@
 //! Walks the API description: no route escapes these rules, and a route that this file does not know fails the test.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicUsize;
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -59,6 +60,8 @@ pub struct World {
     pub stranger: Person,
     /// What the admin has besides: nobody else may learn of it.
     pub secret: Uuid,
+    /// How many were made, so that each has a name of its own.
+    pub applications: AtomicUsize,
 }
 
 impl World {
@@ -72,7 +75,7 @@ impl World {
         people.insert(Role::Owner, owner);
         let secret = json!({ "name": "Secret of the admin" });
         let secret = id_of(&server.post("/organizations", secret).by(&people[&Role::Admin]).ok().await);
-        Self { server, people, stranger, secret }
+        Self { server, people, stranger, secret, applications: AtomicUsize::new(0) }
     }
 
     pub fn owner(&self) -> &Person {
@@ -263,7 +266,7 @@ impl World {
                 let id = self.invite(&fresh).await["invitation"]["id"].clone();
                 (format!("/organizations/invites/{}", id.as_str().unwrap()), Value::Null)
             }
-            unknown => panic!("{unknown} is a new operation: tell this test how to call it"),
+            _ => self.about_application(operation).await,
         }
     }
 

@@ -31,6 +31,8 @@ pub enum Resource {
     ApiKey,
     Webhook,
     Smtp,
+    Application,
+    Deployment,
     Denial,
     MasterKey,
     AuditChain,
@@ -48,6 +50,8 @@ impl Resource {
             Self::ApiKey => "api_key",
             Self::Webhook => "webhook",
             Self::Smtp => "smtp",
+            Self::Application => "application",
+            Self::Deployment => "deployment",
             Self::Denial => "denial",
             Self::MasterKey => "master_key",
             Self::AuditChain => "audit_chain",
@@ -84,13 +88,16 @@ impl Actor {
 
     /// Somebody at the machine's own command line.
     pub fn operator() -> Self {
-        Self {
-            id: None,
-            name: "operator".into(),
-            address: String::new(),
-            request_id: String::new(),
-            key: String::new(),
-        }
+        Self::nobody("operator")
+    }
+
+    /// The server itself, when it has finished what somebody asked for.
+    pub fn server() -> Self {
+        Self::nobody("windlass")
+    }
+
+    fn nobody(name: &str) -> Self {
+        Self { id: None, name: name.into(), address: String::new(), request_id: String::new(), key: String::new() }
     }
 }
 

@@ -1,0 +1,230 @@
+//! Applications, their deployments and what those printed.
+//!
+//! Application ▸ organization, user, status, deployments ▸ status, logs. ApplicationDeployment ▸ application ▸ organization,
+//! user, status, and ApplicationDeployment ▸ status, logs. A list of applications has neither deployments nor logs, a list of
+//! deployments neither their application nor logs.
+
+use std::collections::{BTreeMap, HashMap};
+
+use uuid::Uuid;
+use windlass_api as api;
+use windlass_api::{Configuration, Link, MASK, Timestamp, Variables};
+use windlass_store::Conn;
+use windlass_store::applications::Application;
+use windlass_store::deployments::{self, Shown};
+use windlass_store::log_lines::{self, LogLine};
+use windlass_store::memberships::{self, Joined};
+use windlass_store::organizations::Organization;
+use windlass_store::releases::{self, Release};
+
+use super::{Viewer, bare_organization, user_with};
+use crate::error::{Error, Result};
+use crate::vault::Vault;
+
+pub const EMBEDDED_DEPLOYMENTS: i64 = 20;
+pub const EMBEDDED_LOGS: i64 = 100;
+const PROXY_SERVER: &str = "windlass";
+
+/// Who looks at an organization's applications, and how much they see of them.
+pub struct Onlooker<'a> {
+    pub vault: &'a Vault,
+    pub viewer: Viewer,
+    pub organization: &'a Organization,
+    /// The values of variables that are not secret.
+    pub sees_values: bool,
+    pub sees_members: bool,
+}
+
+pub async fn application(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application) -> Result<api::Application> {
+    let mut record = without_arrays(conn, eyes, row).await?;
+    let newest = deployments::page(conn, row.id, 0, EMBEDDED_DEPLOYMENTS).await?;
+    record.deployments = newest.into_iter().map(bare_deployment).collect();
+    let newest = log_lines::newest_of_application(conn, row.id, EMBEDDED_LOGS).await?;
+    record.logs = newest.into_iter().map(log).collect();
+    Ok(record)
+}
+
+pub async fn applications(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Application]) -> Result<Vec<api::Application>> {
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+    let live = releases::current_of(conn, &ids).await?;
+    let live: HashMap<Uuid, &Release> = live.iter().map(|release| (release.application_id, release)).collect();
+    let creators = creators(conn, eyes, rows).await?;
+    let mut records = Vec::new();
+    for row in rows {
+        let creator = creators.get(&row.user_id).cloned();
+        records.push(record(eyes, row, live.get(&row.id).copied(), creator).await?);
+    }
+    Ok(records)
+}
+
+pub async fn deployment(
+    conn: &mut Conn,
+    eyes: &Onlooker<'_>,
+    row: &Application,
+    shown: Shown,
+) -> Result<api::ApplicationDeployment> {
+    let application = without_arrays(conn, eyes, row).await?;
+    let newest = log_lines::before(conn, shown.deployment.id, i64::MAX, EMBEDDED_LOGS).await?;
+    let record = bare_deployment(shown);
+    let logs = newest.into_iter().map(log).collect();
+    Ok(api::ApplicationDeployment { application: Link::to(application), logs, ..record })
+}
+
+async fn without_arrays(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application) -> Result<api::Application> {
+    let record = applications(conn, eyes, std::slice::from_ref(row)).await?.pop();
+    record.ok_or_else(|| Error::internal("one application gave no record"))
+}
+
+/// Those who created the applications and still belong to the organization.
+async fn creators(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Application]) -> Result<HashMap<Uuid, api::User>> {
+    if !eyes.sees_members {
+        return Ok(HashMap::new());
+    }
+    let mut ids: Vec<Uuid> = rows.iter().map(|row| row.user_id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let members = memberships::members_among(conn, eyes.organization.id, &ids).await?;
+    let mut shared: HashMap<Uuid, Vec<Joined>> = HashMap::new();
+    for joined in memberships::shared_by_users(conn, &ids, eyes.viewer.user_id).await? {
+        if eyes.viewer.confined_to.is_none_or(|only| only == joined.organization.id) {
+            shared.entry(joined.membership.user_id).or_default().push(joined);
+        }
+    }
+    let records = members.into_iter().map(|member| {
+        let shared = shared.remove(&member.user.id).unwrap_or_default();
+        (member.user.id, user_with(member.user, &shared))
+    });
+    Ok(records.collect())
+}
+
+async fn record(
+    eyes: &Onlooker<'_>,
+    row: &Application,
+    live: Option<&Release>,
+    creator: Option<api::User>,
+) -> Result<api::Application> {
+    let configuration = Configuration::from_json(&row.configuration).map_err(Error::internal)?;
+    let variables = eyes.vault.application_variables(row).await?;
+    let pending_fields = match live {
+        Some(live) => pending(eyes.vault, &configuration, &variables, live).await?,
+        None => Vec::new(),
+    };
+    let live_port = live.and_then(|live| u16::try_from(live.port).ok()).unwrap_or_default();
+    Ok(api::Application {
+        id: row.id,
+        name: row.name.clone(),
+        repository: row.repository.clone(),
+        build_variables: shown_variables(eyes, &variables, &variables.build)?,
+        environment_variables: shown_variables(eyes, &variables, &variables.environment)?,
+        branch: configuration.branch,
+        base_path: configuration.base_path,
+        dockerfile_path: configuration.dockerfile_path,
+        build_pack: configuration.build_pack,
+        environment: configuration.environment,
+        domain: row.domain.clone(),
+        port: if configuration.port == 0 { live_port } else { configuration.port },
+        pre_run_command: configuration.pre_run_command,
+        post_run_command: configuration.post_run_command,
+        proxy_server: PROXY_SERVER.to_owned(),
+        labels: serde_json::from_str(&row.labels).map_err(Error::internal)?,
+        organization_id: row.organization_id,
+        user_id: row.user_id,
+        organization: Link::to(bare_organization(eyes.organization)),
+        user: creator.map_or(Link::Cut, Link::to),
+        status: Link::to(status(row)),
+        deployments: Vec::new(),
+        logs: Vec::new(),
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+        secret_names: variables.secret_names,
+        has_repository_credentials: row.sealed_credentials.is_some(),
+        settings: configuration.settings,
+        pending_fields,
+    })
+}
+
+/// The fields in which what the next release would be made with differs from the live one.
+async fn pending(
+    vault: &Vault,
+    configuration: &Configuration,
+    variables: &Variables,
+    live: &Release,
+) -> Result<Vec<String>> {
+    let made_with = Configuration::from_json(&live.configuration).map_err(Error::internal)?;
+    let mut names = configuration.differences(&made_with);
+    names.extend(variables.differences(&vault.release_variables(live).await?));
+    Ok(names)
+}
+
+/// As JSON text, with masks for what the caller must not see.
+fn shown_variables(eyes: &Onlooker<'_>, all: &Variables, some: &BTreeMap<String, String>) -> Result<String> {
+    let shown: BTreeMap<&str, &str> = some
+        .iter()
+        .map(|(name, value)| {
+            let is_hidden = !eyes.sees_values || all.is_secret(name);
+            (name.as_str(), if is_hidden { MASK } else { value.as_str() })
+        })
+        .collect();
+    serde_json::to_string(&shown).map_err(Error::internal)
+}
+
+fn status(row: &Application) -> api::ApplicationStatus {
+    api::ApplicationStatus {
+        id: row.status_id,
+        application_id: row.id,
+        application: Link::Cut,
+        status: row.state,
+        created_at: row.created_at,
+        updated_at: row.state_changed_at,
+    }
+}
+
+/// With its application cut off, and without what it printed.
+pub fn bare_deployment(shown: Shown) -> api::ApplicationDeployment {
+    let Shown { deployment: row, commit_hash, commit_author, commit_message, image, is_kept } = shown;
+    api::ApplicationDeployment {
+        id: row.id,
+        application_id: row.application_id,
+        application: Link::Cut,
+        commit_hash,
+        container_id: row.container_id,
+        container_image: image,
+        container_name: row.container_name,
+        container_status: row.container_status,
+        status: Link::to(api::DeploymentStatus {
+            id: row.status_id,
+            application_deployment_id: row.id,
+            application_deployment: Link::Cut,
+            status: row.state,
+            created_at: row.created_at,
+            updated_at: row.state_changed_at,
+        }),
+        logs: Vec::new(),
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+        kind: row.kind,
+        release_id: row.release_id,
+        commit_author,
+        commit_message,
+        failure: row.failure,
+        reason: row.reason,
+        can_roll_back: is_kept,
+        requests_served: row.requests_served,
+        requests_failed: row.requests_failed,
+        started_at: row.started_at.map(Timestamp::from_micros),
+        completed_at: row.finished_at.map(Timestamp::from_micros),
+    }
+}
+
+pub fn log(line: LogLine) -> api::ApplicationLog {
+    api::ApplicationLog {
+        id: line.id,
+        application_id: line.application_id,
+        application: Link::Cut,
+        application_deployment_id: line.deployment_id,
+        application_deployment: Link::Cut,
+        log: line.log,
+        created_at: line.created_at,
+        updated_at: line.created_at,
+    }
+}

@@ -1,0 +1,134 @@
+//! What a request makes of an application's configuration, variables and credentials.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+use windlass_api::{BuildPack, Changes, Configuration, Given, MASK, RepositoryCredentials, VariableMap, Variables};
+
+use crate::error::{Error, Result};
+
+pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result<()> {
+    let default = Configuration::default();
+    set(&mut configuration.branch, &changes.branch, &default.branch);
+    set(&mut configuration.base_path, &changes.base_path, &default.base_path);
+    set(&mut configuration.dockerfile_path, &changes.dockerfile_path, &default.dockerfile_path);
+    set(&mut configuration.environment, &changes.environment, &default.environment);
+    set(&mut configuration.pre_run_command, &changes.pre_run_command, &default.pre_run_command);
+    set(&mut configuration.post_run_command, &changes.post_run_command, &default.post_run_command);
+    set(&mut configuration.settings.health_path, &changes.health_path, &default.settings.health_path);
+    match changes.build_pack {
+        Given::Absent => {}
+        Given::Empty => configuration.build_pack = default.build_pack,
+        Given::Value(pack) => configuration.build_pack = supported(pack)?,
+    }
+    configuration.port = number(configuration.port, changes.port.map(windlass_api::Whole::get));
+    let settings = &mut configuration.settings;
+    settings.health_seconds = number(settings.health_seconds, changes.health_seconds.map(windlass_api::Whole::get));
+    settings.drain_seconds = number(settings.drain_seconds, changes.drain_seconds.map(windlass_api::Whole::get));
+    settings.stop_seconds = number(settings.stop_seconds, changes.stop_seconds.map(windlass_api::Whole::get));
+    settings.memory_mb = number(settings.memory_mb, changes.memory_mb.map(windlass_api::ZeroOr::get));
+    settings.cpu_millis = number(settings.cpu_millis, changes.cpu_millis.map(windlass_api::ZeroOr::get));
+    settings.pids = number(settings.pids, changes.pids.map(windlass_api::Whole::get));
+    settings.kept_releases = number(settings.kept_releases, changes.kept_releases.map(windlass_api::Whole::get));
+    Ok(())
+}
+
+fn set<T: Deref<Target = str>>(field: &mut String, given: &Given<T>, default: &str) {
+    match given {
+        Given::Absent => {}
+        Given::Empty => default.clone_into(field),
+        Given::Value(value) => value.deref().clone_into(field),
+    }
+}
+
+/// The wire's limits are those of the field's type, so nothing is lost.
+fn number<T: TryFrom<i64>>(now: T, given: Option<i64>) -> T {
+    given.and_then(|given| T::try_from(given).ok()).unwrap_or(now)
+}
+
+fn supported(pack: BuildPack) -> Result<BuildPack> {
+    match pack {
+        BuildPack::Auto | BuildPack::Dockerfile => Ok(pack),
+        BuildPack::Static | BuildPack::DockerCompose => {
+            let problem = format!("{} is not supported yet; auto and dockerfile are", pack.as_str());
+            Err(Error::field("build_pack", problem))
+        }
+    }
+}
+
+/// Given variables replace all of their kind; a mask stands for the value that is there. A name that is no longer marked as secret
+/// needs a new value: whoever may change an application must not be able to have its secrets shown.
+pub fn set_variables(variables: &mut Variables, changes: &Changes) -> Result<()> {
+    let before = variables.clone();
+    if let Some(given) = &changes.build_variables {
+        variables.build = unmasked("build_variables", given, &before.build)?;
+    }
+    if let Some(given) = &changes.environment_variables {
+        variables.environment = unmasked("environment_variables", given, &before.environment)?;
+    }
+    let is_there = |name: &String| variables.build.contains_key(name) || variables.environment.contains_key(name);
+    variables.secret_names = match &changes.secret_names {
+        Some(given) => {
+            if let Some(unknown) = given.iter().find(|name| !is_there(name)) {
+                return Err(Error::field("secret_names", format!("there is no variable {unknown}")));
+            }
+            given.to_vec()
+        }
+        None => before.secret_names.iter().filter(|name| is_there(name)).cloned().collect(),
+    };
+    variables.secret_names.sort_unstable();
+    refuse_to_reveal(&before, variables, changes)
+}
+
+fn unmasked(field: &str, given: &VariableMap, before: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
+    let mut variables = BTreeMap::new();
+    for (name, value) in given.iter() {
+        let value = match value.as_str() {
+            MASK => before.get(name).ok_or_else(|| {
+                let problem = format!("{name}: {MASK} stands for the value that is there, and there is none");
+                Error::field(field, problem)
+            })?,
+            _ => value,
+        };
+        variables.insert(name.clone(), value.clone());
+    }
+    // What a mask stands for counts too.
+    VariableMap::check_size(&variables).map_err(|problem| Error::field(field, problem))?;
+    Ok(variables)
+}
+
+fn refuse_to_reveal(before: &Variables, after: &Variables, changes: &Changes) -> Result<()> {
+    let is_given = |given: &Option<VariableMap>, name: &str| {
+        given.as_ref().is_some_and(|given| given.get(name).is_some_and(|value| value != MASK))
+    };
+    for name in before.secret_names.iter().filter(|name| !after.is_secret(name)) {
+        let keeps_build = after.build.contains_key(name) && !is_given(&changes.build_variables, name);
+        let keeps_run = after.environment.contains_key(name) && !is_given(&changes.environment_variables, name);
+        if keeps_build || keeps_run {
+            let problem = format!("{name} stays secret as long as it keeps its value: give it a new one as well");
+            return Err(Error::field("secret_names", problem));
+        }
+    }
+    Ok(())
+}
+
+pub fn touches_variables(changes: &Changes) -> bool {
+    changes.build_variables.is_some() || changes.environment_variables.is_some() || changes.secret_names.is_some()
+}
+
+pub fn set_credentials(credentials: &mut RepositoryCredentials, changes: &Changes) {
+    match &changes.repository_token {
+        Given::Absent => {}
+        Given::Empty => credentials.token.clear(),
+        Given::Value(token) => token.reveal().clone_into(&mut credentials.token),
+    }
+    match &changes.repository_ssh_key {
+        Given::Absent => {}
+        Given::Empty => credentials.ssh_key.clear(),
+        Given::Value(key) => key.reveal().clone_into(&mut credentials.ssh_key),
+    }
+}
+
+pub fn touches_credentials(changes: &Changes) -> bool {
+    changes.repository_token != Given::Absent || changes.repository_ssh_key != Given::Absent
+}

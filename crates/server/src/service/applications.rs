@@ -1,0 +1,355 @@
+//! Applications: making, changing, stopping and deleting them.
+
+use uuid::Uuid;
+use windlass_api as api;
+use windlass_api::{
+    ApplicationName, ApplicationState, Can, Changes, Configuration, CreateDeployment, ErrorCode, Given, RepositoryUrl,
+    UpdateApplication, Variables, Wanted,
+};
+use windlass_store::applications::{self, Application};
+use windlass_store::jobs::{self, JobKind};
+use windlass_store::memberships::Joined;
+
+use crate::auth::Ctx;
+use crate::error::{Error, Result};
+use crate::records;
+use crate::service::application_changes::{
+    configure, set_credentials, set_variables, touches_credentials, touches_variables,
+};
+use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::deployments::{self, Order};
+use crate::service::idempotency::Once;
+use crate::service::{domains, organizations};
+
+/// Of two organizations that choose the same domain in the same instant, one finds another at the next try.
+const TRIES: usize = 3;
+
+/// Endpoint 12: a new application, or a new deployment of one that is there. The message for the caller, and the application.
+pub async fn deploy(
+    ctx: &Ctx,
+    organization_id: Uuid,
+    input: CreateDeployment,
+    once: Option<&Once>,
+) -> Result<(&'static str, api::Application)> {
+    let (name, repository, changes) = input.into_parts();
+    let wish = Wish { name: &name, repository: &repository, changes: &changes };
+    for _ in 0..TRIES {
+        if let Some(done) = try_to_deploy(ctx, organization_id, &wish, once).await? {
+            return Ok(done);
+        }
+    }
+    Err(domains::taken(&name.label()))
+}
+
+/// What endpoint 12 is asked for.
+struct Wish<'a> {
+    name: &'a ApplicationName,
+    repository: &'a RepositoryUrl,
+    changes: &'a Changes,
+}
+
+/// None when somebody took the domain meanwhile.
+async fn try_to_deploy(
+    ctx: &Ctx,
+    organization_id: Uuid,
+    wish: &Wish<'_>,
+    once: Option<&Once>,
+) -> Result<Option<(&'static str, api::Application)>> {
+    let mut work = ctx.app.begin().await?;
+    let joined = organizations::hold(&mut work, ctx, organization_id, Can::DeployCreate).await?;
+    refuse_local(&joined, wish.repository)?;
+    if let Some(once) = once
+        && let Some(id) = once.made(&mut work, ctx, &joined).await?
+    {
+        let message = "This was done already; nothing was done again";
+        return Ok(Some((message, read(&mut work, ctx, &joined, id).await?)));
+    }
+    let known = applications::by_name(&mut work, organization_id, wish.name).await?;
+    let application = match known {
+        Some(known) => Some(change(&mut work, ctx, &joined, known.id, wish).await?),
+        None => create(&mut work, ctx, &joined, wish).await?,
+    };
+    let Some(application) = application else { return Ok(None) };
+    deployments::queue(&mut work, &Actor::caller(ctx), ctx.user.id, &application, Order::Deploy).await?;
+    if let Some(once) = once {
+        once.remember(&mut work, ctx, &joined, application.id).await?;
+    }
+    let record = read(&mut work, ctx, &joined, application.id).await?;
+    work.commit().await?;
+    ctx.app.jobs_waiting.notify_one();
+    ctx.app.rows_changed.notify_one();
+    Ok(Some(("Deployment queued", record)))
+}
+
+/// The server's own folders are not everybody's to read.
+fn refuse_local(joined: &Joined, repository: &RepositoryUrl) -> Result<()> {
+    if repository.is_local() && !joined.organization.host_access {
+        let problem = "is a folder of the server; only organizations with host access can deploy from one";
+        return Err(Error::field("repository", problem));
+    }
+    Ok(())
+}
+
+async fn create(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, wish: &Wish<'_>) -> Result<Option<Application>> {
+    let mut application = new_application(work, ctx, joined, wish).await?;
+    fill(work, &mut application, wish.changes).await?;
+    let limit = ctx.app.config.organization_applications;
+    if applications::count_of_organization(work, joined.organization.id).await? >= limit {
+        let message = format!("An organization can have {limit} applications. Delete one first.");
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    application.domain = match &wish.changes.domain {
+        Given::Value(domain) => domains::check(work, &ctx.app.config, domain, application.id).await?,
+        Given::Absent | Given::Empty => domains::default_for(work, &ctx.app.config, wish.name, application.id).await?,
+    };
+    match applications::insert(work, &application).await {
+        Ok(()) => {}
+        Err(windlass_store::Error::Duplicate) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    record(work, ctx, Action::Create, &application, "created the application", &[]);
+    Ok(Some(application))
+}
+
+async fn new_application(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, wish: &Wish<'_>) -> Result<Application> {
+    let (app, now, id) = (work.app, work.app.now(), work.app.new_id());
+    Ok(Application {
+        id,
+        organization_id: joined.organization.id,
+        user_id: ctx.user.id,
+        name: wish.name.to_string(),
+        repository: wish.repository.to_string(),
+        domain: String::new(),
+        configuration: Configuration::default().to_json().map_err(Error::internal)?,
+        sealed_variables: app.vault.seal_application_variables(work, id, &Variables::default()).await?,
+        sealed_credentials: None,
+        labels: "[]".into(),
+        wanted: Wanted::Running,
+        live_deployment_id: None,
+        status_id: app.new_id(),
+        state: ApplicationState::Deploying,
+        state_changed_at: now,
+        created_at: now,
+        updated_at: now,
+    })
+}
+
+/// The application that has the name already, with what the request wants to be different.
+async fn change(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid, wish: &Wish<'_>) -> Result<Application> {
+    ctx.require(joined, Can::DeployUpdate)?;
+    let mut application = lock_to_change(work, joined, id).await?;
+    fill(work, &mut application, wish.changes).await?;
+    if application.repository != **wish.repository {
+        let message = format!(
+            "name: there is an application {} already, of another repository. Choose another name.",
+            application.name
+        );
+        return Err(Error::new(ErrorCode::NameTaken, message));
+    }
+    let names = wish.changes.names();
+    if !names.is_empty() {
+        move_to(work, &mut application, &wish.changes.domain).await?;
+        write(work, &mut application).await?;
+        record(work, ctx, Action::Update, &application, "changed the application", &names);
+    }
+    Ok(application)
+}
+
+/// Takes effect at the next deploy, but for the name and the domain.
+pub async fn update(ctx: &Ctx, organization_id: Uuid, input: UpdateApplication) -> Result<api::Application> {
+    let id = input.id;
+    let (name, repository, changes) = input.into_parts();
+    let mut work = ctx.app.begin().await?;
+    let (joined, mut application) = hold_to_change(&mut work, ctx, organization_id, id, Can::DeployUpdate).await?;
+    if repository.is_some_and(|repository| *repository != *application.repository) {
+        let problem = "cannot change; make another application for another repository";
+        return Err(Error::field("repository", problem));
+    }
+    fill(&mut work, &mut application, &changes).await?;
+    let mut names = changes.names();
+    if let Some(name) = name {
+        names.insert(0, "name");
+        rename(&mut work, &mut application, &name).await?;
+    }
+    if names.is_empty() {
+        return Err(Error::field("name", "give it or another field to change"));
+    }
+    move_to(&mut work, &mut application, &changes.domain).await?;
+    write(&mut work, &mut application).await?;
+    record(&mut work, ctx, Action::Update, &application, "changed the application", &names);
+    finish(work, ctx, &joined, id).await
+}
+
+async fn rename(work: &mut Work<'_>, application: &mut Application, name: &ApplicationName) -> Result<()> {
+    let other = applications::by_name(work, application.organization_id, name).await?;
+    if other.is_some_and(|other| other.id != application.id) {
+        let message = format!("name: there is an application {} already. Choose another name.", &**name);
+        return Err(Error::new(ErrorCode::NameTaken, message));
+    }
+    application.name = name.to_string();
+    Ok(())
+}
+
+/// Configuration, variables and credentials as the request wants them; not written yet.
+async fn fill(work: &mut Work<'_>, application: &mut Application, changes: &Changes) -> Result<()> {
+    let app = work.app;
+    let mut configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
+    configure(&mut configuration, changes)?;
+    application.configuration = configuration.to_json().map_err(Error::internal)?;
+    if touches_variables(changes) {
+        let mut variables = app.vault.application_variables(application).await?;
+        set_variables(&mut variables, changes)?;
+        application.sealed_variables = app.vault.seal_application_variables(work, application.id, &variables).await?;
+    }
+    if touches_credentials(changes) {
+        let mut credentials = app.vault.repository_credentials(application).await?;
+        set_credentials(&mut credentials, changes);
+        application.sealed_credentials =
+            app.vault.seal_repository_credentials(work, application.id, &credentials).await?;
+    }
+    Ok(())
+}
+
+/// Another domain, if the request has one; the default one, if it is empty.
+async fn move_to(work: &mut Work<'_>, application: &mut Application, domain: &Given<api::Domain>) -> Result<()> {
+    let app = work.app;
+    application.domain = match domain {
+        Given::Absent => return Ok(()),
+        Given::Value(domain) => domains::check(work, &app.config, domain, application.id).await?,
+        Given::Empty => {
+            let name = ApplicationName::try_from(application.name.as_str()).map_err(Error::internal)?;
+            domains::default_for(work, &app.config, &name, application.id).await?
+        }
+    };
+    Ok(())
+}
+
+/// Names are the organization's own affair, and that is held: what is there already can only be the domain.
+async fn write(work: &mut Work<'_>, application: &mut Application) -> Result<()> {
+    application.updated_at = work.app.now();
+    applications::update(work, application).await.map_err(|error| match error {
+        windlass_store::Error::Duplicate => domains::taken(&application.domain),
+        other => other.into(),
+    })
+}
+
+pub async fn set_labels(ctx: &Ctx, organization_id: Uuid, id: Uuid, labels: &[String]) -> Result<api::Application> {
+    let mut work = ctx.app.begin().await?;
+    let (joined, mut application) = hold_to_change(&mut work, ctx, organization_id, id, Can::DeployUpdate).await?;
+    if labels.iter().any(|label| label.contains(',')) {
+        return Err(Error::field("labels", "must not contain a comma, which separates labels in a search"));
+    }
+    application.labels = serde_json::to_string(labels).map_err(Error::internal)?;
+    write(&mut work, &mut application).await?;
+    record(&mut work, ctx, Action::Update, &application, "labelled the application", &["labels"]);
+    finish(work, ctx, &joined, id).await
+}
+
+/// The message for the caller, and the application.
+pub async fn stop(ctx: &Ctx, organization_id: Uuid, id: Uuid) -> Result<(&'static str, api::Application)> {
+    let mut work = ctx.app.begin().await?;
+    let (joined, application) = hold_to_change(&mut work, ctx, organization_id, id, Can::DeployUpdate).await?;
+    if application.wanted == Wanted::Stopped {
+        return Ok(("Application is stopped already", read(&mut work, ctx, &joined, id).await?));
+    }
+    end(&mut work, &application, Wanted::Stopped, JobKind::Stop, "the application was stopped").await?;
+    record(&mut work, ctx, Action::Update, &application, "stopped the application", &[]);
+    Ok(("Application is being stopped", finish(work, ctx, &joined, id).await?))
+}
+
+/// It stays visible until everything of it is gone. `name` is the caller's proof that they mean this one.
+pub async fn delete(ctx: &Ctx, organization_id: Uuid, id: Uuid, name: &str) -> Result<()> {
+    let mut work = ctx.app.begin().await?;
+    let (_, application) = hold(&mut work, ctx, organization_id, id, Can::DeployDelete).await?;
+    if application.name != name {
+        let problem = "is not the application's name; nothing was deleted";
+        return Err(Error::field("name", problem));
+    }
+    if application.wanted == Wanted::Deleted {
+        return Ok(());
+    }
+    end(&mut work, &application, Wanted::Deleted, JobKind::Delete, "the application was deleted").await?;
+    record(&mut work, ctx, Action::Delete, &application, "deleted the application", &[]);
+    work.commit().await?;
+    ctx.app.jobs_waiting.notify_one();
+    ctx.app.rows_changed.notify_one();
+    Ok(())
+}
+
+/// What runs is to end: nothing goes on, and a job sees to the rest.
+async fn end(work: &mut Work<'_>, application: &Application, wanted: Wanted, job: JobKind, reason: &str) -> Result<()> {
+    let (app, now) = (work.app, work.app.now());
+    deployments::cancel_all(work, application.id, reason).await?;
+    applications::set_wanted(work, application.id, wanted).await?;
+    jobs::insert(work, app.new_id(), job, application.id, None, now).await?;
+    applications::settle(work, application.id, now).await?;
+    Ok(())
+}
+
+/// Holds the application still until the transaction ends, and checks the caller's place as it is now.
+async fn hold(
+    work: &mut Work<'_>,
+    ctx: &Ctx,
+    organization_id: Uuid,
+    id: Uuid,
+    action: Can,
+) -> Result<(Joined, Application)> {
+    let joined = organizations::hold(work, ctx, organization_id, action).await?;
+    let application = lock(work, &joined, id).await?;
+    Ok((joined, application))
+}
+
+/// The same for a change, which one that is being deleted does not take.
+pub async fn hold_to_change(
+    work: &mut Work<'_>,
+    ctx: &Ctx,
+    organization_id: Uuid,
+    id: Uuid,
+    action: Can,
+) -> Result<(Joined, Application)> {
+    let joined = organizations::hold(work, ctx, organization_id, action).await?;
+    let application = lock_to_change(work, &joined, id).await?;
+    Ok((joined, application))
+}
+
+async fn lock(work: &mut Work<'_>, joined: &Joined, id: Uuid) -> Result<Application> {
+    let application = applications::lock(work, id).await?;
+    let application = application.filter(|application| application.organization_id == joined.organization.id);
+    application.ok_or_else(|| Error::not_found("application"))
+}
+
+async fn lock_to_change(work: &mut Work<'_>, joined: &Joined, id: Uuid) -> Result<Application> {
+    let application = lock(work, joined, id).await?;
+    if application.wanted == Wanted::Deleted {
+        return Err(Error::new(ErrorCode::Conflict, format!("{} is being deleted.", application.name)));
+    }
+    Ok(application)
+}
+
+/// Commits, and tells those who work: routes depend on rows.
+async fn finish(mut work: Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Result<api::Application> {
+    let record = read(&mut work, ctx, joined, id).await?;
+    work.commit().await?;
+    ctx.app.jobs_waiting.notify_one();
+    ctx.app.rows_changed.notify_one();
+    Ok(record)
+}
+
+async fn read(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Result<api::Application> {
+    let row = applications::of_organization(work, joined.organization.id, id).await?;
+    let row = row.ok_or_else(|| Error::not_found("application"))?;
+    records::applications::application(work, &ctx.onlooker(joined), &row).await
+}
+
+fn record(work: &mut Work<'_>, ctx: &Ctx, action: Action, application: &Application, verb: &str, fields: &[&str]) {
+    let change = Change {
+        organization_id: Some(application.organization_id),
+        action,
+        resource: Resource::Application,
+        resource_id: application.id,
+        summary: &format!("{verb} {}", application.name),
+        // Only the names of fields: among their values are secrets.
+        details: &[("name", &application.name), ("domain", &application.domain), ("fields", &fields.join(", "))],
+    };
+    work.record(&Actor::caller(ctx), &change);
+}

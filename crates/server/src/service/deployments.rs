@@ -1,0 +1,336 @@
+//! Deployments: what is asked for becomes a row and a job in one transaction. Who works on it is not known here.
+
+use uuid::Uuid;
+use windlass_api as api;
+use windlass_api::{Can, DeploymentKind, DeploymentState, ErrorCode, Wanted};
+use windlass_store::applications::{self, Application};
+use windlass_store::deployments::{self, Deployment};
+use windlass_store::jobs::{self, JobKind};
+use windlass_store::memberships::Joined;
+use windlass_store::releases::{self, Release};
+
+use crate::auth::Ctx;
+use crate::error::{Error, Result};
+use crate::records;
+use crate::service::applications::hold_to_change;
+use crate::service::audit::{Action, Actor, Change, Resource, Work};
+
+/// What a deployment is to bring to visitors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// A new release of the newest commit, with the application's configuration as it is now.
+    Deploy,
+    Redeploy {
+        without_cache: bool,
+    },
+    Rollback {
+        release_id: Uuid,
+    },
+    Restart {
+        release_id: Uuid,
+    },
+    Start {
+        release_id: Uuid,
+    },
+}
+
+impl Order {
+    const fn kind(self) -> DeploymentKind {
+        match self {
+            Self::Deploy => DeploymentKind::Deploy,
+            Self::Redeploy { .. } => DeploymentKind::Redeploy,
+            Self::Rollback { .. } => DeploymentKind::Rollback,
+            Self::Restart { .. } => DeploymentKind::Restart,
+            Self::Start { .. } => DeploymentKind::Start,
+        }
+    }
+
+    /// None when it makes a release of its own.
+    const fn release_id(self) -> Option<Uuid> {
+        match self {
+            Self::Deploy | Self::Redeploy { .. } => None,
+            Self::Rollback { release_id } | Self::Restart { release_id } | Self::Start { release_id } => {
+                Some(release_id)
+            }
+        }
+    }
+
+    /// Whether one that still waits is of no use any more once this is asked for.
+    const fn supersedes(self, kind: DeploymentKind) -> bool {
+        match self {
+            Self::Deploy | Self::Redeploy { .. } | Self::Rollback { .. } => true,
+            Self::Restart { .. } | Self::Start { .. } => {
+                matches!(kind, DeploymentKind::Restart | DeploymentKind::Start)
+            }
+        }
+    }
+
+    const fn summary(self) -> &'static str {
+        match self {
+            Self::Deploy => "queued a deployment of",
+            Self::Redeploy { .. } => "queued another deployment of",
+            Self::Rollback { .. } => "queued a rollback of",
+            Self::Restart { .. } => "queued a restart of",
+            Self::Start { .. } => "queued the start of",
+        }
+    }
+}
+
+/// Queues a deployment of an application that the caller holds. After the commit, `jobs_waiting` is to be told.
+pub async fn queue(
+    work: &mut Work<'_>,
+    actor: &Actor,
+    user_id: Uuid,
+    application: &Application,
+    order: Order,
+) -> Result<Deployment> {
+    let (app, now) = (work.app, work.app.now());
+    let id = app.new_id();
+    let release_id = match order.release_id() {
+        Some(release_id) => release_id,
+        None => new_release(work, application, id).await?,
+    };
+    let waiting = deployments::under_way(work, application.id).await?;
+    let superseded = waiting.iter().filter(|waiting| order.supersedes(waiting.kind));
+    for deployment in superseded {
+        withdraw(work, deployment, &format!("superseded by {id}")).await?;
+    }
+    let deployment = new_deployment(id, application, release_id, user_id, order, app.new_id(), now);
+    deployments::insert(work, &deployment).await?;
+    jobs::insert(work, app.new_id(), JobKind::Deploy, application.id, Some(id), now).await?;
+    if order.kind() != DeploymentKind::Restart {
+        applications::set_wanted(work, application.id, Wanted::Running).await?;
+    }
+    applications::settle(work, application.id, now).await?;
+    deployments::forget_old(work, application.id, app.config.kept_deployments).await?;
+    let change = Change {
+        organization_id: Some(application.organization_id),
+        action: Action::Create,
+        resource: Resource::Deployment,
+        resource_id: id,
+        summary: &format!("{} {}", order.summary(), application.name),
+        details: &[
+            ("application", &application.name),
+            ("application_id", &application.id.to_string()),
+            ("kind", order.kind().as_str()),
+            ("release_id", &release_id.to_string()),
+        ],
+    };
+    work.record(actor, &change);
+    Ok(deployment)
+}
+
+/// A release that has yet to be made, with the configuration of this moment. It has the id of its deployment.
+async fn new_release(work: &mut Work<'_>, application: &Application, id: Uuid) -> Result<Uuid> {
+    let app = work.app;
+    let variables = app.vault.application_variables(application).await?;
+    let release = Release {
+        id,
+        application_id: application.id,
+        configuration: application.configuration.clone(),
+        sealed_variables: app.vault.seal_release_variables(work, id, &variables).await?,
+        commit_hash: String::new(),
+        commit_author: String::new(),
+        commit_message: String::new(),
+        image: String::new(),
+        image_id: String::new(),
+        port: 0,
+        live_at: None,
+        removed_at: None,
+        created_at: app.now(),
+    };
+    releases::insert(work, &release).await?;
+    Ok(id)
+}
+
+fn new_deployment(
+    id: Uuid,
+    application: &Application,
+    release_id: Uuid,
+    user_id: Uuid,
+    order: Order,
+    status_id: Uuid,
+    now: api::Timestamp,
+) -> Deployment {
+    Deployment {
+        id,
+        application_id: application.id,
+        release_id,
+        user_id,
+        kind: order.kind(),
+        without_cache: matches!(order, Order::Redeploy { without_cache: true }),
+        status_id,
+        state: DeploymentState::Queued,
+        state_changed_at: now,
+        failure: String::new(),
+        reason: String::new(),
+        container_id: String::new(),
+        container_name: String::new(),
+        container_status: api::ContainerStatus::None,
+        cancel_requested_at: None,
+        started_at: None,
+        finished_at: None,
+        requests_served: 0,
+        requests_failed: 0,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// Cancels a deployment that nobody has begun. False when somebody has.
+async fn withdraw(work: &mut Work<'_>, deployment: &Deployment, reason: &str) -> Result<bool> {
+    let now = work.app.now();
+    let is_waiting = deployment.state == DeploymentState::Queued && jobs::withdraw(work, deployment.id).await?;
+    if is_waiting {
+        deployments::advance(work, deployment.id, DeploymentState::Queued, DeploymentState::Cancelled, now).await?;
+        deployments::explain(work, deployment.id, None, reason).await?;
+        if deployment.release_id == deployment.id {
+            releases::set_removed(work, deployment.release_id, now).await?;
+        }
+    }
+    Ok(is_waiting)
+}
+
+/// Cancels what waits, and asks for the end of what is under way.
+pub async fn cancel_all(work: &mut Work<'_>, application_id: Uuid, reason: &str) -> Result<()> {
+    let now = work.app.now();
+    for deployment in deployments::under_way(work, application_id).await? {
+        if !withdraw(work, &deployment, reason).await? {
+            deployments::request_cancel(work, deployment.id, reason, now).await?;
+        }
+    }
+    Ok(())
+}
+
+pub async fn redeploy(
+    ctx: &Ctx,
+    organization_id: Uuid,
+    application_id: Uuid,
+    without_cache: bool,
+) -> Result<api::ApplicationDeployment> {
+    let mut work = ctx.app.begin().await?;
+    let (joined, application) =
+        hold_to_change(&mut work, ctx, organization_id, application_id, Can::DeployUpdate).await?;
+    order(work, ctx, &joined, &application, Order::Redeploy { without_cache }).await
+}
+
+/// A new container of what is live; `deployment_id` must be that, if it is given.
+pub async fn restart(
+    ctx: &Ctx,
+    organization_id: Uuid,
+    application_id: Uuid,
+    deployment_id: Option<Uuid>,
+) -> Result<api::ApplicationDeployment> {
+    let mut work = ctx.app.begin().await?;
+    let (joined, application) =
+        hold_to_change(&mut work, ctx, organization_id, application_id, Can::DeployUpdate).await?;
+    let live = match application.live_deployment_id {
+        Some(live) if application.wanted == Wanted::Running => deployments::get(&mut work, live).await?,
+        _ => None,
+    };
+    let live = live.ok_or_else(|| {
+        let message = format!("{} is not running, so there is nothing to restart.", application.name);
+        Error::new(ErrorCode::Conflict, message)
+    })?;
+    if deployment_id.is_some_and(|id| id != live.id) {
+        let message = "This deployment is not the live one. Restart the application, or roll back to the deployment.";
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    order(work, ctx, &joined, &application, Order::Restart { release_id: live.release_id }).await
+}
+
+/// What was live last, after a stop.
+pub async fn start(ctx: &Ctx, organization_id: Uuid, application_id: Uuid) -> Result<api::ApplicationDeployment> {
+    let mut work = ctx.app.begin().await?;
+    let (joined, application) =
+        hold_to_change(&mut work, ctx, organization_id, application_id, Can::DeployUpdate).await?;
+    let is_idle =
+        application.live_deployment_id.is_none() && deployments::under_way(&mut work, application.id).await?.is_empty();
+    if application.wanted != Wanted::Stopped && !is_idle {
+        let message = format!("{} is not stopped.", application.name);
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    let release = releases::last_kept(&mut work, application.id).await?.ok_or_else(|| {
+        let message = format!("{} has no release that could be started: deploy it first.", application.name);
+        Error::new(ErrorCode::Conflict, message)
+    })?;
+    order(work, ctx, &joined, &application, Order::Start { release_id: release.id }).await
+}
+
+/// Back to the release of an earlier deployment.
+pub async fn rollback(ctx: &Ctx, organization_id: Uuid, deployment: &Deployment) -> Result<api::ApplicationDeployment> {
+    let mut work = ctx.app.begin().await?;
+    let (joined, application) =
+        hold_to_change(&mut work, ctx, organization_id, deployment.application_id, Can::DeployUpdate).await?;
+    let release = releases::get(&mut work, deployment.release_id).await?.filter(Release::is_kept);
+    let release = release.ok_or_else(|| {
+        let message = "The release of this deployment was never live, or its image is not kept any more.";
+        Error::new(ErrorCode::ReleaseGone, message)
+    })?;
+    order(work, ctx, &joined, &application, Order::Rollback { release_id: release.id }).await
+}
+
+/// The message for the caller, and the deployment. One that waits is cancelled at once, one that is under way as soon as it can be.
+pub async fn cancel(
+    ctx: &Ctx,
+    organization_id: Uuid,
+    deployment: &Deployment,
+) -> Result<(&'static str, api::ApplicationDeployment)> {
+    let mut work = ctx.app.begin().await?;
+    let (joined, application) =
+        hold_to_change(&mut work, ctx, organization_id, deployment.application_id, Can::DeployUpdate).await?;
+    let now = ctx.app.now();
+    let deployment = deployments::get(&mut work, deployment.id).await?.ok_or_else(|| Error::not_found("deployment"))?;
+    if deployment.state.is_over() {
+        let message = format!("This deployment is over: it is {}.", deployment.state.as_str());
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    if application.live_deployment_id == Some(deployment.id) {
+        let message = "Visitors are served by this deployment already. Roll back instead.";
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    let reason = format!("cancelled by {}", ctx.user.username);
+    let message = match withdraw(&mut work, &deployment, &reason).await? {
+        true => {
+            applications::fall_back_to_stopped(&mut work, application.id).await?;
+            "Deployment cancelled"
+        }
+        false => {
+            deployments::request_cancel(&mut work, deployment.id, &reason, now).await?;
+            "Deployment is being cancelled"
+        }
+    };
+    applications::settle(&mut work, application.id, now).await?;
+    let change = Change {
+        organization_id: Some(organization_id),
+        action: Action::Update,
+        resource: Resource::Deployment,
+        resource_id: deployment.id,
+        summary: &format!("cancelled a deployment of {}", application.name),
+        details: &[("application", &application.name), ("application_id", &application.id.to_string())],
+    };
+    work.record(&Actor::caller(ctx), &change);
+    Ok((message, finish(work, ctx, &joined, deployment.id).await?))
+}
+
+async fn order(
+    mut work: Work<'_>,
+    ctx: &Ctx,
+    joined: &Joined,
+    application: &Application,
+    order: Order,
+) -> Result<api::ApplicationDeployment> {
+    let deployment = queue(&mut work, &Actor::caller(ctx), ctx.user.id, application, order).await?;
+    finish(work, ctx, joined, deployment.id).await
+}
+
+/// Commits, and tells those who work.
+async fn finish(mut work: Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Result<api::ApplicationDeployment> {
+    let gone = || Error::internal("a deployment vanished while it was held");
+    let shown = deployments::shown(&mut work, id).await?.ok_or_else(gone)?;
+    let application = applications::get(&mut work, shown.deployment.application_id).await?.ok_or_else(gone)?;
+    let record = records::applications::deployment(&mut work, &ctx.onlooker(joined), &application, shown).await?;
+    work.commit().await?;
+    ctx.app.jobs_waiting.notify_one();
+    Ok(record)
+}

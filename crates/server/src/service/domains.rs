@@ -1,0 +1,52 @@
+//! Where visitors find an application.
+
+use uuid::Uuid;
+use windlass_api::{ApplicationName, Domain, ErrorCode};
+use windlass_store::{Conn, applications};
+
+use crate::config::{Config, host_of};
+use crate::error::{Error, Result};
+
+/// The domain that was asked for, if it is free to have.
+pub async fn check(conn: &mut Conn, config: &Config, domain: &Domain, application_id: Uuid) -> Result<String> {
+    if is_own(config, domain) {
+        return Err(Error::field("domain", format!("{} is this server's own", &**domain)));
+    }
+    if applications::domain_is_taken(conn, domain, Some(application_id)).await? {
+        return Err(taken(domain));
+    }
+    Ok(domain.to_string())
+}
+
+pub fn taken(domain: &str) -> Error {
+    Error::new(ErrorCode::DomainTaken, format!("domain: another application has {domain}. Choose another one."))
+}
+
+/// The name below the base domain; with the end of the application's id, which is random, where somebody else has that.
+pub async fn default_for(
+    conn: &mut Conn,
+    config: &Config,
+    name: &ApplicationName,
+    application_id: Uuid,
+) -> Result<String> {
+    let (label, id) = (name.label(), application_id.simple().to_string());
+    for length in [0, 6, 12, 20] {
+        let suffix = &id[id.len() - length..];
+        let label = if suffix.is_empty() { label.clone() } else { format!("{label}-{suffix}") };
+        let domain = format!("{label}.{}", config.base_domain);
+        let domain = Domain::try_from(domain.as_str()).map_err(|_| {
+            let problem = "is needed: the name does not give one below this server's base domain";
+            Error::field("domain", problem)
+        })?;
+        if !is_own(config, &domain) && !applications::domain_is_taken(conn, &domain, Some(application_id)).await? {
+            return Ok(domain.to_string());
+        }
+    }
+    Err(Error::field("domain", "is needed: the one that would be made of the name is taken"))
+}
+
+/// Whether the API itself is, or may be, reached there.
+fn is_own(config: &Config, domain: &str) -> bool {
+    let public = config.public_url().to_ascii_lowercase();
+    domain == "localhost" || domain == config.base_domain || domain == host_of(&public).trim_end_matches('.')
+}

@@ -1,0 +1,60 @@
+//! Requests that must not be done twice. A sender gives such a request a name; the same name again, from the same user in the same
+//! organization, finds what the first one made.
+
+use uuid::Uuid;
+use windlass_api::{ErrorCode, IdempotencyName};
+use windlass_store::applications;
+use windlass_store::idempotency_keys::{self, IdempotencyKey};
+use windlass_store::memberships::Joined;
+
+use crate::app::App;
+use crate::auth::Ctx;
+use crate::error::{Error, Result};
+use crate::service::audit::Work;
+use crate::vault::ring::keyed_hash;
+
+/// How long a name is remembered.
+pub const SECONDS: i64 = 86_400;
+
+/// A request with a name.
+pub struct Once {
+    name: IdempotencyName,
+    body_hash: [u8; 32],
+}
+
+impl Once {
+    /// Keyed, because bodies hold secrets that can be guessed.
+    pub fn new(app: &App, name: IdempotencyName, body: &[u8]) -> Self {
+        Self { name, body_hash: keyed_hash(&app.audit_key, &[b"idempotency ", body]) }
+    }
+
+    /// What the request made when it came before. The organization is held, so nobody else does it meanwhile.
+    pub async fn made(&self, work: &mut Work<'_>, ctx: &Ctx, joined: &Joined) -> Result<Option<Uuid>> {
+        let (organization_id, now) = (joined.organization.id, work.app.now());
+        let Some(key) = idempotency_keys::get(work, organization_id, ctx.user.id, &self.name).await? else {
+            return Ok(None);
+        };
+        let is_gone = applications::get(work, key.application_id).await?.is_none();
+        if is_gone || key.created_at.plus_seconds(SECONDS) <= now {
+            idempotency_keys::delete(work, organization_id, ctx.user.id, &self.name).await?;
+            return Ok(None);
+        }
+        if key.body_hash != self.body_hash {
+            let message = "Idempotency-Key: another request with this key had another body. Choose another key.";
+            return Err(Error::new(ErrorCode::IdempotencyKeyReused, message));
+        }
+        Ok(Some(key.application_id))
+    }
+
+    pub async fn remember(&self, work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, application_id: Uuid) -> Result<()> {
+        let key = IdempotencyKey {
+            organization_id: joined.organization.id,
+            user_id: ctx.user.id,
+            name: self.name.to_string(),
+            body_hash: self.body_hash.to_vec(),
+            application_id,
+            created_at: work.app.now(),
+        };
+        Ok(idempotency_keys::insert(work, &key).await?)
+    }
+}

@@ -1,0 +1,63 @@
+//! What applications and releases keep secret: their variables, and what their repository asks for.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+use windlass_api::{RepositoryCredentials, Variables};
+use windlass_store::Tx;
+use windlass_store::applications::Application;
+use windlass_store::releases::Release;
+use windlass_store::sealed::{APPLICATION_CREDENTIALS, APPLICATION_VARIABLES, RELEASE_VARIABLES};
+
+use super::{Place, Vault, damaged};
+use crate::error::{Error, Result};
+
+impl Vault {
+    pub async fn application_variables(&self, application: &Application) -> Result<Variables> {
+        let place = Place { column: APPLICATION_VARIABLES, row: application.id };
+        self.open_json(place, &application.sealed_variables).await
+    }
+
+    pub async fn seal_application_variables(&self, tx: &mut Tx, id: Uuid, variables: &Variables) -> Result<Vec<u8>> {
+        self.seal_json(tx, Place { column: APPLICATION_VARIABLES, row: id }, variables).await
+    }
+
+    pub async fn release_variables(&self, release: &Release) -> Result<Variables> {
+        self.open_json(Place { column: RELEASE_VARIABLES, row: release.id }, &release.sealed_variables).await
+    }
+
+    pub async fn seal_release_variables(&self, tx: &mut Tx, id: Uuid, variables: &Variables) -> Result<Vec<u8>> {
+        self.seal_json(tx, Place { column: RELEASE_VARIABLES, row: id }, variables).await
+    }
+
+    /// Empty for a public repository.
+    pub async fn repository_credentials(&self, application: &Application) -> Result<RepositoryCredentials> {
+        match &application.sealed_credentials {
+            Some(sealed) => {
+                self.open_json(Place { column: APPLICATION_CREDENTIALS, row: application.id }, sealed).await
+            }
+            None => Ok(RepositoryCredentials::default()),
+        }
+    }
+
+    pub async fn seal_repository_credentials(
+        &self,
+        tx: &mut Tx,
+        id: Uuid,
+        credentials: &RepositoryCredentials,
+    ) -> Result<Option<Vec<u8>>> {
+        if credentials.is_empty() {
+            return Ok(None);
+        }
+        self.seal_json(tx, Place { column: APPLICATION_CREDENTIALS, row: id }, credentials).await.map(Some)
+    }
+
+    async fn open_json<T: DeserializeOwned>(&self, place: Place, sealed: &[u8]) -> Result<T> {
+        serde_json::from_slice(&self.open(place, sealed).await?).map_err(|_| damaged(place))
+    }
+
+    async fn seal_json<T: Serialize>(&self, tx: &mut Tx, place: Place, value: &T) -> Result<Vec<u8>> {
+        let json = serde_json::to_vec(value).map_err(Error::internal)?;
+        self.seal(tx, place, &json).await
+    }
+}

@@ -1,0 +1,3 @@
+//! Deployments, step by step.
+
+mod git;

@@ -1,0 +1,171 @@
+//! Applications for tests, and what a worker would make of their deployments.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+use windlass_api::{ContainerStatus, DeploymentState};
+use windlass_store::log_lines::{self, LogLine};
+use windlass_store::{applications, deployments, jobs, releases};
+
+use crate::support::{Person, TestServer, id_of};
+use crate::walk::{Operation, World};
+
+pub const REPOSITORY: &str = "https://git.example.org/team/shop.git";
+pub const SSH_KEY: &str =
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA-not-a-real-one\n-----END OPENSSH PRIVATE KEY-----";
+
+/// The least that endpoint 12 takes.
+pub fn least(name: &str) -> Value {
+    json!({ "name": name, "repository": REPOSITORY })
+}
+
+/// Everything that endpoint 12 takes. What is secret is called as `secrets.rs` knows it.
+pub fn most(name: &str) -> Value {
+    json!({
+        "name": name, "repository": REPOSITORY, "branch": "main", "base_path": "web", "dockerfile_path": "./ops/Dockerfile",
+        "build_pack": "dockerfile", "environment": "staging", "port": 3000,
+        "pre_run_command": "npm run migrate\nnpm run seed", "post_run_command": "npm run warm",
+        "build_variables": { "NODE_ENV": "production", "token": "a very secret build variable" },
+        "environment_variables": { "GREETING": "hello", "password": "a very secret variable" },
+        "secret_names": ["token", "password"],
+        "repository_token": "a very secret token", "repository_ssh_key": SSH_KEY,
+        "health_path": "/health", "health_seconds": 90, "drain_seconds": 20, "stop_seconds": 5, "memory_mb": 256,
+        "cpu_millis": 500, "pids": 200, "kept_releases": 5,
+    })
+}
+
+impl TestServer {
+    pub async fn deploy(&self, person: &Person, body: Value) -> Value {
+        self.post("/deploy/application", body).by(person).ok().await
+    }
+
+    /// The application as the person sees it now.
+    pub async fn application(&self, person: &Person, id: &Value) -> Value {
+        self.get(&format!("/deploy/application?id={}", id.as_str().expect("an id"))).by(person).ok().await
+    }
+
+    /// A new application whose first deployment visitors are served by.
+    pub async fn running(&self, person: &Person, body: Value) -> Value {
+        let application = self.deploy(person, body).await;
+        self.make_live(id_of(&application["deployments"][0])).await;
+        self.application(person, &application["id"]).await
+    }
+
+    /// What a worker does with a deployment that goes well: its job is gone, visitors are served by it.
+    pub async fn make_live(&self, id: Uuid) {
+        use DeploymentState::{Building, Cloning, Deployed, Deploying, Queued};
+        let now = self.app.now();
+        let mut tx = self.app.db.begin().await.unwrap();
+        let row = deployments::get(&mut tx, id).await.unwrap().unwrap();
+        assert!(jobs::withdraw(&mut tx, id).await.unwrap(), "it was waiting");
+        for (from, to) in [(Queued, Cloning), (Cloning, Building), (Building, Deploying), (Deploying, Deployed)] {
+            assert!(deployments::advance(&mut tx, id, from, to, now).await.unwrap());
+        }
+        if row.release_id == id {
+            let hash = "8f2c1d0000000000000000000000000000000000";
+            releases::set_commit(&mut tx, id, hash, "Ada <ada@example.org>", "Open the shop").await.unwrap();
+            releases::set_image(&mut tx, id, "windlass/shop", &format!("sha256:{}", id.simple()), 3000).await.unwrap();
+        }
+        releases::set_live_at(&mut tx, row.release_id, now).await.unwrap();
+        deployments::set_container(&mut tx, id, "wl-shop", "c0ffee", ContainerStatus::Running, crate::support::START)
+            .await
+            .unwrap();
+        applications::set_live(&mut tx, row.application_id, Some(id)).await.unwrap();
+        applications::settle(&mut tx, row.application_id, now).await.unwrap();
+        let lines: Vec<_> = ["Cloning", "Step 1/2 : FROM scratch"].map(|log| self.line(&row, log)).into();
+        log_lines::insert(&mut tx, &lines).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// Somebody has begun to work on a deployment.
+    pub async fn begin_work(&self, id: Uuid) {
+        let mut tx = self.app.db.begin().await.unwrap();
+        assert!(jobs::withdraw(&mut tx, id).await.unwrap(), "it was waiting");
+        let (from, to) = (DeploymentState::Queued, DeploymentState::Cloning);
+        assert!(deployments::advance(&mut tx, id, from, to, self.app.now()).await.unwrap());
+        tx.commit().await.unwrap();
+    }
+
+    pub async fn print(&self, id: Uuid, lines: impl Iterator<Item = String>) {
+        let mut tx = self.app.db.begin().await.unwrap();
+        let row = deployments::get(&mut tx, id).await.unwrap().unwrap();
+        let lines: Vec<_> = lines.map(|log| self.line(&row, &log)).collect();
+        log_lines::insert(&mut tx, &lines).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    fn line(&self, row: &deployments::Deployment, log: &str) -> LogLine {
+        LogLine {
+            seq: 0,
+            id: self.app.new_id(),
+            application_id: row.application_id,
+            deployment_id: row.id,
+            log: log.to_owned(),
+            created_at: self.app.now(),
+        }
+    }
+}
+
+impl World {
+    /// The body of a new application with a name of its own.
+    fn application(&self) -> Value {
+        let number = self.applications.fetch_add(1, Ordering::SeqCst) + 1;
+        most(&format!("Shop {number}"))
+    }
+
+    /// An application of the owner's that visitors are served by.
+    async fn running(&self) -> Value {
+        self.server.running(self.owner(), self.application()).await
+    }
+
+    /// A call about an application.
+    pub async fn about_application(&self, operation: &Operation) -> (String, Value) {
+        let path = operation.path.clone();
+        let owner = self.owner();
+        match operation.id.as_str() {
+            "handle_deploy" => (path, self.application()),
+            "list_applications" => {
+                self.running().await;
+                (path, Value::Null)
+            }
+            "get_application" | "list_deployments" => {
+                (format!("{path}?id={}", id_of(&self.running().await)), Value::Null)
+            }
+            "update_application" => {
+                let mut body = self.application();
+                body["id"] = self.running().await["id"].clone();
+                let label = body["name"].as_str().unwrap().to_lowercase().replace(' ', "-");
+                body["domain"] = json!(format!("{label}.example.org"));
+                body["port"] = json!(4000);
+                (path, body)
+            }
+            "delete_application" => {
+                let application = self.running().await;
+                (path, json!({ "id": application["id"], "name": application["name"] }))
+            }
+            "update_labels" => {
+                (format!("{path}?id={}", id_of(&self.running().await)), json!({ "labels": ["web", "eu"] }))
+            }
+            "redeploy_application" => {
+                (path, json!({ "id": self.running().await["id"], "force_without_cache": true, "force": false }))
+            }
+            "restart_application" | "stop_application" => (path, json!({ "id": self.running().await["id"] })),
+            "start_application" => {
+                let id = self.running().await["id"].clone();
+                self.server.post("/deploy/application/stop", json!({ "id": id })).by(owner).ok().await;
+                (path, json!({ "id": id }))
+            }
+            "roll_back_application" => (path, json!({ "id": self.running().await["deployments"][0]["id"] })),
+            "cancel_deployment" => {
+                let application = self.server.deploy(owner, self.application()).await;
+                (path, json!({ "id": application["deployments"][0]["id"] }))
+            }
+            "get_deployment_by_id" | "get_deployment_logs" => {
+                let id = id_of(&self.running().await["deployments"][0]);
+                (path.replace("{deployment_id}", &id.to_string()), Value::Null)
+            }
+            unknown => panic!("{unknown} is a new operation: tell this test how to call it"),
+        }
+    }
+}
