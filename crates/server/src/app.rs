@@ -9,6 +9,7 @@ use crate::auth::password::Passwords;
 use crate::auth::token::Token;
 use crate::clock::{Clock, Ids, RequestIds};
 use crate::config::Config;
+use crate::engine_health::EngineHealth;
 use crate::metrics::Metrics;
 use crate::resolver::Resolver;
 use crate::vault::Vault;
@@ -29,9 +30,14 @@ pub struct App {
     pub denials: Denials,
     pub vault: Vault,
     pub resolver: Resolver,
+    /// Told after every commit that left something to do.
+    pub jobs_waiting: tokio::sync::Notify,
+    /// Told after a commit with which engine or edge may no longer agree.
+    pub rows_changed: tokio::sync::Notify,
     /// Links the entries of the audit chains.
     pub audit_key: [u8; 32],
     pub metrics: Metrics,
+    pub engine_health: EngineHealth,
     /// Whether an edge belongs to this server, and is missed when it does not answer.
     pub has_edge: bool,
     /// What the first registration must present; none when only this machine can reach the server.
@@ -47,8 +53,11 @@ impl App {
             denials: Denials::default(),
             vault: keys.vault,
             resolver: Resolver::default(),
+            jobs_waiting: tokio::sync::Notify::new(),
+            rows_changed: tokio::sync::Notify::new(),
             audit_key: keys.audit_key,
             metrics: Metrics::new(db.clone()),
+            engine_health: EngineHealth::default(),
             has_edge: false,
             setup_token: config.is_reachable_from_outside().then(Token::random),
             db,

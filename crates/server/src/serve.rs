@@ -9,18 +9,21 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use uuid::Uuid;
 use windlass_durable::lock::{self, LockError};
 use windlass_store::{Db, Options, instance};
 
 use crate::app::App;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
+use crate::deploy;
 use crate::edge::Keeper;
-use crate::listen;
+use crate::engine::Engine;
 use crate::service::audit::denials;
 use crate::service::first_start::unlock;
 use crate::service::housekeeping;
 use crate::vault::unlock::{UnlockError, check};
+use crate::{jobs, listen, reconcile};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 
@@ -47,6 +50,10 @@ pub struct Server {
     pub app: Arc<App>,
     listeners: Vec<TcpListener>,
     edge: Keeper,
+    /// Marks what belongs to this installation on the container engine.
+    instance: Uuid,
+    /// This server among those that share a database.
+    owner: Uuid,
     /// Held as long as the server lives.
     _lock: File,
 }
@@ -63,7 +70,9 @@ impl Server {
         config.listen = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let db = open_database(&config).await?;
         match begin(db.clone(), config).await {
-            Ok((app, edge)) => Ok(Self { app: Arc::new(app), listeners, edge, _lock: lock }),
+            Ok(Begun { app, edge, instance, owner }) => {
+                Ok(Self { app: Arc::new(app), listeners, edge, instance, owner, _lock: lock })
+            }
             Err(error) => {
                 db.close().await;
                 Err(error)
@@ -95,9 +104,16 @@ impl Server {
             }
         });
         let housekeeping = tokio::spawn(housekeeping::run(self.app.clone()));
+        let engine = Arc::new(Engine::new(self.app.clone(), self.instance, self.owner));
+        let worker = tokio::spawn(jobs::run(engine.clone(), stop.clone()));
+        let reconciler = tokio::spawn(reconcile::run(engine, stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
         housekeeping.abort();
+        reconciler.abort();
+        if tokio::time::timeout(DATABASE_WAIT, worker).await.is_err() {
+            tracing::warn!("jobs under way could not be put back; they come back when their time is up");
+        }
         if tokio::time::timeout(DATABASE_WAIT, denials).await.is_err() {
             tracing::warn!("refusals of the last minute could not be written to the audit log");
         }
@@ -124,12 +140,42 @@ pub enum Stop {
     Everything,
 }
 
+struct Begun {
+    app: App,
+    edge: Keeper,
+    instance: Uuid,
+    owner: Uuid,
+}
+
 /// The edge comes last: what fails before it leaves nothing running.
-async fn begin(db: Db, config: Config) -> Result<(App, Keeper), StartError> {
+async fn begin(db: Db, config: Config) -> Result<Begun, StartError> {
     let mut app = unlocked(db, config).await?;
+    let instance = engine_label(&app).await.map_err(|source| database_error(&app.config, source))?;
+    let unusable = |source| StartError::DataDir { path: app.config.data_dir.display().to_string(), source };
+    let owner = own_id(&app).map_err(unusable)?;
+    deploy::end_left_overs(&app.config.data_dir).await.map_err(unusable)?;
     let edge = Keeper::start(app.config.clone()).await.map_err(StartError::Edge)?;
     app.has_edge = true;
-    Ok((app, edge))
+    Ok(Begun { app, edge, instance, owner })
+}
+
+async fn engine_label(app: &App) -> windlass_store::Result<Uuid> {
+    let mut tx = app.db.begin().await?;
+    let label = instance::engine_label(&mut tx, app.new_id()).await?;
+    tx.commit().await?;
+    Ok(label)
+}
+
+/// Kept in the data folder, which is this server's alone: what it was working on when it ended is its own.
+fn own_id(app: &App) -> std::io::Result<Uuid> {
+    let path = app.config.data_dir.join("server-id");
+    let stored = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
+    if let Some(id) = stored {
+        return Ok(id);
+    }
+    let id = app.new_id();
+    windlass_durable::file::replace(&path, id.to_string().as_bytes())?;
+    Ok(id)
 }
 
 /// The key is checked before anything is written, migrations included.

@@ -17,7 +17,18 @@ impl Key {
 
     /// Whether it bounds what callers can do or use up.
     pub fn is_limit(&self) -> bool {
-        let counted = ["-attempts", "-requests", "-days", "-seconds", "-kib", "-connections", "-logins"];
+        let counted = [
+            "-attempts",
+            "-requests",
+            "-days",
+            "-seconds",
+            "-kib",
+            "-mib",
+            "-connections",
+            "-logins",
+            "-deployments",
+            "-applications",
+        ];
         let kept = ["user-sessions", "user-organizations", "member-keys", "open-invitations"];
         let is_own = matches!(self.name, "database-connections" | "shutdown-seconds" | "hand-over-seconds");
         !is_own && (kept.contains(&self.name) || counted.iter().any(|ending| self.name.ends_with(ending)))
@@ -36,12 +47,24 @@ const fn list(name: &'static str, value_name: &'static str, default: &'static st
     Key { name, value_name, is_list: true, default, help }
 }
 
-pub const KEYS: [Key; 39] = [
+pub const KEYS: [Key; 47] = [
     key("data-dir", "DIR", "windlass-data", "Folder for everything that Windlass keeps"),
     list("listen", "ADDRESS", "127.0.0.1:7780", "Address and port of the API"),
     list("edge-http", "ADDRESS", "127.0.0.1:7781", "Address and port at which visitors reach the applications"),
     key("database-url", "URL", "", "postgres://... to use PostgreSQL; empty for SQLite in the data folder"),
     key("database-connections", "N", "0", "Connections to the database; 0 means 4 for SQLite and 16 for PostgreSQL"),
+    key(
+        "docker-socket",
+        "PATH",
+        "",
+        "Socket of the container engine; empty for DOCKER_HOST, else /var/run/docker.sock",
+    ),
+    key(
+        "network-pool",
+        "SUBNET",
+        "10.192.0.0/12",
+        "Addresses for containers: each organization gets a /24 of it (prefix 8 to 24)",
+    ),
     key("base-domain", "DOMAIN", "localhost", "Applications without a domain of their own get <name>.<base domain>"),
     key("public-url", "URL", "", "How people reach this server, for links; empty for the first listen address"),
     list("trusted-proxies", "ADDRESS", "", "Proxies in front whose X-Forwarded-For is believed; none by default"),
@@ -78,6 +101,12 @@ pub const KEYS: [Key; 39] = [
     key("user-organizations", "N", "100", "Organizations that one user can belong to (1 to 1000)"),
     key("member-keys", "N", "50", "API keys of one member of an organization (1 to 1000)"),
     key("open-invitations", "N", "500", "Open invitations of one organization (1 to 10000)"),
+    key("organization-applications", "N", "200", "Applications of one organization (1 to 10000)"),
+    key("kept-deployments", "N", "500", "Deployments of one application that are remembered (10 to 100000)"),
+    key("parallel-deployments", "N", "2", "Deployments under way at once; more wait (1 to 64)"),
+    key("fetch-seconds", "SECONDS", "300", "Longest time for fetching a repository (1 to 7200)"),
+    key("fetch-mib", "MIB", "2048", "Largest tree of a repository (1 to 1048576)"),
+    key("build-seconds", "SECONDS", "1800", "Longest time for building an image (1 to 86400)"),
     key("body-limit-kib", "KIB", "1024", "Largest request body (1 to 65536)"),
     key("strangers-body-kib", "KIB", "16", "Largest request body of somebody who is not known yet (1 to 1024)"),
     key("request-seconds", "SECONDS", "30", "Longest time for one request (1 to 600)"),

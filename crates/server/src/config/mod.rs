@@ -4,6 +4,7 @@
 mod given;
 mod keys;
 mod parse;
+mod subnet;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -12,9 +13,10 @@ use std::time::Duration;
 pub use given::Given;
 pub use keys::{KEYS, Key};
 use parse::{
-    boolean, database_url, domain, log_format, log_level, not_empty, public_url, read_addresses, read_origins,
-    read_proxies,
+    boolean, database_url, docker_socket, domain, log_format, log_level, network_pool, not_empty, public_url,
+    read_addresses, read_origins, read_proxies,
 };
+pub use subnet::Subnet;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +30,8 @@ pub struct Config {
     pub listen: Vec<SocketAddr>,
     pub database_url: Option<DatabaseUrl>,
     pub database_connections: u32,
+    pub docker_socket: PathBuf,
+    pub network_pool: Subnet,
     pub base_domain: String,
     public_url: Option<String>,
     pub trusted_proxies: Vec<IpAddr>,
@@ -48,6 +52,12 @@ pub struct Config {
     pub user_organizations: i64,
     pub member_keys: i64,
     pub open_invitations: i64,
+    pub organization_applications: i64,
+    pub kept_deployments: i64,
+    pub parallel_deployments: usize,
+    pub fetch_limit: Duration,
+    pub fetch_bytes: u64,
+    pub build_limit: Duration,
     pub parallel_logins: usize,
     pub body_limit: usize,
     pub strangers_body_limit: usize,
@@ -109,6 +119,8 @@ impl Config {
         let trusted_proxies = read_proxies(given);
         let cors_origins = read_origins(given);
         let data_dir = given.read("data-dir", not_empty);
+        let docker_socket = given.read("docker-socket", docker_socket);
+        let network_pool = given.read("network-pool", network_pool);
         let base_domain = given.read("base-domain", domain);
         let log_format = given.read("log-format", log_format);
         let log_level = given.read("log-level", log_level);
@@ -126,6 +138,12 @@ impl Config {
         let user_organizations = given.number("user-organizations", 1..=1_000);
         let member_keys = given.number("member-keys", 1..=1_000);
         let open_invitations = given.number("open-invitations", 1..=10_000);
+        let organization_applications = given.number("organization-applications", 1..=10_000);
+        let kept_deployments = given.number("kept-deployments", 10..=100_000);
+        let parallel_deployments = given.number("parallel-deployments", 1..=64);
+        let fetch_seconds = given.number("fetch-seconds", 1..=7_200);
+        let fetch_mib: Option<u64> = given.number("fetch-mib", 1..=1_048_576);
+        let build_seconds = given.number("build-seconds", 1..=86_400);
         let parallel_logins = given.number("parallel-logins", 1..=64);
         let body_limit_kib = given.number("body-limit-kib", 1..=65_536);
         let strangers_body_kib = given.number("strangers-body-kib", 1..=1_024);
@@ -167,6 +185,8 @@ impl Config {
                 0 => 4,
                 connections => connections,
             },
+            docker_socket: docker_socket?,
+            network_pool: network_pool?,
             base_domain: base_domain?,
             trusted_proxies,
             cors_origins,
@@ -186,6 +206,12 @@ impl Config {
             user_organizations: user_organizations?,
             member_keys: member_keys?,
             open_invitations: open_invitations?,
+            organization_applications: organization_applications?,
+            kept_deployments: kept_deployments?,
+            parallel_deployments: parallel_deployments?,
+            fetch_limit: Duration::from_secs(fetch_seconds?),
+            fetch_bytes: 1024 * 1024 * fetch_mib?,
+            build_limit: Duration::from_secs(build_seconds?),
             parallel_logins: parallel_logins?,
             body_limit: 1024 * body_limit_kib?,
             strangers_body_limit: 1024 * strangers_body_kib?,

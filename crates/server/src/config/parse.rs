@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
 use super::given::Given;
-use super::{DatabaseUrl, LogFormat, LogLevel};
+use super::{DatabaseUrl, LogFormat, LogLevel, Subnet};
 
 /// As many sockets as one edge can hand to the next.
 const MOST_ADDRESSES: usize = 64;
@@ -53,6 +54,25 @@ pub(super) fn read_origins(given: &mut Given) -> Vec<String> {
 
 pub(super) fn not_empty(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("must not be empty".into()) } else { Ok(text.to_owned()) }
+}
+
+/// What the engine's own programs look at is looked at too.
+pub(super) fn docker_socket(text: &str) -> Result<PathBuf, String> {
+    let text = text.strip_prefix("unix://").unwrap_or(text);
+    if !text.is_empty() {
+        return if text.starts_with('/') { Ok(text.into()) } else { Err("must be the path of a socket".into()) };
+    }
+    let named = std::env::var("DOCKER_HOST").ok();
+    let named = named.as_deref().and_then(|host| host.strip_prefix("unix://"));
+    Ok(named.unwrap_or("/var/run/docker.sock").into())
+}
+
+pub(super) fn network_pool(text: &str) -> Result<Subnet, String> {
+    let pool = Subnet::try_from(text)?;
+    match pool.prefix {
+        8..=24 => Ok(pool),
+        _ => Err("must have a prefix of 8 to 24".into()),
+    }
 }
 
 pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {

@@ -1,0 +1,140 @@
+//! build: an image of the tree, under a name that never moves.
+
+use std::path::{Path, PathBuf};
+
+use windlass_api::{BuildPack, DeploymentState, Failure};
+use windlass_durable::kill_point;
+use windlass_runtime::{Build, Image};
+use windlass_store::releases;
+
+use super::attempt::{Attempt, image_tag};
+use super::failure::{Interruption, Result, failed};
+use crate::engine::DEPLOYMENT_LABEL;
+
+/// What an application listens on when neither it nor its image says so.
+const USUAL_PORT: u16 = 8080;
+
+pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
+    attempt.advance(DeploymentState::Building).await?;
+    let tag = image_tag(attempt.application.id, attempt.deployment.id);
+    kill_point::reached("deploy-before-build");
+    if built_before(attempt, &tag).await?.is_none() {
+        run(attempt, tree, &tag).await?;
+    }
+    kill_point::reached("deploy-built");
+    let Some(image) = attempt.engine.docker.image(&tag).await? else {
+        return failed(Failure::BuildFailed, "the build ended well, but the engine has no image of it");
+    };
+    check_architecture(attempt, &image).await?;
+    let port = port(attempt.configuration.port, attempt.variables.environment.get("PORT"), &image);
+    let mut tx = attempt.begin_work().await?;
+    releases::set_image(&mut tx, attempt.release.id, &tag, &image.id, port).await?;
+    tx.commit().await?;
+    attempt.release.image = tag;
+    attempt.release.image_id = image.id;
+    attempt.release.port = i64::from(port);
+    kill_point::reached("deploy-image-stored");
+    Ok(())
+}
+
+/// An attempt before this one may have ended just after its build did.
+async fn built_before(attempt: &Attempt<'_>, tag: &str) -> Result<Option<Image>> {
+    let image = attempt.engine.docker.image(tag).await?;
+    let id = attempt.deployment.id.to_string();
+    Ok(image.filter(|image| image.labels.get(DEPLOYMENT_LABEL) == Some(&id)))
+}
+
+async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
+    let context = folder(attempt, tree).await?;
+    let dockerfile = dockerfile(attempt, &context).await?;
+    let (secrets, args) = attempt
+        .variables
+        .build
+        .clone()
+        .into_iter()
+        .partition::<Vec<_>, _>(|(name, _)| attempt.variables.is_secret(name));
+    let build = Build {
+        context,
+        dockerfile,
+        tag: tag.to_owned(),
+        labels: attempt.engine.labels(attempt.application.id, attempt.deployment.id),
+        args,
+        secrets: secrets.into_iter().map(|(name, value)| (name, value.into_bytes())).collect(),
+        no_cache: attempt.deployment.without_cache,
+    };
+    let limit = attempt.engine.app.config.build_limit;
+    let built = tokio::time::timeout(limit, attempt.engine.docker.build(build, attempt.log.sender())).await;
+    match built {
+        Ok(built) => built.map(drop).map_err(Interruption::from),
+        Err(_) => failed(
+            Failure::TimedOut,
+            format!("the build took more than {} s, the limit that build-seconds sets", limit.as_secs()),
+        ),
+    }
+}
+
+/// The part of the tree that is built.
+async fn folder(attempt: &Attempt<'_>, tree: &Path) -> Result<PathBuf> {
+    let base_path = &attempt.configuration.base_path;
+    let folder = tree.join(base_path.trim_matches('/'));
+    match inside(tree, &folder).await {
+        Some(folder) if tokio::fs::metadata(&folder).await.is_ok_and(|found| found.is_dir()) => Ok(folder),
+        _ => failed(
+            Failure::NoBuildPack,
+            format!("base_path: the repository has no folder {base_path}. Give one that it has, or / for its root."),
+        ),
+    }
+}
+
+async fn dockerfile(attempt: &Attempt<'_>, context: &Path) -> Result<String> {
+    let path = &attempt.configuration.dockerfile_path;
+    let is_there = match inside(context, &context.join(path)).await {
+        Some(file) => tokio::fs::metadata(&file).await.is_ok_and(|found| found.is_file()),
+        None => false,
+    };
+    if is_there {
+        return Ok(path.clone());
+    }
+    let base_path = &attempt.configuration.base_path;
+    failed(
+        Failure::NoBuildPack,
+        match attempt.configuration.build_pack {
+            BuildPack::Auto => format!(
+                "there is no {path} in {base_path}, and nothing else is recognised yet. Add a Dockerfile, or set base_path \
+                 and dockerfile_path."
+            ),
+            _ => format!("dockerfile_path: there is no {path} in {base_path}"),
+        },
+    )
+}
+
+/// Where a path leads, if that is inside: a repository's links must not lead out of it.
+async fn inside(folder: &Path, path: &Path) -> Option<PathBuf> {
+    let folder = tokio::fs::canonicalize(folder).await.ok()?;
+    let path = tokio::fs::canonicalize(path).await.ok()?;
+    path.starts_with(&folder).then_some(path)
+}
+
+async fn check_architecture(attempt: &Attempt<'_>, image: &Image) -> Result<()> {
+    let engine = attempt.engine.docker.ping().await?;
+    if image.architecture.is_empty() || image.architecture == engine.architecture {
+        return Ok(());
+    }
+    failed(
+        Failure::ImageArchitecture,
+        format!(
+            "the image is for {}, this machine is {}. Use a base image for {}.",
+            image.architecture, engine.architecture, engine.architecture
+        ),
+    )
+}
+
+/// The setting, else the variable, else what the image says.
+fn port(configured: u16, variable: Option<&String>, image: &Image) -> u16 {
+    let variable = variable.and_then(|text| text.trim().parse().ok());
+    let exposed = match image.exposed_ports.as_slice() {
+        [only] => *only,
+        _ => USUAL_PORT,
+    };
+    [Some(configured), variable, Some(exposed)].into_iter().flatten().find(|port| *port > 0).unwrap_or(USUAL_PORT)
+}

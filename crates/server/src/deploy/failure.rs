@@ -1,0 +1,91 @@
+//! Why a deployment did not end as it should: what class of failure, in which words, or no failure at all.
+
+use std::fmt;
+
+use windlass_api::{ErrorCode, Failure};
+use windlass_runtime as runtime;
+
+use super::git::FetchError;
+
+/// What ends an attempt before its time.
+#[derive(Debug)]
+pub enum Interruption {
+    /// It will never work like this.
+    Failed(Failure, String),
+    /// Somebody asked for it.
+    Cancelled,
+    /// The job is somebody else's by now, who goes on with it.
+    Lost,
+    /// Something that Windlass itself needs is not there just now. The job is tried again.
+    Later(String),
+}
+
+pub type Result<T> = std::result::Result<T, Interruption>;
+
+pub fn failed<T>(class: Failure, words: impl fmt::Display) -> Result<T> {
+    Err(Interruption::Failed(class, words.to_string()))
+}
+
+impl From<windlass_store::Error> for Interruption {
+    fn from(error: windlass_store::Error) -> Self {
+        match error {
+            windlass_store::Error::Lost => Self::Lost,
+            error => Self::Later(error.to_string()),
+        }
+    }
+}
+
+impl From<crate::error::Error> for Interruption {
+    fn from(error: crate::error::Error) -> Self {
+        match error.code {
+            ErrorCode::Unavailable => Self::Later(error.cause.unwrap_or(error.message)),
+            _ => Self::Failed(Failure::Internal, error.cause.unwrap_or(error.message)),
+        }
+    }
+}
+
+impl From<crate::routes::RoutesError> for Interruption {
+    fn from(error: crate::routes::RoutesError) -> Self {
+        Self::Later(error.to_string())
+    }
+}
+
+impl From<runtime::Error> for Interruption {
+    fn from(error: runtime::Error) -> Self {
+        use runtime::Error::*;
+        if let Conflict { message } | Refused { message, .. } = &error
+            && message.contains("marked for removal")
+        {
+            return Self::Later(message.clone());
+        }
+        let class = match &error {
+            Unreachable { .. } => Failure::EngineUnreachable,
+            TimedOut { .. } => Failure::TimedOut,
+            DiskFull { .. } => Failure::DiskFull,
+            BuildFailed { .. } => Failure::BuildFailed,
+            OutOfMemory { .. } => Failure::OutOfMemory,
+            _ => Failure::EngineRefused,
+        };
+        Self::Failed(class, error.to_string())
+    }
+}
+
+impl From<FetchError> for Interruption {
+    fn from(error: FetchError) -> Self {
+        let class = match &error {
+            FetchError::ReferenceNotFound { .. } => Failure::ReferenceNotFound,
+            FetchError::Submodules { .. } | FetchError::Lfs { .. } | FetchError::TooLarge { .. } => {
+                Failure::RepositoryUnsupported
+            }
+            FetchError::TimedOut { .. } => Failure::TimedOut,
+            FetchError::DiskFull { .. } => Failure::DiskFull,
+            FetchError::GitMissing | FetchError::SshMissing => Failure::Internal,
+            FetchError::Unreachable { .. }
+            | FetchError::Refused { .. }
+            | FetchError::HostKeyChanged { .. }
+            | FetchError::Redirected { .. }
+            | FetchError::Failed { .. } => Failure::RepositoryUnreachable,
+        };
+        Self::Failed(class, error.to_string())
+    }
+}

@@ -1,0 +1,75 @@
+//! fetch: the commit, and its tree in a folder of this attempt.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use windlass_api::{DeploymentState, Failure};
+use windlass_durable::kill_point;
+use windlass_store::{organizations, releases};
+
+use super::attempt::Attempt;
+use super::failure::{Result, failed};
+use super::git::{self, Limits, LocalPaths, Reference, RepositoryUrl, Source};
+
+pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
+    attempt.advance(DeploymentState::Cloning).await?;
+    let url = url(attempt).await?;
+    let (branch, hash) = (&attempt.configuration.branch, &attempt.release.commit_hash);
+    let branch = Some(branch.as_str()).filter(|branch| !branch.is_empty());
+    let reference = match (hash.as_str(), branch) {
+        ("", None) => Reference::DefaultBranch,
+        ("", Some(branch)) => Reference::Named(branch),
+        // An attempt before this one has found the commit: it stays the same.
+        (hash, branch) => Reference::Commit { hash, branch },
+    };
+    let what = match reference {
+        Reference::DefaultBranch => "the default branch",
+        Reference::Named(name) => name,
+        Reference::Commit { hash, .. } => hash,
+    };
+    attempt.log.note(format!("Fetching {what} of {}", attempt.application.repository)).await;
+    let credentials = attempt.credentials().await?;
+    let (folder, config) = (attempt.folder(), &attempt.engine.app.config);
+    tokio::fs::create_dir_all(attempt.engine.work_dir()).await.or_else(|error| failed(Failure::DiskFull, error))?;
+    kill_point::reached("deploy-before-fetch");
+    let limits = Limits { time: config.fetch_limit, bytes: config.fetch_bytes };
+    let source = Source { url: &url, reference, credentials: &credentials };
+    let commit = git::fetch(&source, &folder, &limits).await?;
+    kill_point::reached("deploy-fetched");
+    let mut tx = attempt.begin_work().await?;
+    releases::set_commit(&mut tx, attempt.release.id, &commit.hash, &commit.author, &commit.message).await?;
+    tx.commit().await?;
+    attempt.log.note(format!("Commit {} by {}: {}", commit.hash, commit.author, commit.message)).await;
+    attempt.release.commit_hash = commit.hash;
+    kill_point::reached("deploy-commit-stored");
+    Ok(folder)
+}
+
+/// Folders of this machine are for organizations that an instance admin trusts with the machine.
+async fn url(attempt: &Attempt<'_>) -> Result<RepositoryUrl> {
+    let application = &attempt.application;
+    let mut conn = attempt.engine.app.db.read().await?;
+    let local = match organizations::has_host_access(&mut conn, application.organization_id).await? {
+        true => LocalPaths::Allowed,
+        false => LocalPaths::Refused,
+    };
+    RepositoryUrl::parse(&application.repository, local)
+        .or_else(|problem| failed(Failure::RepositoryUnreachable, format!("repository: {problem}")))
+}
+
+/// What attempts of an earlier process have left in the data folder: trees, and programs that still write to them.
+pub async fn end_left_overs(data_dir: &Path) -> io::Result<()> {
+    let entries = match std::fs::read_dir(data_dir.join("work")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        // What lies beside an attempt's folder has its name and an ending.
+        let folder = path.with_extension("");
+        if folder.file_name().is_some_and(|name| name != "known_hosts") {
+            git::end_left_over(&folder).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,276 @@
+//! One attempt at a repository: the folder, what lies beside it while git works, and git's surroundings.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use tokio::process::Command;
+use tokio::time::Instant;
+
+use super::error::{FetchError, classify};
+use super::url::Transport;
+use super::{Limits, Source, output, running};
+
+/// How much of an answer of git's is read; the longest is a list of references.
+const MAX_ANSWER: usize = 1 << 20;
+/// How often the size on the disk is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+/// What a file costs beside its bytes, so that a million of empty ones counts too.
+const COST_OF_A_FILE: u64 = 4096;
+
+pub struct Attempt<'a> {
+    pub source: &'a Source<'a>,
+    pub place: Place,
+    limits: &'a Limits,
+    deadline: Instant,
+    key: Option<KeyFile>,
+}
+
+/// The folder of the tree, and what lies beside it: nothing that a repository holds can be taken for git's own.
+pub struct Place {
+    pub folder: PathBuf,
+    pub git: PathBuf,
+    pub key: PathBuf,
+    /// Shared by all attempts, so that a host whose key has changed is noticed.
+    known_hosts: PathBuf,
+}
+
+impl Place {
+    pub fn of(folder: &Path) -> io::Result<Self> {
+        let folder = std::path::absolute(folder)?;
+        let beside = |extension: &str| {
+            let mut path = folder.clone().into_os_string();
+            path.push(extension);
+            PathBuf::from(path)
+        };
+        let known_hosts = folder.with_file_name("known_hosts");
+        Ok(Self { git: beside(".git"), key: beside(".key"), known_hosts, folder })
+    }
+
+    /// Makes the folder, which must not hold anything.
+    pub fn make(&self) -> Result<(), FetchError> {
+        std::fs::create_dir_all(&self.folder)?;
+        if std::fs::read_dir(&self.folder)?.next().is_some() {
+            return Err(FetchError::Failed { text: format!("{} is not empty", self.folder.display()) });
+        }
+        Ok(())
+    }
+
+    /// Removes all of it but the tree.
+    pub fn clean(&self) -> io::Result<()> {
+        running::remove(&self.key)?;
+        running::remove(&self.git)
+    }
+
+    /// With something to remember it by in every process that git starts.
+    pub fn mark(&self) -> (&'static str, &Path) {
+        ("WINDLASS_FETCH", &self.folder)
+    }
+}
+
+/// Gone with the value.
+struct KeyFile(PathBuf);
+
+impl Drop for KeyFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl<'a> Attempt<'a> {
+    /// Makes an empty repository beside the folder.
+    pub async fn begin(source: &'a Source<'a>, folder: &Path, limits: &'a Limits) -> Result<Self, FetchError> {
+        let place = Place::of(folder)?;
+        let deadline = Instant::now() + limits.time;
+        std::fs::create_dir(&place.git)?;
+        let mut attempt = Self { source, place, limits, deadline, key: None };
+        attempt.key = attempt.write_key()?;
+        attempt.run(&["init", "--quiet", "--template=", "."]).await?;
+        Ok(attempt)
+    }
+
+    fn write_key(&self) -> Result<Option<KeyFile>, FetchError> {
+        let Some(key) = self.source.credentials.ssh_key.as_deref().filter(|_| self.transport() == Transport::Ssh)
+        else {
+            return Ok(None);
+        };
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.place.key)?;
+        let guard = KeyFile(self.place.key.clone());
+        // Without a newline at its end ssh takes a key for a damaged one.
+        file.write_all(format!("{}\n", key.trim_end()).as_bytes())?;
+        Ok(Some(guard))
+    }
+
+    fn transport(&self) -> Transport {
+        self.source.url.transport()
+    }
+
+    /// What git answers, up to a limit.
+    pub async fn run(&self, arguments: &[&str]) -> Result<String, FetchError> {
+        let mut answer = Vec::new();
+        let take = &mut |piece: &[u8]| {
+            let space = MAX_ANSWER - answer.len().min(MAX_ANSWER);
+            answer.extend_from_slice(&piece[..piece.len().min(space)]);
+        };
+        self.run_and_take(arguments, take).await?;
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    }
+
+    /// Runs git to its end and gives what it answers to `take`, piece by piece.
+    pub async fn run_and_take(
+        &self,
+        arguments: &[&str],
+        take: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<(), FetchError> {
+        let (success, said) = self.run_command(self.command(arguments)?, take).await?;
+        if success { Ok(()) } else { Err(classify(self.for_people(&said))) }
+    }
+
+    /// Whether git was content, and what it said.
+    pub async fn run_command(
+        &self,
+        command: Command,
+        take: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<(bool, Vec<u8>), FetchError> {
+        let mut group = running::Group::start(command)?;
+        let ended = tokio::select! {
+            ended = group.run(take) => ended.map_err(FetchError::from),
+            () = tokio::time::sleep_until(self.deadline) => Err(FetchError::TimedOut { limit: self.limits.time }),
+            () = self.outgrown() => Err(FetchError::TooLarge { limit: self.limits.bytes }),
+        };
+        group.end().await;
+        ended
+    }
+
+    pub fn check_size(&self, bytes: u64) -> Result<(), FetchError> {
+        if bytes > self.limits.bytes { Err(FetchError::TooLarge { limit: self.limits.bytes }) } else { Ok(()) }
+    }
+
+    /// Comes back when the repository or the tree has become larger than it may.
+    async fn outgrown(&self) {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            for path in [&self.place.git, &self.place.folder] {
+                let path = path.clone();
+                let size = tokio::task::spawn_blocking(move || size_of(&path)).await;
+                if size.is_ok_and(|size| self.check_size(size).is_err()) {
+                    return;
+                }
+            }
+        }
+    }
+
+    pub fn for_people(&self, said: &[u8]) -> String {
+        let key = self.place.key.display().to_string();
+        output::for_people(said, &self.secrets()).replace(&key, "the key")
+    }
+
+    fn token(&self) -> Option<&str> {
+        self.source.credentials.token.as_deref().filter(|token| !token.is_empty())
+    }
+
+    /// The token in the forms in which it travels.
+    fn secrets(&self) -> Vec<String> {
+        self.token().map(|token| vec![basic(token), token.to_owned()]).unwrap_or_default()
+    }
+
+    /// Git in surroundings of its own: what it may do comes from here alone, and all of it by environment, because arguments
+    /// can be seen by every user of the machine.
+    pub fn command(&self, arguments: &[&str]) -> Result<Command, FetchError> {
+        let Place { folder, git, .. } = &self.place;
+        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+        let mut command = Command::new("git");
+        command.args(arguments).current_dir(git).env_clear();
+        command.env("PATH", path).env("HOME", git).env("LANG", "C").env("LC_ALL", "C");
+        command.env("GIT_DIR", git).env("GIT_WORK_TREE", folder);
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_ATTR_NOSYSTEM", "1");
+        command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "/bin/false").env("SSH_ASKPASS", "/bin/false");
+        command.env("GIT_ALLOW_PROTOCOL", self.transport().protocol());
+        command.env(self.place.mark().0, self.place.mark().1);
+        if self.transport() == Transport::Ssh {
+            command.env("GIT_SSH_COMMAND", self.ssh()?);
+        }
+        let settings = self.settings();
+        command.env("GIT_CONFIG_COUNT", settings.len().to_string());
+        for (index, (key, value)) in settings.into_iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{index}"), key).env(format!("GIT_CONFIG_VALUE_{index}"), value);
+        }
+        Ok(command)
+    }
+
+    fn settings(&self) -> Vec<(String, String)> {
+        let fixed = [
+            ("core.hooksPath", "/dev/null"),
+            ("core.fsmonitor", "false"),
+            ("core.symlinks", "true"),
+            ("core.autocrlf", "false"),
+            ("core.attributesFile", "/dev/null"),
+            ("core.excludesFile", "/dev/null"),
+            ("credential.helper", ""),
+            ("fetch.recurseSubmodules", "false"),
+            ("submodule.recurse", "false"),
+            ("gc.auto", "0"),
+            ("maintenance.auto", "false"),
+            ("http.followRedirects", "false"),
+            ("protocol.allow", "never"),
+            ("ssh.variant", "ssh"),
+            ("advice.detachedHead", "false"),
+        ];
+        let mut settings: Vec<_> = fixed.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        if let (Some(origin), Some(token)) = (self.source.url.origin(), self.token()) {
+            let header = format!("Authorization: Basic {}", basic(token));
+            settings.push((format!("http.{origin}/.extraHeader"), header));
+        }
+        settings
+    }
+
+    /// Git gives this to a shell. Nothing in it comes from a user, and the paths need no quotes.
+    fn ssh(&self) -> Result<String, FetchError> {
+        let known_hosts = plain(&self.place.known_hosts)?;
+        // Without a key of its own an application gets none, least of all the one of whoever runs the server.
+        let identity = match &self.key {
+            Some(KeyFile(path)) => format!("-i {}", plain(path)?),
+            None => "-o IdentityFile=none".to_owned(),
+        };
+        Ok(format!(
+            "ssh -F /dev/null {identity} -o IdentitiesOnly=yes -o IdentityAgent=none -o BatchMode=yes -o LogLevel=ERROR \
+             -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={known_hosts}"
+        ))
+    }
+}
+
+fn basic(token: &str) -> String {
+    BASE64_STANDARD.encode(format!("x-access-token:{token}"))
+}
+
+fn plain(path: &Path) -> Result<&str, FetchError> {
+    let valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_');
+    path.to_str().filter(|text| text.bytes().all(valid)).ok_or_else(|| FetchError::Failed {
+        text: format!(
+            "ssh needs a data folder whose path has only letters, digits, /, ., - and _, not {}",
+            path.display()
+        ),
+    })
+}
+
+/// What changes meanwhile does not matter: somebody will look again.
+fn size_of(path: &Path) -> u64 {
+    let mut size = 0;
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for (entry, metadata) in entries.filter_map(|entry| entry.metadata().ok().map(|metadata| (entry, metadata))) {
+            size += COST_OF_A_FILE;
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            } else {
+                size += metadata.len();
+            }
+        }
+    }
+    size
+}

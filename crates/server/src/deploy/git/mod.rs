@@ -1,0 +1,111 @@
+//! Fetches one commit's tree with the git program: no shell, no prompts, no hooks, no redirects, no settings but our own, and
+//! nothing left running whatever happens.
+
+mod attempt;
+mod error;
+mod output;
+mod reference;
+mod running;
+mod tree;
+mod url;
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use time::OffsetDateTime;
+
+use attempt::{Attempt, Place};
+pub use error::FetchError;
+pub use reference::Resolved;
+pub use running::end_left_over;
+pub use url::{LocalPaths, RepositoryUrl, Transport, UrlError};
+
+/// What to fetch, and what to show for it.
+pub struct Source<'a> {
+    pub url: &'a RepositoryUrl,
+    pub reference: Reference<'a>,
+    pub credentials: &'a Credentials,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Reference<'a> {
+    DefaultBranch,
+    /// A branch, or a tag if there is no such branch. `refs/tags/x` is a tag only.
+    Named(&'a str),
+    /// All 40 (or 64) digits. Where a server gives branches only, it is looked for in this one, or in all.
+    Commit {
+        hash: &'a str,
+        branch: Option<&'a str>,
+    },
+}
+
+/// The token is for http and https, the key for ssh; one that does not fit the address is not used.
+#[derive(Default, Clone)]
+pub struct Credentials {
+    pub token: Option<String>,
+    pub ssh_key: Option<String>,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hidden = |secret: &Option<String>| secret.as_ref().map(|_| "hidden");
+        let (token, key) = (hidden(&self.token), hidden(&self.ssh_key));
+        formatter.debug_struct("Credentials").field("token", &token).field("ssh_key", &key).finish()
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// For everything together.
+    pub time: Duration,
+    /// For the repository and for the tree, each.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(600), bytes: 2 << 30 }
+    }
+}
+
+/// What was fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    pub hash: String,
+    /// The branch's or tag's name; "" for a commit that was asked for without one.
+    pub branch: String,
+    pub author: String,
+    /// The first line, at most 200 characters.
+    pub message: String,
+    pub committed_at: OffsetDateTime,
+}
+
+/// Asks the server which commit a reference is now. Nothing of the folder is left afterwards.
+pub async fn resolve(source: &Source<'_>, folder: &Path, limits: &Limits) -> Result<Resolved, FetchError> {
+    Place::of(folder)?.make()?;
+    let found = async { reference::resolve(&Attempt::begin(source, folder, limits).await?).await }.await;
+    end_left_over(folder).await?;
+    found
+}
+
+/// Puts the tree of a commit into the folder, which is made, or is empty; `.git` is not among it. Links are what they are in the
+/// repository, and may point anywhere: whoever reads the tree must not follow them out of it. After a failure nothing is
+/// left. Whoever drops the future ends git at once, and calls `end_left_over` when convenient.
+pub async fn fetch(source: &Source<'_>, folder: &Path, limits: &Limits) -> Result<Commit, FetchError> {
+    let place = Place::of(folder)?;
+    place.make()?;
+    let fetched = async { fetch_tree(&Attempt::begin(source, folder, limits).await?).await }.await;
+    match &fetched {
+        Ok(_) => place.clean()?,
+        Err(_) => end_left_over(folder).await?,
+    }
+    fetched
+}
+
+async fn fetch_tree(attempt: &Attempt<'_>) -> Result<Commit, FetchError> {
+    let fetched = reference::fetch(attempt).await?;
+    tree::check(attempt, &fetched.hash).await?;
+    attempt.run(&["checkout", "--quiet", "--force", "--detach", &fetched.hash]).await?;
+    tree::describe(attempt, fetched).await
+}

@@ -1,0 +1,172 @@
+//! Which commit is meant, and how to get it from a server that may not give all that it has.
+
+use super::attempt::Attempt;
+use super::error::{FetchError, hash_is_refused, is_redirect};
+use super::{Reference, Source};
+
+/// How many names an error lists.
+const SHOWN: usize = 20;
+const MAX_NAME: usize = 500;
+/// How far back a commit is looked for at first when the server gives branches only.
+const NEAR: &str = "--depth=100";
+/// What git takes for everything.
+const FAR: &str = "--depth=2147483647";
+
+/// A commit's hash, and the branch or tag by which it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    pub hash: String,
+    pub branch: String,
+}
+
+pub async fn resolve(attempt: &Attempt<'_>) -> Result<Resolved, FetchError> {
+    match attempt.source.reference {
+        Reference::Commit { hash, branch } => given(hash, branch),
+        Reference::DefaultBranch | Reference::Named(_) => find(attempt).await.map(|(_, found)| found),
+    }
+}
+
+/// Gets the commit, as shallow as the server lets us.
+pub async fn fetch(attempt: &Attempt<'_>) -> Result<Resolved, FetchError> {
+    match attempt.source.reference {
+        Reference::Commit { hash, branch } => fetch_hash(attempt, given(hash, branch)?).await,
+        Reference::DefaultBranch | Reference::Named(_) => {
+            let (name, found) = find(attempt).await?;
+            fetch_from(attempt, &["--depth=1"], &name).await?;
+            // It may have moved on since: what was fetched counts.
+            let hash = attempt.run(&["rev-parse", "--verify", "FETCH_HEAD^{commit}"]).await?;
+            Ok(Resolved { hash: hash.trim().to_owned(), ..found })
+        }
+    }
+}
+
+fn given(hash: &str, branch: Option<&str>) -> Result<Resolved, FetchError> {
+    let whole = matches!(hash.len(), 40 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !whole {
+        let exists = "A commit is named by all 40 digits of its hash.".to_owned();
+        return Err(FetchError::ReferenceNotFound { reference: format!("commit {hash:?}"), exists });
+    }
+    Ok(Resolved { hash: hash.to_ascii_lowercase(), branch: branch.unwrap_or_default().to_owned() })
+}
+
+async fn fetch_from(attempt: &Attempt<'_>, options: &[&str], what: &str) -> Result<(), FetchError> {
+    let fixed = ["fetch", "--quiet", "--no-tags", "--no-write-commit-graph", "--no-recurse-submodules"];
+    let url = attempt.source.url.as_str();
+    let arguments: Vec<_> = fixed.iter().chain(options).chain(&["--", url, what]).copied().collect();
+    ask(attempt, &arguments).await.map(drop)
+}
+
+async fn fetch_hash(attempt: &Attempt<'_>, wanted: Resolved) -> Result<Resolved, FetchError> {
+    match fetch_from(attempt, &["--depth=1"], &wanted.hash).await {
+        Ok(()) => return Ok(wanted),
+        Err(FetchError::Failed { text } | FetchError::Unreachable { text }) if hash_is_refused(&text) => {}
+        Err(other) => return Err(other),
+    }
+    let branch = if wanted.branch.is_empty() { "*" } else { &wanted.branch };
+    let branches = format!("+refs/heads/{branch}:refs/heads/{branch}");
+    for depth in [NEAR, FAR] {
+        match fetch_from(attempt, &[depth, "--update-head-ok"], &branches).await {
+            Ok(()) if has(attempt, &wanted.hash).await => return Ok(wanted),
+            Ok(()) => {}
+            Err(FetchError::Failed { text }) if hash_is_refused(&text) => break,
+            Err(other) => return Err(other),
+        }
+    }
+    let place = if wanted.branch.is_empty() { String::new() } else { format!(" on branch {:?}", wanted.branch) };
+    let exists = "Push it first, or deploy a branch.".to_owned();
+    Err(FetchError::ReferenceNotFound { reference: format!("commit {}{place}", wanted.hash), exists })
+}
+
+async fn has(attempt: &Attempt<'_>, hash: &str) -> bool {
+    attempt.run(&["cat-file", "-e", &format!("{hash}^{{commit}}")]).await.is_ok()
+}
+
+/// The full name of the reference on the server, its commit, and its name for people.
+async fn find(attempt: &Attempt<'_>) -> Result<(String, Resolved), FetchError> {
+    let candidates = candidates(&attempt.source.reference);
+    let mut asked: Vec<_> = candidates.iter().map(String::as_str).collect();
+    let peeled: Vec<_> = candidates.iter().map(|name| format!("{name}^{{}}")).collect();
+    asked.extend(peeled.iter().map(String::as_str));
+    let answer = if candidates.is_empty() { String::new() } else { list(attempt, &["--symref"], &asked).await? };
+    let lines: Vec<_> = answer.lines().filter_map(|line| line.split_once('\t')).collect();
+    let hash_of = |wanted: &str| {
+        let line = lines.iter().find(|(hash, name)| *name == wanted && !hash.starts_with("ref: "));
+        line.map(|(hash, _)| (*hash).to_owned())
+    };
+    for name in &candidates {
+        // A tag with a message is an object of its own, and its commit is listed as `name^{}`.
+        if let Some(hash) = hash_of(&format!("{name}^{{}}")).or_else(|| hash_of(name)) {
+            let shown = lines.iter().find_map(|(target, line)| target.strip_prefix("ref: ").filter(|_| line == name));
+            let branch = for_people(shown.unwrap_or(name)).to_owned();
+            return Ok((name.clone(), Resolved { hash, branch }));
+        }
+    }
+    Err(not_found(attempt).await)
+}
+
+fn candidates(reference: &Reference<'_>) -> Vec<String> {
+    match reference {
+        Reference::DefaultBranch => vec!["HEAD".to_owned()],
+        Reference::Named(name) if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) => {
+            vec![]
+        }
+        Reference::Named(name) if name.starts_with("refs/") => vec![(*name).to_owned()],
+        Reference::Named(name) => vec![format!("refs/heads/{name}"), format!("refs/tags/{name}")],
+        Reference::Commit { .. } => vec![],
+    }
+}
+
+fn for_people(name: &str) -> &str {
+    name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/tags/")).unwrap_or(name)
+}
+
+async fn list(attempt: &Attempt<'_>, options: &[&str], names: &[&str]) -> Result<String, FetchError> {
+    let url = attempt.source.url.as_str();
+    let arguments: Vec<_> =
+        ["ls-remote", "--quiet"].iter().chain(options).chain(&["--", url]).chain(names).copied().collect();
+    ask(attempt, &arguments).await
+}
+
+/// Runs git, which talks to the server.
+async fn ask(attempt: &Attempt<'_>, arguments: &[&str]) -> Result<String, FetchError> {
+    match attempt.run(arguments).await {
+        Err(FetchError::Unreachable { text }) if is_redirect(&text) => {
+            Err(FetchError::Redirected { to: redirected_to(attempt, arguments).await? })
+        }
+        other => other,
+    }
+}
+
+/// Asks again with git's own trace, the only place where it shows where a redirect leads. It hides credentials itself.
+async fn redirected_to(attempt: &Attempt<'_>, arguments: &[&str]) -> Result<String, FetchError> {
+    let mut command = attempt.command(arguments)?;
+    command.env("GIT_TRACE_CURL", "2").env("GIT_TRACE_CURL_NO_DATA", "1");
+    let (_, said) = attempt.run_command(command, &mut |_| {}).await?;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let header = said.lines().filter_map(|line| line.split_once("ecv header: "));
+    let location = header.filter_map(|(_, header)| header.split_once(": "));
+    let to = location.filter(|(name, _)| name.eq_ignore_ascii_case("location")).map(|(_, value)| value).next();
+    let to = to.map(|to| to.split("/info/refs").next().unwrap_or(to));
+    Ok(attempt.for_people(to.unwrap_or("another address").as_bytes()))
+}
+
+async fn not_found(attempt: &Attempt<'_>) -> FetchError {
+    let reference = match attempt.source {
+        Source { reference: Reference::Named(name), .. } => format!("branch or tag called {name:?}"),
+        _ => "default branch".to_owned(),
+    };
+    let answer = match list(attempt, &["--heads", "--tags", "--refs"], &[]).await {
+        Ok(answer) => answer,
+        Err(error) => return error,
+    };
+    let names: Vec<_> =
+        answer.lines().filter_map(|line| line.split_once('\t')).map(|(_, name)| for_people(name)).collect();
+    let more = if names.len() > SHOWN { ", and more" } else { "" };
+    let exists = match names.len() {
+        0 => "It is empty: push a commit first.".to_owned(),
+        length => {
+            format!("There are: {}{more}. Choose one of them, or push it.", names[..length.min(SHOWN)].join(", "))
+        }
+    };
+    FetchError::ReferenceNotFound { reference, exists }
+}

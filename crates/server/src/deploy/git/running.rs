@@ -1,0 +1,115 @@
+//! Git as a group of processes, which ends as a whole: when it is done, when nobody waits for it, and after a crash.
+
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use tokio::process::{Child, Command};
+
+use super::attempt::Place;
+use super::error::FetchError;
+use super::output;
+
+/// How often processes of a dead attempt are looked for again: one may start another while it is being ended.
+const ROUNDS: usize = 100;
+const BETWEEN_ROUNDS: Duration = Duration::from_millis(20);
+
+/// Git, and what it starts: `git-remote-https`, `ssh`.
+pub struct Group {
+    id: Option<Pid>,
+    child: Child,
+}
+
+impl Group {
+    pub fn start(mut command: Command) -> Result<Self, FetchError> {
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => FetchError::GitMissing,
+            _ => error.into(),
+        })?;
+        let id = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        Ok(Self { id, child })
+    }
+
+    /// Until all of the group are gone. Whether git was content, and the last of what it said.
+    pub async fn run(&mut self, take: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<(bool, Vec<u8>)> {
+        let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
+        let (Some(stdout), Some(stderr)) = (stdout, stderr) else { return Err(io::Error::other("git has no output")) };
+        let ended = async {
+            let status = self.child.wait().await;
+            // What is left of the group holds the other ends, and would never let them go.
+            end(self.id.take());
+            status
+        };
+        let (status, (), said) = tokio::join!(ended, output::pass(stdout, take), output::tail(stderr));
+        Ok((status?.success(), said))
+    }
+
+    pub async fn end(mut self) {
+        end(self.id.take());
+        let _ = self.child.wait().await;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        end(self.id.take());
+    }
+}
+
+fn end(group: Option<Pid>) {
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// Ends what a dead attempt has left running, and removes its folder and all that lies beside it.
+pub async fn end_left_over(folder: &Path) -> io::Result<()> {
+    let place = Place::of(folder)?;
+    for _ in 0..ROUNDS {
+        if end_marked(&place)? == 0 {
+            return tokio::task::spawn_blocking(move || {
+                place.clean()?;
+                remove(&place.folder)
+            })
+            .await?;
+        }
+        tokio::time::sleep(BETWEEN_ROUNDS).await;
+    }
+    Err(io::Error::other(format!("processes that fetch into {} do not end", folder.display())))
+}
+
+/// Every process that git has started for this folder carries its mark, so that there is no number to remember, which
+/// another process might have by now. How many there were.
+fn end_marked(place: &Place) -> io::Result<usize> {
+    let (name, value) = place.mark();
+    let mark = [name.as_bytes(), b"=", value.as_os_str().as_encoded_bytes()].concat();
+    let mut found = 0;
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let Some(id) = number.and_then(Pid::from_raw) else { continue };
+        // Taken before it is looked at: it stays this process's, whatever becomes of the number.
+        let Ok(process) = pidfd_open(id, PidfdFlags::empty()) else { continue };
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|variable| variable == mark) {
+            found += 1;
+            let _ = pidfd_send_signal(&process, Signal::KILL);
+        }
+    }
+    Ok(found)
+}
+
+/// A file or a folder with all that is in it; nothing is no error.
+pub fn remove(path: &Path) -> io::Result<()> {
+    let removed = match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => std::fs::remove_dir_all(path),
+        Ok(_) => std::fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,108 @@
+//! A commit's tree before it is put on the disk: what it holds and whether it may.
+
+use time::OffsetDateTime;
+
+use super::Commit;
+use super::attempt::Attempt;
+use super::error::{FetchError, classify};
+use super::reference::Resolved;
+
+const MAX_TEXT: usize = 200;
+/// Longer than any path that the system takes, so that a list without ends of lines does not fill the memory.
+const MAX_ENTRY: usize = 64 * 1024;
+/// How a file begins whose content is in Git LFS.
+const POINTER: &str = "^version https://git-lfs.github.com/spec/v1$";
+
+/// Refuses what would not be complete, or would not fit, before anything is written.
+pub async fn check(attempt: &Attempt<'_>, hash: &str) -> Result<(), FetchError> {
+    let mut survey = Survey::default();
+    let take = &mut |piece: &[u8]| survey.take(piece);
+    attempt.run_and_take(&["ls-tree", "-r", "-l", "-z", "--full-tree", hash], take).await?;
+    attempt.check_size(survey.bytes)?;
+    if let Some(path) = survey.submodule {
+        return Err(FetchError::Submodules { path });
+    }
+    match lfs_pointer(attempt, hash, survey.has_attributes).await? {
+        Some(path) => Err(FetchError::Lfs { path }),
+        None => Ok(()),
+    }
+}
+
+/// Many repositories only say which files would be in LFS; it matters when there is one.
+async fn lfs_pointer(attempt: &Attempt<'_>, hash: &str, has_attributes: bool) -> Result<Option<String>, FetchError> {
+    if !has_attributes || first_match(attempt, "filter=lfs", hash, &[":(glob)**/.gitattributes"]).await?.is_none() {
+        return Ok(None);
+    }
+    first_match(attempt, POINTER, hash, &[]).await
+}
+
+/// The first file in which a line matches.
+async fn first_match(
+    attempt: &Attempt<'_>,
+    pattern: &str,
+    hash: &str,
+    paths: &[&str],
+) -> Result<Option<String>, FetchError> {
+    let fixed = ["grep", "--files-with-matches", "-I", "-e", pattern, hash, "--"];
+    let arguments: Vec<_> = fixed.iter().chain(paths).copied().collect();
+    let mut found = Vec::new();
+    let take =
+        &mut |piece: &[u8]| found.extend_from_slice(&piece[..piece.len().min(MAX_ENTRY.saturating_sub(found.len()))]);
+    // Finding nothing is a failure to git, but one without a complaint.
+    let (success, said) = attempt.run_command(attempt.command(&arguments)?, take).await?;
+    if !success && !said.is_empty() {
+        return Err(classify(attempt.for_people(&said)));
+    }
+    let found = String::from_utf8_lossy(&found).into_owned();
+    let first = found.lines().next().map(|line| line.split_once(':').map_or(line, |(_, path)| path));
+    Ok(first.map(|path| path.chars().take(MAX_TEXT).collect()))
+}
+
+/// What is learned from `git ls-tree`, which writes `mode type hash size TAB path NUL` for each file.
+#[derive(Default)]
+struct Survey {
+    entry: Vec<u8>,
+    bytes: u64,
+    submodule: Option<String>,
+    has_attributes: bool,
+}
+
+impl Survey {
+    fn take(&mut self, piece: &[u8]) {
+        for part in piece.split_inclusive(|byte| *byte == 0) {
+            let space = MAX_ENTRY.saturating_sub(self.entry.len());
+            self.entry.extend_from_slice(&part[..part.len().min(space)]);
+            if part.ends_with(&[0]) {
+                let entry = std::mem::take(&mut self.entry);
+                self.look_at(&String::from_utf8_lossy(&entry));
+            }
+        }
+    }
+
+    fn look_at(&mut self, entry: &str) {
+        let Some((head, path)) = entry.trim_end_matches('\0').split_once('\t') else { return };
+        let mut fields = head.split_whitespace();
+        let mode = fields.next();
+        self.bytes = self.bytes.saturating_add(fields.nth(2).and_then(|size| size.parse().ok()).unwrap_or(0));
+        if mode == Some("160000") && self.submodule.is_none() {
+            self.submodule = Some(path.chars().take(MAX_TEXT).collect());
+        }
+        self.has_attributes |= path == ".gitattributes" || path.ends_with("/.gitattributes");
+    }
+}
+
+/// Who made the commit, when, and what for.
+pub async fn describe(attempt: &Attempt<'_>, fetched: Resolved) -> Result<Commit, FetchError> {
+    let format = "--format=%ct%x00%an%x00%s";
+    let answer = attempt.run(&["log", "-1", "--no-show-signature", "--encoding=UTF-8", format, &fetched.hash]).await?;
+    let mut fields = answer.trim_end_matches('\n').splitn(3, '\0');
+    let mut next = || fields.next().unwrap_or_default();
+    let seconds = next().parse().unwrap_or(0);
+    let committed_at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let (author, message) = (for_people(next()), for_people(next()));
+    Ok(Commit { hash: fetched.hash, branch: fetched.branch, author, message, committed_at })
+}
+
+fn for_people(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).take(MAX_TEXT).collect()
+}

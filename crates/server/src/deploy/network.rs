@@ -1,0 +1,159 @@
+//! The network of an organization, and an address in it for each container. Both are rows before the engine hears of them.
+
+use std::collections::HashSet;
+use std::net::Ipv4Addr;
+
+use uuid::Uuid;
+use windlass_api::Failure;
+use windlass_runtime as runtime;
+use windlass_store::Tx;
+use windlass_store::networks::{self, Network};
+
+use super::failure::{Interruption, Result, failed};
+use crate::config::Subnet;
+use crate::engine::{Engine, INSTANCE_LABEL, short};
+
+/// The length of an organization's part of the pool.
+const PREFIX: u8 = 24;
+/// Subnets that others turn out to have, one after another.
+const MOST_TRIES: usize = 64;
+
+/// Makes sure that the organization has its network, and that the engine has it too.
+pub async fn ensure(engine: &Engine, organization_id: Uuid) -> Result<Network> {
+    let _one_at_a_time = engine.networks.lock().await;
+    let mut refused = HashSet::new();
+    for _ in 0..MOST_TRIES {
+        let network = row(engine, organization_id, &refused).await?;
+        match engine.docker.create_network(&described(engine, &network)?).await {
+            Ok(()) => {
+                guard_pool(engine.app.config.network_pool).await;
+                return Ok(network);
+            }
+            Err(runtime::Error::SubnetTaken { .. }) => {
+                refused.insert(subnet(&network.subnet)?);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    failed(Failure::EngineRefused, format!("network-pool: {MOST_TRIES} parts of it in a row are in use by others"))
+}
+
+/// The organization's row, with a subnet that is not one of those that were refused.
+async fn row(engine: &Engine, organization_id: Uuid, refused: &HashSet<Subnet>) -> Result<Network> {
+    let stored = networks::get(&mut engine.app.db.read().await?, organization_id).await?;
+    if let Some(stored) = &stored
+        && !refused.contains(&subnet(&stored.subnet)?)
+    {
+        return Ok(stored.clone());
+    }
+    if let Some(stored) = &stored
+        && networks::has_containers(&mut engine.app.db.read().await?, organization_id).await?
+    {
+        // Their addresses would lie outside of another one.
+        let words = format!("the organization's network {} is in use by somebody else on the engine", stored.subnet);
+        return failed(Failure::EngineRefused, words);
+    }
+    let on_engine = engine.docker.networks(None).await?;
+    let on_engine =
+        on_engine.iter().flat_map(|network| &network.subnets).filter_map(|text| Subnet::try_from(text.as_str()).ok());
+    let mut taken: Vec<Subnet> = on_engine.chain(refused.iter().copied()).chain(host_routes().await).collect();
+    let mut tx = engine.app.db.begin().await?;
+    for network in networks::all(&mut tx).await? {
+        taken.push(subnet(&network.subnet)?);
+    }
+    let free =
+        engine.app.config.network_pool.parts(PREFIX).find(|part| !taken.iter().any(|other| other.overlaps(*part)));
+    let Some(free) = free else {
+        return failed(Failure::EngineRefused, "network-pool: no part of it is free. Choose a larger one.");
+    };
+    let network = Network {
+        organization_id,
+        name: format!("wl-{}-{}", short(engine.instance), short(organization_id)),
+        subnet: free.to_string(),
+        created_at: engine.app.now(),
+    };
+    match stored {
+        Some(_) => networks::set_subnet(&mut tx, organization_id, &network.subnet).await?,
+        None => networks::insert(&mut tx, &network).await?,
+    }
+    tx.commit().await?;
+    Ok(network)
+}
+
+fn described(engine: &Engine, network: &Network) -> Result<runtime::Network> {
+    Ok(runtime::Network {
+        name: network.name.clone(),
+        subnet: network.subnet.clone(),
+        gateway: subnet(&network.subnet)?.gateway(),
+        labels: [(INSTANCE_LABEL.to_owned(), engine.instance.to_string())].into(),
+    })
+}
+
+fn subnet(text: &str) -> Result<Subnet> {
+    Subnet::try_from(text).map_err(|problem| Interruption::Failed(Failure::Internal, format!("{text}: {problem}")))
+}
+
+/// An address for a container that is about to be. One that was never used first, then the one that was free for longest: a
+/// stale route must not lead to somebody else's container.
+pub async fn take_address(tx: &mut Tx, network: &Network, container_id: Uuid) -> Result<Ipv4Addr> {
+    networks::lock(tx, network.organization_id).await?;
+    let known = networks::addresses(tx, network.organization_id).await?;
+    let used: HashSet<&str> = known.iter().map(|address| address.address.as_str()).collect();
+    let fresh = subnet(&network.subnet)?.hosts().find(|host| !used.contains(host.to_string().as_str()));
+    let oldest = known.iter().find(|address| address.container_id.is_none());
+    let address = fresh.or_else(|| oldest.and_then(|address| address.address.parse().ok()));
+    let Some(address) = address else {
+        return failed(
+            Failure::EngineRefused,
+            format!("all addresses of the organization's network {} are in use", network.subnet),
+        );
+    };
+    networks::take_address(tx, network.organization_id, &address.to_string(), container_id).await?;
+    Ok(address)
+}
+
+/// What this machine can already reach. Not the default route, which leads everywhere.
+async fn host_routes() -> Vec<Subnet> {
+    let table = tokio::fs::read_to_string("/proc/net/route").await.unwrap_or_default();
+    table.lines().skip(1).filter_map(host_route).filter(|route| route.prefix > 0).collect()
+}
+
+/// The kernel's flag of a route that leads nowhere, such as the one for the pool itself.
+const UNREACHABLE: u32 = 0x200;
+
+/// A line of the kernel's table: numbers in hexadecimal, in the machine's own order of bytes.
+fn host_route(line: &str) -> Option<Subnet> {
+    let mut fields = line.split_whitespace().skip(1);
+    let address = |text: &str| Some(Ipv4Addr::from(u32::from_str_radix(text, 16).ok()?.to_ne_bytes()));
+    let destination = address(fields.next()?)?;
+    let flags = u32::from_str_radix(fields.nth(1)?, 16).ok()?;
+    let mask = address(fields.nth(3)?)?;
+    if flags & UNREACHABLE != 0 {
+        return None;
+    }
+    Some(Subnet::around(destination, u8::try_from(mask.to_bits().leading_ones()).ok()?))
+}
+
+/// A packet for a container that is gone must not leave the machine. Needs root; without it the machine's routes decide.
+async fn guard_pool(pool: Subnet) {
+    let mut command = tokio::process::Command::new("ip");
+    command.args(["route", "replace", "unreachable", &pool.to_string(), "metric", "4278198272"]);
+    command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let done = tokio::time::timeout(std::time::Duration::from_secs(5), command.kill_on_drop(true).status()).await;
+    if !done.is_ok_and(|done| done.is_ok_and(|status| status.success())) {
+        tracing::debug!(%pool, "no unreachable route could be set for the network pool");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_routes_are_understood() {
+        let line = "docker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0";
+        assert_eq!(host_route(line).unwrap().to_string(), "172.17.0.0/16");
+        assert!(host_route("*\t0000C00A\t00000000\t0200\t0\t0\t0\t0000F0FF\t0\t0\t0").is_none());
+        assert!(host_route("Iface\tDestination").is_none());
+    }
+}

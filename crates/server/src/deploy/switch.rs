@@ -1,0 +1,67 @@
+//! switch: visitors are sent to the new container from one instant to the next. The transaction is the point of no return: after
+//! it whoever goes on carries the deployment to its end. Only when the edge has been told does the deployment say `deployed`.
+
+use windlass_api::{ContainerStatus, DeploymentState, Wanted};
+use windlass_durable::kill_point;
+use windlass_store::containers::{self, Container, Purpose, Stage};
+use windlass_store::jobs::{self, JobKind};
+use windlass_store::{applications, deployments, releases};
+
+use super::attempt::Attempt;
+use super::failure::{Interruption, Result};
+
+pub async fn switch(attempt: &mut Attempt<'_>, container: &Container) -> Result<()> {
+    kill_point::reached("deploy-before-switch");
+    make_live(attempt, container).await?;
+    kill_point::reached("deploy-switched");
+    attempt.engine.routes.publish(&attempt.engine.app.db).await?;
+    kill_point::reached("deploy-published");
+    say_deployed(attempt).await?;
+    kill_point::reached("deploy-deployed");
+    attempt.log.note(format!("Deployed: visitors of {} are served by it", attempt.application.domain)).await;
+    Ok(())
+}
+
+/// Can run twice: what is live already stays so.
+async fn make_live(attempt: &Attempt<'_>, container: &Container) -> Result<()> {
+    let (app, deployment) = (&attempt.engine.app, &attempt.deployment);
+    let now = app.now();
+    let mut tx = attempt.begin_work().await?;
+    let application = applications::lock(&mut tx, deployment.application_id).await?.ok_or(Interruption::Lost)?;
+    if application.live_deployment_id == Some(deployment.id) {
+        return Ok(());
+    }
+    let asked = deployments::get(&mut tx, deployment.id).await?.ok_or(Interruption::Lost)?;
+    if asked.cancel_requested_at.is_some() || application.wanted != Wanted::Running {
+        return Err(Interruption::Cancelled);
+    }
+    for other in containers::of_application(&mut tx, application.id).await? {
+        if other.stage == Stage::Live && other.purpose == Purpose::App {
+            containers::set_stage(&mut tx, other.id, Stage::Leaving).await?;
+        }
+    }
+    if !containers::set_stage(&mut tx, container.id, Stage::Live).await? {
+        return Err(Interruption::Later("the container of the deployment is gone".into()));
+    }
+    applications::set_live(&mut tx, application.id, Some(deployment.id)).await?;
+    releases::set_live_at(&mut tx, deployment.release_id, now).await?;
+    deployments::observe_container(&mut tx, deployment.id, ContainerStatus::Running, now).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// What is left to do needs nothing of the application for itself, so it is a job of its own.
+async fn say_deployed(attempt: &mut Attempt<'_>) -> Result<()> {
+    let app = &attempt.engine.app;
+    let now = app.now();
+    let mut tx = attempt.begin_change().await?;
+    attempt.record_outcome(&mut tx, "deployed", None);
+    attempt.advance_in(&mut tx, DeploymentState::Deployed).await?;
+    let (application_id, deployment_id) = (attempt.application.id, attempt.deployment.id);
+    jobs::insert(&mut tx, app.new_id(), JobKind::Finish, application_id, Some(deployment_id), now).await?;
+    jobs::delete(&mut tx, &attempt.job).await?;
+    applications::settle(&mut tx, application_id, now).await?;
+    tx.commit().await?;
+    app.jobs_waiting.notify_one();
+    Ok(())
+}

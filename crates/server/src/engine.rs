@@ -1,0 +1,56 @@
+//! All that deploying needs, in one value: the rows, the container engine, the edge, and this process' name among others.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use uuid::Uuid;
+use windlass_runtime::{Docker, Label, Labels};
+
+use crate::app::App;
+use crate::routes::Routes;
+
+/// The labels of everything that Windlass makes on an engine.
+pub const INSTANCE_LABEL: &str = "windlass.instance";
+pub const APPLICATION_LABEL: &str = "windlass.app";
+pub const DEPLOYMENT_LABEL: &str = "windlass.deployment";
+
+pub struct Engine {
+    pub app: Arc<App>,
+    pub docker: Docker,
+    pub routes: Routes,
+    /// Marks what belongs to this installation.
+    pub instance: Uuid,
+    /// Whose jobs are this process'. The same after a restart.
+    pub owner: Uuid,
+    /// Networks are made one at a time: the engine would make two of one name.
+    pub networks: tokio::sync::Mutex<()>,
+}
+
+impl Engine {
+    pub fn new(app: Arc<App>, instance: Uuid, owner: Uuid) -> Self {
+        let (docker, routes) = (Docker::new(&app.config.docker_socket), Routes::new(app.config.data_dir.clone()));
+        Self { app, docker, routes, instance, owner, networks: tokio::sync::Mutex::default() }
+    }
+
+    /// Nothing without this label is ever touched.
+    pub fn label(&self) -> Label {
+        Label::new(INSTANCE_LABEL, self.instance.to_string())
+    }
+
+    pub fn labels(&self, application_id: Uuid, deployment_id: Uuid) -> Labels {
+        let labels =
+            [(INSTANCE_LABEL, self.instance), (APPLICATION_LABEL, application_id), (DEPLOYMENT_LABEL, deployment_id)];
+        labels.into_iter().map(|(name, id)| (name.to_owned(), id.to_string())).collect()
+    }
+
+    /// Where trees are fetched to; a folder for each attempt.
+    pub fn work_dir(&self) -> PathBuf {
+        self.app.config.data_dir.join("work")
+    }
+}
+
+/// A short name for people and for the engine: the end of an id is its random part.
+pub fn short(id: Uuid) -> String {
+    let text = id.simple().to_string();
+    text[text.len() - 12..].to_owned()
+}

@@ -1,0 +1,323 @@
+//! Makes the engine and the edge agree with the rows, again and again: what died is started, what vanished is made anew, what
+//! nobody wants is removed. Events only make it sooner. Nothing without this installation's label is touched.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use uuid::Uuid;
+use windlass_api::ContainerStatus;
+use windlass_durable::kill_point;
+use windlass_runtime::{ContainerSummary, Events, Health, State};
+use windlass_store::containers::{self, Container, Purpose, Stage};
+use windlass_store::{applications, deployments, jobs, networks, releases};
+
+use crate::deploy::{self, Interruption, Result, Subject};
+use crate::engine::{DEPLOYMENT_LABEL, Engine};
+
+const INTERVAL: Duration = Duration::from_secs(5);
+/// While the engine does not answer, it is asked more often.
+const HURRIED: Duration = Duration::from_secs(1);
+/// Events come in swarms.
+const SETTLE: Duration = Duration::from_millis(100);
+/// Images and networks change less often, and cost more to list.
+const PASSES_PER_SWEEP: u64 = 12;
+/// Lines of a container that has ended, as evidence.
+const LAST_LINES: usize = 10;
+
+pub async fn run(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
+    let (mut events, mut pass) = (None, 0_u64);
+    loop {
+        let is_well = look_after(&engine, pass).await;
+        if is_well && events.is_none() {
+            events = engine.docker.events(&engine.label()).await.ok();
+        }
+        pass += 1;
+        tokio::select! {
+            () = tokio::time::sleep(if is_well { INTERVAL } else { HURRIED }) => {}
+            () = engine.app.rows_changed.notified() => {}
+            is_open = next(&mut events) => {
+                if !is_open {
+                    events = None;
+                }
+                tokio::time::sleep(SETTLE).await;
+                pass_over(&mut events).await;
+            }
+            () = stopped(&mut stop) => return,
+        }
+    }
+}
+
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// Of a swarm one is enough.
+async fn pass_over(events: &mut Option<Events>) {
+    while let Some(waiting) = events {
+        match tokio::time::timeout(Duration::ZERO, waiting.next()).await {
+            Ok(Some(Ok(_))) => {}
+            Ok(_) => *events = None,
+            Err(_) => return,
+        }
+    }
+}
+
+/// False when there are no more to come.
+async fn next(events: &mut Option<Events>) -> bool {
+    match events {
+        Some(events) => events.next().await.is_some_and(|event| event.is_ok()),
+        None => std::future::pending().await,
+    }
+}
+
+async fn look_after(engine: &Engine, pass: u64) -> bool {
+    let answered = engine.docker.ping().await;
+    let was_well = engine.app.engine_health.problem().is_none();
+    match &answered {
+        Ok(_) => engine.app.engine_health.set(None),
+        Err(error) => engine.app.engine_health.set(Some(error.to_string())),
+    }
+    if was_well != answered.is_ok() {
+        match &answered {
+            Ok(found) => tracing::info!(version = found.version, "the container engine answers"),
+            Err(error) => tracing::warn!("{error}. Deployments wait until it answers."),
+        }
+        engine.app.jobs_waiting.notify_one();
+    }
+    if answered.is_ok() {
+        let reconciled = async {
+            reconcile_containers(engine).await?;
+            if pass.is_multiple_of(PASSES_PER_SWEEP) {
+                sweep_images(engine).await?;
+                sweep_networks(engine).await?;
+            }
+            Ok::<_, Interruption>(())
+        };
+        if let Err(problem) = reconciled.await {
+            tracing::warn!(?problem, "the container engine could not be brought in line; trying again");
+        }
+    }
+    if let Err(error) = engine.routes.publish(&engine.app.db).await {
+        tracing::warn!(%error, "the edge could not be told its routes; trying again");
+    }
+    answered.is_ok()
+}
+
+async fn reconcile_containers(engine: &Engine) -> Result<()> {
+    // In this order: a row comes before its container and goes after it, so what has no row now is nobody's.
+    let on_engine = engine.docker.containers(&engine.label()).await?;
+    let mut conn = engine.app.db.read().await?;
+    let rows = containers::all(&mut conn).await?;
+    let busy: HashSet<Uuid> = jobs::busy_applications(&mut conn).await?.into_iter().collect();
+    drop(conn);
+    let names: HashSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    for stray in &on_engine {
+        if names.contains(stray.name.as_str()) {
+            continue;
+        }
+        tracing::info!(container = stray.name, "removing a container that nobody wants");
+        if let Err(error) = engine.docker.remove(&stray.name).await {
+            tracing::warn!(container = stray.name, %error, "it could not be removed; trying again");
+        }
+    }
+    let by_name: HashMap<&str, &ContainerSummary> =
+        on_engine.iter().map(|found| (found.name.as_str(), found)).collect();
+    for row in &rows {
+        let found = by_name.get(row.name.as_str()).copied();
+        let outcome = match row.stage {
+            Stage::Live => keep_alive(engine, row, found).await,
+            // Whoever works on the application knows what to do with it.
+            Stage::Starting | Stage::Leaving if busy.contains(&row.application_id) => Ok(()),
+            Stage::Starting | Stage::Leaving => forget(engine, row).await,
+        };
+        if let Err(problem) = outcome {
+            tracing::warn!(container = row.name, ?problem, "a container could not be brought in line; trying again");
+        }
+    }
+    Ok(())
+}
+
+/// What visitors are sent to must run. At the same address: no route changes.
+async fn keep_alive(engine: &Engine, row: &Container, found: Option<&ContainerSummary>) -> Result<()> {
+    // The rows were read when the pass began; it may be replaced or stopped by now.
+    if row.purpose != Purpose::App || !is_live(engine, row).await? {
+        return Ok(());
+    }
+    let repaired = repair(engine, row, found.map(|found| found.state)).await;
+    // Also when it could not be repaired: what is shown is what is.
+    observe(engine, row).await?;
+    repaired
+}
+
+async fn is_live(engine: &Engine, row: &Container) -> Result<bool> {
+    let now = containers::by_name(&mut engine.app.db.read().await?, &row.name).await?;
+    Ok(now.is_some_and(|now| now.stage == Stage::Live))
+}
+
+async fn repair(engine: &Engine, row: &Container, state: Option<State>) -> Result<()> {
+    match state {
+        Some(State::Running | State::Restarting | State::Paused) => Ok(()),
+        Some(State::Created | State::Exited) => {
+            tracing::info!(container = row.name, "starting a container that has ended");
+            engine.docker.restart_always(&row.name).await?;
+            Ok(engine.docker.start(&row.name).await?)
+        }
+        Some(State::Dead | State::Removing) => Ok(engine.docker.remove(&row.name).await?),
+        None => make_again(engine, row).await,
+    }
+}
+
+async fn make_again(engine: &Engine, row: &Container) -> Result<()> {
+    tracing::info!(container = row.name, "making a container again that has vanished");
+    let subject = Subject::load(engine, row.deployment_id).await?;
+    let network = deploy::ensure_network(engine, subject.application.organization_id).await?;
+    let specification = deploy::specification(engine, &network, row, &subject)?;
+    engine.docker.create(&specification).await?;
+    kill_point::reached("reconcile-made-again");
+    engine.docker.restart_always(&row.name).await?;
+    Ok(engine.docker.start(&row.name).await?)
+}
+
+/// Statuses say what was seen.
+async fn observe(engine: &Engine, row: &Container) -> Result<()> {
+    let found = engine.docker.inspect(&row.name).await?;
+    if let Some(found) = &found
+        && found.state == State::Running
+        && !found.addresses.iter().any(|address| address.to_string() == row.address)
+        && is_live(engine, row).await?
+    {
+        // Nobody can reach it. Where it stood another one is made.
+        tracing::warn!(container = row.name, "removing a container that has lost its address");
+        engine.docker.remove(&row.name).await?;
+        return make_again(engine, row).await;
+    }
+    let status = match found.as_ref().map(|found| (found.state, &found.health)) {
+        Some((State::Running | State::Paused, Some(Health::Unhealthy(_)))) => ContainerStatus::Unhealthy,
+        Some((State::Running | State::Paused, _)) => ContainerStatus::Running,
+        Some((State::Created, _)) => ContainerStatus::Starting,
+        Some(_) => ContainerStatus::Exited,
+        None => ContainerStatus::Removed,
+    };
+    let seen = deployments::get(&mut engine.app.db.read().await?, row.deployment_id).await?;
+    if let Some(found) = &found
+        && status == ContainerStatus::Exited
+        && seen.as_ref().is_some_and(|seen| seen.container_status != status)
+        && let Err(problem) = tell_end(engine, row, found).await
+    {
+        tracing::warn!(container = row.name, ?problem, "why it ended could not be told");
+    }
+    let engine_id = found.map(|found| found.id).unwrap_or_default();
+    if seen.is_none_or(|seen| seen.container_status == status && seen.container_id == engine_id) {
+        return Ok(());
+    }
+    let (mut tx, now) = (engine.app.db.begin().await?, engine.app.now());
+    applications::lock(&mut tx, row.application_id).await?;
+    if !containers::by_name(&mut tx, &row.name).await?.is_some_and(|now| now.stage == Stage::Live) {
+        return Ok(());
+    }
+    deployments::set_container(&mut tx, row.deployment_id, &row.name, &engine_id, status, now).await?;
+    applications::settle(&mut tx, row.application_id, now).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Why it ended, into the log of its deployment. One that ends again and again is told of ever more rarely.
+async fn tell_end(engine: &Engine, row: &Container, found: &windlass_runtime::Container) -> Result<()> {
+    if !(found.restart_count + 1).is_power_of_two() {
+        return Ok(());
+    }
+    let subject = Subject::load(engine, row.deployment_id).await?;
+    let (log, writer) = subject.open_log(engine);
+    let cause = if found.oom_killed {
+        "it used more memory than it may".into()
+    } else {
+        format!("exit code {}", found.exit_code)
+    };
+    log.note(format!("The container has ended ({cause}) and is started again; so far {} times.", found.restart_count))
+        .await;
+    for line in engine.docker.tail(&row.name, LAST_LINES).await.unwrap_or_default() {
+        log.note(format!("| {line}")).await;
+    }
+    drop(log);
+    writer.finish().await;
+    Ok(())
+}
+
+/// A container that its deployment or its successor has no more use for, and whose job is over.
+async fn forget(engine: &Engine, row: &Container) -> Result<()> {
+    // The rows were read a moment ago, and a deployment may have ended meanwhile: look again.
+    let mut conn = engine.app.db.read().await?;
+    let has_job = !jobs::of_application(&mut conn, row.application_id).await?.is_empty();
+    let now = containers::by_name(&mut conn, &row.name).await?;
+    drop(conn);
+    if has_job || now.is_none_or(|now| now.stage == Stage::Live) {
+        return Ok(());
+    }
+    tracing::info!(container = row.name, "removing a container whose work is over");
+    engine.docker.remove(&row.name).await?;
+    let (mut tx, now) = (engine.app.db.begin().await?, engine.app.now());
+    applications::lock(&mut tx, row.application_id).await?;
+    containers::delete(&mut tx, row.id, now).await?;
+    if row.purpose == Purpose::App {
+        deployments::observe_container(&mut tx, row.deployment_id, ContainerStatus::Removed, now).await?;
+        applications::settle(&mut tx, row.application_id, now).await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Removes images of this installation that belong to no release that can be made live.
+async fn sweep_images(engine: &Engine) -> Result<()> {
+    let images = engine.docker.images(&engine.label()).await?;
+    let mut conn = engine.app.db.read().await?;
+    let wanted: HashSet<String> = releases::wanted_images(&mut conn).await?.into_iter().collect();
+    for image in images {
+        if wanted.contains(&image.id) {
+            continue;
+        }
+        // One that is being built is in no row yet.
+        let release = match image.labels.get(DEPLOYMENT_LABEL).and_then(|id| id.parse().ok()) {
+            Some(id) => releases::get(&mut conn, id).await?,
+            None => None,
+        };
+        if release.is_some_and(|release| release.removed_at.is_none()) {
+            continue;
+        }
+        tracing::info!(image = image.id, "removing an image that nobody wants");
+        for name in image.tags.iter().chain(image.tags.is_empty().then_some(&image.id)) {
+            if let Err(error) = engine.docker.remove_image(name).await {
+                tracing::debug!(%error, name, "an image could not be removed yet");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Networks of organizations that have no application any more, and networks without a row.
+async fn sweep_networks(engine: &Engine) -> Result<()> {
+    let _one_at_a_time = engine.networks.lock().await;
+    let unused = networks::unused(&mut engine.app.db.read().await?).await?;
+    for network in unused {
+        if let Err(error) = engine.docker.remove_network(&network.name).await {
+            tracing::warn!(network = network.name, %error, "a network could not be removed; trying again");
+            continue;
+        }
+        let mut tx = engine.app.db.begin().await?;
+        networks::delete_unused(&mut tx, network.organization_id).await?;
+        tx.commit().await?;
+    }
+    let on_engine = engine.docker.networks(Some(&engine.label())).await?;
+    let rows = networks::all(&mut engine.app.db.read().await?).await?;
+    for stray in on_engine {
+        if rows.iter().any(|row| row.name == stray.name) {
+            continue;
+        }
+        tracing::info!(network = stray.name, "removing a network that nobody wants");
+        if let Err(error) = engine.docker.remove_network(&stray.name).await {
+            tracing::warn!(network = stray.name, %error, "it could not be removed; trying again");
+        }
+    }
+    Ok(())
+}

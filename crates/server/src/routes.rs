@@ -1,0 +1,139 @@
+//! What the edge serves, as the rows have it. The whole table is told each time, so that nothing can be forgotten.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use windlass_api::{ApplicationState, Wanted};
+use windlass_edge::control::client::{CallError, Client};
+use windlass_edge::control::{Code, Drain};
+use windlass_edge::routes::{Notice, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
+use windlass_edge::target::Drained;
+use windlass_store::applications::{self, Routed};
+use windlass_store::{Conn, Db};
+
+/// How long an edge that is being replaced or restarted may take until it listens again.
+const PATIENCE: Duration = Duration::from_secs(15);
+const PAUSE: Duration = Duration::from_millis(100);
+
+#[derive(Debug, thiserror::Error)]
+pub enum RoutesError {
+    #[error(transparent)]
+    Database(#[from] windlass_store::Error),
+    #[error("the edge did not take it: {0}")]
+    Edge(#[from] CallError),
+}
+
+/// Tells one edge.
+pub struct Routes {
+    data_dir: PathBuf,
+    /// Which process was told last, and what. Held while telling, so that an older table never follows a newer one.
+    told: Mutex<Option<(u32, RouteSet)>>,
+}
+
+impl Routes {
+    pub fn new(data_dir: PathBuf) -> Self {
+        Self { data_dir, told: Mutex::default() }
+    }
+
+    /// When it returns, visitors are sent where the rows of this moment say.
+    pub async fn publish(&self, db: &Db) -> Result<(), RoutesError> {
+        let mut told = self.told.lock().await;
+        let mut conn = db.read().await?;
+        let wanted = route_set(&mut conn).await?;
+        if told.is_none() && wanted.routes.is_empty() && !applications::are_any(&mut conn).await? {
+            // Somebody without applications may use the edge by hand.
+            return Ok(());
+        }
+        drop(conn);
+        let patience = Patience::new();
+        // Taken: if nobody comes back from telling, nobody knows what the edge was told.
+        let before = told.take();
+        let pid = loop {
+            match self.tell(&wanted, before.as_ref()).await {
+                Err(error) if patience.lasts_for(&error).await => {}
+                pid => break pid?,
+            }
+        };
+        *told = Some((pid, wanted));
+        Ok(())
+    }
+
+    /// Which process knows it now.
+    async fn tell(&self, wanted: &RouteSet, told: Option<&(u32, RouteSet)>) -> Result<u32, CallError> {
+        let mut client = Client::connect(&self.data_dir).await?;
+        let pid = client.hello().await?.pid;
+        if told.is_none_or(|(known_by, known)| *known_by != pid || known != wanted) {
+            client.apply(wanted.clone()).await?;
+        }
+        Ok(pid)
+    }
+
+    /// Waits until the last request in a target that is no longer routed is over, or the deadline is.
+    pub async fn drain(&self, service: String, address: SocketAddr, deadline: Duration) -> Result<Drained, CallError> {
+        let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
+        let drain = Drain { service, address, deadline_ms };
+        let patience = Patience::new();
+        loop {
+            let drained = async { Client::connect(&self.data_dir).await?.drain(drain.clone()).await };
+            match drained.await {
+                Err(error) if patience.lasts_for(&error).await => {}
+                drained => return drained,
+            }
+        }
+    }
+}
+
+/// An edge may be handing over, or be started again after a crash: both pass.
+struct Patience {
+    ends: tokio::time::Instant,
+}
+
+impl Patience {
+    fn new() -> Self {
+        Self { ends: tokio::time::Instant::now() + PATIENCE }
+    }
+
+    /// Waits a moment if it is worth trying again.
+    async fn lasts_for(&self, error: &CallError) -> bool {
+        let lasts = passes(error) && tokio::time::Instant::now() < self.ends;
+        if lasts {
+            tokio::time::sleep(PAUSE).await;
+        }
+        lasts
+    }
+}
+
+fn passes(error: &CallError) -> bool {
+    match error {
+        CallError::Unreachable(_) => true,
+        CallError::Refused(refusal) => matches!(refusal.code, Code::Busy | Code::HandedOver | Code::TakenBack),
+        CallError::Senseless(_) => false,
+    }
+}
+
+async fn route_set(conn: &mut Conn) -> windlass_store::Result<RouteSet> {
+    let mut set = RouteSet::default();
+    for application in applications::routed(conn).await? {
+        let name = application.id.to_string();
+        set.routes.push(Route { host: application.domain.clone(), path: "/".into(), service: name.clone() });
+        set.services.push(ServiceSpec { name, serves: serves(&application), access_log: false });
+    }
+    Ok(set)
+}
+
+fn serves(application: &Routed) -> Serves {
+    let target = match (&application.address, application.port) {
+        (Some(address), Some(port)) => format!("{address}:{port}").parse().ok(),
+        _ => None,
+    };
+    match (application.wanted, target, application.state) {
+        (Wanted::Running, Some(target), _) => {
+            Serves::Targets(TargetsSpec { addresses: vec![target], health: None, limits: Default::default() })
+        }
+        (Wanted::Running, None, ApplicationState::Failed) => Serves::Page(Notice::Failed),
+        (Wanted::Running, None, _) => Serves::Page(Notice::Starting),
+        (Wanted::Stopped | Wanted::Deleted, _, _) => Serves::Page(Notice::Stopped),
+    }
+}
