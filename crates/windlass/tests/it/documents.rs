@@ -19,7 +19,8 @@ fn the_checked_in_description_is_the_one_that_is_served() {
 /// is told.
 #[test]
 fn named_paths_exist() {
-    let roots = [root(), root().join("crates/server/src"), root().join("crates/edge/src")];
+    let sources = ["crates/server/src", "crates/edge/src", "crates/runtime/src"];
+    let roots = [vec![root()], sources.map(|folder| root().join(folder)).to_vec()].concat();
     let mut checked = 0;
     for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md"] {
         let text = std::fs::read_to_string(root().join(document)).unwrap_or_else(|_| panic!("{document} is missing"));
@@ -41,7 +42,9 @@ fn is_path(text: &str) -> bool {
     let whole = !text.contains([' ', ':', '$', '|', '"', '(']) && !text.starts_with(['/', '-', '#']);
     // Written by a run, or a name that the reader chooses.
     let exists_later = text.starts_with("bench/results") || text.starts_with("target/");
-    whole && !exists_later && (ending || text.contains('/'))
+    // A range of addresses.
+    let is_subnet = text.split_once('/').is_some_and(|(address, _)| address.parse::<std::net::Ipv4Addr>().is_ok());
+    whole && !exists_later && !is_subnet && (ending || text.contains('/'))
 }
 
 fn quoted(text: &str) -> impl Iterator<Item = &str> {

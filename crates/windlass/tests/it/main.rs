@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
 
 mod audit;
+mod deploy;
 mod documents;
 mod edge;
 mod master_key;

@@ -42,8 +42,16 @@ fn forward(output: impl Read + Send + 'static, sender: Sender<String>) {
 pub struct Process {
     pub child: Child,
     pub address: String,
-    data_dir: PathBuf,
-    lines: Mutex<Receiver<String>>,
+    /// Whose edge ends with the process.
+    data_dir: Option<PathBuf>,
+    lines: Mutex<Lines>,
+}
+
+/// What it says, on two streams whose lines come in any order.
+struct Lines {
+    coming: Receiver<String>,
+    /// Those that nobody has waited for yet.
+    passed: Vec<String>,
 }
 
 impl Process {
@@ -59,28 +67,34 @@ impl Process {
         let (sender, lines) = channel();
         forward(child.stdout.take().expect("its output"), sender.clone());
         forward(child.stderr.take().expect("its log"), sender);
-        let data_dir = data_dir.to_owned();
-        let mut process = Self { child, address: String::new(), data_dir, lines: Mutex::new(lines) };
+        let data_dir = Some(data_dir.to_owned());
+        let mut process = Self {
+            child,
+            address: String::new(),
+            data_dir,
+            lines: Mutex::new(Lines { coming: lines, passed: Vec::new() }),
+        };
         let line = process.wait_for("listening on http://");
         let address = line.split("http://").nth(1).unwrap();
         process.address = address.split('"').next().unwrap().to_owned();
         process
     }
 
-    /// The next line of its output that contains `text`.
+    /// A line of its output that contains `text`, each line only once.
     pub fn wait_for(&self, text: &str) -> String {
         let until = Instant::now() + DEADLINE;
+        let mut lines = self.lines.lock().unwrap();
+        if let Some(index) = lines.passed.iter().position(|line| line.contains(text)) {
+            return lines.passed.remove(index);
+        }
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let line = self
-                .lines
-                .lock()
-                .unwrap()
-                .recv_timeout(left)
-                .unwrap_or_else(|_| panic!("no line with {text:?} in the log"));
+            let line = lines.coming.recv_timeout(left);
+            let line = line.unwrap_or_else(|_| panic!("no line with {text:?} in the log"));
             if line.contains(text) {
                 return line;
             }
+            lines.passed.push(line);
         }
     }
 
@@ -99,6 +113,11 @@ impl Process {
             std::thread::sleep(Duration::from_millis(10));
         }
         panic!("windlass does not end");
+    }
+
+    /// The edge outlives the server, as it does for operators.
+    pub fn leave_edge(mut self) {
+        self.data_dir = None;
     }
 
     pub fn connect(&self) -> TcpStream {
@@ -151,7 +170,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        end_edge(&self.data_dir);
+        if let Some(data_dir) = &self.data_dir {
+            end_edge(data_dir);
+        }
     }
 }
 

@@ -201,10 +201,10 @@ fn the_data_folder_is_private() {
 fn the_edge_belongs_to_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::serve(folder.path(), &[]);
-    let health = server.ok("GET", "/health/ready", "", "");
+    let health = server.ok("GET", "/health", "", "");
     let names: Vec<&str> =
         health["data"]["dependencies"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["database", "edge"]);
+    assert_eq!(names, ["database", "edge", "engine"]);
     let line = server.wait_for("visitors reach applications at http://");
     let mut visitor = std::net::TcpStream::connect(line.rsplit('/').next().unwrap()).unwrap();
     visitor.write_all(b"GET / HTTP/1.1\r\nhost: nobody\r\nconnection: close\r\n\r\n").unwrap();

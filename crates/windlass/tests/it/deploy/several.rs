@@ -1,0 +1,71 @@
+//! Several servers on one database share the work.
+
+use std::collections::HashSet;
+
+use rustix::process::Signal;
+use windlass_testing::Kind;
+
+use super::support::*;
+use crate::process::{Process, windlass};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_servers_deploy_each_application_once() {
+    let platform = Platform::on(Kind::Postgres, &["--parallel-deployments", "1"]).await;
+    let (home, other) = second_server(&platform);
+    let mut deployments = Vec::new();
+    for number in 0..6 {
+        let name = format!("shared-{number}");
+        let repository = repository(&platform, &name, &name);
+        deployments.push(newest_deployment(&platform.deploy(&body(&name, &repository))));
+    }
+    for deployment in &deployments {
+        platform.deployed(deployment).await;
+        let fetched = platform.story(deployment).matches("Fetching").count();
+        assert_eq!(fetched, 1, "{}", platform.story(deployment));
+    }
+    platform.settled().await;
+    // Both edges are told of all, whoever deployed them.
+    for (number, edge) in [platform.edge().await, edge_of(home.path()).await].into_iter().enumerate() {
+        for application in 0..6 {
+            let host = format!("shared-{application}.localhost");
+            until(&format!("edge {number} serves {host}"), async || {
+                let answer = super::visitor::Visitor::new(edge, &host).get("/").await;
+                (answer == Ok((200, format!("shared-{application}")))).then_some(())
+            })
+            .await;
+        }
+    }
+    drop(other);
+}
+
+/// A server that leaves puts back what it was working on, and the other one brings it to its end.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_server_leaves_the_other_finishes() {
+    let mut platform = Platform::on(Kind::Postgres, &["--parallel-deployments", "1"]).await;
+    let repository = repository(&platform, "passed-on", "one");
+    platform.git.hang();
+    let deployment = newest_deployment(&platform.deploy(&body("passed-on", &repository)));
+    until("it is under way", async || {
+        (platform.deployment(&deployment)["status"]["status"] == "cloning").then_some(())
+    })
+    .await;
+    let (_home, other) = second_server(&platform);
+    platform.process().signal(Signal::TERM);
+    platform.wait_for_end();
+    platform.git.go_on();
+    platform.use_server(other);
+    platform.deployed(&deployment).await;
+    let owners: HashSet<_> = platform.story(&deployment).matches("Fetching").map(str::to_owned).collect();
+    assert_eq!(owners.len(), 1);
+    platform.settled().await;
+}
+
+/// On the same database, with a data folder of its own and the same key.
+fn second_server(platform: &Platform) -> (tempfile::TempDir, Process) {
+    let home = tempfile::tempdir().unwrap();
+    let key = windlass_server::vault::ring::FILE_NAME;
+    std::fs::copy(platform.data_dir().join(key), home.path().join(key)).unwrap();
+    let url = platform.place.url.clone().unwrap();
+    let process = Process::start(windlass(), home.path(), &["--database-url", &url, "--parallel-deployments", "1"]);
+    (home, process)
+}
