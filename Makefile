@@ -1,6 +1,6 @@
-# run · test · lint · bench: each does all the set-up it needs.
+# run · demo · test · lint · bench: each does all the set-up it needs.
 
-.PHONY: setup run test lint bench
+.PHONY: setup run demo test lint bench
 
 setup:
 	@scripts/setup run
@@ -9,12 +9,18 @@ setup:
 run: setup
 	cargo run --release -p windlass -- serve --data-dir data $(ARGS)
 
+# A server of its own that deploys and serves an application from examples/, and is left running.
+demo: setup
+	cargo build --release -p windlass
+	@scripts/demo
+
 # Everything that must hold. Prints the time of each suite.
 test:
 	@scripts/setup test
 	@scripts/test
 
-lint: setup
+lint:
+	@scripts/setup lint
 	@scripts/lint
 
 # Measures beside a baseline in the same run; writes JSON to bench/results/.
