@@ -1,6 +1,10 @@
 //! Just enough of a client: one answer, whose length is stated, off a kept-alive connection.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 /// The status and the body.
 pub fn read_answer<R: Read>(stream: &mut BufReader<R>) -> (u16, Vec<u8>) {
@@ -19,4 +23,66 @@ pub fn read_answer<R: Read>(stream: &mut BufReader<R>) -> (u16, Vec<u8>) {
     let mut body = vec![0; length];
     stream.read_exact(&mut body).expect("a body");
     (status, body)
+}
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The body of a page that is answered well, on a connection of its own.
+pub fn get(address: &str, host: &str, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    head.starts_with("HTTP/1.1 200 ").then(|| body.to_owned())
+}
+
+/// What visitors of a host get from the edge.
+pub fn visit(edge: u16, host: &str) -> Option<String> {
+    get(&format!("127.0.0.1:{edge}"), host, "/")
+}
+
+/// Somebody with a login, who asks one thing after another.
+pub struct Caller {
+    port: u16,
+    token: String,
+}
+
+impl Caller {
+    /// The first admin.
+    pub fn register(port: u16) -> Self {
+        let mut caller = Self { port, token: String::new() };
+        let body = json!({ "email": "bench@example.org", "password": "correct horse battery" });
+        let answer = caller.post("/auth/register", &body);
+        caller.token = answer["access_token"].as_str().expect("a token").to_owned();
+        caller
+    }
+
+    pub fn get(&self, path: &str) -> Value {
+        self.ask("GET", path, "")
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> Value {
+        self.ask("POST", path, &body.to_string())
+    }
+
+    /// The answer's data.
+    fn ask(&self, method: &str, path: &str, body: &str) -> Value {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");
+        let authorization = match self.token.as_str() {
+            "" => String::new(),
+            token => format!("authorization: Bearer {token}\r\n"),
+        };
+        let length = body.len();
+        let head = format!(
+            "{method} /api/v1{path} HTTP/1.1\r\nhost: localhost\r\n{authorization}content-length: {length}\r\n\r\n"
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).expect("a request");
+        let (status, body) = read_answer(&mut BufReader::new(stream));
+        assert_eq!(status, 200, "{method} {path}: {}", String::from_utf8_lossy(&body));
+        serde_json::from_slice::<Value>(&body).expect("JSON")["data"].take()
+    }
 }

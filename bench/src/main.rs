@@ -3,7 +3,7 @@
 //!
 //! `windlass-bench` does everything and writes `bench/results/http.json` and `bench/results/edge.json`;
 //! `windlass-bench bare …` is the baseline itself, `windlass-bench audit` measures the audit log alone, and
-//! `windlass-bench edge` the edge alone.
+//! `windlass-bench edge` the edge alone; `windlass-bench deploy` measures deployments, with an engine of its own.
 
 #![allow(
     clippy::expect_used,
@@ -13,6 +13,7 @@
 
 mod audit;
 mod bare;
+mod deploy;
 mod edge;
 mod http;
 mod load;
@@ -39,6 +40,7 @@ fn main() {
     match arguments.first().map(String::as_str) {
         Some("bare") => bare::serve(&arguments[1..]),
         Some("audit") => compare(&[]),
+        Some("deploy") => deploy::measure(),
         Some("edge") => edge::measure(),
         _ => {
             compare(&Endpoint::ALL);

@@ -21,14 +21,17 @@ pub struct Process {
 impl Process {
     /// The server, and how long it took from its start to its first answer.
     pub fn windlass(folder: &Path, url: Option<&str>) -> (Self, Duration) {
+        Self::windlass_with(folder, url, &["--edge-http", "127.0.0.1:0"])
+    }
+
+    /// The same with settings of one's own, the edge's address among them.
+    pub fn windlass_with(folder: &Path, url: Option<&str>, settings: &[&str]) -> (Self, Duration) {
         let port = free_port();
         let mut command = Command::new(sibling("windlass"));
         command.arg("serve").arg("--data-dir").arg(folder).args(["--listen", &format!("127.0.0.1:{port}")]);
         // One machine plays many callers.
         command.args(["--address-requests", "0", "--account-requests", "0"]);
-        command
-            .args(["--edge-http", "127.0.0.1:0", "--log-level", "warn"])
-            .args(url.iter().flat_map(|url| ["--database-url", url]));
+        command.args(["--log-level", "warn"]).args(settings).args(url.iter().flat_map(|url| ["--database-url", url]));
         let started = Instant::now();
         let mut process = Self::start(command, port, "localhost", READY);
         // A server that is only told to terminate leaves its edge running.
@@ -75,6 +78,11 @@ impl Process {
     pub fn cpu_seconds(&self) -> f64 {
         let ticks: u64 = self.workers().into_iter().chain([Pid::from_child(&self.child)]).map(cpu_ticks).sum();
         ticks as f64 / rustix::param::clock_ticks_per_second() as f64
+    }
+
+    /// The same without what it has started.
+    pub fn own_cpu_seconds(&self) -> f64 {
+        cpu_ticks(Pid::from_child(&self.child)) as f64 / rustix::param::clock_ticks_per_second() as f64
     }
 
     fn workers(&self) -> Vec<Pid> {
