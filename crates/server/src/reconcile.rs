@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_api::ContainerStatus;
 use windlass_durable::kill_point;
-use windlass_runtime::{ContainerSummary, Events, Health, State};
+use windlass_runtime::{ContainerEvent, ContainerSummary, Events, Happening, Health, State};
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::{applications, deployments, jobs, networks, releases};
 
@@ -25,6 +25,8 @@ const SETTLE: Duration = Duration::from_millis(100);
 const PASSES_PER_SWEEP: u64 = 12;
 /// Lines of a container that has ended, as evidence.
 const LAST_LINES: usize = 10;
+/// Ends that are told of at once; of more there is nothing to learn.
+const MOST_ENDS: usize = 100;
 
 pub async fn run(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
     let (mut events, mut pass) = (None, 0_u64);
@@ -37,12 +39,12 @@ pub async fn run(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
         tokio::select! {
             () = tokio::time::sleep(if is_well { INTERVAL } else { HURRIED }) => {}
             () = engine.app.rows_changed.notified() => {}
-            is_open = next(&mut events) => {
-                if !is_open {
-                    events = None;
-                }
+            event = next(&mut events) => {
+                let mut ends = Vec::new();
+                hear(event, &mut events, &mut ends);
                 tokio::time::sleep(SETTLE).await;
-                pass_over(&mut events).await;
+                pass_over(&mut events, &mut ends).await;
+                tell_ends(&engine, ends).await;
             }
             () = stopped(&mut stop) => return,
         }
@@ -53,33 +55,77 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// Of a swarm one is enough.
-async fn pass_over(events: &mut Option<Events>) {
-    while let Some(waiting) = events {
-        match tokio::time::timeout(Duration::ZERO, waiting.next()).await {
-            Ok(Some(Ok(_))) => {}
-            Ok(_) => *events = None,
+/// A container that has ended, and with which exit code.
+struct End {
+    name: String,
+    exit_code: i64,
+}
+
+fn hear(event: Option<ContainerEvent>, events: &mut Option<Events>, ends: &mut Vec<End>) {
+    match event {
+        Some(ContainerEvent { name, happening: Happening::Died { exit_code }, .. }) if ends.len() < MOST_ENDS => {
+            ends.push(End { name, exit_code });
+        }
+        Some(_) => {}
+        None => *events = None,
+    }
+}
+
+/// What comes in a swarm is heard at once.
+async fn pass_over(events: &mut Option<Events>, ends: &mut Vec<End>) {
+    while events.is_some() {
+        match tokio::time::timeout(Duration::ZERO, next(events)).await {
+            Ok(event) => hear(event, events, ends),
             Err(_) => return,
         }
     }
 }
 
-/// False when there are no more to come.
-async fn next(events: &mut Option<Events>) -> bool {
+/// Nothing when there are no more to come.
+async fn next(events: &mut Option<Events>) -> Option<ContainerEvent> {
     match events {
-        Some(events) => events.next().await.is_some_and(|event| event.is_ok()),
+        Some(events) => events.next().await?.ok(),
         None => std::future::pending().await,
     }
 }
 
+async fn tell_ends(engine: &Engine, ends: Vec<End>) {
+    for end in ends {
+        if let Err(problem) = tell_end(engine, &end).await {
+            tracing::warn!(container = end.name, ?problem, "why it ended could not be told");
+        }
+    }
+}
+
+/// Why a live container ended, into the log of its deployment. One that ends again and again is told of ever more rarely.
+async fn tell_end(engine: &Engine, end: &End) -> Result<()> {
+    let row = containers::by_name(&mut engine.app.db.read().await?, &end.name).await?;
+    let Some(row) = row.filter(|row| row.stage == Stage::Live) else { return Ok(()) };
+    let restarts = engine.docker.inspect(&end.name).await?.map_or(0, |found| found.restart_count);
+    if restarts > 1 && !restarts.is_power_of_two() {
+        return Ok(());
+    }
+    let subject = Subject::load(engine, row.deployment_id).await?;
+    let (log, writer) = subject.open_log(engine);
+    let (code, times) = (end.exit_code, restarts.max(1));
+    log.note(format!(
+        "The container ended with exit code {code} and is started again ({times} times so far). It printed:"
+    ))
+    .await;
+    for line in engine.docker.tail(&end.name, LAST_LINES).await.unwrap_or_default() {
+        log.note(format!("| {line}")).await;
+    }
+    drop(log);
+    writer.finish().await;
+    Ok(())
+}
+
 async fn look_after(engine: &Engine, pass: u64) -> bool {
     let answered = engine.docker.ping().await;
-    let was_well = engine.app.engine_health.problem().is_none();
-    match &answered {
-        Ok(_) => engine.app.engine_health.set(None),
-        Err(error) => engine.app.engine_health.set(Some(error.to_string())),
-    }
-    if was_well != answered.is_ok() {
+    let health = &engine.app.engine_health;
+    let is_news = !health.is_known() || health.problem().is_none() != answered.is_ok();
+    health.set(answered.as_ref().map(drop).map_err(ToString::to_string));
+    if is_news {
         match &answered {
             Ok(found) => tracing::info!(version = found.version, "the container engine answers"),
             Err(error) => tracing::warn!("{error}. Deployments wait until it answers."),
@@ -201,13 +247,6 @@ async fn observe(engine: &Engine, row: &Container) -> Result<()> {
         None => ContainerStatus::Removed,
     };
     let seen = deployments::get(&mut engine.app.db.read().await?, row.deployment_id).await?;
-    if let Some(found) = &found
-        && status == ContainerStatus::Exited
-        && seen.as_ref().is_some_and(|seen| seen.container_status != status)
-        && let Err(problem) = tell_end(engine, row, found).await
-    {
-        tracing::warn!(container = row.name, ?problem, "why it ended could not be told");
-    }
     let engine_id = found.map(|found| found.id).unwrap_or_default();
     if seen.is_none_or(|seen| seen.container_status == status && seen.container_id == engine_id) {
         return Ok(());
@@ -220,28 +259,6 @@ async fn observe(engine: &Engine, row: &Container) -> Result<()> {
     deployments::set_container(&mut tx, row.deployment_id, &row.name, &engine_id, status, now).await?;
     applications::settle(&mut tx, row.application_id, now).await?;
     tx.commit().await?;
-    Ok(())
-}
-
-/// Why it ended, into the log of its deployment. One that ends again and again is told of ever more rarely.
-async fn tell_end(engine: &Engine, row: &Container, found: &windlass_runtime::Container) -> Result<()> {
-    if !(found.restart_count + 1).is_power_of_two() {
-        return Ok(());
-    }
-    let subject = Subject::load(engine, row.deployment_id).await?;
-    let (log, writer) = subject.open_log(engine);
-    let cause = if found.oom_killed {
-        "it used more memory than it may".into()
-    } else {
-        format!("exit code {}", found.exit_code)
-    };
-    log.note(format!("The container has ended ({cause}) and is started again; so far {} times.", found.restart_count))
-        .await;
-    for line in engine.docker.tail(&row.name, LAST_LINES).await.unwrap_or_default() {
-        log.note(format!("| {line}")).await;
-    }
-    drop(log);
-    writer.finish().await;
     Ok(())
 }
 

@@ -82,6 +82,9 @@ impl Worker {
     }
 
     async fn claim_all(&mut self) -> windlass_store::Result<()> {
+        if !self.engine.app.engine_health.is_known() {
+            return Ok(());
+        }
         if let Some(problem) = self.engine.app.engine_health.problem() {
             return self.tell_waiting(&problem).await;
         }

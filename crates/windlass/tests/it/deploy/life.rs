@@ -53,6 +53,29 @@ async fn values_arrive_byte_for_byte() {
     assert!(platform.story(&deployment).contains("a=b  \"c\" 'd"), "{}", platform.story(&deployment));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_private_repository_takes_a_token_that_nobody_sees() {
+    const TOKEN: &str = "glpat-0123456789abcdef";
+    let mut platform = Platform::start().await;
+    platform.git = windlass_testing::git::GitServer::start().with_token(TOKEN);
+    let repository = repository(&platform, "private", "one");
+    let mut body = body("private", &repository);
+    let refused = platform.ended(&newest_deployment(&platform.deploy(&body))).await;
+    assert_eq!(refused["failure"], "repository_unreachable");
+    assert!(refused["reason"].as_str().unwrap().contains("repository_token"), "{refused}");
+    body["repository_token"] = json!(TOKEN);
+    let application = platform.deploy(&body);
+    let deployment = newest_deployment(&application);
+    platform.deployed(&deployment).await;
+    assert_eq!(platform.visit("private.localhost", "/").await, (200, "one".into()));
+    let record = platform.application(&id_of(&application));
+    assert_eq!(record["has_repository_credentials"], true);
+    let name = containers_of(&id_of(&application)).remove(0);
+    for text in [record.to_string(), platform.story(&deployment), docker(&["inspect", &name])] {
+        assert!(!text.contains(TOKEN), "{text}");
+    }
+}
+
 /// What a user wants run before and after is not an argument of what the image runs.
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_run_in_images_with_an_entry_point() {
