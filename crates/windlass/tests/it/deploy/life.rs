@@ -162,11 +162,11 @@ async fn a_restart_never_brings_an_older_release_back() {
     let body = body("steady", &repository);
     let application = platform.deploy(&body);
     platform.deployed(&newest_deployment(&application)).await;
-    commit(&repository, "two");
-    platform.git.hang();
+    let dockerfile = windlass_testing::testapp::dockerfile("RUN echo slowly && sleep 3\n");
+    repository.commit(&[("Dockerfile", &dockerfile), ("version", "two")], "two");
     let second = newest_deployment(&platform.deploy(&body));
+    until("the build goes on", async || platform.story(&second).contains("slowly").then_some(())).await;
     let restart = platform.call("POST", "/deploy/application/restart", &json!({ "id": id_of(&application) }));
-    platform.git.go_on();
     platform.deployed(&second).await;
     let restarted = platform.deployed(&id_of(&restart)).await;
     assert_eq!(restarted["release_id"], second);

@@ -50,9 +50,10 @@ async fn what_one_server_leaves_the_other_finishes() {
     })
     .await;
     let (_home, other) = second_server(&platform);
+    // What hangs goes on hanging; whoever comes next is answered.
+    platform.git.go_on();
     platform.process().signal(Signal::TERM);
     platform.wait_for_end();
-    platform.git.go_on();
     platform.use_server(other);
     platform.deployed(&deployment).await;
     let owners: HashSet<_> = platform.story(&deployment).matches("Fetching").map(str::to_owned).collect();
