@@ -38,7 +38,7 @@ async fn while_an_application_is_deleted() {
         let id = id_of(&application);
         platform.kill_server();
         platform.start_server(Some(point));
-        platform.call("DELETE", "/deploy/application", &json!({ "id": id, "name": "doomed" }));
+        platform.ask("DELETE", "/deploy/application", &json!({ "id": id, "name": "doomed" }));
         platform.wait_for_death();
         platform.start_server(None);
         until("the application is gone", async || {
@@ -66,9 +66,10 @@ async fn while_a_deployment_fails() {
     for point in KILL_POINTS.into_iter().filter(|point| point.starts_with("end-")) {
         platform.kill_server();
         platform.start_server(Some(point));
-        let deployment = newest_deployment(&platform.deploy(&body));
+        platform.ask("POST", "/deploy/application", &body);
         platform.wait_for_death();
         platform.start_server(None);
+        let deployment = newest_deployment(&platform.application(&id));
         let ended = platform.ended(&deployment).await;
         assert_eq!(ended["failure"], "crashed_at_start", "{point}: {}", platform.story(&deployment));
         assert!(ended["reason"].as_str().unwrap().contains("exit code 7"), "{point}: {ended}");
@@ -102,7 +103,7 @@ async fn while_an_application_is_stopped_or_made_again() {
 
     platform.kill_server();
     platform.start_server(Some("stop-retired"));
-    platform.call("POST", "/deploy/application/stop", &json!({ "id": id }));
+    platform.ask("POST", "/deploy/application/stop", &json!({ "id": id }));
     platform.wait_for_death();
     platform.start_server(None);
     platform.settled().await;
@@ -133,23 +134,23 @@ async fn die_at_each(kind: Kind, points: &[&str]) {
     let watcher = Watcher::start(&platform).await;
     for (turn, point) in points.iter().enumerate() {
         let version = format!("v{}", turn + 1);
-        die_at(&mut platform, &repository, &body, point, &version).await;
+        die_at(&mut platform, &id_of(&application), &repository, &body, point, &version).await;
     }
     watcher.saw_no_gap().await;
 }
 
-async fn die_at(platform: &mut Platform, repository: &Repository, body: &Value, point: &str, version: &str) {
+async fn die_at(platform: &mut Platform, id: &str, repository: &Repository, body: &Value, point: &str, version: &str) {
     commit(repository, version);
     platform.kill_server();
     platform.start_server(Some(point));
-    let application = platform.deploy(body);
-    let (id, deployment) = (id_of(&application), newest_deployment(&application));
+    platform.ask("POST", "/deploy/application", body);
     platform.wait_for_death();
     platform.start_server(None);
+    let deployment = newest_deployment(&platform.application(id));
     platform.deployed(&deployment).await;
     assert_eq!(platform.visit("tough.localhost", "/").await, (200, version.to_owned()), "{point}");
     platform.settled().await;
-    nothing_is_left_over(platform, &id, point).await;
+    nothing_is_left_over(platform, id, point).await;
     let lines = platform.story(&deployment);
     let ran: std::collections::HashSet<_> = lines.lines().filter(|line| line.starts_with("ran at")).collect();
     assert_eq!(ran.len(), 1, "{point}: the pre-run command ran {} times:\n{lines}", ran.len());
