@@ -8,11 +8,13 @@ mod containers;
 mod docker;
 mod error;
 mod events;
+mod frames;
 mod images;
 mod lines;
 mod logs;
 mod moment;
 mod networks;
+mod output;
 
 pub use build::Build;
 pub use containers::{Container, ContainerSpec, ContainerSummary, Creation, Health, LogLimits, State};
@@ -22,3 +24,4 @@ pub use events::{ContainerEvent, Events, Happening};
 pub use images::{Image, ImageSummary};
 pub use lines::{Line, Stream};
 pub use networks::{Network, NetworkSummary};
+pub use output::{Access, Gap, Output, OutputLine, Portion, Position};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use time::OffsetDateTime;
@@ -29,6 +30,8 @@ pub struct Container {
     /// Those it has in its networks, or is going to have.
     pub addresses: Vec<Ipv4Addr>,
     pub restart_count: u64,
+    /// The file on the engine's machine to which its output is written, entry by entry in JSON.
+    pub log_path: Option<PathBuf>,
 }
 
 impl Container {
@@ -77,6 +80,21 @@ pub(super) struct InspectAnswer {
     state: StateAnswer,
     config: ConfigAnswer,
     network_settings: NetworksAnswer,
+    log_path: Option<PathBuf>,
+    host_config: HostAnswer,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct HostAnswer {
+    log_config: Option<LogAnswer>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct LogAnswer {
+    r#type: String,
+    config: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
@@ -165,6 +183,7 @@ pub(super) fn container(answer: InspectAnswer) -> Result<Container> {
             .filter_map(|(_, network)| address(network))
             .collect(),
         restart_count: answer.restart_count,
+        log_path: log_path(answer.log_path, answer.host_config.log_config.as_ref()),
     })
 }
 
@@ -206,6 +225,15 @@ fn health(answer: HealthAnswer) -> Option<Health> {
         }
         _ => None,
     }
+}
+
+/// None before the first start, and of files that are written in another way.
+fn log_path(path: Option<PathBuf>, kept: Option<&LogAnswer>) -> Option<PathBuf> {
+    let is_plain = |kept: &LogAnswer| {
+        let compress = kept.config.as_ref().and_then(|config| config.get("compress"));
+        kept.r#type == "json-file" && compress.is_none_or(|compress| compress == "false")
+    };
+    path.filter(|path| path.is_absolute() && kept.is_some_and(is_plain))
 }
 
 fn address(network: &NetworkAnswer) -> Option<Ipv4Addr> {

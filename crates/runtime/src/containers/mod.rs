@@ -62,13 +62,17 @@ impl Docker {
     }
 
     pub async fn inspect(&self, name: &str) -> Result<Option<Container>> {
-        let call = self.get("describe a container", format!("/containers/{}/json", encoded(name)));
-        let Some(answer) = none_if_absent(call.read().await)? else { return Ok(None) };
-        let mut container = description::container(answer)?;
+        let Some(mut container) = self.description(name).await? else { return Ok(None) };
         if container.may_have_failed_to_execute() {
             container.error = self.words_of_init(name).await?.unwrap_or_default();
         }
         Ok(Some(container))
+    }
+
+    /// In the engine's own words.
+    pub(crate) async fn description(&self, name: &str) -> Result<Option<Container>> {
+        let call = self.get("describe a container", format!("/containers/{}/json", encoded(name)));
+        none_if_absent(call.read().await)?.map(description::container).transpose()
     }
 
     /// The engine's init is what executes the command, so the engine does not know why that failed; init says it on stderr.

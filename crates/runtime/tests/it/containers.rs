@@ -1,6 +1,6 @@
 //! Containers as they are made: what goes in is what comes out.
 
-use windlass_runtime::{Creation, Error, Label, Line, State};
+use windlass_runtime::{Creation, Error, Label, State};
 
 use crate::build::hex_words;
 use crate::support::{World, address, docker_program, random};
@@ -207,31 +207,14 @@ async fn containers_are_listed_by_label_in_every_state() {
 }
 
 #[tokio::test]
-async fn both_streams_are_read_in_lines() {
+async fn the_last_lines_are_read_from_both_streams() {
     let world = World::new().await;
     let (image, network) = (world.image("").await, world.network().await);
     let script = "echo first; seq 1 200; head -c 20000 /dev/zero | tr '\\0' x; echo; printf 'a\\377b\\n'; echo bad >&2; printf last";
     let spec = world.spec("app", &image, &network, &["sh", "-c", script]);
     world.run(&spec).await;
 
-    let (sender, mut receiver) = tokio::sync::mpsc::channel::<Line>(1);
-    let docker = world.docker.clone();
-    let name = spec.name.clone();
-    let following = tokio::spawn(async move { docker.follow(&name, sender).await });
-    let mut lines = Vec::new();
-    while let Some(line) = receiver.recv().await {
-        lines.push(line);
-    }
-    following.await.unwrap().unwrap();
-    let (errors, output): (Vec<_>, Vec<_>) =
-        lines.into_iter().partition(|line| line.stream == windlass_runtime::Stream::Stderr);
-    assert_eq!(errors.len(), 1);
-    assert_eq!(errors[0].text, "bad");
-    assert_eq!(output.len(), 204);
-    assert_eq!(output[200].text, "200");
-    assert_eq!(output[201].text, "x".repeat(20_000));
-    assert_eq!(output[202].text, "a\u{fffd}b");
-    assert_eq!(output[203].text, "last");
+    world.docker.wait(&spec.name).await.unwrap();
 
     let tail = world.docker.tail(&spec.name, 3).await.unwrap();
     assert_eq!(tail.len(), 3);
@@ -239,24 +222,4 @@ async fn both_streams_are_read_in_lines() {
     let tail = world.docker.tail(&spec.name, 1000).await.unwrap();
     let longest = tail.iter().map(String::len).max().unwrap();
     assert!((8 << 10..9 << 10).contains(&longest), "{longest}");
-}
-
-#[tokio::test]
-async fn following_misses_nothing_at_the_end() {
-    let world = World::new().await;
-    let (image, network) = (world.image("").await, world.network().await);
-    let cases =
-        [("true", 0, ""), ("printf last", 1, "last"), ("echo 1; printf last", 2, "last"), ("seq 1 5000", 5000, "5000")];
-    for (script, count, last) in cases {
-        let spec = world.spec("app", &image, &network, &["sh", "-c", script]);
-        world.run(&spec).await;
-        let (sender, mut receiver) = tokio::sync::mpsc::channel(count + 1);
-        world.docker.follow(&spec.name, sender).await.unwrap();
-        let mut lines = Vec::new();
-        while let Some(line) = receiver.recv().await {
-            lines.push(line.text);
-        }
-        assert_eq!((lines.len(), lines.last().map_or("", String::as_str)), (count, last), "{script}");
-        world.docker.remove(&spec.name).await.unwrap();
-    }
 }

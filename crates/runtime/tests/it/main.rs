@@ -12,3 +12,4 @@ mod events;
 mod images;
 mod life;
 mod networks;
+mod output;

@@ -1,0 +1,84 @@
+//! Output as the engine sends it: both streams over one connection, in frames: which stream, how long, the moment, the bytes.
+
+use std::time::Duration;
+
+use bytes::{Buf, BytesMut};
+
+use crate::call::{encoded, within};
+use crate::connection::Answer;
+use crate::{Docker, Error, Result, Stream};
+
+const WHAT: &str = "read a container's output";
+/// An engine that has to search all its files begins late.
+const CHUNK_LIMIT: Duration = Duration::from_secs(60);
+/// The engine cuts its frames at 16 KiB.
+const LONGEST_FRAME: usize = 1 << 20;
+const HEADER: usize = 8;
+const STDERR: u8 = 2;
+
+pub(crate) struct Frames {
+    answer: Answer,
+    unread: BytesMut,
+}
+
+pub(crate) struct Frame {
+    pub(crate) stream: Stream,
+    bytes: BytesMut,
+}
+
+impl Docker {
+    /// What the engine has, or the last entries of it.
+    pub(crate) async fn frames(&self, container: &str, tail: Option<usize>) -> Result<Frames> {
+        let mut call = self
+            .get(WHAT, format!("/containers/{}/logs", encoded(container)))
+            .query("stdout", "true")
+            .query("stderr", "true")
+            .query("timestamps", "true")
+            .limit(CHUNK_LIMIT);
+        if let Some(entries) = tail {
+            call = call.query("tail", &entries.to_string());
+        }
+        Ok(Frames { answer: call.stream().await?, unread: BytesMut::new() })
+    }
+}
+
+impl Frames {
+    /// The next one; none at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Frame>> {
+        loop {
+            if let Some(frame) = self.take()? {
+                return Ok(Some(frame));
+            }
+            let Some(bytes) = within(WHAT, CHUNK_LIMIT, self.answer.chunk()).await? else { return Ok(None) };
+            self.unread.extend_from_slice(&bytes);
+        }
+    }
+
+    fn take(&mut self) -> Result<Option<Frame>> {
+        let Some(&[kind, _, _, _, a, b, c, d]) = self.unread.first_chunk::<HEADER>() else { return Ok(None) };
+        let length = u32::from_be_bytes([a, b, c, d]) as usize;
+        if length > LONGEST_FRAME {
+            return Err(Error::unreadable("a frame of output is too long"));
+        }
+        if self.unread.len() < HEADER + length {
+            return Ok(None);
+        }
+        self.unread.advance(HEADER);
+        let stream = if kind == STDERR { Stream::Stderr } else { Stream::Stdout };
+        Ok(Some(Frame { stream, bytes: self.unread.split_to(length) }))
+    }
+}
+
+impl Frame {
+    pub(crate) fn moment(&self) -> &[u8] {
+        self.bytes[..].split(|byte| *byte == b' ').next().unwrap_or_default()
+    }
+
+    pub(crate) fn text(&self) -> &[u8] {
+        self.bytes.get(self.moment().len() + 1..).unwrap_or_default()
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        self.bytes.len()
+    }
+}
