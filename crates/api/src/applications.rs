@@ -8,9 +8,9 @@ use crate::closed_set::closed_set;
 use crate::given::Filled;
 use crate::text::absent_when_empty;
 use crate::{
-    AccessToken, ApplicationDeployment, ApplicationName, Branch, BuildPack, Command, Domain, FilePath, FolderPath,
-    Given, HealthPath, Labels, Link, Organization, Pagination, RepositoryUrl, Settings, Slug, SshKey, Text, Timestamp,
-    User, VariableMap, VariableNames, Whole, ZeroOr,
+    AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, Command, Domain, FilePath,
+    FolderPath, Given, HealthPath, Labels, Link, Organization, Pagination, RepositoryUrl, Settings, Slug, SshKey, Text,
+    Timestamp, User, VariableMap, VariableNames, Whole, ZeroOr,
 };
 
 closed_set! {
@@ -83,18 +83,6 @@ pub struct ApplicationStatus {
     pub application_id: Uuid,
     pub application: Link<Application>,
     pub status: ApplicationState,
-    pub created_at: Timestamp,
-    pub updated_at: Timestamp,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ApplicationLog {
-    pub id: Uuid,
-    pub application_id: Uuid,
-    pub application: Link<Application>,
-    pub application_deployment_id: Uuid,
-    pub application_deployment: Link<ApplicationDeployment>,
-    pub log: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }

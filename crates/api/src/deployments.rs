@@ -133,13 +133,6 @@ pub struct Deployments {
     pub pagination: Pagination,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct DeploymentLogs {
-    pub logs: Vec<ApplicationLog>,
-    /// For `before`, and empty when there are no earlier lines; after a request with `after`, for `after`.
-    pub next_cursor: String,
-}
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Redeploy {
@@ -175,33 +168,4 @@ pub struct DeploymentsQuery {
     /// Default: 10. Also written `page_size`.
     #[serde(default, alias = "page_size", alias = "pageSize", deserialize_with = "absent_when_empty")]
     pub limit: Option<Whole<1, 100>>,
-}
-
-/// Newest first; with `after`, the oldest lines after it, oldest first.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct DeploymentLogsQuery {
-    /// A cursor of an earlier answer.
-    #[serde(deserialize_with = "absent_when_empty")]
-    pub before: Option<LogCursor>,
-    /// A cursor of an earlier answer, or 0 for the beginning. Not together with `before`.
-    #[serde(deserialize_with = "absent_when_empty")]
-    pub after: Option<LogCursor>,
-    /// Default: 100. Also written `pageSize`.
-    #[serde(alias = "pageSize", deserialize_with = "absent_when_empty")]
-    pub page_size: Option<Whole<1, 1_000>>,
-}
-
-/// A place among log lines. What it looks like is nobody's business but the server's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(transparent, inline)]
-pub struct LogCursor(#[schemars(with = "String")] pub i64);
-
-impl TryFrom<&str> for LogCursor {
-    type Error = String;
-
-    fn try_from(text: &str) -> Result<Self, String> {
-        let seq = text.parse().ok().filter(|seq| *seq >= 0);
-        seq.map(Self).ok_or_else(|| "must be the cursor of an earlier answer".to_owned())
-    }
 }

@@ -97,6 +97,11 @@ pub async fn update(tx: &mut Tx, application: &Application) -> Result<()> {
     Ok(())
 }
 
+/// All there are.
+pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>> {
+    Ok(sql!(conn, |c| sqlx::query_scalar("select id from applications").fetch_all(c).await)?)
+}
+
 pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Application>> {
     let query = concat!("select ", columns!(), " from applications where id = $1");
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use sqlx::migrate::Migrator;
 use sqlx::pool::{PoolConnection, PoolOptions};
 use sqlx::postgres::PgConnectOptions;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{Connection, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction};
 
 use crate::error::Result;
@@ -61,6 +62,8 @@ enum Pools {
     Postgres(PgPool),
 }
 
+/// A burst makes SQLite's write-ahead log longer; afterwards it is cut to this.
+const JOURNAL_BYTES: &str = "16777216";
 /// PostgreSQL ends a statement that runs longer than this.
 const STATEMENT_LIMIT: &str = "30s";
 /// And gives up sooner on a row that somebody else holds.
@@ -70,6 +73,22 @@ const TRUSTED_IDLE: Duration = Duration::from_secs(5);
 
 impl Db {
     pub async fn sqlite(file: &Path, options: Options) -> Result<Self> {
+        Self::sqlite_with(file, options, |writer| writer).await
+    }
+
+    /// The same with a file that can give back the room of what was deleted, a little at a time.
+    pub(crate) async fn shrinking_sqlite(file: &Path, options: Options) -> Result<Self> {
+        let shrinking = |writer: SqliteConnectOptions| {
+            writer.auto_vacuum(SqliteAutoVacuum::Incremental).pragma("journal_size_limit", JOURNAL_BYTES)
+        };
+        Self::sqlite_with(file, options, shrinking).await
+    }
+
+    async fn sqlite_with(
+        file: &Path,
+        options: Options,
+        of_writer: impl Fn(SqliteConnectOptions) -> SqliteConnectOptions,
+    ) -> Result<Self> {
         let connect = SqliteConnectOptions::new()
             .filename(file)
             .create_if_missing(true)
@@ -87,16 +106,19 @@ impl Db {
             .max_lifetime(None)
             .test_before_acquire(false)
             .before_acquire(|connection, _| Box::pin(is_outside_of_transactions(connection)));
-        let write = write.connect_with(connect.clone()).await?;
+        let write = write.connect_with(of_writer(connect.clone())).await?;
         let read = pool(options.connections).test_before_acquire(false);
         let read = read.connect_with(connect.read_only(true)).await?;
         Ok(Self::new(Pools::Sqlite { read, write }))
     }
 
     pub async fn postgres(url: &str, options: Options) -> Result<Self> {
-        let connect = PgConnectOptions::from_str(url)?
-            .application_name("windlass")
-            .options([("statement_timeout", STATEMENT_LIMIT), ("lock_timeout", LOCK_LIMIT)]);
+        let connect = PgConnectOptions::from_str(url)?.application_name("windlass").options([
+            ("statement_timeout", STATEMENT_LIMIT),
+            ("lock_timeout", LOCK_LIMIT),
+            // Whoever vanishes with a transaction open must not keep its rows for hours.
+            ("idle_in_transaction_session_timeout", STATEMENT_LIMIT),
+        ]);
         let pool = PoolOptions::<Postgres>::new()
             .max_connections(options.connections)
             .acquire_timeout(options.wait)
@@ -151,6 +173,15 @@ impl Db {
         Ok(Tx(self.conn(inner)))
     }
 
+    /// For what SQLite does not do in a transaction. On PostgreSQL any connection will do.
+    pub(crate) async fn write_outside_of_transactions(&self) -> Result<Conn> {
+        let inner = match &self.pools {
+            Pools::Sqlite { write, .. } => Inner::Sqlite(write.acquire().await?),
+            Pools::Postgres(pool) => Inner::Postgres(pool.acquire().await?),
+        };
+        Ok(self.conn(inner))
+    }
+
     fn conn(&self, inner: Inner) -> Conn {
         Conn { inner, queries: self.queries.clone() }
     }
@@ -164,14 +195,18 @@ impl Db {
     /// Stops at a step, so that tests can fill the schema as it was then.
     #[doc(hidden)]
     pub async fn migrate_to(&self, version: i64) -> Result<()> {
+        self.migrate_with(&migrations::sqlite(), &migrations::postgres(), version).await
+    }
+
+    pub(crate) async fn migrate_with(&self, sqlite: &Migrator, postgres: &Migrator, version: i64) -> Result<()> {
         match &self.pools {
-            Pools::Sqlite { write, .. } => migrations::sqlite().run_to(version, write).await?,
+            Pools::Sqlite { write, .. } => sqlite.run_to(version, write).await?,
             Pools::Postgres(pool) => {
                 // A connection of its own: a migration, or the wait for another server's, may take its time.
                 let unlimited = [("statement_timeout", "0"), ("lock_timeout", "0")];
                 let options = PgConnectOptions::clone(&pool.connect_options()).options(unlimited);
                 let mut connection = PgConnection::connect_with(&options).await?;
-                migrations::postgres().run_to(version, &mut connection).await?;
+                postgres.run_to(version, &mut connection).await?;
                 connection.close().await?;
             }
         }

@@ -1,10 +1,10 @@
 //! Deployments: each brings one release to visitors, or says why it did not.
 
-use sqlx::FromRow;
+use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, Failure, Timestamp};
 
-use crate::db::sql;
+use crate::db::{parameters, sql};
 use crate::{Conn, Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
@@ -125,6 +125,18 @@ macro_rules! shown {
 pub async fn shown(conn: &mut Conn, id: Uuid) -> Result<Option<Shown>> {
     let query = concat!(shown!(), "where d.id = $1");
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
+/// Those among them that are remembered, in no order.
+pub async fn shown_among(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Shown>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = format!(concat!(shown!(), "where d.id in ({})"), parameters(1, ids.len()));
+    Ok(sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false);
+        ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
+    })?)
 }
 
 /// Some of an application's, newest first.

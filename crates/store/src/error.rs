@@ -24,6 +24,18 @@ pub enum Error {
     Unexpected(#[source] sqlx::Error),
 }
 
+impl Error {
+    /// For a caller who has looked at the disk.
+    pub fn no_room(problem: String) -> Self {
+        Self::Unavailable(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::StorageFull, problem)))
+    }
+
+    /// For a caller who has waited long enough.
+    pub fn no_answer() -> Self {
+        Self::Unavailable(sqlx::Error::PoolTimedOut)
+    }
+}
+
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         if is_duplicate(&error) {
@@ -59,13 +71,13 @@ fn is_passing(error: &sqlx::Error) -> bool {
 }
 
 /// PostgreSQL's codes have five characters: connection trouble, a contended transaction or row, lack of resources, an
-/// operator's intervention. SQLite's have at most four digits, the cause in the lowest byte: busy, locked,
-/// read-only, I/O error, full.
+/// operator's intervention, a disk that fails, a server that only answers reads for now. SQLite's have at most four digits, the
+/// cause in the lowest byte: busy, locked, no memory, read-only, I/O error, full, cannot be opened.
 fn is_passing_code(code: &str) -> bool {
     if code.len() == 5 {
-        return ["08", "40", "53", "55P03", "57"].iter().any(|class| code.starts_with(class));
+        return ["08", "25006", "40", "53", "55P03", "57", "58"].iter().any(|class| code.starts_with(class));
     }
-    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xFF, 5 | 6 | 8 | 10 | 13))
+    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xFF, 5 | 6 | 7 | 8 | 10 | 13 | 14))
 }
 
 #[cfg(test)]
@@ -74,7 +86,9 @@ mod tests {
 
     #[test]
     fn codes_of_both_databases() {
-        for code in ["5", "6", "13", "261", "517", "08006", "40001", "53300", "55P03", "57P01"] {
+        for code in
+            ["5", "6", "13", "261", "517", "08006", "40001", "53300", "55P03", "57P01", "25006", "58030", "7", "14"]
+        {
             assert!(is_passing_code(code), "{code}");
         }
         for code in ["1", "19", "2067", "23505", "42601", "22P02"] {

@@ -18,7 +18,7 @@ pub mod idempotency_keys;
 pub mod instance;
 pub mod invitations;
 pub mod jobs;
-pub mod log_lines;
+pub mod logs;
 pub mod master_keys;
 pub mod memberships;
 pub mod networks;

@@ -14,16 +14,19 @@ struct Step {
 
 macro_rules! step {
     ($version:literal, $name:literal) => {
+        step!($version, $name, in "")
+    };
+    ($version:literal, $name:literal, in $folder:literal) => {
         Step {
             version: $version,
             name: $name,
-            sqlite: include_str!(concat!("../migrations/sqlite/", $name, ".sql")),
-            postgres: include_str!(concat!("../migrations/postgres/", $name, ".sql")),
+            sqlite: include_str!(concat!("../migrations/", $folder, "sqlite/", $name, ".sql")),
+            postgres: include_str!(concat!("../migrations/", $folder, "postgres/", $name, ".sql")),
         }
     };
 }
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     step!(1, "0001_people"),
     step!(2, "0002_audit"),
     step!(3, "0003_invitations"),
@@ -32,20 +35,41 @@ const STEPS: [Step; 8] = [
     step!(6, "0006_second_factor"),
     step!(7, "0007_notifications"),
     step!(8, "0008_applications"),
+    step!(9, "0009_logs_apart"),
 ];
+
+/// The log store has steps of its own: it may be another database.
+const LOG_STEPS: [Step; 1] = [step!(1, "0001_lines", in "logs/")];
+const LOG_TABLE: &str = "_log_migrations";
 
 pub(crate) const LATEST: i64 = STEPS[STEPS.len() - 1].version;
 
+pub(crate) const LATEST_OF_LOGS: i64 = LOG_STEPS[LOG_STEPS.len() - 1].version;
+
 pub(crate) fn sqlite() -> Migrator {
-    migrator(|step| step.sqlite)
+    migrator(&STEPS, |step| step.sqlite)
 }
 
 pub(crate) fn postgres() -> Migrator {
-    migrator(|step| step.postgres)
+    migrator(&STEPS, |step| step.postgres)
 }
 
-fn migrator(text: impl Fn(&Step) -> &'static str) -> Migrator {
-    let migrations = STEPS.iter().map(|step| {
+pub(crate) fn logs_sqlite() -> Migrator {
+    of_logs(|step| step.sqlite)
+}
+
+pub(crate) fn logs_postgres() -> Migrator {
+    of_logs(|step| step.postgres)
+}
+
+fn of_logs(text: impl Fn(&Step) -> &'static str) -> Migrator {
+    let mut migrator = migrator(&LOG_STEPS, text);
+    migrator.dangerous_set_table_name(LOG_TABLE);
+    migrator
+}
+
+fn migrator(steps: &[Step], text: impl Fn(&Step) -> &'static str) -> Migrator {
+    let migrations = steps.iter().map(|step| {
         let sql = text(step).into_sql_str();
         Migration::new(step.version, Cow::Borrowed(step.name), MigrationType::Simple, sql, false)
     });

@@ -11,6 +11,7 @@ use std::time::Duration;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 pub use windlass_store::Kind;
+use windlass_store::logs::LogStore;
 use windlass_store::{Db, Options};
 
 /// Where the PostgreSQL server for tests is; `make test` starts one and sets this.
@@ -60,6 +61,16 @@ impl Place {
             Some(url) => Db::postgres(url, options).await,
         }
         .expect("the database opens")
+    }
+
+    /// The log store beside it; not migrated either.
+    pub async fn open_logs(&self) -> LogStore {
+        let options = Options { connections: 4, wait: Duration::from_secs(10) };
+        match &self.url {
+            None => LogStore::sqlite(&self.folder.path().join("logs.db"), options).await,
+            Some(url) => LogStore::postgres(url, options).await,
+        }
+        .expect("the log store opens")
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PIECES: u64 = 10;
 const MAX_BODY: u64 = 64 << 20;
@@ -141,9 +141,42 @@ fn answer(request: &Request, version: &str, writer: &mut impl Write) -> io::Resu
             let code = request.query.get("code").copied().unwrap_or(0);
             std::process::exit(i32::try_from(code).unwrap_or(1))
         }
+        ("GET", "/print") => {
+            send(request, 200, version, b"printing", writer)?;
+            print(&request.query)
+        }
+        ("POST", "/say") => {
+            io::stdout().write_all(&request.body)?;
+            send(request, 200, version, b"said", writer)
+        }
+        ("POST", "/complain") => {
+            io::stderr().write_all(&request.body)?;
+            send(request, 200, version, b"complained", writer)
+        }
         ("POST", "/echo") => send(request, 200, version, &request.body, writer),
         _ => send(request, 404, version, b"not here", writer),
     }
+}
+
+/// Numbered lines as fast as it can, or so many a second; with `both` also to the other stream, in numbers of its own.
+fn print(query: &HashMap<String, u64>) -> io::Result<()> {
+    let given = |name: &str, default| query.get(name).copied().unwrap_or(default);
+    let (first, count, rate, both) = (given("from", 1), given("count", 1), given("rate", 0), given("both", 0) > 0);
+    let filling = "x".repeat(usize::try_from(given("bytes", 0)).unwrap_or(0));
+    let (began, mut out) = (Instant::now(), io::BufWriter::with_capacity(32 << 10, io::stdout().lock()));
+    for number in 0..count {
+        writeln!(out, "line {} {filling}", first + number)?;
+        if both {
+            // Line by line, so that the two streams are really mixed.
+            out.flush()?;
+            writeln!(io::stderr(), "error {}", first + number)?;
+        }
+        if rate > 0 && number % (rate / 100).max(1) == 0 {
+            out.flush()?;
+            thread::sleep(Duration::from_micros(number * 1_000_000 / rate).saturating_sub(began.elapsed()));
+        }
+    }
+    out.flush()
 }
 
 fn send(request: &Request, status: u64, version: &str, body: &[u8], writer: &mut impl Write) -> io::Result<()> {

@@ -13,7 +13,7 @@ mod deployments;
 mod idempotency_keys;
 mod invitations;
 mod jobs;
-mod log_lines;
+mod logs;
 mod master_keys;
 mod memberships;
 mod migrations;

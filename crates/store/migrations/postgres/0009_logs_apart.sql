@@ -1,0 +1,2 @@
+-- Lines are kept in the log store from now on, which has steps of its own.
+drop table log_lines;

@@ -1,0 +1,210 @@
+//! Lines as the bytes of a chunk, and back. Before it is packed, a chunk is its lines one after another: eight bytes of time, one of
+//! stream and step, four of length, the text. Two such texts can be joined as they are.
+
+use windlass_api::{LogStep, LogStream, Timestamp};
+
+use super::Line;
+use crate::Result;
+
+const HEADER: usize = 13;
+/// Before packing. A chunk with less may be joined with the next, so this is how much is read for one line at most (unless
+/// the line itself is longer).
+pub const CHUNK: usize = 64 * 1024;
+/// A length beyond this can only come from a damaged row.
+const LONGEST: usize = 64 * 1024 * 1024;
+
+/// Lines that stand one after another.
+#[derive(Default)]
+pub struct Loose {
+    pub bytes: Vec<u8>,
+    pub lines: i64,
+    pub text_bytes: i64,
+    pub min_at: i64,
+    pub max_at: i64,
+}
+
+impl Loose {
+    pub fn push(&mut self, line: &Line) {
+        let at = line.at.micros();
+        self.note_times(at, at);
+        self.lines += 1;
+        self.text_bytes += line.text.len() as i64;
+        self.bytes.extend_from_slice(&at.to_le_bytes());
+        self.bytes.push(stream_code(line.stream) | step_code(line.step) << 4);
+        self.bytes.extend_from_slice(&(line.text.len() as u32).to_le_bytes());
+        self.bytes.extend_from_slice(line.text.as_bytes());
+    }
+
+    fn note_times(&mut self, min_at: i64, max_at: i64) {
+        let is_first = self.lines == 0;
+        self.min_at = if is_first { min_at } else { self.min_at.min(min_at) };
+        self.max_at = if is_first { max_at } else { self.max_at.max(max_at) };
+    }
+
+    /// These after those.
+    pub fn after(self, mut earlier: Self) -> Self {
+        earlier.note_times(self.min_at, self.max_at);
+        earlier.bytes.extend_from_slice(&self.bytes);
+        earlier.lines += self.lines;
+        earlier.text_bytes += self.text_bytes;
+        earlier
+    }
+
+    pub fn pack(&self) -> Vec<u8> {
+        lz4_flex::block::compress_prepend_size(&self.bytes)
+    }
+}
+
+/// How long so many lines with so much text are before they are packed.
+pub fn loose_size(lines: i64, text_bytes: i64) -> usize {
+    lines as usize * HEADER + text_bytes as usize
+}
+
+/// As few chunks as their size allows.
+pub fn arrange(lines: &[Line]) -> Vec<Loose> {
+    let mut chunks: Vec<Loose> = Vec::new();
+    for line in lines {
+        match chunks.last_mut() {
+            Some(chunk) if chunk.bytes.len() + HEADER + line.text.len() <= CHUNK => chunk.push(line),
+            _ => {
+                let mut chunk = Loose::default();
+                chunk.push(line);
+                chunks.push(chunk);
+            }
+        }
+    }
+    chunks
+}
+
+pub fn unpack(body: &[u8]) -> Result<Vec<u8>> {
+    let size = body.first_chunk::<4>().map_or(usize::MAX, |size| u32::from_le_bytes(*size) as usize);
+    if size > LONGEST {
+        return Err(damaged("its length is impossible"));
+    }
+    let bytes = lz4_flex::block::decompress_size_prepended(body).map_err(damaged)?;
+    // What was cut off may still make sense.
+    if bytes.len() == size { Ok(bytes) } else { Err(damaged("it is shorter than it was")) }
+}
+
+/// A line where it stands.
+#[derive(Clone, Copy)]
+pub struct Seen<'a> {
+    pub at: Timestamp,
+    pub stream: LogStream,
+    pub step: LogStep,
+    pub text: &'a str,
+}
+
+/// The lines of an unpacked chunk.
+pub fn lines(mut bytes: &[u8]) -> impl Iterator<Item = Result<Seen<'_>>> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
+        let taken = take(bytes);
+        bytes = taken.as_ref().map_or(&[], |(_, rest)| rest);
+        Some(taken.map(|(line, _)| line))
+    })
+}
+
+fn take(bytes: &[u8]) -> Result<(Seen<'_>, &[u8])> {
+    let short = || damaged("it ends too early");
+    let (at, rest) = bytes.split_first_chunk::<8>().ok_or_else(short)?;
+    let (&kind, rest) = rest.split_first().ok_or_else(short)?;
+    let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+    let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(short)?;
+    let line = Seen {
+        at: Timestamp::from_micros(i64::from_le_bytes(*at)),
+        stream: stream_of(kind & 0xF).ok_or_else(|| damaged("a stream is unknown"))?,
+        step: step_of(kind >> 4).ok_or_else(|| damaged("a step is unknown"))?,
+        text: str::from_utf8(text).map_err(damaged)?,
+    };
+    Ok((line, rest))
+}
+
+fn damaged(problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> crate::Error {
+    crate::Error::Unexpected(sqlx::Error::Decode(problem.into()))
+}
+
+// What is stored is never given another meaning, so these are written out.
+
+const fn stream_code(stream: LogStream) -> u8 {
+    match stream {
+        LogStream::Stdout => 1,
+        LogStream::Stderr => 2,
+        LogStream::Windlass => 3,
+    }
+}
+
+fn stream_of(code: u8) -> Option<LogStream> {
+    LogStream::ALL.iter().copied().find(|stream| stream_code(*stream) == code)
+}
+
+const fn step_code(step: LogStep) -> u8 {
+    match step {
+        LogStep::Queue => 1,
+        LogStep::Fetch => 2,
+        LogStep::Build => 3,
+        LogStep::PreRun => 4,
+        LogStep::Start => 5,
+        LogStep::Health => 6,
+        LogStep::Switch => 7,
+        LogStep::Drain => 8,
+        LogStep::PostRun => 9,
+        LogStep::Run => 10,
+    }
+}
+
+fn step_of(code: u8) -> Option<LogStep> {
+    LogStep::ALL.iter().copied().find(|step| step_code(*step) == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(number: i64, text: &str) -> Line {
+        let (stream, step) = (LogStream::Stderr, LogStep::Run);
+        Line { at: Timestamp::from_micros(number), stream, step, text: text.to_owned() }
+    }
+
+    #[test]
+    fn lines_come_back_as_they_were() {
+        let mut expected = vec![line(-1, ""), line(i64::MAX, "ä\u{0}\n")];
+        for stream in LogStream::ALL {
+            for step in LogStep::ALL {
+                expected.push(Line { stream: *stream, step: *step, ..line(0, "x") });
+            }
+        }
+        let chunks = arrange(&expected);
+        assert_eq!(chunks.len(), 1);
+        let unpacked = unpack(&chunks[0].pack()).unwrap();
+        let found: Vec<_> = lines(&unpacked)
+            .map(|line| line.unwrap())
+            .map(|seen| Line { at: seen.at, stream: seen.stream, step: seen.step, text: seen.text.to_owned() })
+            .collect();
+        assert_eq!(found, expected);
+        assert_eq!((chunks[0].min_at, chunks[0].max_at), (-1, i64::MAX));
+    }
+
+    #[test]
+    fn chunks_are_bounded_and_can_be_joined() {
+        let many: Vec<_> = (0..3_000).map(|number| line(number, "0123456789012345678901234567890123456789")).collect();
+        let chunks = arrange(&many);
+        assert!(chunks.len() > 2 && chunks.iter().all(|chunk| chunk.bytes.len() <= CHUNK));
+        let all = chunks.into_iter().reduce(|earlier, later| later.after(earlier)).unwrap();
+        assert_eq!((all.lines, all.text_bytes, all.min_at, all.max_at), (3_000, 120_000, 0, 2_999));
+        assert_eq!(lines(&all.bytes).count(), 3_000);
+    }
+
+    #[test]
+    fn what_is_damaged_is_an_error_and_nothing_worse() {
+        let body = arrange(&[line(1, "hello hello hello")])[0].pack();
+        for cut in 0..body.len() {
+            assert!(unpack(&body[..cut]).is_err(), "{cut}");
+        }
+        assert!(unpack(&[0xFF; 8]).is_err());
+        assert!(lines(&[0; 5]).next().unwrap().is_err());
+        assert!(lines(&[0; 13]).next().unwrap().is_err());
+    }
+}

@@ -1,0 +1,2 @@
+-- This step only takes away.
+select 1;
