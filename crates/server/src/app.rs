@@ -10,6 +10,8 @@ use crate::auth::token::Token;
 use crate::clock::{Clock, Ids, RequestIds};
 use crate::config::Config;
 use crate::engine_health::EngineHealth;
+use crate::logs::Logs;
+use crate::logs::readers::Readers;
 use crate::metrics::Metrics;
 use crate::resolver::Resolver;
 use crate::vault::Vault;
@@ -17,6 +19,9 @@ use crate::vault::unlock::Unlocked;
 
 pub struct App {
     pub db: Db,
+    pub logs: Logs,
+    /// Who reads them at present.
+    pub readers: Readers,
     pub config: Config,
     pub clock: Clock,
     pub ids: Ids,
@@ -34,6 +39,10 @@ pub struct App {
     pub jobs_waiting: tokio::sync::Notify,
     /// Told after a commit with which engine or edge may no longer agree.
     pub rows_changed: tokio::sync::Notify,
+    /// Told after a commit that may have made something secret.
+    pub secrets_changed: tokio::sync::watch::Sender<()>,
+    /// Turns true when the server is to end; whoever answers without an end stops then.
+    pub stopping: tokio::sync::watch::Sender<bool>,
     /// Links the entries of the audit chains.
     pub audit_key: [u8; 32],
     pub metrics: Metrics,
@@ -45,7 +54,7 @@ pub struct App {
 }
 
 impl App {
-    pub fn new(db: Db, keys: Unlocked, config: Config, clock: Clock, ids: Ids) -> Self {
+    pub fn new(db: Db, logs: Logs, keys: Unlocked, config: Config, clock: Clock, ids: Ids) -> Self {
         Self {
             passwords: Passwords::new(config.parallel_logins),
             logins: Limiter::default(),
@@ -55,12 +64,16 @@ impl App {
             resolver: Resolver::default(),
             jobs_waiting: tokio::sync::Notify::new(),
             rows_changed: tokio::sync::Notify::new(),
+            secrets_changed: tokio::sync::watch::Sender::new(()),
+            stopping: tokio::sync::watch::Sender::new(false),
             audit_key: keys.audit_key,
             metrics: Metrics::new(db.clone()),
             engine_health: EngineHealth::default(),
             has_edge: false,
             setup_token: config.is_reachable_from_outside().then(Token::random),
             db,
+            logs,
+            readers: Readers::default(),
             config,
             clock,
             ids,

@@ -2,22 +2,28 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use uuid::Uuid;
 use windlass_runtime::{Docker, Label, Labels};
 
 use crate::app::App;
+use crate::deploy::Interruption;
+use crate::logs::collector::Collector;
 use crate::routes::Routes;
 
 /// The labels of everything that Windlass makes on an engine.
 pub const INSTANCE_LABEL: &str = "windlass.instance";
 pub const APPLICATION_LABEL: &str = "windlass.app";
 pub const DEPLOYMENT_LABEL: &str = "windlass.deployment";
+pub const PURPOSE_LABEL: &str = "windlass.purpose";
 
 pub struct Engine {
     pub app: Arc<App>,
     pub docker: Docker,
     pub routes: Routes,
+    /// Reads what containers print.
+    pub collector: Collector,
     /// Marks what belongs to this installation.
     pub instance: Uuid,
     /// Whose jobs are this process'. The same after a restart.
@@ -29,7 +35,21 @@ pub struct Engine {
 impl Engine {
     pub fn new(app: Arc<App>, instance: Uuid, owner: Uuid) -> Self {
         let (docker, routes) = (Docker::new(&app.config.docker_socket), Routes::new(app.config.data_dir.clone()));
-        Self { app, docker, routes, instance, owner, networks: tokio::sync::Mutex::default() }
+        let collector = Collector::new(app.clone(), docker.clone(), owner);
+        Self { app, docker, routes, collector, instance, owner, networks: tokio::sync::Mutex::default() }
+    }
+
+    /// Waits until everything that a container has printed is stored, as before it is removed.
+    pub async fn read_to_end(&self, container: &str) -> Result<(), Interruption> {
+        let read = self.collector.read_to_end(container).await?;
+        read.map_err(|unread| Interruption::Later(unread.to_string()))
+    }
+
+    /// Ends a container now, and removes it once its last lines are stored.
+    pub async fn remove_container(&self, name: &str) -> Result<(), Interruption> {
+        self.docker.stop(name, Duration::ZERO).await?;
+        self.read_to_end(name).await?;
+        Ok(self.docker.remove(name).await?)
     }
 
     /// Nothing without this label is ever touched.

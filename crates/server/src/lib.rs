@@ -13,6 +13,7 @@ pub mod error;
 pub mod http;
 pub mod jobs;
 pub mod listen;
+pub mod logs;
 pub mod metrics;
 pub mod operator;
 pub mod random;

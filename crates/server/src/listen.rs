@@ -1,16 +1,16 @@
 //! Connections: how many, how long, and how they end.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::service::{Service, service_fn};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -28,6 +28,8 @@ use crate::http;
 
 /// Requests at once on one HTTP/2 connection.
 const STREAMS: u32 = 32;
+/// A body is given out in parts of this size, so that whoever takes their answer slowly can be told from whoever does not take it.
+const PART: usize = 64 * 1024;
 
 /// Accepts and serves on all listeners until `stop` turns true; then lets requests under way finish, within the limit.
 pub async fn serve(app: Arc<App>, listeners: Vec<TcpListener>, mut stop: watch::Receiver<bool>) {
@@ -124,64 +126,112 @@ fn service(
         request.extensions_mut().insert(Peer(peer));
         let busy = Busy::new(activity.clone());
         let answer = router.clone().oneshot(request.map(Body::new));
-        async move { Ok(answer.await?.map(|body| Held { body, _busy: busy })) }
+        async move { Ok(answer.await?.map(|body| Held::new(body, busy))) }
     })
 }
 
 /// Whether a connection is doing something, so that one that does nothing can be closed. The connection library has no
-/// limit for a client that connects and never says a word.
-struct Activity {
-    started: Instant,
-    requests: AtomicUsize,
-    /// When the last request ended, in milliseconds after `started`.
-    quiet_since: AtomicU64,
+/// limit for a client that connects and never says a word, nor for one that lets an answer wait on a stream of its own.
+struct Activity(Mutex<Doing>);
+
+struct Doing {
+    /// Requests under way, and all that there were.
+    requests: usize,
+    seen: u64,
+    /// When the last request ended.
+    quiet_since: Instant,
+    /// Answers of which something could be taken, and since when it was not.
+    untaken: HashMap<u64, Instant>,
 }
 
 impl Activity {
     fn new() -> Self {
-        Self { started: Instant::now(), requests: AtomicUsize::new(0), quiet_since: AtomicU64::new(0) }
+        Self(Mutex::new(Doing { requests: 0, seen: 0, quiet_since: Instant::now(), untaken: HashMap::new() }))
     }
 
-    /// Returns once nothing was under way for so long.
+    /// Returns once nothing was under way for so long, or an answer was not taken for so long.
     async fn idle_for(&self, limit: Duration) {
         loop {
-            let quiet = match self.requests.load(Ordering::Acquire) {
-                0 => self
-                    .started
-                    .elapsed()
-                    .saturating_sub(Duration::from_millis(self.quiet_since.load(Ordering::Acquire))),
-                _ => Duration::ZERO,
-            };
+            let quiet = self.idle_since().map_or(Duration::ZERO, |since| since.elapsed());
             match limit.checked_sub(quiet) {
                 Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
                 _ => return,
             }
         }
     }
+
+    fn idle_since(&self) -> Option<Instant> {
+        let doing = self.doing();
+        match doing.requests {
+            0 => Some(doing.quiet_since),
+            _ => doing.untaken.values().min().copied(),
+        }
+    }
+
+    fn doing(&self) -> MutexGuard<'_, Doing> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A request under way.
-struct Busy(Arc<Activity>);
+struct Busy {
+    activity: Arc<Activity>,
+    number: u64,
+}
 
 impl Busy {
     fn new(activity: Arc<Activity>) -> Self {
-        activity.requests.fetch_add(1, Ordering::AcqRel);
-        Self(activity)
+        let mut doing = activity.doing();
+        doing.requests += 1;
+        doing.seen += 1;
+        let number = doing.seen;
+        drop(doing);
+        Self { activity, number }
+    }
+
+    fn has_something(&self) {
+        self.activity.doing().untaken.entry(self.number).or_insert_with(Instant::now);
+    }
+
+    fn is_taken(&self) {
+        self.activity.doing().untaken.remove(&self.number);
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let millis = u64::try_from(self.0.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.0.quiet_since.store(millis, Ordering::Release);
-        self.0.requests.fetch_sub(1, Ordering::AcqRel);
+        let mut doing = self.activity.doing();
+        doing.untaken.remove(&self.number);
+        doing.requests -= 1;
+        doing.quiet_since = Instant::now();
     }
 }
 
-/// A body that keeps its request under way until its last byte is taken.
+/// A body that keeps its request under way until its last byte is taken, and that knows whether anybody takes it: it is asked for more
+/// only by a connection that can send more.
 struct Held {
     body: Body,
-    _busy: Busy,
+    /// What is left of the last part of the body.
+    rest: Bytes,
+    busy: Arc<Busy>,
+}
+
+impl Held {
+    fn new(body: Body, busy: Busy) -> Self {
+        busy.has_something();
+        Self { body, rest: Bytes::new(), busy: Arc::new(busy) }
+    }
+
+    fn part(&mut self) -> Frame<Bytes> {
+        let length = self.rest.len().min(PART);
+        Frame::data(self.rest.split_to(length))
+    }
+
+    /// A body that has nothing to say is waited for. From when it has, it waits itself.
+    fn poll_body(&mut self, context: &Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let call = Waker::from(Arc::new(Call { waker: context.waker().clone(), busy: Arc::downgrade(&self.busy) }));
+        Pin::new(&mut self.body).poll_frame(&mut Context::from_waker(&call))
+    }
 }
 
 impl hyper::body::Body for Held {
@@ -192,14 +242,51 @@ impl hyper::body::Body for Held {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        self.busy.is_taken();
+        if self.rest.is_empty() {
+            match self.poll_body(context) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => self.rest = data,
+                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                },
+                other => return other,
+            }
+        }
+        self.busy.has_something();
+        Poll::Ready(Some(Ok(self.part())))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (rest, body) = (self.rest.len() as u64, self.body.size_hint());
+        let mut hint = SizeHint::new();
+        hint.set_lower(body.lower().saturating_add(rest));
+        if let Some(upper) = body.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint
+    }
+}
+
+/// Wakes whoever waits for a body, and notes that there is something for them.
+struct Call {
+    waker: Waker,
+    /// Whoever keeps a waker for longer than the body does not keep the request under way.
+    busy: Weak<Busy>,
+}
+
+impl Wake for Call {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if let Some(busy) = self.busy.upgrade() {
+            busy.has_something();
+        }
+        self.waker.wake_by_ref();
     }
 }

@@ -13,7 +13,8 @@ use crate::auth::token::Token;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::error::Error;
-use crate::serve::{open_database, sqlite_file};
+use crate::logs::Logs;
+use crate::serve::{logs_folder, open_database, open_logs, sqlite_file};
 use crate::service::audit::verify::{self, Report};
 use crate::service::audit::{compare, export};
 use crate::service::master_key::{self, Rotated};
@@ -122,7 +123,11 @@ async fn open(config: Config) -> Result<App, String> {
     }
     let db = open_database(&config).await.map_err(|error| error.to_string())?;
     match unlock_existing(&db, config.master_key_source()).await {
-        Ok(keys) => Ok(App::new(db, keys, config, Clock::System, Ids::random())),
+        Ok(keys) => {
+            let logs = open_logs(&config).await.map_err(|error| error.to_string())?;
+            let logs = Logs::open(logs, logs_folder(&config));
+            Ok(App::new(db, logs, keys, config, Clock::System, Ids::random()))
+        }
         Err(error) => {
             db.close().await;
             Err(error.to_string())

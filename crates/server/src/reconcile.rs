@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use uuid::Uuid;
-use windlass_api::ContainerStatus;
+use windlass_api::{ContainerStatus, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{ContainerEvent, ContainerSummary, Events, Happening, Health, State};
 use windlass_store::containers::{self, Container, Purpose, Stage};
@@ -23,8 +23,6 @@ const HURRIED: Duration = Duration::from_secs(1);
 const SETTLE: Duration = Duration::from_millis(100);
 /// Images and networks change less often, and cost more to list.
 const PASSES_PER_SWEEP: u64 = 12;
-/// Lines of a container that has ended, as evidence.
-const LAST_LINES: usize = 10;
 /// Ends that are told of at once; of more there is nothing to learn.
 const MOST_ENDS: usize = 100;
 
@@ -105,16 +103,15 @@ async fn tell_end(engine: &Engine, end: &End) -> Result<()> {
     if restarts > 1 && !restarts.is_power_of_two() {
         return Ok(());
     }
-    let subject = Subject::load(engine, row.deployment_id).await?;
-    let (log, writer) = subject.open_log(engine);
+    let subject = Subject::load(&engine.app, row.deployment_id).await?;
+    let (log, writer) = subject.open_log(engine, LogStep::Run);
     let (code, times) = (end.exit_code, restarts.max(1));
-    log.note(format!(
-        "The container ended with exit code {code} and is started again ({times} times so far). It printed:"
-    ))
-    .await;
-    for line in engine.docker.tail(&end.name, LAST_LINES).await.unwrap_or_default() {
-        log.note(format!("| {line}")).await;
+    // After the last of what it printed, if that does not take too long.
+    if let Err(problem) = engine.read_to_end(&end.name).await {
+        tracing::debug!(container = end.name, ?problem, "its last lines come later");
     }
+    let words = format!("The container ended with exit code {code} and is started again ({times} times so far).");
+    log.note(words).await;
     drop(log);
     writer.finish().await;
     Ok(())
@@ -138,6 +135,7 @@ async fn look_after(engine: &Engine, pass: u64) -> bool {
             if pass.is_multiple_of(PASSES_PER_SWEEP) {
                 sweep_images(engine).await?;
                 sweep_networks(engine).await?;
+                engine.collector.forget_vanished(&engine.label()).await?;
             }
             Ok::<_, Interruption>(())
         };
@@ -154,23 +152,17 @@ async fn look_after(engine: &Engine, pass: u64) -> bool {
 async fn reconcile_containers(engine: &Engine) -> Result<()> {
     // In this order: a row comes before its container and goes after it, so what has no row now is nobody's.
     let on_engine = engine.docker.containers(&engine.label()).await?;
+    engine.collector.look_after(&on_engine);
     let mut conn = engine.app.db.read().await?;
     let rows = containers::all(&mut conn).await?;
     let busy: HashSet<Uuid> = jobs::busy_applications(&mut conn).await?.into_iter().collect();
     drop(conn);
-    let names: HashSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    for stray in &on_engine {
-        if names.contains(stray.name.as_str()) {
-            continue;
-        }
-        tracing::info!(container = stray.name, "removing a container that nobody wants");
-        if let Err(error) = engine.docker.remove(&stray.name).await {
-            tracing::warn!(container = stray.name, %error, "it could not be removed; trying again");
-        }
-    }
     let by_name: HashMap<&str, &ContainerSummary> =
         on_engine.iter().map(|found| (found.name.as_str(), found)).collect();
-    for row in &rows {
+    // What visitors are sent to comes first.
+    for row in
+        rows.iter().filter(|row| row.stage == Stage::Live).chain(rows.iter().filter(|row| row.stage != Stage::Live))
+    {
         let found = by_name.get(row.name.as_str()).copied();
         let outcome = match row.stage {
             Stage::Live => keep_alive(engine, row, found).await,
@@ -180,6 +172,17 @@ async fn reconcile_containers(engine: &Engine) -> Result<()> {
         };
         if let Err(problem) = outcome {
             tracing::warn!(container = row.name, ?problem, "a container could not be brought in line; trying again");
+        }
+    }
+    // Last, because they may have to wait for their lines to be stored.
+    let names: HashSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    for stray in &on_engine {
+        if names.contains(stray.name.as_str()) {
+            continue;
+        }
+        tracing::info!(container = stray.name, "removing a container that nobody wants");
+        if let Err(problem) = engine.remove_container(&stray.name).await {
+            tracing::warn!(container = stray.name, ?problem, "it could not be removed; trying again");
         }
     }
     Ok(())
@@ -210,14 +213,14 @@ async fn repair(engine: &Engine, row: &Container, state: Option<State>) -> Resul
             engine.docker.restart_always(&row.name).await?;
             Ok(engine.docker.start(&row.name).await?)
         }
-        Some(State::Dead | State::Removing) => Ok(engine.docker.remove(&row.name).await?),
+        Some(State::Dead | State::Removing) => engine.remove_container(&row.name).await,
         None => make_again(engine, row).await,
     }
 }
 
 async fn make_again(engine: &Engine, row: &Container) -> Result<()> {
     tracing::info!(container = row.name, "making a container again that has vanished");
-    let subject = Subject::load(engine, row.deployment_id).await?;
+    let subject = Subject::load(&engine.app, row.deployment_id).await?;
     let network = deploy::ensure_network(engine, subject.application.organization_id).await?;
     let specification = deploy::specification(engine, &network, row, &subject)?;
     engine.docker.create(&specification).await?;
@@ -236,7 +239,7 @@ async fn observe(engine: &Engine, row: &Container) -> Result<()> {
     {
         // Nobody can reach it. Where it stood another one is made.
         tracing::warn!(container = row.name, "removing a container that has lost its address");
-        engine.docker.remove(&row.name).await?;
+        engine.remove_container(&row.name).await?;
         return make_again(engine, row).await;
     }
     let status = match found.as_ref().map(|found| (found.state, &found.health)) {
@@ -273,7 +276,7 @@ async fn forget(engine: &Engine, row: &Container) -> Result<()> {
         return Ok(());
     }
     tracing::info!(container = row.name, "removing a container whose work is over");
-    engine.docker.remove(&row.name).await?;
+    engine.remove_container(&row.name).await?;
     let (mut tx, now) = (engine.app.db.begin().await?, engine.app.now());
     applications::lock(&mut tx, row.application_id).await?;
     containers::delete(&mut tx, row.id, now).await?;

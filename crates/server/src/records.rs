@@ -5,6 +5,7 @@
 //! Each function here takes a fixed number of queries, however many records there are.
 
 pub mod applications;
+pub mod logs;
 
 use std::collections::HashMap;
 

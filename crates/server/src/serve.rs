@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_durable::lock::{self, LockError};
+use windlass_store::logs::LogStore;
 use windlass_store::{Db, Options, instance};
 
 use crate::app::App;
@@ -19,6 +20,7 @@ use crate::config::Config;
 use crate::deploy;
 use crate::edge::Keeper;
 use crate::engine::Engine;
+use crate::logs::{Logs, retention};
 use crate::service::audit::denials;
 use crate::service::first_start::unlock;
 use crate::service::housekeeping;
@@ -26,6 +28,8 @@ use crate::vault::unlock::{UnlockError, check};
 use crate::{jobs, listen, reconcile};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
+/// Connections of the log store, beside those of everything else.
+const LOG_CONNECTIONS: u32 = 4;
 
 /// Why a server did not start, in words for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -97,25 +101,37 @@ impl Server {
     pub async fn run(self, mut stopping: watch::Receiver<Option<Stop>>) {
         let (stopped, stop) = watch::channel(false);
         tokio::spawn({
-            let mut stopping = stopping.clone();
+            let (mut stopping, app) = (stopping.clone(), self.app.clone());
             async move {
                 let _ = stopping.wait_for(Option::is_some).await;
+                app.stopping.send_replace(true);
                 stopped.send_replace(true);
             }
         });
         let housekeeping = tokio::spawn(housekeeping::run(self.app.clone()));
+        let retention = tokio::spawn(retention::run(self.app.clone()));
         let engine = Arc::new(Engine::new(self.app.clone(), self.instance, self.owner));
         let worker = tokio::spawn(jobs::run(engine.clone(), stop.clone()));
-        let reconciler = tokio::spawn(reconcile::run(engine, stop.clone()));
+        let reconciler = tokio::spawn(reconcile::run(engine.clone(), stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
         housekeeping.abort();
+        retention.abort();
         reconciler.abort();
         if tokio::time::timeout(DATABASE_WAIT, worker).await.is_err() {
             tracing::warn!("jobs under way could not be put back; they come back when their time is up");
         }
         if tokio::time::timeout(DATABASE_WAIT, denials).await.is_err() {
             tracing::warn!("refusals of the last minute could not be written to the audit log");
+        }
+        let closing = async {
+            engine.collector.stop().await;
+            self.app.logs.close().await;
+        };
+        if tokio::time::timeout(DATABASE_WAIT, closing).await.is_err() {
+            tracing::warn!(
+                "the last log lines could not be stored; those of containers are read again at the next start"
+            );
         }
         if tokio::time::timeout(DATABASE_WAIT, self.app.db.close()).await.is_err() {
             tracing::warn!("the database did not close in time");
@@ -184,7 +200,9 @@ async fn unlocked(db: Db, config: Config) -> Result<App, StartError> {
     db.migrate().await.map_err(|source| database_error(&config, source))?;
     let (clock, ids) = (Clock::System, Ids::random());
     let keys = unlock(&db, config.master_key_source(), &ids, clock.now()).await?;
-    Ok(App::new(db, keys, config, clock, ids))
+    let logs = open_logs(&config).await?;
+    logs.migrate().await.map_err(|source| logs_error(&config, source))?;
+    Ok(App::new(db, Logs::open(logs, logs_folder(&config)), keys, config, clock, ids))
 }
 
 /// The database of the configuration, as it is: not migrated.
@@ -192,22 +210,51 @@ pub async fn open_database(config: &Config) -> Result<Db, StartError> {
     let options = Options { connections: config.database_connections, wait: DATABASE_WAIT };
     let opened = match &config.database_url {
         Some(url) => Db::postgres(url.reveal(), options).await,
-        None => {
-            let file = sqlite_file(config);
-            let created = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&file);
-            created.map_err(|source| StartError::DataDir { path: file.display().to_string(), source })?;
-            Db::sqlite(&file, options).await
-        }
+        None => Db::sqlite(&private_file(sqlite_file(config))?, options).await,
     };
     opened.map_err(|source| database_error(config, source))
 }
 
-fn database_error(config: &Config, source: windlass_store::Error) -> StartError {
-    let place = match config.database_url {
-        Some(_) => "database-url".to_owned(),
-        None => format!("data-dir: {}", sqlite_file(config).display()),
+/// The log store of the configuration, as it is: not migrated.
+pub async fn open_logs(config: &Config) -> Result<LogStore, StartError> {
+    let options = Options { connections: LOG_CONNECTIONS, wait: DATABASE_WAIT };
+    let opened = match &config.database_url {
+        Some(url) => LogStore::postgres(url.reveal(), options).await,
+        None => LogStore::sqlite(&private_file(logs_file(config))?, options).await,
     };
-    StartError::Database { place, source }
+    opened.map_err(|source| logs_error(config, source))
+}
+
+/// SQLite would let others read it.
+fn private_file(file: PathBuf) -> Result<PathBuf, StartError> {
+    let created = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&file);
+    created.map_err(|source| StartError::DataDir { path: file.display().to_string(), source })?;
+    Ok(file)
+}
+
+fn database_error(config: &Config, source: windlass_store::Error) -> StartError {
+    StartError::Database { place: place(config, &sqlite_file(config)), source }
+}
+
+fn logs_error(config: &Config, source: windlass_store::Error) -> StartError {
+    StartError::Database { place: place(config, &logs_file(config)), source }
+}
+
+/// Where the operator has to look.
+fn place(config: &Config, file: &Path) -> String {
+    match config.database_url {
+        Some(_) => "database-url".to_owned(),
+        None => format!("data-dir: {}", file.display()),
+    }
+}
+
+/// None where the lines are not in a file.
+pub fn logs_folder(config: &Config) -> Option<PathBuf> {
+    config.database_url.is_none().then(|| config.data_dir.clone())
+}
+
+fn logs_file(config: &Config) -> PathBuf {
+    config.data_dir.join("logs.db")
 }
 
 pub fn sqlite_file(config: &Config) -> PathBuf {

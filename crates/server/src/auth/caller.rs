@@ -37,13 +37,14 @@ pub struct Ctx {
     pub app: Arc<App>,
     pub origin: Origin,
     pub user: User,
+    token_hash: [u8; 32],
     credential: Credential,
     /// The organization that the request names, else the user's default one, if they belong to it. A key has its own.
     joined: Option<Joined>,
 }
 
 enum Credential {
-    Session { id: Uuid, token_hash: [u8; 32] },
+    Session { id: Uuid },
     Key { id: Uuid, name: String, permissions: Vec<Can>, organization_id: Uuid },
 }
 
@@ -60,21 +61,7 @@ impl FromRequestParts<Arc<App>> for Ctx {
         let organization = organization_header(&parts.headers);
         let organization_id = organization.as_ref().ok().copied().flatten();
 
-        let mut conn = app.db.read().await?;
-        let bearer = match token::is_api_key(token) {
-            true => bearer::by_api_key(&mut conn, &token_hash).await?,
-            false => bearer::by_session(&mut conn, &token_hash, organization_id).await?,
-        };
-        drop(conn);
-
-        let now = app.now();
-        let bearer = bearer.filter(|bearer| bearer.expires_at > now).ok_or_else(|| {
-            unauthenticated(match token::is_api_key(token) {
-                true => "This API key is not valid (any more). Make another one.",
-                false => "This login is not valid (any more). Log in again.",
-            })
-        })?;
-        note_use(app, &bearer).await;
+        let bearer = valid_bearer(app, token::is_api_key(token), &token_hash, organization_id).await?;
         let ctx = Self::new(app.clone(), origin, bearer, token_hash)?;
         ctx.limit_requests()?;
         let named = organization?;
@@ -102,7 +89,7 @@ impl FromRequestParts<Arc<App>> for Login {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
         let ctx = Ctx::from_request_parts(parts, app).await?;
         match ctx.credential {
-            Credential::Session { id, token_hash } => Ok(Self { ctx, session_id: id, token_hash }),
+            Credential::Session { id } => Ok(Self { session_id: id, token_hash: ctx.token_hash, ctx }),
             Credential::Key { .. } => Err(Error::new(
                 ErrorCode::LoginRequired,
                 "This concerns your own account, so it needs a login; an API key acts for you in one organization only.",
@@ -123,7 +110,7 @@ impl Ctx {
     fn new(app: Arc<App>, origin: Origin, bearer: Bearer, token_hash: [u8; 32]) -> Result<Self> {
         let Bearer { credential_id: id, key, user, joined, .. } = bearer;
         let credential = match (key, &joined) {
-            (None, _) => Credential::Session { id, token_hash },
+            (None, _) => Credential::Session { id },
             (Some(key), Some(joined)) => Credential::Key {
                 id,
                 // A permission that there no longer is grants nothing.
@@ -133,7 +120,19 @@ impl Ctx {
             },
             (Some(_), None) => return Err(Error::internal("an API key without an organization")),
         };
-        Ok(Self { app, origin, user, credential, joined })
+        Ok(Self { app, origin, user, token_hash, credential, joined })
+    }
+
+    /// The same caller in the same organization, as they are by now: for answers that go on after the request was allowed.
+    pub async fn again(&self) -> Result<Self> {
+        let is_key = matches!(self.credential, Credential::Key { .. });
+        let organization_id = self.current_organization_id();
+        let bearer = valid_bearer(&self.app, is_key, &self.token_hash, organization_id).await?;
+        let again = Self::new(self.app.clone(), self.origin.clone(), bearer, self.token_hash)?;
+        match again.current_organization_id() == organization_id {
+            true => Ok(again),
+            false => Err(Error::not_found("organization")),
+        }
     }
 
     fn limit_requests(&self) -> Result<()> {
@@ -319,6 +318,25 @@ impl Ctx {
     pub fn current_organization_id(&self) -> Option<Uuid> {
         self.joined.as_ref().map(|joined| joined.organization.id)
     }
+}
+
+/// Whoever presents the token, if it is still valid.
+async fn valid_bearer(app: &App, is_key: bool, token_hash: &[u8; 32], organization_id: Option<Uuid>) -> Result<Bearer> {
+    let mut conn = app.db.read().await?;
+    let bearer = match is_key {
+        true => bearer::by_api_key(&mut conn, token_hash).await?,
+        false => bearer::by_session(&mut conn, token_hash, organization_id).await?,
+    };
+    drop(conn);
+    let now = app.now();
+    let bearer = bearer.filter(|bearer| bearer.expires_at > now).ok_or_else(|| {
+        unauthenticated(match is_key {
+            true => "This API key is not valid (any more). Make another one.",
+            false => "This login is not valid (any more). Log in again.",
+        })
+    })?;
+    note_use(app, &bearer).await;
+    Ok(bearer)
 }
 
 /// Counts a request; 0 means that nobody counts.

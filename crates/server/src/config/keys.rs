@@ -47,7 +47,7 @@ const fn list(name: &'static str, value_name: &'static str, default: &'static st
     Key { name, value_name, is_list: true, default, help }
 }
 
-pub const KEYS: [Key; 47] = [
+pub const KEYS: [Key; 55] = [
     key("data-dir", "DIR", "windlass-data", "Folder for everything that Windlass keeps"),
     list("listen", "ADDRESS", "127.0.0.1:7780", "Address and port of the API"),
     list("edge-http", "ADDRESS", "127.0.0.1:7781", "Address and port at which visitors reach the applications"),
@@ -107,6 +107,34 @@ pub const KEYS: [Key; 47] = [
     key("fetch-seconds", "SECONDS", "300", "Longest time for fetching a repository (1 to 7200)"),
     key("fetch-mib", "MIB", "2048", "Largest tree of a repository (1 to 1048576)"),
     key("build-seconds", "SECONDS", "1800", "Longest time for building an image (1 to 86400)"),
+    key(
+        "log-source",
+        "SOURCE",
+        "auto",
+        "auto reads what containers print from the engine's own files where it can, and asks the engine elsewhere; engine always asks",
+    ),
+    key("log-days", "DAYS", "30", "How long log lines are kept (1 to 3650)"),
+    key(
+        "log-mib",
+        "MIB",
+        "512",
+        "Text of log lines that is kept for one application; the oldest go first (1 to 1048576)",
+    ),
+    key("log-line-kib", "KIB", "256", "Longest log line; the rest of it is cut off, with a mark (1 to 1024)"),
+    key("log-followers", "N", "200", "Who can follow or download the logs of one organization at once (1 to 10000)"),
+    key(
+        "search-seconds",
+        "SECONDS",
+        "5",
+        "How long one request may search log lines before it answers with what it found (1 to 60)",
+    ),
+    key(
+        "engine-log-mib",
+        "MIB",
+        "64",
+        "How long a file of a container's output may get before the engine begins the next (1 to 4096)",
+    ),
+    key("engine-log-files", "N", "3", "How many such files the engine keeps of each container (2 to 100)"),
     key("body-limit-kib", "KIB", "1024", "Largest request body (1 to 65536)"),
     key("strangers-body-kib", "KIB", "16", "Largest request body of somebody who is not known yet (1 to 1024)"),
     key("request-seconds", "SECONDS", "30", "Longest time for one request (1 to 600)"),

@@ -13,8 +13,8 @@ use std::time::Duration;
 pub use given::Given;
 pub use keys::{KEYS, Key};
 use parse::{
-    boolean, database_url, docker_socket, domain, log_format, log_level, network_pool, not_empty, public_url,
-    read_addresses, read_origins, read_proxies,
+    boolean, database_url, docker_socket, domain, log_format, log_level, log_source, network_pool, not_empty,
+    public_url, read_addresses, read_origins, read_proxies,
 };
 pub use subnet::Subnet;
 
@@ -58,6 +58,14 @@ pub struct Config {
     pub fetch_limit: Duration,
     pub fetch_bytes: u64,
     pub build_limit: Duration,
+    pub log_source: LogSource,
+    pub log_seconds: i64,
+    pub log_bytes: i64,
+    pub log_line_bytes: usize,
+    pub log_followers: usize,
+    pub search_limit: Duration,
+    pub engine_log_bytes: u64,
+    pub engine_log_files: u32,
     pub parallel_logins: usize,
     pub body_limit: usize,
     pub strangers_body_limit: usize,
@@ -89,6 +97,14 @@ impl std::fmt::Debug for DatabaseUrl {
 pub enum LogFormat {
     Text,
     Json,
+}
+
+/// Where to read what containers print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogSource {
+    /// The engine's own files where that can be done.
+    Auto,
+    Engine,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,6 +160,14 @@ impl Config {
         let fetch_seconds = given.number("fetch-seconds", 1..=7_200);
         let fetch_mib: Option<u64> = given.number("fetch-mib", 1..=1_048_576);
         let build_seconds = given.number("build-seconds", 1..=86_400);
+        let log_source = given.read("log-source", log_source);
+        let log_days: Option<i64> = given.number("log-days", 1..=3_650);
+        let log_mib: Option<i64> = given.number("log-mib", 1..=1_048_576);
+        let log_line_kib: Option<usize> = given.number("log-line-kib", 1..=1_024);
+        let log_followers = given.number("log-followers", 1..=10_000);
+        let search_seconds = given.number("search-seconds", 1..=60);
+        let engine_log_mib: Option<u64> = given.number("engine-log-mib", 1..=4_096);
+        let engine_log_files = given.number("engine-log-files", 2..=100);
         let parallel_logins = given.number("parallel-logins", 1..=64);
         let body_limit_kib = given.number("body-limit-kib", 1..=65_536);
         let strangers_body_kib = given.number("strangers-body-kib", 1..=1_024);
@@ -212,6 +236,14 @@ impl Config {
             fetch_limit: Duration::from_secs(fetch_seconds?),
             fetch_bytes: 1024 * 1024 * fetch_mib?,
             build_limit: Duration::from_secs(build_seconds?),
+            log_source: log_source?,
+            log_seconds: 86_400 * log_days?,
+            log_bytes: 1024 * 1024 * log_mib?,
+            log_line_bytes: 1024 * log_line_kib?,
+            log_followers: log_followers?,
+            search_limit: Duration::from_secs(search_seconds?),
+            engine_log_bytes: 1024 * 1024 * engine_log_mib?,
+            engine_log_files: engine_log_files?,
             parallel_logins: parallel_logins?,
             body_limit: 1024 * body_limit_kib?,
             strangers_body_limit: 1024 * strangers_body_kib?,

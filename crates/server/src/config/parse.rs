@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use super::given::Given;
-use super::{DatabaseUrl, LogFormat, LogLevel, Subnet};
+use super::{DatabaseUrl, LogFormat, LogLevel, LogSource, Subnet};
 
 /// As many sockets as one edge can hand to the next.
 const MOST_ADDRESSES: usize = 64;
@@ -115,6 +115,14 @@ pub(super) fn log_format(text: &str) -> Result<LogFormat, String> {
         "text" => Ok(LogFormat::Text),
         "json" => Ok(LogFormat::Json),
         _ => Err("must be text or json".into()),
+    }
+}
+
+pub(super) fn log_source(text: &str) -> Result<LogSource, String> {
+    match text {
+        "auto" => Ok(LogSource::Auto),
+        "engine" => Ok(LogSource::Engine),
+        _ => Err("must be auto or engine".into()),
     }
 }
 

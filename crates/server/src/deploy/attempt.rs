@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use uuid::Uuid;
-use windlass_api::{Configuration, DeploymentKind, DeploymentState, Failure, Variables};
+use windlass_api::{Configuration, DeploymentKind, DeploymentState, Failure, LogStep, Variables};
 use windlass_durable::kill_point;
 use windlass_store::Tx;
 use windlass_store::applications::{self, Application};
@@ -16,8 +16,10 @@ use windlass_store::releases::{self, Release};
 
 use super::failure::{Interruption, Result};
 use super::git::Credentials;
-use super::log::{self, Log, Secrets, Writer};
+use super::log::{self, Log, Writer};
+use crate::app::App;
 use crate::engine::Engine;
+use crate::logs::Secrets;
 use crate::service::audit::{Action, Actor, Change, Resource, Work};
 
 /// All that a deployment is about.
@@ -33,16 +35,16 @@ pub struct Subject {
 
 impl Subject {
     /// Its row goes with the application's: whoever deletes that has taken the job with it.
-    pub async fn load(engine: &Engine, deployment_id: Uuid) -> Result<Self> {
-        let mut conn = engine.app.db.read().await?;
+    pub async fn load(app: &App, deployment_id: Uuid) -> Result<Self> {
+        let mut conn = app.db.read().await?;
         let deployment = deployments::get(&mut conn, deployment_id).await?.ok_or(Interruption::Lost)?;
         let application = applications::get(&mut conn, deployment.application_id).await?.ok_or(Interruption::Lost)?;
         let release = releases::get(&mut conn, deployment.release_id).await?.ok_or(Interruption::Lost)?;
         drop(conn);
         let configuration = read(&release.configuration)?;
-        let variables = engine.app.vault.release_variables(&release).await?;
+        let variables = app.vault.release_variables(&release).await?;
         // Only for masking: a value that cannot be read must not keep a release from being looked after.
-        let secrets_now = engine.app.vault.application_variables(&application).await.unwrap_or_else(|error| {
+        let secrets_now = app.vault.application_variables(&application).await.unwrap_or_else(|error| {
             tracing::warn!(cause = error.cause, "the variables of an application cannot be read");
             Variables::default()
         });
@@ -50,8 +52,8 @@ impl Subject {
     }
 
     /// Its log, and who writes it.
-    pub fn open_log(&self, engine: &Engine) -> (Log, Writer) {
-        log::open(engine.app.clone(), self.application.id, self.deployment.id, self.secrets())
+    pub fn open_log(&self, engine: &Engine, step: LogStep) -> (Log, Writer) {
+        log::open(engine.app.clone(), self.application.id, self.deployment.id, self.secrets(), step)
     }
 
     /// What was not secret when the release was made may be by now.
@@ -74,11 +76,11 @@ pub struct Attempt<'a> {
 impl<'a> Attempt<'a> {
     pub async fn begin(engine: &'a Engine, job: &Job) -> Result<Self> {
         kill_point::reached("deploy-claimed");
-        let mut subject = Subject::load(engine, job.deployment_id.unwrap_or_default()).await?;
+        let mut subject = Subject::load(&engine.app, job.deployment_id.unwrap_or_default()).await?;
         if subject.deployment.kind == DeploymentKind::Restart && follow_live(engine, job, &subject).await? {
-            subject = Subject::load(engine, subject.deployment.id).await?;
+            subject = Subject::load(&engine.app, subject.deployment.id).await?;
         }
-        let (secrets, (log, writer)) = (subject.secrets(), subject.open_log(engine));
+        let (secrets, (log, writer)) = (subject.secrets(), subject.open_log(engine, LogStep::Queue));
         Ok(Self { engine, job: job.clone(), subject, log, secrets, writer })
     }
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use windlass_api::{BuildPack, DeploymentState, Failure};
+use tokio::sync::mpsc;
+use windlass_api::{BuildPack, DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{Build, Image};
 use windlass_store::releases;
@@ -14,7 +15,11 @@ use crate::engine::DEPLOYMENT_LABEL;
 /// What an application listens on when neither it nor its image says so.
 const USUAL_PORT: u16 = 8080;
 
+/// Lines of the builder on their way into the log.
+const LINES: usize = 100;
+
 pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
+    attempt.log.enter(LogStep::Build);
     attempt.advance(DeploymentState::Building).await?;
     let tag = image_tag(attempt.application.id, attempt.deployment.id);
     kill_point::reached("deploy-before-build");
@@ -63,7 +68,9 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
         no_cache: attempt.deployment.without_cache,
     };
     let limit = attempt.engine.app.config.build_limit;
-    let built = tokio::time::timeout(limit, attempt.engine.docker.build(build, attempt.log.sender())).await;
+    let (lines, printed) = mpsc::channel(LINES);
+    let building = tokio::time::timeout(limit, attempt.engine.docker.build(build, lines));
+    let (built, ()) = tokio::join!(building, attempt.log.take_all(LogStep::Build, printed));
     match built {
         Ok(built) => built.map(drop).map_err(Interruption::from),
         Err(_) => failed(

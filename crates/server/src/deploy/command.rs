@@ -39,13 +39,16 @@ pub async fn run(engine: &Engine, job: &Job, subject: &Subject, purpose: Purpose
         engine.docker.start(&container.name).await?;
     }
     kill_point::reached("command-started");
+    engine.collector.begin(&container.name).await?;
     let ended = async {
-        engine.docker.follow(&container.name, log.sender()).await?;
-        engine.docker.wait(&container.name).await
+        let code = engine.docker.wait(&container.name).await?;
+        // Before whatever is said about its end.
+        engine.read_to_end(&container.name).await?;
+        Ok(code)
     };
     let Ok(ended) = tokio::time::timeout(LIMIT, ended).await else {
         return failed(Failure::TimedOut, format!("the {what} command took more than {} s", LIMIT.as_secs()));
     };
     kill_point::reached("command-ended");
-    Ok(ended?)
+    ended
 }

@@ -7,7 +7,7 @@ use windlass_api::{Configuration, ContainerStatus};
 use windlass_durable::kill_point;
 use windlass_edge::target::Drained;
 use windlass_store::containers::{self, Container, Purpose, Stage};
-use windlass_store::jobs::Job;
+use windlass_store::jobs::{Job, JobKind};
 use windlass_store::{applications, deployments, releases};
 
 use super::attempt::{begin_work, read};
@@ -71,6 +71,11 @@ pub async fn retire(engine: &Engine, job: &Job, container: &Container) -> Result
         engine.docker.stop(&container.name, grace).await?;
     }
     kill_point::reached("finish-stopped");
+    match job.kind {
+        // Its lines go with it.
+        JobKind::Delete => engine.collector.leave(job.application_id),
+        _ => engine.read_to_end(&container.name).await?,
+    }
     if is_leaving(engine, job, container).await? {
         engine.docker.remove(&container.name).await?;
     }

@@ -91,7 +91,7 @@ impl Attempt<'_> {
         let rows = containers::of_deployment(&mut self.engine.app.db.read().await?, self.deployment.id).await?;
         for container in rows {
             check_held(self.engine, &self.job).await?;
-            self.engine.docker.remove(&container.name).await?;
+            self.engine.remove_container(&container.name).await?;
         }
         kill_point::reached("end-containers-gone");
         if self.owns_release() {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use windlass_api::{DeploymentState, Failure};
+use windlass_api::{DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_store::{organizations, releases};
 
@@ -27,6 +27,7 @@ pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
         Reference::Named(name) => name,
         Reference::Commit { hash, .. } => hash,
     };
+    attempt.log.enter(LogStep::Fetch);
     attempt.log.note(format!("Fetching {what} of {}", attempt.application.repository)).await;
     let credentials = attempt.credentials().await?;
     let (folder, config) = (attempt.folder(), &attempt.engine.app.config);

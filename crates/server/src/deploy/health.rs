@@ -10,7 +10,7 @@ use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
-use windlass_api::Failure;
+use windlass_api::{Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{self as runtime, Health, State};
 use windlass_store::containers::Container;
@@ -26,6 +26,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub async fn wait(attempt: &Attempt<'_>, container: &Container) -> Result<()> {
+    attempt.log.enter(LogStep::Health);
     let limit = Duration::from_secs(attempt.configuration.settings.health_seconds.into());
     let (began, mut pause) = (Instant::now(), FIRST_PAUSE);
     loop {

@@ -1,39 +1,40 @@
-//! What a deployment prints, written down in batches. Secrets are masked on the way in.
+//! What is said about a deployment, and what its build prints, on the way into the log store.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
-use windlass_api::Variables;
+use windlass_api::{LogStep, LogStream};
 use windlass_runtime::{Line, Stream};
-use windlass_store::log_lines::{self, LogLine};
+use windlass_store::logs::{self, Batch};
 
 use crate::app::App;
+use crate::logs::{Closed, Pen, Secrets, text};
 
-const BATCH: usize = 200;
-/// How long a line waits for others before it is written.
-const WAIT: Duration = Duration::from_millis(200);
+/// Lines that wait to be stored, and are stored at once; whoever prints more waits too.
+const QUEUE: usize = 100;
 /// Lines of one attempt; of what is more only the end is kept, and a line says so.
 const MOST_LINES: usize = 20_000;
+const MOST_BYTES: usize = 8 * 1024 * 1024;
 /// Lines about the work that come after that. The very last ones are always kept, with the end of everything.
 const MOST_LATE_NOTES: usize = 50;
 /// How many of the lines that are too many are kept: the last ones.
 const TAIL: usize = 100;
-const MOST_BYTES: usize = 8 * 1024 * 1024;
-/// Bytes of one line; the rest is cut off, with a mark.
-const LONGEST_LINE: usize = 8 * 1024;
-/// Shorter values stand in too many places where they are no secret.
-const SHORTEST_SECRET: usize = 8;
+/// The builder's longer lines come in parts, of which a secret may be in two.
+const PART: usize = 60 * 1024;
+/// How long a line about the work may wait for its place: when nothing can be stored, the work goes on.
+const NOTE_WAIT: Duration = Duration::from_secs(1);
 /// How long the last lines may take to be written.
-const LAST_WAIT: Duration = Duration::from_secs(5);
+const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// Takes lines; a builder that prints faster than they can be written is slowed down.
 #[derive(Clone)]
 pub struct Log {
-    lines: mpsc::Sender<Line>,
+    lines: mpsc::Sender<(LogStep, Line)>,
+    step: Arc<Mutex<LogStep>>,
 }
 
 pub struct Writer {
@@ -41,9 +42,16 @@ pub struct Writer {
 }
 
 /// A log of one deployment, and who writes it.
-pub fn open(app: Arc<App>, application_id: Uuid, deployment_id: Uuid, secrets: Secrets) -> (Log, Writer) {
-    let (lines, arriving) = mpsc::channel(BATCH);
+pub fn open(
+    app: Arc<App>,
+    application_id: Uuid,
+    deployment_id: Uuid,
+    secrets: Secrets,
+    step: LogStep,
+) -> (Log, Writer) {
+    let (lines, arriving) = mpsc::channel(QUEUE);
     let book = Book {
+        pen: app.logs.pen(),
         app,
         application_id,
         deployment_id,
@@ -53,19 +61,32 @@ pub fn open(app: Arc<App>, application_id: Uuid, deployment_id: Uuid, secrets: S
         late_notes: 0,
         tail: VecDeque::new(),
         left_out: 0,
+        is_after_part: false,
     };
-    (Log { lines }, Writer { writing: tokio::spawn(book.write(arriving)) })
+    let log = Log { lines, step: Arc::new(Mutex::new(step)) };
+    (log, Writer { writing: tokio::spawn(book.write(arriving)) })
 }
 
 impl Log {
+    /// What is being done from now on.
+    pub fn enter(&self, step: LogStep) {
+        *self.step.lock().unwrap_or_else(PoisonError::into_inner) = step;
+    }
+
     /// A line of Windlass' own.
     pub async fn note(&self, text: impl Into<String>) {
         let line = Line { stream: Stream::Note, text: text.into() };
-        let _ = self.lines.send(line).await;
+        let step = *self.step.lock().unwrap_or_else(PoisonError::into_inner);
+        if tokio::time::timeout(NOTE_WAIT, self.lines.send((step, line))).await.is_err() {
+            tracing::warn!("a line about a deployment could not be stored in time");
+        }
     }
 
-    pub fn sender(&self) -> mpsc::Sender<Line> {
-        self.lines.clone()
+    /// All lines that come until there are no more to come.
+    pub async fn take_all(&self, step: LogStep, mut lines: mpsc::Receiver<Line>) {
+        while let Some(line) = lines.recv().await {
+            let _ = self.lines.send((step, line)).await;
+        }
     }
 }
 
@@ -80,6 +101,7 @@ impl Writer {
 
 struct Book {
     app: Arc<App>,
+    pen: Result<Pen, Closed>,
     application_id: Uuid,
     deployment_id: Uuid,
     secrets: Secrets,
@@ -87,36 +109,31 @@ struct Book {
     bytes: usize,
     late_notes: usize,
     /// When there is no more room: the newest lines, which often say what went wrong.
-    tail: VecDeque<LogLine>,
+    tail: VecDeque<logs::Line>,
     left_out: usize,
+    /// The line before was only the beginning of one.
+    is_after_part: bool,
 }
 
 impl Book {
-    async fn write(mut self, mut arriving: mpsc::Receiver<Line>) {
-        let mut batch = Vec::with_capacity(BATCH);
-        while let Some(line) = arriving.recv().await {
-            self.take(&line, &mut batch);
-            let full = tokio::time::sleep(WAIT);
-            tokio::pin!(full);
-            while batch.len() < BATCH {
-                tokio::select! {
-                    next = arriving.recv() => match next {
-                        Some(line) => self.take(&line, &mut batch),
-                        None => break,
-                    },
-                    () = &mut full => break,
-                }
+    async fn write(mut self, mut arriving: mpsc::Receiver<(LogStep, Line)>) {
+        let mut arrived = Vec::new();
+        while arriving.recv_many(&mut arrived, QUEUE).await > 0 {
+            let mut batch = Vec::with_capacity(arrived.len());
+            for (step, line) in arrived.drain(..) {
+                self.take(step, &line, &mut batch);
             }
-            self.store(&mut batch).await;
+            self.store(batch).await;
         }
+        let mut batch = Vec::new();
         self.end_gap(&mut batch);
-        self.store(&mut batch).await;
+        self.store(batch).await;
     }
 
     /// Puts a line where it belongs. Some lines about the work come through when there is no room for others.
-    fn take(&mut self, line: &Line, batch: &mut Vec<LogLine>) {
+    fn take(&mut self, step: LogStep, line: &Line, batch: &mut Vec<logs::Line>) {
         let (is_full, is_note) = (self.is_full(), line.stream == Stream::Note);
-        let line = self.line(&line.text);
+        let line = self.line(step, line);
         if is_full && !(is_note && self.late_notes < MOST_LATE_NOTES) {
             self.left_out += 1;
             self.tail.push_back(line);
@@ -130,95 +147,51 @@ impl Book {
             self.end_gap(batch);
         }
         self.written += 1;
-        self.bytes += line.log.len();
+        self.bytes += line.text.len();
         batch.push(line);
     }
 
     /// What was left out is told, and the end of it shown.
-    fn end_gap(&mut self, batch: &mut Vec<LogLine>) {
+    fn end_gap(&mut self, batch: &mut Vec<logs::Line>) {
         let missing = self.left_out - self.tail.len();
-        if missing > 0 {
-            batch.push(self.line(&format!("... {missing} lines are not kept")));
+        if let Some(step) = self.tail.front().filter(|_| missing > 0).map(|first| first.step) {
+            let words = Line { stream: Stream::Note, text: format!("... {missing} lines are not kept") };
+            batch.push(self.line(step, &words));
         }
         self.written += self.tail.len();
-        self.bytes += self.tail.iter().map(|line| line.log.len()).sum::<usize>();
+        self.bytes += self.tail.iter().map(|line| line.text.len()).sum::<usize>();
         batch.extend(self.tail.drain(..));
         self.left_out = 0;
     }
 
-    fn line(&self, text: &str) -> LogLine {
-        LogLine {
-            seq: 0,
-            id: self.app.new_id(),
-            application_id: self.application_id,
-            deployment_id: self.deployment_id,
-            log: cut(self.secrets.mask(&text.replace('\0', "\u{fffd}"))),
-            created_at: self.app.now(),
-        }
+    fn line(&mut self, step: LogStep, line: &Line) -> logs::Line {
+        let stream = match line.stream {
+            Stream::Stdout => LogStream::Stdout,
+            Stream::Stderr => LogStream::Stderr,
+            Stream::Note => LogStream::Windlass,
+        };
+        let is_part = line.text.len() >= PART || self.is_after_part;
+        self.is_after_part = line.text.len() >= PART;
+        let text = if is_part { self.secrets.safe_part(&line.text) } else { self.secrets.safe_line(&line.text) };
+        logs::Line { at: self.app.now(), stream, step, text: text::cut(text, self.app.config.log_line_bytes, 0) }
     }
 
     fn is_full(&self) -> bool {
         self.written >= MOST_LINES || self.bytes >= MOST_BYTES
     }
 
-    async fn store(&self, batch: &mut Vec<LogLine>) {
-        if batch.is_empty() {
+    async fn store(&self, lines: Vec<logs::Line>) {
+        if lines.is_empty() {
             return;
         }
-        let stored = async {
-            let mut tx = self.app.db.begin().await?;
-            log_lines::insert(&mut tx, batch).await?;
-            tx.commit().await
+        let (application_id, deployment_id) = (self.application_id, self.deployment_id);
+        let batch = Batch { application_id, deployment_id, lines, progress: None };
+        let stored = match &self.pen {
+            Ok(pen) => pen.write(batch).await.map(drop),
+            Err(Closed) => Err(Closed),
         };
-        if let Err(error) = stored.await {
+        if let Err(error) = stored {
             tracing::warn!(%error, "lines of a deployment could not be written");
         }
-        batch.clear();
-    }
-}
-
-fn cut(mut text: String) -> String {
-    if text.len() > LONGEST_LINE {
-        text.truncate(text.floor_char_boundary(LONGEST_LINE));
-        text.push_str(" ...");
-    }
-    text
-}
-
-/// What no line may show.
-#[derive(Clone, Default)]
-pub struct Secrets(Vec<String>);
-
-impl Secrets {
-    pub fn new<'a>(variables: &'a Variables, others: impl IntoIterator<Item = &'a str>) -> Self {
-        // A value of several lines is printed line by line.
-        let lines = variables.secrets().chain(others).flat_map(str::lines).map(str::trim);
-        let mut secrets: Vec<_> = lines.filter(|line| line.len() >= SHORTEST_SECRET).map(str::to_owned).collect();
-        // The longest first: one may be a part of another.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.dedup();
-        Self(secrets)
-    }
-
-    pub fn mask(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "********"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_masked_whole_and_line_by_line() {
-        let mut variables = Variables::default();
-        variables.environment.insert("KEY".into(), "first line of it\nsecond line of it".into());
-        variables.environment.insert("SHORT".into(), "abc".into());
-        variables.build.insert("OPEN".into(), "not a secret".into());
-        variables.secret_names = vec!["KEY".into(), "SHORT".into()];
-        let secrets = Secrets::new(&variables, ["a-token-of-a-repository"]);
-        assert_eq!(secrets.mask("x second line of it y"), "x ******** y");
-        assert_eq!(secrets.mask("abc not a secret"), "abc not a secret");
-        assert_eq!(secrets.mask("a-token-of-a-repository"), "********");
     }
 }

@@ -1,6 +1,6 @@
 //! record: the command after the switch, what became of visitors' requests, and releases beyond those that are kept.
 
-use windlass_api::Configuration;
+use windlass_api::{Configuration, LogStep};
 use windlass_durable::kill_point;
 use windlass_edge::target::Drained;
 use windlass_store::containers::{self, Purpose};
@@ -14,8 +14,8 @@ use super::log::Log;
 use crate::engine::Engine;
 
 pub async fn record(engine: &Engine, job: &Job, drained: Drained) -> Result<()> {
-    let subject = Subject::load(engine, job.deployment_id.unwrap_or_default()).await?;
-    let (log, writer) = subject.open_log(engine);
+    let subject = Subject::load(&engine.app, job.deployment_id.unwrap_or_default()).await?;
+    let (log, writer) = subject.open_log(engine, LogStep::Drain);
     let recorded = sum_up(engine, job, &subject, &log, drained).await;
     drop(log);
     writer.finish().await;
@@ -45,6 +45,7 @@ async fn sum_up(engine: &Engine, job: &Job, subject: &Subject, log: &Log, draine
 
 /// Visitors are served already, so that it failed is told and changes nothing.
 async fn post_run(engine: &Engine, job: &Job, subject: &Subject, log: &Log) -> Result<()> {
+    log.enter(LogStep::PostRun);
     match command::run(engine, job, subject, Purpose::PostRun, log).await {
         Ok(0) => log.note("The post-run command ended well.").await,
         Ok(code) => log.note(format!("The post-run command ended with exit code {code}.")).await,
@@ -62,7 +63,7 @@ async fn remove_commands(engine: &Engine, job: &Job, subject: &Subject) -> Resul
             continue;
         }
         check_held(engine, job).await?;
-        engine.docker.remove(&container.name).await?;
+        engine.remove_container(&container.name).await?;
         let mut tx = begin_work(engine, job).await?;
         containers::delete(&mut tx, container.id, engine.app.now()).await?;
         tx.commit().await?;

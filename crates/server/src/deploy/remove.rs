@@ -3,15 +3,12 @@
 use windlass_durable::kill_point;
 use windlass_runtime::Error;
 use windlass_store::jobs::Job;
-use windlass_store::{applications, log_lines, releases};
+use windlass_store::{applications, releases};
 
 use super::attempt::{begin_work, check_held};
 use super::failure::Result;
 use super::stop::retire_all;
 use crate::engine::Engine;
-
-/// Lines that are deleted at once: others write meanwhile.
-const LINES: i64 = 5_000;
 
 pub async fn remove(engine: &Engine, job: &Job) -> Result<()> {
     retire_all(engine, job).await?;
@@ -27,13 +24,9 @@ pub async fn remove(engine: &Engine, job: &Job) -> Result<()> {
         }
     }
     kill_point::reached("remove-images-gone");
-    loop {
-        let mut tx = begin_work(engine, job).await?;
-        let deleted = log_lines::delete_some(&mut tx, job.application_id, LINES).await?;
-        tx.commit().await?;
-        if deleted == 0 {
-            break;
-        }
+    // A little at a time: others write meanwhile.
+    while !engine.app.logs.store.delete_some(job.application_id).await? {
+        check_held(engine, job).await?;
     }
     let mut tx = begin_work(engine, job).await?;
     applications::delete(&mut tx, job.application_id).await?;

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use uuid::Uuid;
-use windlass_api::{ContainerStatus, DeploymentState, Failure};
+use windlass_api::{ContainerStatus, DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{ContainerSpec, Creation, LogLimits};
 use windlass_store::containers::{self, Container, Purpose, Stage};
@@ -17,16 +17,13 @@ use windlass_store::releases;
 use super::attempt::{Attempt, Subject, begin_work};
 use super::failure::{Interruption, Result, failed};
 use super::{command, network};
-use crate::engine::{DEPLOYMENT_LABEL, Engine, short};
+use crate::engine::{DEPLOYMENT_LABEL, Engine, PURPOSE_LABEL, short};
 
-/// What the engine keeps of a container's output.
-const LOG_LIMITS: LogLimits = LogLimits { file_bytes: 64 * 1024 * 1024, files: 3 };
 /// How often an image that vanishes is made again.
 const MOST_BUILDS: i64 = 5;
-/// Lines of a container that failed, as evidence.
-const EVIDENCE: usize = 20;
 
 pub async fn start(attempt: &mut Attempt<'_>) -> Result<Container> {
+    attempt.log.enter(LogStep::Start);
     attempt.advance(DeploymentState::Deploying).await?;
     kill_point::reached("deploy-before-container");
     if attempt.engine.docker.image(&attempt.release.image_id).await?.is_none() {
@@ -48,6 +45,7 @@ pub async fn start(attempt: &mut Attempt<'_>) -> Result<Container> {
         Err(windlass_runtime::Error::StartFailed { message }) => return failed(start_failure(&message), message),
         Err(error) => return Err(error.into()),
     }
+    attempt.engine.collector.begin(&container.name).await?;
     kill_point::reached("deploy-container-started");
     Ok(Container { engine_id, ..container })
 }
@@ -122,7 +120,9 @@ pub fn specification(
     subject: &Subject,
 ) -> Result<ContainerSpec> {
     let Subject { release, variables, .. } = subject;
-    let settings = &subject.configuration.settings;
+    let (settings, config) = (&subject.configuration.settings, &engine.app.config);
+    let mut labels = engine.labels(container.application_id, container.deployment_id);
+    labels.insert(PURPOSE_LABEL.into(), container.purpose.as_str().into());
     let mut environment = variables.environment.clone();
     environment.insert("PORT".into(), release.port.to_string());
     let address: Ipv4Addr = container.address.parse().map_err(|_| unreadable(container.id))?;
@@ -131,14 +131,14 @@ pub fn specification(
         image: release.image_id.clone(),
         command: None,
         environment: environment.into_iter().collect(),
-        labels: engine.labels(container.application_id, container.deployment_id),
+        labels,
         network: network.name.clone(),
         address,
         memory_bytes: u64::from(settings.memory_mb) * 1024 * 1024,
         nano_cpus: u64::from(settings.cpu_millis) * 1_000_000,
         pids: u64::from(settings.pids),
         stop_grace: Duration::from_secs(settings.stop_seconds.into()),
-        logs: LOG_LIMITS,
+        logs: LogLimits { file_bytes: config.engine_log_bytes, files: config.engine_log_files },
     })
 }
 
@@ -173,17 +173,21 @@ async fn note_engine_id(attempt: &mut Attempt<'_>, container: &Container, engine
 }
 
 async fn pre_run(attempt: &Attempt<'_>) -> Result<()> {
+    attempt.log.enter(LogStep::PreRun);
     match command::run(attempt.engine, &attempt.job, attempt, Purpose::PreRun, &attempt.log).await? {
-        0 => Ok(()),
+        0 => {
+            attempt.log.enter(LogStep::Start);
+            Ok(())
+        }
         code => failed(Failure::PreRunFailed, format!("the pre-run command ended with exit code {code}")),
     }
 }
 
-/// The last lines of a container, into the log and as one text.
+/// The last line of a container, when all of them are in the log.
 pub async fn evidence(attempt: &Attempt<'_>, name: &str) -> String {
-    let lines = attempt.engine.docker.tail(name, EVIDENCE).await.unwrap_or_default();
-    for line in &lines {
-        attempt.log.note(format!("| {line}")).await;
+    if let Err(problem) = attempt.engine.read_to_end(name).await {
+        tracing::warn!(container = name, ?problem, "the last lines of a container are not stored yet");
     }
-    lines.last().cloned().unwrap_or_default()
+    let last = attempt.engine.docker.tail(name, 1).await.unwrap_or_default();
+    last.into_iter().next_back().unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! switch: visitors are sent to the new container from one instant to the next. The transaction is the point of no return: after
 //! it whoever goes on carries the deployment to its end. Only when the edge has been told does the deployment say `deployed`.
 
-use windlass_api::{ContainerStatus, DeploymentState, Wanted};
+use windlass_api::{ContainerStatus, DeploymentState, LogStep, Wanted};
 use windlass_durable::kill_point;
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::jobs::{self, JobKind};
@@ -18,6 +18,7 @@ pub async fn switch(attempt: &mut Attempt<'_>, container: &Container) -> Result<
     kill_point::reached("deploy-published");
     say_deployed(attempt).await?;
     kill_point::reached("deploy-deployed");
+    attempt.log.enter(LogStep::Switch);
     attempt.log.note(format!("Deployed: visitors of {} are served by it", attempt.application.domain)).await;
     Ok(())
 }

@@ -59,7 +59,9 @@ pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
 pub async fn get(ctx: Ctx, Params(query): Params<ApplicationQuery>) -> Answer {
     let (joined, row) = ctx.application(query.id, Can::DeployRead).await?;
     let mut conn = ctx.app.db.read().await?;
-    success("Application", records::application(&mut conn, &ctx.onlooker(&joined), &row).await?)
+    let record = records::application(&mut conn, &ctx.onlooker(&joined), &row).await?;
+    drop(conn);
+    success("Application", records::with_lines(&ctx.app.logs.store, record).await)
 }
 
 pub async fn update(ctx: Ctx, body: Payload) -> Answer {

@@ -2,12 +2,11 @@
 
 use uuid::Uuid;
 use windlass_api::{
-    ApplicationId, ApplicationQuery, Can, DeploymentId, DeploymentLogs, DeploymentLogsQuery, Deployments,
-    DeploymentsQuery, ErrorCode, LogCursor, Pagination, Redeploy, Restart, Whole,
+    ApplicationId, ApplicationQuery, Can, DeploymentId, Deployments, DeploymentsQuery, ErrorCode, Pagination, Redeploy,
+    Restart, Whole,
 };
-use windlass_store::log_lines::{self, LogLine};
 use windlass_store::memberships::Joined;
-use windlass_store::{Conn, applications, deployments as rows};
+use windlass_store::{applications, deployments as rows};
 
 use super::body::{Payload, named_id};
 use super::params::{PathId, RawParams};
@@ -18,7 +17,6 @@ use crate::records::applications as records;
 use crate::service::deployments;
 
 const PAGE_SIZE: i64 = 10;
-const LOG_PAGE_SIZE: i64 = 100;
 
 pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
     let (joined, _) = ctx.deployment(id, Can::DeployRead).await?;
@@ -26,7 +24,9 @@ pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
     let gone = || Error::not_found("deployment");
     let shown = rows::shown(&mut conn, id).await?.ok_or_else(gone)?;
     let row = applications::get(&mut conn, shown.deployment.application_id).await?.ok_or_else(gone)?;
-    success("Deployment", records::deployment(&mut conn, &ctx.onlooker(&joined), &row, shown).await?)
+    let record = records::deployment(&mut conn, &ctx.onlooker(&joined), &row, shown).await?;
+    drop(conn);
+    success("Deployment", records::deployment_with_lines(&ctx.app.logs.store, record).await)
 }
 
 pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
@@ -39,34 +39,6 @@ pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
     let page = rows::page(&mut conn, id, (number - 1) * size, size).await?;
     let deployments = page.into_iter().map(records::bare_deployment).collect();
     success("Deployments", Deployments { deployments, pagination: Pagination::new(number, size, total) })
-}
-
-pub async fn logs(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer {
-    ctx.deployment(id, Can::DeployRead).await?;
-    let query: DeploymentLogsQuery = params.parse()?;
-    let size = query.page_size.map_or(LOG_PAGE_SIZE, Whole::get);
-    let mut conn = ctx.app.db.read().await?;
-    let (lines, next_cursor) = match (query.before, query.after) {
-        (Some(_), Some(_)) => return Err(Error::field("after", "cannot be given together with before")),
-        (None, Some(LogCursor(seq))) => forward(&mut conn, id, seq, size).await?,
-        (before, None) => backward(&mut conn, id, before.map_or(i64::MAX, |LogCursor(seq)| seq), size).await?,
-    };
-    success("Log lines", DeploymentLogs { logs: lines.into_iter().map(records::log).collect(), next_cursor })
-}
-
-/// The cursor after it, always: there may be more to come.
-async fn forward(conn: &mut Conn, id: Uuid, seq: i64, size: i64) -> Result<(Vec<LogLine>, String)> {
-    let lines = log_lines::after(conn, id, seq, size).await?;
-    let next = lines.last().map_or(seq, |line| line.seq);
-    Ok((lines, next.to_string()))
-}
-
-async fn backward(conn: &mut Conn, id: Uuid, seq: i64, size: i64) -> Result<(Vec<LogLine>, String)> {
-    let mut lines = log_lines::before(conn, id, seq, size + 1).await?;
-    let has_more = lines.len() as i64 > size;
-    lines.truncate(size as usize);
-    let next = lines.last().filter(|_| has_more).map(|line| line.seq.to_string());
-    Ok((lines, next.unwrap_or_default()))
 }
 
 pub async fn redeploy(ctx: Ctx, body: Payload) -> Answer {

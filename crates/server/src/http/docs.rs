@@ -82,12 +82,22 @@ fn render_operation(method: &str, path: &str, operation: &Value) -> String {
     }
     html.push_str("<h4>Answers</h4><ul>");
     for (status, response) in object(&operation["responses"]) {
-        let schema = &response["content"]["application/json"]["schema"]["properties"]["data"];
-        let data = if status == "200" { format!("data: {}", type_of(schema)) } else { String::new() };
+        let data = if status == "200" { answer(response) } else { String::new() };
         let _ = write!(html, "<li><b>{status}</b> {} {data}</li>", inline(text(&response["description"])));
     }
     html.push_str("</ul></details>");
     html
+}
+
+/// What a success holds: the data of the envelope or of each event, or a file.
+fn answer(response: &Value) -> String {
+    let mut content = object(&response["content"]);
+    let Some((media, content)) = content.next() else { return String::new() };
+    match (media.as_str(), content.get("x-event-data")) {
+        ("application/json", _) => format!("data: {}", type_of(&content["schema"]["properties"]["data"])),
+        (media, Some(data)) => format!("{}, the data of each: {}", escape(media), type_of(data)),
+        (media, None) => escape(media),
+    }
 }
 
 fn render_type(name: &str, schema: &Value) -> String {

@@ -8,6 +8,7 @@ mod body;
 mod deployments;
 mod docs;
 mod invitations;
+mod logs;
 mod members;
 mod notification;
 mod observe;
@@ -141,8 +142,19 @@ fn table() -> Table {
         .get("/deploy/application/deployments", deployments::list, member_who::<Deployments>("List deployments", Can::DeployRead)
             .query::<DeploymentsQuery>())
         .get("/deploy/application/deployments/{deployment_id}", deployments::get, member_who::<ApplicationDeployment>("Get deployment by id", Can::DeployRead))
-        .get("/deploy/application/deployments/{deployment_id}/logs", deployments::logs, member_who::<DeploymentLogs>("Get deployment logs", Can::DeployRead)
-            .query::<DeploymentLogsQuery>())
+        // What they print
+        .get("/deploy/application/logs/{application_id}", logs::list, member_who::<ApplicationLogs>("Get logs of an application", Can::DeployRead)
+            .query::<LogsQuery>().query::<LogFilter>().query::<LogDeployment>())
+        .get("/deploy/application/logs/{application_id}/follow", logs::follow, member_who::<ApplicationLog>("Follow logs of an application", Can::DeployRead)
+            .note(FOLLOWING).query::<FollowLogsQuery>().query::<LogFilter>().query::<LogDeployment>().events())
+        .get("/deploy/application/logs/{application_id}/download", logs::download, member_who::<()>("Download logs of an application", Can::DeployRead)
+            .note(DOWNLOADING).query::<LogFilter>().query::<LogDeployment>().text())
+        .get("/deploy/application/deployments/{deployment_id}/logs", logs::list_of_deployment, member_who::<ApplicationLogs>("Get deployment logs", Can::DeployRead)
+            .query::<LogsQuery>().query::<LogFilter>())
+        .get("/deploy/application/deployments/{deployment_id}/logs/follow", logs::follow_deployment, member_who::<ApplicationLog>("Follow deployment logs", Can::DeployRead)
+            .note(FOLLOWING).query::<FollowLogsQuery>().query::<LogFilter>().events())
+        .get("/deploy/application/deployments/{deployment_id}/logs/download", logs::download_of_deployment, member_who::<()>("Download deployment logs", Can::DeployRead)
+            .note(DOWNLOADING).query::<LogFilter>().text())
         // What was done
         .get("/audit/logs", audit::list, member_who::<AuditActivities>("Get recent audit logs", Can::AuditRead).query::<AuditQuery>())
         // Where notifications go
@@ -164,6 +176,15 @@ fn table() -> Table {
             .note("Succeeds also when there is none.")
             .query::<OrganizationQuery>().body::<DeleteSmtpConfig>().bare())
 }
+
+const FOLLOWING: &str = "Server-sent events: the data of each is an `ApplicationLog` without its relations, the id its cursor. An event called `gap` \
+    with `{\"missing\": n}` tells that n of the application's lines, whether they would have been sent or not, were removed \
+    meanwhile. What has only an id, at the beginning and every 15 seconds, says how far the lines were looked at. The stream ends when the server \
+    stops, when the caller may not read any more, and when nothing of it was taken for too long; with `Last-Event-ID` nothing is lost or repeated. \
+    How many can follow or download at once is limited for each organization.";
+const DOWNLOADING: &str = "One line each: time, stream, step and text. It ends with the newest line at the time of the request. Where lines of the \
+    application were removed meanwhile, a line in brackets says how many. An answer that is cut off is not complete: also that of a caller \
+    who may not read any more.";
 
 /// The API description, as served and as checked in.
 pub fn description() -> serde_json::Value {
@@ -214,6 +235,7 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
             header::CONTENT_TYPE,
             header::HeaderName::from_static(crate::auth::caller::ORGANIZATION_HEADER),
             header::HeaderName::from_static(applications::IDEMPOTENCY_HEADER),
+            header::HeaderName::from_static(logs::LAST_EVENT_ID),
         ]);
     Some(layer)
 }

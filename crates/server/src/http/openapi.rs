@@ -5,10 +5,11 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use windlass_api::{Can, ErrorCode, WebhookType};
 
-use super::table::{Access, Operation, PREFIX, Route, Table};
+use super::table::{Access, Media, Operation, PREFIX, Route, Table};
 use crate::config::KEYS;
 use crate::records::EMBEDDED_USERS;
-use crate::records::applications::{EMBEDDED_DEPLOYMENTS, EMBEDDED_LOGS};
+use crate::records::applications::EMBEDDED_DEPLOYMENTS;
+use crate::records::logs::EMBEDDED as EMBEDDED_LOGS;
 
 /// Errors that any request can meet.
 const EVERYWHERE: [ErrorCode; 4] =
@@ -63,8 +64,8 @@ fn generator(contract: fn(SchemaSettings) -> SchemaSettings) -> SchemaGenerator 
 
 fn introduction() -> String {
     let mut text = String::from(
-        "Every answer is a JSON object with `status` (`success` or `error`), `message` (for people) and `data`; every \
-         error also has `error`, a stable code. Success is always 200. Bodies are read as JSON whatever their \
+        "Every answer is a JSON object with `status` (`success` or `error`), `message` (for people) and `data`, except \
+         for event streams and files that succeed; every error also has `error`, a stable code. Success is always 200. Bodies are read as JSON whatever their \
          Content-Type; fields that are not listed are refused by name. Ids are UUIDs; times are RFC 3339 in UTC with \
          microseconds.\n\nChecked in this order: credentials (401), ids (400), existence (404), permission (403), \
          body (400), state (409). A body that can name the organization and is no JSON at all is refused where its id would be. What belongs to an \
@@ -130,7 +131,7 @@ fn parameters(route: &Route) -> Vec<Value> {
     let mut all: Vec<Value> = path_parameters(&route.path)
         .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": path_schema(name) }))
         .collect();
-    if let Some(query) = route.operation.query {
+    for query in &route.operation.queries {
         all.extend(query_parameters(&query(&mut inlining())));
     }
     if route.operation.takes_idempotency_key {
@@ -140,6 +141,14 @@ fn parameters(route: &Route) -> Vec<Value> {
             "description": "Names this request. The same name and body again, by the same user in the same organization within \
                             24 hours, does nothing and answers with what the first one made.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$" },
+        }));
+    }
+    if route.operation.media == Media::Events {
+        all.push(json!({
+            "name": "Last-Event-ID",
+            "in": "header",
+            "description": "The id of the last event that was seen: goes on right after it.",
+            "schema": { "type": "string" },
         }));
     }
     if route.operation.access != Access::Anyone {
@@ -205,27 +214,13 @@ fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
 
 fn responses(route: &Route, data: &Schema) -> Value {
     let mut all = Map::new();
-    all.insert(
-        "200".into(),
-        json!({
-            "description": "Success",
-            "content": { "application/json": { "schema": {
-                "type": "object",
-                "required": ["status", "message", "data"],
-                "properties": {
-                    "status": { "type": "string", "const": "success" },
-                    "message": { "type": "string" },
-                    "data": data,
-                },
-                "additionalProperties": false,
-            } } },
-        }),
-    );
-    if route.operation.is_bare {
-        let schema = &mut all["200"]["content"]["application/json"]["schema"];
-        schema["required"] = json!(["status", "message", "data", "error"]);
-        schema["properties"]["error"] = json!({ "type": "string", "const": "" });
-    }
+    let content = match route.operation.media {
+        Media::Json => json!({ "application/json": { "schema": success_schema(route, data) } }),
+        // There is no word for the data of an event in the schema of a stream.
+        Media::Events => json!({ "text/event-stream": { "schema": { "type": "string" }, "x-event-data": data } }),
+        Media::Text => json!({ "text/plain": { "schema": { "type": "string" } } }),
+    };
+    all.insert("200".into(), json!({ "description": "Success", "content": content }));
     let codes = error_codes(route);
     let mut statuses: Vec<u16> = codes.iter().map(|code| code.status()).collect();
     statuses.sort_unstable();
@@ -240,6 +235,24 @@ fn responses(route: &Route, data: &Schema) -> Value {
         all.insert(status.to_string(), response);
     }
     all.into()
+}
+
+fn success_schema(route: &Route, data: &Schema) -> Value {
+    let mut schema = json!({
+        "type": "object",
+        "required": ["status", "message", "data"],
+        "properties": {
+            "status": { "type": "string", "const": "success" },
+            "message": { "type": "string" },
+            "data": data,
+        },
+        "additionalProperties": false,
+    });
+    if route.operation.is_bare {
+        schema["required"] = json!(["status", "message", "data", "error"]);
+        schema["properties"]["error"] = json!({ "type": "string", "const": "" });
+    }
+    schema
 }
 
 fn failure(codes: &[&str]) -> Value {
@@ -266,7 +279,7 @@ fn failure_schema(code: &Schema) -> Value {
 
 /// What can go wrong follows from the entry: who may call, what is sent, what is named.
 fn error_codes(route: &Route) -> Vec<ErrorCode> {
-    let Operation { access, body, query, errors, .. } = &route.operation;
+    let Operation { access, body, queries, errors, .. } = &route.operation;
     let mut codes = errors.to_vec();
     if *access == Access::User {
         codes.push(ErrorCode::LoginRequired);
@@ -280,7 +293,7 @@ fn error_codes(route: &Route) -> Vec<ErrorCode> {
     if body.is_some() {
         codes.extend([ErrorCode::InvalidRequest, ErrorCode::TooLarge]);
     }
-    if query.is_some() || path_parameters(&route.path).next().is_some() {
+    if !queries.is_empty() || path_parameters(&route.path).next().is_some() {
         codes.push(ErrorCode::InvalidRequest);
     }
     codes.extend(EVERYWHERE);

@@ -39,7 +39,7 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Answer {
 }
 
 async fn examine(app: &App) -> Health {
-    let mut dependencies = vec![database(app).await];
+    let mut dependencies = vec![database(app).await, logs(app).await];
     if app.has_edge {
         dependencies.push(edge(app).await);
         dependencies.push(engine(app));
@@ -65,6 +65,17 @@ fn engine(app: &App) -> Dependency {
     let reason = app.engine_health.problem().map(|problem| format!("engine unreachable: {problem}"));
     let reason = reason.unwrap_or_default();
     Dependency { name: "engine".into(), ready: reason.is_empty(), reason }
+}
+
+/// The problem's own words may hold names and addresses; the log has them.
+async fn logs(app: &App) -> Dependency {
+    let is_full = |problem: &str| ["disk is full", "No space left"].iter().any(|sign| problem.contains(sign));
+    let reason = match app.logs.looked_for_problem().await {
+        None => "",
+        Some(problem) if is_full(&problem) => "lines cannot be stored: the disk is full; the server's log says why",
+        Some(_) => "lines cannot be stored; the server's log says why",
+    };
+    Dependency { name: "logs".into(), ready: reason.is_empty(), reason: reason.into() }
 }
 
 async fn database(app: &App) -> Dependency {

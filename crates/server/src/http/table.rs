@@ -35,6 +35,17 @@ pub enum Access {
     MemberWho(Can),
 }
 
+/// What a success consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Media {
+    /// The envelope.
+    Json,
+    /// Server-sent events, which go on until somebody ends them.
+    Events,
+    /// A file.
+    Text,
+}
+
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// What the API description says about a route.
@@ -44,8 +55,10 @@ pub struct Operation {
     /// What a caller should know beyond the rest of the entry.
     pub note: &'static str,
     pub answer: SchemaOf,
+    pub media: Media,
     pub body: Option<SchemaOf>,
-    pub query: Option<SchemaOf>,
+    /// What the query can say, in as many parts as the handler reads.
+    pub queries: Vec<SchemaOf>,
     pub errors: &'static [ErrorCode],
     /// The answer always has `error`, and `data` is null.
     pub is_bare: bool,
@@ -72,8 +85,9 @@ fn operation<T: JsonSchema>(summary: &'static str, access: Access) -> Operation 
         access,
         note: "",
         answer,
+        media: Media::Json,
         body: None,
-        query: None,
+        queries: Vec::new(),
         errors: &[],
         is_bare: false,
         takes_idempotency_key: false,
@@ -85,12 +99,22 @@ impl Operation {
         Self { body: Some(SchemaGenerator::subschema_for::<T>), ..self }
     }
 
-    pub fn query<T: JsonSchema>(self) -> Self {
-        Self { query: Some(SchemaGenerator::root_schema_for::<T>), ..self }
+    pub fn query<T: JsonSchema>(mut self) -> Self {
+        self.queries.push(SchemaGenerator::root_schema_for::<T>);
+        self
     }
 
     pub fn note(self, note: &'static str) -> Self {
         Self { note, ..self }
+    }
+
+    /// The answer is the `data` of each event.
+    pub fn events(self) -> Self {
+        Self { media: Media::Events, ..self }
+    }
+
+    pub fn text(self) -> Self {
+        Self { media: Media::Text, ..self }
     }
 
     /// Endpoints whose specification always shows `error`, and which it lists under the doubled prefix as well.

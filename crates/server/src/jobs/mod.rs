@@ -9,8 +9,10 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use uuid::Uuid;
+use windlass_api::{LogStep, LogStream};
+use windlass_store::deployments;
 use windlass_store::jobs::{self, Job, JobKind, Queue};
-use windlass_store::{deployments, log_lines};
+use windlass_store::logs::Line;
 
 use crate::deploy::{self, Interruption};
 use crate::engine::Engine;
@@ -124,20 +126,14 @@ impl Worker {
         if news.is_empty() {
             return Ok(());
         }
-        let lines: Vec<_> = news
-            .iter()
-            .map(|deployment| log_lines::LogLine {
-                seq: 0,
-                id: app.new_id(),
-                application_id: deployment.application_id,
-                deployment_id: deployment.id,
-                log: format!("Waiting for the container engine: {problem}"),
-                created_at: app.now(),
-            })
-            .collect();
-        let mut tx = app.db.begin().await?;
-        log_lines::insert(&mut tx, &lines).await?;
-        tx.commit().await
+        for deployment in news {
+            let text = format!("Waiting for the container engine: {problem}");
+            let line = Line { at: app.now(), stream: LogStream::Windlass, step: LogStep::Queue, text };
+            if !app.logs.note(deployment.application_id, deployment.id, line).await {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@ use prometheus_client::encoding::{EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use windlass_edge::stats::Stats;
@@ -31,6 +32,7 @@ pub struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
     durations: Family<Route, Histogram>,
+    pub log_followers: Gauge,
 }
 
 impl Metrics {
@@ -43,7 +45,9 @@ impl Metrics {
         registry.register("http_requests", "Answered requests", requests.clone());
         registry.register("http_request_duration_seconds", "Time to an answer", durations.clone());
         registry.register("database_queries", "Queries sent to the database", Queries(db));
-        Self { registry, requests, durations }
+        let log_followers = Gauge::default();
+        registry.register("log_followers", "Who follows or downloads logs at present", log_followers.clone());
+        Self { registry, requests, durations, log_followers }
     }
 
     /// All figures in the text format of Prometheus, with those of the edge.

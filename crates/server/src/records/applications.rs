@@ -12,17 +12,16 @@ use windlass_api::{Configuration, Link, MASK, Timestamp, Variables};
 use windlass_store::Conn;
 use windlass_store::applications::Application;
 use windlass_store::deployments::{self, Shown};
-use windlass_store::log_lines::{self, LogLine};
+use windlass_store::logs::{LogStore, Of};
 use windlass_store::memberships::{self, Joined};
 use windlass_store::organizations::Organization;
 use windlass_store::releases::{self, Release};
 
-use super::{Viewer, bare_organization, user_with};
+use super::{Viewer, bare_organization, logs, user_with};
 use crate::error::{Error, Result};
 use crate::vault::Vault;
 
 pub const EMBEDDED_DEPLOYMENTS: i64 = 20;
-pub const EMBEDDED_LOGS: i64 = 100;
 const PROXY_SERVER: &str = "windlass";
 
 /// Who looks at an organization's applications, and how much they see of them.
@@ -35,13 +34,31 @@ pub struct Onlooker<'a> {
     pub sees_members: bool,
 }
 
+/// Without lines.
 pub async fn application(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application) -> Result<api::Application> {
     let mut record = without_arrays(conn, eyes, row).await?;
     let newest = deployments::page(conn, row.id, 0, EMBEDDED_DEPLOYMENTS).await?;
     record.deployments = newest.into_iter().map(bare_deployment).collect();
-    let newest = log_lines::newest_of_application(conn, row.id, EMBEDDED_LOGS).await?;
-    record.logs = newest.into_iter().map(log).collect();
     Ok(record)
+}
+
+/// With the newest lines. To be called outside of transactions: the log store is another database, and what goes wrong there is
+/// not to keep anybody from seeing or changing the rest.
+pub async fn with_lines(store: &LogStore, record: api::Application) -> api::Application {
+    let logs = newest_lines(store, record.id, Of::Application(record.id)).await;
+    api::Application { logs, ..record }
+}
+
+pub async fn deployment_with_lines(store: &LogStore, record: api::ApplicationDeployment) -> api::ApplicationDeployment {
+    let logs = newest_lines(store, record.application_id, Of::Deployment(record.id)).await;
+    api::ApplicationDeployment { logs, ..record }
+}
+
+async fn newest_lines(store: &LogStore, application_id: Uuid, of: Of) -> Vec<api::ApplicationLog> {
+    logs::newest(store, application_id, of).await.unwrap_or_else(|error| {
+        tracing::warn!(cause = error.cause, %application_id, "log lines cannot be read, so a record has none");
+        Vec::new()
+    })
 }
 
 pub async fn applications(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Application]) -> Result<Vec<api::Application>> {
@@ -57,6 +74,7 @@ pub async fn applications(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Applicat
     Ok(records)
 }
 
+/// Without lines.
 pub async fn deployment(
     conn: &mut Conn,
     eyes: &Onlooker<'_>,
@@ -64,15 +82,19 @@ pub async fn deployment(
     shown: Shown,
 ) -> Result<api::ApplicationDeployment> {
     let application = without_arrays(conn, eyes, row).await?;
-    let newest = log_lines::before(conn, shown.deployment.id, i64::MAX, EMBEDDED_LOGS).await?;
-    let record = bare_deployment(shown);
-    let logs = newest.into_iter().map(log).collect();
-    Ok(api::ApplicationDeployment { application: Link::to(application), logs, ..record })
+    Ok(api::ApplicationDeployment { application: Link::to(application), ..bare_deployment(shown) })
 }
 
 async fn without_arrays(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application) -> Result<api::Application> {
     let record = applications(conn, eyes, std::slice::from_ref(row)).await?.pop();
     record.ok_or_else(|| Error::internal("one application gave no record"))
+}
+
+/// Its own fields, with everything else cut off.
+pub async fn bare_application(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application) -> Result<api::Application> {
+    let live = releases::current_of(conn, &[row.id]).await?;
+    let record = record(eyes, row, live.first(), None).await?;
+    Ok(api::Application { organization: Link::Cut, status: Link::Cut, ..record })
 }
 
 /// Those who created the applications and still belong to the organization.
@@ -213,18 +235,5 @@ pub fn bare_deployment(shown: Shown) -> api::ApplicationDeployment {
         requests_failed: row.requests_failed,
         started_at: row.started_at.map(Timestamp::from_micros),
         completed_at: row.finished_at.map(Timestamp::from_micros),
-    }
-}
-
-pub fn log(line: LogLine) -> api::ApplicationLog {
-    api::ApplicationLog {
-        id: line.id,
-        application_id: line.application_id,
-        application: Link::Cut,
-        application_deployment_id: line.deployment_id,
-        application_deployment: Link::Cut,
-        log: line.log,
-        created_at: line.created_at,
-        updated_at: line.created_at,
     }
 }

@@ -13,6 +13,7 @@ use windlass_store::memberships::Joined;
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::records;
+use crate::records::applications::with_lines;
 use crate::service::application_changes::{
     configure, set_credentials, set_variables, touches_credentials, touches_variables,
 };
@@ -62,7 +63,9 @@ async fn try_to_deploy(
         && let Some(id) = once.made(&mut work, ctx, &joined).await?
     {
         let message = "This was done already; nothing was done again";
-        return Ok(Some((message, read(&mut work, ctx, &joined, id).await?)));
+        let record = read(&mut work, ctx, &joined, id).await?;
+        drop(work);
+        return Ok(Some((message, with_lines(&ctx.app.logs.store, record).await)));
     }
     let known = applications::by_name(&mut work, organization_id, wish.name).await?;
     let application = match known {
@@ -78,7 +81,8 @@ async fn try_to_deploy(
     work.commit().await?;
     ctx.app.jobs_waiting.notify_one();
     ctx.app.rows_changed.notify_one();
-    Ok(Some(("Deployment queued", record)))
+    ctx.app.secrets_changed.send_replace(());
+    Ok(Some(("Deployment queued", with_lines(&ctx.app.logs.store, record).await)))
 }
 
 /// The server's own folders are not everybody's to read.
@@ -250,7 +254,9 @@ pub async fn stop(ctx: &Ctx, organization_id: Uuid, id: Uuid) -> Result<(&'stati
     let mut work = ctx.app.begin().await?;
     let (joined, application) = hold_to_change(&mut work, ctx, organization_id, id, Can::DeployUpdate).await?;
     if application.wanted == Wanted::Stopped {
-        return Ok(("Application is stopped already", read(&mut work, ctx, &joined, id).await?));
+        let record = read(&mut work, ctx, &joined, id).await?;
+        drop(work);
+        return Ok(("Application is stopped already", with_lines(&ctx.app.logs.store, record).await));
     }
     end(&mut work, &application, Wanted::Stopped, JobKind::Stop, "the application was stopped").await?;
     record(&mut work, ctx, Action::Update, &application, "stopped the application", &[]);
@@ -332,7 +338,8 @@ async fn finish(mut work: Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Res
     work.commit().await?;
     ctx.app.jobs_waiting.notify_one();
     ctx.app.rows_changed.notify_one();
-    Ok(record)
+    ctx.app.secrets_changed.send_replace(());
+    Ok(with_lines(&ctx.app.logs.store, record).await)
 }
 
 async fn read(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Result<api::Application> {

@@ -332,5 +332,5 @@ async fn finish(mut work: Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Res
     let record = records::applications::deployment(&mut work, &ctx.onlooker(joined), &application, shown).await?;
     work.commit().await?;
     ctx.app.jobs_waiting.notify_one();
-    Ok(record)
+    Ok(records::applications::deployment_with_lines(&ctx.app.logs.store, record).await)
 }

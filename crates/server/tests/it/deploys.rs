@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use windlass_api::{ContainerStatus, DeploymentState};
-use windlass_store::log_lines::{self, LogLine};
+use windlass_api::{ContainerStatus, DeploymentState, LogStep, LogStream};
+use windlass_store::logs::{Batch, Line};
 use windlass_store::{applications, deployments, jobs, releases};
 
 use crate::support::{Person, TestServer, id_of};
@@ -73,9 +73,8 @@ impl TestServer {
             .unwrap();
         applications::set_live(&mut tx, row.application_id, Some(id)).await.unwrap();
         applications::settle(&mut tx, row.application_id, now).await.unwrap();
-        let lines: Vec<_> = ["Cloning", "Step 1/2 : FROM scratch"].map(|log| self.line(&row, log)).into();
-        log_lines::insert(&mut tx, &lines).await.unwrap();
         tx.commit().await.unwrap();
+        self.print(id, ["Cloning", "Step 1/2 : FROM scratch"].map(str::to_owned).into_iter()).await;
     }
 
     /// Somebody has begun to work on a deployment.
@@ -87,23 +86,20 @@ impl TestServer {
         tx.commit().await.unwrap();
     }
 
+    /// What the build of a deployment prints.
     pub async fn print(&self, id: Uuid, lines: impl Iterator<Item = String>) {
-        let mut tx = self.app.db.begin().await.unwrap();
-        let row = deployments::get(&mut tx, id).await.unwrap().unwrap();
-        let lines: Vec<_> = lines.map(|log| self.line(&row, &log)).collect();
-        log_lines::insert(&mut tx, &lines).await.unwrap();
-        tx.commit().await.unwrap();
+        let lines = lines.map(|text| self.line(LogStream::Stdout, LogStep::Build, text)).collect();
+        self.store_lines(id, lines).await;
     }
 
-    fn line(&self, row: &deployments::Deployment, log: &str) -> LogLine {
-        LogLine {
-            seq: 0,
-            id: self.app.new_id(),
-            application_id: row.application_id,
-            deployment_id: row.id,
-            log: log.to_owned(),
-            created_at: self.app.now(),
-        }
+    pub async fn store_lines(&self, deployment_id: Uuid, lines: Vec<Line>) {
+        let row = deployments::get(&mut self.app.db.read().await.unwrap(), deployment_id).await.unwrap().unwrap();
+        let batch = Batch { application_id: row.application_id, deployment_id, lines, progress: None };
+        self.app.logs.write(batch).await.unwrap();
+    }
+
+    pub fn line(&self, stream: LogStream, step: LogStep, text: String) -> Line {
+        Line { at: self.app.now(), stream, step, text }
     }
 }
 
@@ -161,7 +157,11 @@ impl World {
                 let application = self.server.deploy(owner, self.application()).await;
                 (path, json!({ "id": application["deployments"][0]["id"] }))
             }
-            "get_deployment_by_id" | "get_deployment_logs" => {
+            "get_logs_of_an_application" | "follow_logs_of_an_application" | "download_logs_of_an_application" => {
+                let id = id_of(&self.running().await);
+                (path.replace("{application_id}", &id.to_string()), Value::Null)
+            }
+            "get_deployment_by_id" | "get_deployment_logs" | "follow_deployment_logs" | "download_deployment_logs" => {
                 let id = id_of(&self.running().await["deployments"][0]);
                 (path.replace("{deployment_id}", &id.to_string()), Value::Null)
             }

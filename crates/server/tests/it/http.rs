@@ -10,12 +10,13 @@ use windlass_testing::on_both_databases;
 use crate::support::{TestServer, kind, server, snapshot};
 
 on_both_databases!(kind: a_panic_answers_in_the_envelope, silent_connections_are_closed, who_does_not_read_is_given_up, pages_of_other_sites_cannot_act, names_of_other_sites_are_refused, unknown_paths_and_methods_answer_in_the_envelope, any_content_type_is_json_and_any_accept_gets_json, every_answer_has_safe_headers, origins_are_closed_unless_configured, pages_and_metrics, a_slow_body_is_cut_off_at_the_time_limit, a_body_that_ends_early_is_told_so_or_nothing_happens, a_chunked_body_over_the_limit_is_refused);
-on_both_databases!(server: health_and_readiness, a_database_that_is_gone);
+on_both_databases!(server: health_and_readiness, a_database_that_is_gone, a_log_store_that_is_gone);
 
 async fn health_and_readiness(server: TestServer) {
     for path in ["/health", "/health/ready"] {
         let data = server.get(path).ok().await;
-        assert_eq!(data["dependencies"], json!([{ "name": "database", "ready": true, "reason": "" }]));
+        let ready = |name: &str| json!({ "name": name, "ready": true, "reason": "" });
+        assert_eq!(data["dependencies"], json!([ready("database"), ready("logs")]));
     }
     server.post("/health", json!({})).fails(405, "method_not_allowed").await;
     server.get("/health/invalid").fails(404, "not_found").await;
@@ -30,6 +31,21 @@ async fn a_database_that_is_gone(server: TestServer) {
     assert!(message.contains("database"), "{message}");
     server.get("/user").by(&admin).fails(503, "unavailable").await;
     server.get("/auth/is-admin-registered").fails(503, "unavailable").await;
+}
+
+async fn a_log_store_that_is_gone(server: TestServer) {
+    server.app.logs.store.close().await;
+    let line = server.line(windlass_api::LogStream::Stdout, windlass_api::LogStep::Run, "lost".into());
+    let app = server.app.clone();
+    let write = tokio::spawn(async move { app.logs.note(uuid::Uuid::nil(), uuid::Uuid::nil(), line).await });
+    while server.get("/health/ready").send().await.status == 200 {
+        assert!(!write.is_finished(), "nobody noticed");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let message = server.get("/health/ready").fails(503, "unavailable").await;
+    assert_eq!(message, "Not ready: logs: lines cannot be stored; the server's log says why");
+    assert_eq!(server.get("/health").ok().await["ready"], false);
+    write.abort();
 }
 
 async fn unknown_paths_and_methods_answer_in_the_envelope(kind: Kind) {
@@ -80,7 +96,10 @@ async fn origins_are_closed_unless_configured(kind: Kind) {
     let preflight = preflight.header("access-control-request-headers", "authorization,x-organization-id");
     let headers = preflight.unchecked().await.headers;
     assert_eq!(headers["access-control-allow-methods"], "GET,POST,PUT,PATCH,DELETE");
-    assert_eq!(headers["access-control-allow-headers"], "authorization,content-type,x-organization-id,idempotency-key");
+    assert_eq!(
+        headers["access-control-allow-headers"],
+        "authorization,content-type,x-organization-id,idempotency-key,last-event-id"
+    );
     let reply = open.get("/health").header("origin", "https://evil.example.org").send().await;
     assert!(!reply.headers.contains_key("access-control-allow-origin"));
 }

@@ -22,12 +22,17 @@ async fn queries_are_constant(server: TestServer) {
         ("create_organization", 14),
         ("update_auto_update", 5),
         ("update_theme", 5),
-        ("get_application", 7),
+        ("get_application", 6),
         ("list_applications", 6),
-        ("get_deployment_by_id", 8),
+        ("get_deployment_by_id", 7),
         ("list_deployments", 4),
-        ("get_deployment_logs", 3),
-        ("handle_deploy", 28),
+        ("get_logs_of_an_application", 4),
+        ("follow_logs_of_an_application", 2),
+        ("download_logs_of_an_application", 2),
+        ("get_deployment_logs", 5),
+        ("follow_deployment_logs", 2),
+        ("download_deployment_logs", 3),
+        ("handle_deploy", 27),
     ] {
         assert_eq!(few[operation], expected, "{operation}");
     }

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::http::{HeaderMap, Method, Request};
+use axum::http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -16,6 +17,7 @@ use uuid::Uuid;
 use windlass_api::{Role, Timestamp};
 use windlass_server::clock::{Clock, Ids};
 use windlass_server::config::{Config, Given, KEYS};
+use windlass_server::logs::Logs;
 use windlass_server::service::first_start::unlock;
 use windlass_server::vault::ring::{self, Source};
 use windlass_server::vault::unlock::check;
@@ -29,6 +31,8 @@ use crate::secrets::Secrets;
 pub const START: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 /// Everybody's password. No answer may ever contain it.
 pub const PASSWORD: &str = "correct horse battery";
+
+pub const EVENT_STREAM: &str = "text/event-stream";
 
 pub struct TestServer {
     pub app: Arc<App>,
@@ -66,13 +70,22 @@ impl TestServer {
 
     /// On a database that may have been there before: started as `windlass serve` does it.
     pub async fn on(place: Place, settings: &[(&str, &str)]) -> Self {
+        Self::tuned(place, settings, |_| {}).await
+    }
+
+    /// With something that no setting can say.
+    pub async fn tuned(place: Place, settings: &[(&str, &str)], tune: impl FnOnce(&mut App)) -> Self {
         let db = place.open().await;
         let ids = Ids::counted();
         let source = Source::File(place.folder.path().join(ring::FILE_NAME));
         check(&db, &source).await.expect("the right key");
         db.migrate().await.expect("migrations");
+        let logs = place.open_logs().await;
+        logs.migrate().await.expect("migrations of the log store");
         let keys = unlock(&db, source, &ids, START).await.expect("a fresh key");
-        Self::serve(App::new(db, keys, config(settings), Clock::manual(START), ids), place).await
+        let mut app = App::new(db, Logs::open(logs, None), keys, config(settings), Clock::manual(START), ids);
+        tune(&mut app);
+        Self::serve(app, place).await
     }
 
     async fn serve(app: App, place: Place) -> Self {
@@ -238,7 +251,10 @@ impl Call<'_> {
         let (method, path, server) = (self.method.clone(), self.path.clone(), self.server);
         server.secrets.learn_from_request(&self.body);
         let reply = self.unchecked().await;
-        let has_envelope = path.starts_with("/api/v1/") && !path.ends_with("openapi.json") && !path.ends_with("docs");
+        let whole = path.split('?').next().unwrap();
+        let is_stream = reply.status == 200 && (whole.ends_with("/follow") || whole.ends_with("/download"));
+        let has_envelope =
+            path.starts_with("/api/v1/") && !path.ends_with("openapi.json") && !path.ends_with("docs") && !is_stream;
         if has_envelope && method != Method::HEAD {
             check_envelope(&reply, is_bare(&method, &path));
         }
@@ -247,16 +263,36 @@ impl Call<'_> {
     }
 
     pub async fn unchecked(self) -> Reply {
+        let (parts, body) = self.open().await.into_parts();
+        let text = match parts.headers.get("content-type").is_some_and(|kind| kind == EVENT_STREAM) {
+            true => first_events(body).await,
+            false => {
+                let bytes = body.collect().await.expect("a whole answer").to_bytes();
+                String::from_utf8(bytes.to_vec()).expect("text")
+            }
+        };
+        let json = serde_json::from_str(&text).unwrap_or(Value::Null);
+        Reply { status: parts.status.as_u16(), headers: parts.headers, text, json }
+    }
+
+    /// The answer as it begins.
+    pub async fn open(self) -> Response<Incoming> {
         let Self { server, method, path, headers, body } = self;
         let uri = format!("http://{}{path}", server.address);
         let mut request = Request::builder().method(&method).uri(uri).body(Full::new(body)).expect("a request");
         *request.headers_mut() = headers;
-        let (parts, body) = server.client.request(request).await.expect("an answer").into_parts();
-        let bytes = body.collect().await.expect("a whole answer").to_bytes();
-        let text = String::from_utf8(bytes.to_vec()).expect("text");
-        let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Reply { status: parts.status.as_u16(), headers: parts.headers, text, json }
+        server.client.request(request).await.expect("an answer")
     }
+}
+
+/// What a stream begins with, which never ends by itself.
+async fn first_events(mut body: Incoming) -> String {
+    let mut text = String::new();
+    while !(text.contains("data: ") && text.ends_with("\n\n")) {
+        let frame = body.frame().await.expect("events").expect("a whole part");
+        text.push_str(str::from_utf8(frame.data_ref().expect("bytes")).expect("text"));
+    }
+    text
 }
 
 /// Endpoints 15 and 17, whose specification always shows `error`.
@@ -302,7 +338,8 @@ fn number_ids(text: &str) -> String {
     let mut seen: Vec<&str> = Vec::new();
     let mut numbered = String::new();
     let mut rest = text;
-    while let Some(at) = rest.find("01900000-0000-7000-8000-") {
+    // The beginning of counted ids, and of those of lines that were printed when the clock stood still.
+    while let Some(at) = ["01900000-0000-7000-8000-", "019b76da-a800-7"].iter().filter_map(|id| rest.find(id)).min() {
         let (before, id) = (&rest[..at], &rest[at..at + 36]);
         let number = seen.iter().position(|known| *known == id).unwrap_or_else(|| {
             seen.push(id);

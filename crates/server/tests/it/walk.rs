@@ -326,7 +326,9 @@ async fn every_answer_is_reviewed(kind: Kind) {
         let caller = world.fresh_caller(&operation).await;
         let valid = world.valid(&operation, &caller).await;
         let reply = world.call(&operation, &valid).by(&caller).send().await;
-        snapshot(&operation.id, &reply.json);
+        // What is no JSON is shown line by line.
+        let shown = if reply.json.is_null() { json!(reply.text.lines().collect::<Vec<_>>()) } else { reply.json };
+        snapshot(&operation.id, &shown);
     }
 }
 

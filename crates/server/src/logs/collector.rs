@@ -1,0 +1,147 @@
+//! Who reads what containers print: one task for each container, as long as the engine has it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+use windlass_api::LogStep;
+use windlass_runtime::{ContainerSummary, Docker, Label, Labels};
+use windlass_store::containers::Purpose;
+use windlass_store::logs::Claim;
+
+use super::reader::{Reader, Whose, Wish};
+use crate::app::App;
+use crate::engine::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL};
+
+/// Readers that have lines in their hands at once; each has a bound for how many. The others wait for their turn.
+const PLACES: usize = 8;
+/// How long a container that is to go may wait until the last of its lines is stored. Then somebody comes back later.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub struct Collector {
+    app: Arc<App>,
+    docker: Docker,
+    owner: Uuid,
+    places: Arc<Semaphore>,
+    /// By the engine's id.
+    readings: Mutex<HashMap<String, Reading>>,
+}
+
+struct Reading {
+    application_id: Uuid,
+    wishes: mpsc::Sender<Wish>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The output of a container is not stored to its end yet.
+#[derive(Debug, thiserror::Error)]
+#[error("the last lines of the container are not stored yet")]
+pub struct Unread;
+
+impl Collector {
+    pub fn new(app: Arc<App>, docker: Docker, owner: Uuid) -> Self {
+        Self { app, docker, owner, places: Arc::new(Semaphore::new(PLACES)), readings: Mutex::default() }
+    }
+
+    /// Reads all of these that nobody reads yet.
+    pub fn look_after(&self, on_engine: &[ContainerSummary]) {
+        for container in on_engine {
+            self.read(&container.id, &container.labels);
+        }
+        self.readings().retain(|_, reading| !reading.task.is_finished());
+    }
+
+    /// Reads a container that was made a moment ago.
+    pub async fn begin(&self, name: &str) -> windlass_runtime::Result<()> {
+        if let Some(container) = self.docker.inspect(name).await? {
+            self.read(&container.id, &container.labels);
+        }
+        Ok(())
+    }
+
+    /// Returns once everything that the container has printed until now is stored. Fails when that takes too long: as long as it
+    /// is not stored, the engine must keep it.
+    pub async fn read_to_end(&self, name: &str) -> windlass_runtime::Result<Result<(), Unread>> {
+        let Some(container) = self.docker.inspect(name).await? else { return Ok(Ok(())) };
+        if self.app.logs.problem().is_some() {
+            // To wait would be in vain.
+            return Ok(Err(Unread));
+        }
+        self.read(&container.id, &container.labels);
+        let Some(wishes) = self.readings().get(&container.id).map(|reading| reading.wishes.clone()) else {
+            return Ok(Ok(()));
+        };
+        let (done, granted) = oneshot::channel();
+        let granted = async {
+            wishes.send(done).await.map_err(|_| Unread)?;
+            granted.await.map_err(|_| Unread)
+        };
+        Ok(tokio::time::timeout(PATIENCE, granted).await.unwrap_or(Err(Unread)))
+    }
+
+    /// Positions of containers that somebody else has removed while nobody was reading.
+    pub async fn forget_vanished(&self, label: &Label) -> Result<(), crate::deploy::Interruption> {
+        // In this order: a container that is not on the engine now, but was read before, is gone.
+        let known = self.app.logs.store.positions().await?;
+        let on_engine = self.docker.containers(label).await?;
+        for id in known {
+            let is_there = on_engine.iter().any(|container| container.id == id);
+            if !is_there && !self.readings().contains_key(&id) {
+                self.app.logs.store.forget(&id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody wants to read what this application prints any more.
+    pub fn leave(&self, application_id: Uuid) {
+        self.readings().retain(|_, reading| reading.application_id != application_id);
+    }
+
+    /// Whoever reads stops, wherever they are: what is stored knows how far they came. Other servers may go on with it.
+    pub async fn stop(&self) {
+        self.readings().clear();
+        if let Err(error) = self.app.logs.store.release_all(self.owner).await {
+            tracing::warn!(%error, "other servers read on in a minute only");
+        }
+    }
+
+    fn read(&self, id: &str, labels: &Labels) {
+        let mut readings = self.readings();
+        if readings.get(id).is_some_and(|reading| !reading.task.is_finished()) {
+            return;
+        }
+        let Some(whose) = whose(labels) else { return };
+        let (wishes, wished) = mpsc::channel(8);
+        let (app, docker, places) = (self.app.clone(), self.docker.clone(), self.places.clone());
+        let application_id = whose.application_id;
+        let claim = Claim { container_id: id.to_owned(), application_id, owner: self.owner };
+        let reader = Reader::new(app, docker, places, claim, whose, wished);
+        readings.insert(id.to_owned(), Reading { application_id, wishes, task: tokio::spawn(reader.run()) });
+    }
+
+    fn readings(&self) -> MutexGuard<'_, HashMap<String, Reading>> {
+        self.readings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// As its labels say.
+fn whose(labels: &Labels) -> Option<Whose> {
+    let id = |label| labels.get(label).and_then(|id| id.parse().ok());
+    let purpose = labels.get(PURPOSE_LABEL).cloned().and_then(|word| Purpose::try_from(word).ok());
+    let step = match purpose {
+        Some(Purpose::PreRun) => LogStep::PreRun,
+        Some(Purpose::PostRun) => LogStep::PostRun,
+        Some(Purpose::App) | None => LogStep::Run,
+    };
+    Some(Whose { application_id: id(APPLICATION_LABEL)?, deployment_id: id(DEPLOYMENT_LABEL)?, step })
+}

@@ -1,0 +1,141 @@
+//! What applications and their deployments print: on its way into the log store, and on its way to whoever follows it.
+//!
+//! Everything goes through one writer, which stores what has come in meanwhile in one transaction. Whoever gives it lines waits until
+//! they are stored: when it cannot keep up, or the disk is full, readers read no further, and the engine keeps what was not read.
+
+pub mod collector;
+pub mod follow;
+mod reader;
+pub mod readers;
+pub mod retention;
+mod room;
+mod secrets;
+mod tails;
+pub mod text;
+mod writer;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use uuid::Uuid;
+use windlass_store::logs::{Batch, Line, LogStore, Outcome};
+
+use room::Room;
+pub use secrets::Secrets;
+pub use tails::Published;
+use tails::Tails;
+use writer::{Waiting, Writer};
+
+/// Batches that wait for the writer. Whoever writes waits until it is stored, so this bounds what is in memory.
+const QUEUE: usize = 16;
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The log store, and the way into it.
+pub struct Logs {
+    pub store: LogStore,
+    room: Room,
+    queue: Mutex<Option<mpsc::Sender<Waiting>>>,
+    tails: Arc<Tails>,
+    health: Arc<Health>,
+    ended: watch::Receiver<bool>,
+}
+
+/// The server is stopping, or these lines cannot be stored at all.
+#[derive(Debug, thiserror::Error)]
+#[error("the log store does not take it")]
+pub struct Closed;
+
+impl Logs {
+    /// Its writer is a task of the present runtime, which ends with [`Logs::close`] or with this value.
+    /// `folder`: where the store is, if it is a file.
+    pub fn open(store: LogStore, folder: Option<PathBuf>) -> Self {
+        let (queue, waiting) = mpsc::channel(QUEUE);
+        let (tails, health) = (Arc::<Tails>::default(), Arc::<Health>::default());
+        let (ending, ended) = watch::channel(false);
+        let room = Room::beside(folder);
+        let writer = Writer::new(store.clone(), room.clone(), tails.clone(), health.clone());
+        tokio::spawn(async move {
+            writer.run(waiting).await;
+            ending.send_replace(true);
+        });
+        Self { store, room, queue: Mutex::new(Some(queue)), tails, health, ended }
+    }
+
+    /// For somebody who has more than one thing to write: until it is dropped, the store is not closed.
+    pub fn pen(&self) -> Result<Pen, Closed> {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        queue.map(Pen).ok_or(Closed)
+    }
+
+    /// Returns when the lines are stored.
+    pub async fn write(&self, batch: Batch) -> Result<Outcome, Closed> {
+        self.pen()?.write(batch).await
+    }
+
+    /// A line of Windlass' own, by somebody who cannot wait long. Whether it is stored.
+    pub async fn note(&self, application_id: Uuid, deployment_id: Uuid, line: Line) -> bool {
+        let batch = Batch { application_id, deployment_id, lines: vec![line], progress: None };
+        let is_stored = matches!(tokio::time::timeout(PATIENCE, self.write(batch)).await, Ok(Ok(_)));
+        if !is_stored {
+            tracing::warn!(%deployment_id, "a line about a deployment could not be stored");
+        }
+        is_stored
+    }
+
+    /// The newest lines of an application, from now on.
+    pub fn watch(&self, application_id: Uuid) -> watch::Receiver<Option<Arc<Published>>> {
+        self.tails.watch(application_id)
+    }
+
+    /// Why lines that wait cannot be stored at present.
+    pub fn problem(&self) -> Option<String> {
+        self.health.problem()
+    }
+
+    /// The same, also when no line waits.
+    pub async fn looked_for_problem(&self) -> Option<String> {
+        match self.problem() {
+            Some(problem) => Some(problem),
+            None => self.room.problem().await,
+        }
+    }
+
+    /// Stores what is under way, takes no more, and waits for all pens.
+    pub async fn close(&self) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let _ = self.ended.clone().wait_for(|ended| *ended).await;
+        self.store.close().await;
+    }
+}
+
+/// A right to write.
+pub struct Pen(mpsc::Sender<Waiting>);
+
+impl Pen {
+    /// Returns when the lines are stored.
+    pub async fn write(&self, batch: Batch) -> Result<Outcome, Closed> {
+        let (done, stored) = oneshot::channel();
+        self.0.send(Waiting { batch, done }).await.map_err(|_| Closed)?;
+        stored.await.map_err(|_| Closed)
+    }
+}
+
+/// Whether lines can be stored.
+#[derive(Default)]
+struct Health(Mutex<Option<String>>);
+
+impl Health {
+    fn problem(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// True when this is news.
+    fn set(&self, problem: Option<String>) -> bool {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = seen.is_some() != problem.is_some();
+        *seen = problem;
+        is_news
+    }
+}

@@ -1,0 +1,103 @@
+//! Lines as people and programs can safely read them.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+const ESCAPE: char = '\u{1b}';
+
+/// Without what steers a terminal, such as colours, and with every other control character as a picture of it: nothing that a
+/// program prints can do something to whoever reads it, and no text is lost.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    // Most lines are plain, and there are many of them.
+    let is_plain = |byte: u8| byte == b'\t' || (b' '..0x7F).contains(&byte);
+    if text.bytes().all(is_plain) || !text.contains(|c| picture(c) != c) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = if c == ESCAPE { sequence(rest) } else { 0 };
+        if length > 0 {
+            rest = &rest[length..];
+            continue;
+        }
+        out.push(picture(c));
+        rest = &rest[c.len_utf8()..];
+    }
+    Cow::Owned(out)
+}
+
+/// How long the sequence that begins here is; 0 if it is none. Colours and movements (`ESC [ parameters letter`), and titles and
+/// links (`ESC ] text BEL`, or `ESC \` instead of `BEL`; the same with other letters than `]`).
+fn sequence(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    match bytes.get(1) {
+        Some(b'[') => {
+            let end = bytes.iter().skip(2).position(|byte| !(0x20..0x40).contains(byte));
+            end.filter(|end| (0x40..0x7F).contains(&bytes[end + 2])).map_or(0, |end| end + 3)
+        }
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => {
+            let end =
+                text.find(['\u{7}', '\u{9c}']).map(|end| (end, text[end..].chars().next().map_or(1, char::len_utf8)));
+            let long = text[1..].find("\u{1b}\\").map(|end| (end + 1, 2));
+            [end, long].into_iter().flatten().min().map_or(0, |(end, length)| end + length)
+        }
+        Some(b'(' | b')') => bytes.get(2).filter(|byte| byte.is_ascii_alphanumeric()).map_or(0, |_| 3),
+        Some(b'7' | b'8' | b'=' | b'>' | b'M' | b'c') => 2,
+        _ => 0,
+    }
+}
+
+/// The second set of control characters, and those that turn the direction of text around.
+fn is_steering(c: char) -> bool {
+    matches!(c, '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn picture(c: char) -> char {
+    match c {
+        '\t' => c,
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        '\u{7f}' => '\u{2421}',
+        c if is_steering(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    }
+}
+
+/// The beginning of a line that is too long, and how much is missing.
+pub fn cut(mut text: String, longest: usize, already_cut: u64) -> String {
+    let end = text.floor_char_boundary(longest);
+    let missing = already_cut + (text.len() - end) as u64;
+    if missing > 0 {
+        text.truncate(end);
+        let _ = write!(text, " … [{missing} bytes cut]");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_and_titles_go_and_the_text_stays() {
+        assert_eq!(clean("\u{1b}[1;31merror\u{1b}[0m: no"), "error: no");
+        assert_eq!(clean("\u{1b}]0;title\u{7}text \u{1b}]8;;http://x\u{1b}\\link"), "text link");
+        assert_eq!(clean("\u{1b}P1$tx\u{1b}\\rest"), "rest");
+        assert_eq!(clean("\u{1b}(Bplain\u{1b}[2K"), "plain");
+    }
+
+    #[test]
+    fn other_control_characters_are_shown() {
+        assert_eq!(clean("a\0b\u{8}c\u{7f}\td"), "a␀b␈c␡\td");
+        assert_eq!(clean("\u{1b}oops \u{1b}[12"), "␛oops ␛[12");
+        assert_eq!(clean("x\u{202e}y\u{85}"), "x\u{fffd}y\u{fffd}");
+        assert_eq!(clean("ünï — 漢字 🙂"), "ünï — 漢字 🙂");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_characters() {
+        assert_eq!(cut("äöü".into(), 3, 0), "ä … [4 bytes cut]");
+        assert_eq!(cut("short".into(), 5, 0), "short");
+        assert_eq!(cut("short".into(), 5, 95), "short … [95 bytes cut]");
+    }
+}
