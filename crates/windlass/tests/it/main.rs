@@ -6,6 +6,7 @@ mod audit;
 mod deploy;
 mod documents;
 mod edge;
+mod logs;
 mod master_key;
 mod operator;
 mod process;

@@ -138,7 +138,8 @@ impl Process {
         let _ = self.send(method, path, token, body).read_to_string(&mut String::new());
     }
 
-    fn send(&self, method: &str, path: &str, token: &str, body: &str) -> TcpStream {
+    /// The answer is still to be read.
+    pub fn send(&self, method: &str, path: &str, token: &str, body: &str) -> TcpStream {
         let mut stream = self.connect();
         let request = format!(
             "{method} /api/v1{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\

@@ -204,7 +204,7 @@ fn the_edge_belongs_to_the_server() {
     let health = server.ok("GET", "/health", "", "");
     let names: Vec<&str> =
         health["data"]["dependencies"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["database", "edge", "engine"]);
+    assert_eq!(names, ["database", "logs", "edge", "engine"]);
     let line = server.wait_for("visitors reach applications at http://");
     let mut visitor = std::net::TcpStream::connect(line.rsplit('/').next().unwrap()).unwrap();
     visitor.write_all(b"GET / HTTP/1.1\r\nhost: nobody\r\nconnection: close\r\n\r\n").unwrap();

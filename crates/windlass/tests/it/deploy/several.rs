@@ -62,7 +62,7 @@ async fn what_one_server_leaves_the_other_finishes() {
 }
 
 /// On the same database, with a data folder of its own and the same key.
-fn second_server(platform: &Platform) -> (tempfile::TempDir, Process) {
+pub fn second_server(platform: &Platform) -> (tempfile::TempDir, Process) {
     let home = tempfile::tempdir().unwrap();
     let key = windlass_server::vault::ring::FILE_NAME;
     std::fs::copy(platform.data_dir().join(key), home.path().join(key)).unwrap();

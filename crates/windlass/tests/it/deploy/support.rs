@@ -1,6 +1,6 @@
 //! A whole platform on a real engine: the server, its edge, a repository to deploy from, and what tests ask them.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -46,8 +46,11 @@ impl Platform {
     }
 
     pub async fn on(kind: Kind, arguments: &[&str]) -> Self {
+        Self::at(Place::fresh(kind).await, arguments).await
+    }
+
+    pub async fn at(place: Place, arguments: &[&str]) -> Self {
         testapp::base_image().await;
-        let place = Place::fresh(kind).await;
         let mut arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
         if let Some(url) = &place.url {
             arguments.extend(["--database-url".to_owned(), url.clone()]);
@@ -119,6 +122,15 @@ impl Platform {
     /// For a server that may die before it answers.
     pub fn ask(&self, method: &str, path: &str, body: &Value) {
         self.process().ask(method, path, &self.token, &body.to_string());
+    }
+
+    /// A request whose answer is read as it comes.
+    pub fn send(&self, method: &str, path: &str) -> TcpStream {
+        self.process().send(method, path, &self.token, "")
+    }
+
+    pub fn token(&self) -> &str {
+        &self.token
     }
 
     /// Status and the whole answer.

@@ -1,0 +1,76 @@
+//! A disk that is full while lines come.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use windlass_testing::Place;
+
+use super::support::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_loses_nothing() {
+    const COUNT: u64 = 150_000;
+    let disk = SmallDisk::mount("96m");
+    let place = Place { folder: tempfile::tempdir_in(&disk.path).expect("a folder"), url: None };
+    let printer = Printer::at(place, &[], json!({})).await;
+    printer.print("count=1000").await;
+    printer.until_number(1_000).await;
+    // Lines stop while there is still some room for everybody else.
+    let ballast = disk.fill(3 * 1024 * 1024);
+    printer.print(&format!("from=1001&count={COUNT}&bytes=40")).await;
+    printer.platform.process().wait_for("log lines cannot be stored");
+    let (status, answer) = printer.platform.try_call("GET", "/health/ready", &Value::Null);
+    assert_eq!(status, 503, "{answer}");
+    assert!(answer["message"].as_str().expect("words").contains("logs"), "{answer}");
+    assert_eq!(printer.platform.application(&printer.application)["name"], "printer");
+    let labels = format!("/deploy/application/labels?id={}", printer.application);
+    printer.platform.call("PUT", &labels, &json!({ "labels": ["full"] }));
+    assert!(printer.last_number() < 1_000 + COUNT);
+    std::fs::remove_file(ballast).expect("room");
+    printer.until_number(1_000 + COUNT).await;
+    let numbers: Vec<u64> = printer.download().iter().filter_map(|line| number(&line.text)).collect();
+    assert!(numbers.iter().copied().eq(1..=1_000 + COUNT), "{} lines", numbers.len());
+    until("it is ready again", async || {
+        (printer.platform.try_call("GET", "/health/ready", &Value::Null).0 == 200).then_some(())
+    })
+    .await;
+}
+
+/// A disk in memory, which goes with the value.
+struct SmallDisk {
+    path: PathBuf,
+}
+
+impl SmallDisk {
+    fn mount(size: &str) -> Self {
+        let path = tempfile::tempdir().expect("a folder").keep();
+        let options = format!("size={size}");
+        run("mount", &["-t", "tmpfs", "-o", &options, "windlass-test"], &path);
+        Self { path }
+    }
+
+    /// All but so many bytes of it.
+    fn fill(&self, left: usize) -> PathBuf {
+        let path = self.path.join("ballast");
+        let mut file = std::fs::File::create(&path).expect("a file");
+        let piece = vec![0_u8; 64 * 1024];
+        while file.write_all(&piece).is_ok() {}
+        let length = file.metadata().expect("its length").len();
+        file.set_len(length - left as u64).expect("some room");
+        path
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        run("umount", &["--lazy"], &self.path);
+        let _ = std::fs::remove_dir(&self.path);
+    }
+}
+
+fn run(program: &str, arguments: &[&str], path: &Path) {
+    let status = Command::new(program).args(arguments).arg(path).status().expect("it starts");
+    assert!(status.success(), "{program} {arguments:?} failed");
+}

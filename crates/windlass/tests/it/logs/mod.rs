@@ -1,0 +1,8 @@
+//! What applications print, all the way from a container on a real engine to whoever reads it.
+
+mod exact;
+mod full_disk;
+mod several;
+mod shown;
+mod support;
+mod timed;
