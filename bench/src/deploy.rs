@@ -36,16 +36,16 @@ pub async fn measure() {
 }
 
 /// A server with an admin, and a place to deploy from.
-struct Platform {
-    caller: Caller,
-    edge: u16,
+pub struct Platform {
+    pub caller: Caller,
+    pub edge: u16,
     git: GitServer,
-    process: Process,
-    folder: TempDir,
+    pub process: Process,
+    pub folder: TempDir,
 }
 
 impl Platform {
-    fn start(arguments: &[&str]) -> Self {
+    pub fn start(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let edge = crate::process::free_port();
         let edge_http = format!("127.0.0.1:{edge}");
@@ -55,12 +55,12 @@ impl Platform {
         Self { caller, edge, git: GitServer::start(), process, folder }
     }
 
-    fn repository(&self, name: &str) -> Repository {
+    pub fn repository(&self, name: &str) -> Repository {
         self.git.repository(name)
     }
 
     /// Until visitors of the host get this version.
-    fn until_served(&self, host: &str, version: &str) {
+    pub fn until_served(&self, host: &str, version: &str) {
         let until = Instant::now() + DEADLINE;
         while http::visit(self.edge, host) != Some(version.to_owned()) {
             assert!(Instant::now() < until, "{host} does not serve {version}");
@@ -69,7 +69,7 @@ impl Platform {
     }
 }
 
-fn commit(repository: &Repository, version: &str) {
+pub fn commit(repository: &Repository, version: &str) {
     repository.commit(&[("Dockerfile", &testapp::dockerfile("")), ("version", version)], version);
 }
 
@@ -127,7 +127,7 @@ fn by_hand(version: &str) -> f64 {
 }
 
 /// With the same builder as Windlass, where the program has it built in.
-fn docker(arguments: &[&str]) -> String {
+pub fn docker(arguments: &[&str]) -> String {
     let program = if Path::new("/usr/bin/docker").exists() { "/usr/bin/docker" } else { "docker" };
     let output = Command::new(program).env("DOCKER_BUILDKIT", "1").args(arguments).stderr(Stdio::inherit()).output();
     let output = output.expect("docker starts");
@@ -245,7 +245,7 @@ fn idle() -> Value {
     })
 }
 
-fn median(mut all: Vec<f64>) -> f64 {
+pub fn median(mut all: Vec<f64>) -> f64 {
     all.sort_by(f64::total_cmp);
     all[all.len() / 2]
 }

@@ -61,6 +61,10 @@ impl Caller {
         caller
     }
 
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
     pub fn get(&self, path: &str) -> Value {
         self.ask("GET", path, "")
     }

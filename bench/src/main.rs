@@ -3,7 +3,8 @@
 //!
 //! `windlass-bench` does everything and writes `bench/results/http.json` and `bench/results/edge.json`;
 //! `windlass-bench bare …` is the baseline itself, `windlass-bench audit` measures the audit log alone, and
-//! `windlass-bench edge` the edge alone; `windlass-bench deploy` measures deployments, with an engine of its own.
+//! `windlass-bench edge` the edge alone; `windlass-bench deploy` measures deployments and `windlass-bench logs` log lines, with an
+//! engine of their own.
 
 #![allow(
     clippy::expect_used,
@@ -17,6 +18,7 @@ mod deploy;
 mod edge;
 mod http;
 mod load;
+mod logs;
 mod process;
 mod report;
 mod seed;
@@ -42,6 +44,7 @@ fn main() {
         Some("audit") => compare(&[]),
         Some("deploy") => deploy::measure(),
         Some("edge") => edge::measure(),
+        Some("logs") => logs::measure(),
         _ => {
             compare(&Endpoint::ALL);
             edge::measure();
