@@ -21,6 +21,9 @@ const PORTION: usize = 512 * 1024;
 /// Between two looks, when there was nothing new. The first ones come quickly.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(160);
+/// The longest of one that has been silent for a minute: most containers are, most of the time.
+const SILENCE: Duration = Duration::from_secs(60);
+const PAUSE_IN_SILENCE: Duration = Duration::from_millis(500);
 /// Asking the engine costs it more than looking at its files.
 const FIRST_PAUSE_OF_ENGINE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE_OF_ENGINE: Duration = Duration::from_secs(1);
@@ -144,13 +147,13 @@ impl Reader {
 
     async fn read(&mut self) -> Result<Infallible, Stop> {
         let mut reading = self.open().await?;
-        let mut pause = Duration::ZERO;
+        let (mut pause, mut last_news) = (Duration::ZERO, Instant::now());
         loop {
             self.hear_wishes();
             let wishes = self.waiting.len();
             let (is_news, is_end) = self.read_portion(&mut reading).await?;
             if is_news {
-                pause = Duration::ZERO;
+                (pause, last_news) = (Duration::ZERO, Instant::now());
             }
             if !is_end {
                 continue;
@@ -160,7 +163,7 @@ impl Reader {
                 let _ = done.send(());
             }
             self.renew(&mut reading).await?;
-            let (first, longest) = pauses(&reading.output);
+            let (first, longest) = pauses(&reading.output, last_news.elapsed() > SILENCE);
             pause = (pause * 2).clamp(first, longest);
             self.rest(pause).await;
         }
@@ -300,10 +303,11 @@ impl Reader {
     }
 }
 
-fn pauses(output: &Output) -> (Duration, Duration) {
-    match output.reads_files() {
-        true => (FIRST_PAUSE, LONGEST_PAUSE),
-        false => (FIRST_PAUSE_OF_ENGINE, LONGEST_PAUSE_OF_ENGINE),
+fn pauses(output: &Output, is_silent: bool) -> (Duration, Duration) {
+    match (output.reads_files(), is_silent) {
+        (true, false) => (FIRST_PAUSE, LONGEST_PAUSE),
+        (true, true) => (FIRST_PAUSE, PAUSE_IN_SILENCE),
+        (false, _) => (FIRST_PAUSE_OF_ENGINE, LONGEST_PAUSE_OF_ENGINE),
     }
 }
 
