@@ -19,7 +19,7 @@ use crate::deploy::{Interruption, Subject};
 /// Text that is read and stored at once.
 const PORTION: usize = 512 * 1024;
 /// Between two looks, when there was nothing new. The first ones come quickly.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const FIRST_PAUSE: Duration = Duration::from_millis(80);
 const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 /// The longest of one that has been silent for a minute: most containers are, most of the time.
 const SILENCE: Duration = Duration::from_secs(60);
