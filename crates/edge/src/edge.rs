@@ -58,6 +58,8 @@ pub struct Edge {
     pub busy: AtomicUsize,
     /// From now on every answer is the last of its connection.
     closing: AtomicBool,
+    /// How often the table was changed, so that a server notices when another process has changed it.
+    changes: AtomicU64,
     /// The route file could not be read, and no other routes were given since.
     damaged: AtomicBool,
 }
@@ -84,6 +86,9 @@ pub struct Applied {
     pub routes: u64,
     pub build_us: u64,
     pub swap_us: u64,
+    /// How often the table of this process has been changed, this time included.
+    #[serde(default)]
+    pub changes: u64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -106,12 +111,17 @@ impl Edge {
             refused: AtomicU64::new(0),
             busy: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
+            changes: AtomicU64::new(0),
             damaged: AtomicBool::new(false),
         }
     }
 
     pub fn table(&self) -> Arc<Table> {
         self.table.load_full()
+    }
+
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
     }
 
     /// Makes a checked set of routes the table. Targets that are not in it any more get no new request from here on.
@@ -129,7 +139,12 @@ impl Edge {
         let swapped = built.elapsed();
         self.damaged.store(false, Ordering::Release);
         self.remember(missing);
-        Applied { routes: routes.routes.len() as u64, build_us: micros(built - started), swap_us: micros(swapped) }
+        Applied {
+            routes: routes.routes.len() as u64,
+            build_us: micros(built - started),
+            swap_us: micros(swapped),
+            changes: self.changes.fetch_add(1, Ordering::AcqRel) + 1,
+        }
     }
 
     fn remember(&self, missing: Vec<(String, Arc<Target>)>) {
@@ -167,6 +182,11 @@ impl Edge {
             all.add(one.target.drain(deadline).await);
         }
         Ok(all)
+    }
+
+    /// Whether a service is in the table, or has targets that are leaving it.
+    pub fn knows(&self, service: &str) -> bool {
+        self.table().services.contains_key(service) || self.leaving().iter().any(|one| one.service == service)
     }
 
     /// What a drain has come to so far.

@@ -16,12 +16,12 @@ use tokio::task::JoinSet;
 use windlass_durable::lock::{self, LockError};
 
 use crate::control::{self, Code, Refusal, server};
-use crate::edge::{Applied, Edge, Settings, StillRouted};
+use crate::edge::{Applied, Edge, Settings};
 use crate::hand_over::{self, Predecessor};
 use crate::health;
 use crate::listen::Door;
 use crate::route_file::{self, Loaded};
-use crate::routes::RouteSet;
+use crate::routes::{Owner, RouteSet};
 use crate::stats::Stats;
 use crate::target::Drained;
 use crate::workers::Workers;
@@ -311,8 +311,27 @@ impl Process {
         }
     }
 
+    /// A table by hand must not take the applications of a server offline. Without a route there is nothing to lose.
+    pub fn refuse_other_owner(&self, routes: &RouteSet) -> Result<(), Refusal> {
+        let table = self.edge.table();
+        let is_servers = table.routes.owner == Owner::Server && !table.routes.routes.is_empty();
+        if is_servers && routes.owner != Owner::Server {
+            return Err(Refusal::new(
+                Code::NotYours,
+                "this edge serves the applications of a Windlass server, which alone changes its routes; nothing was \
+                 changed. For routes of your own, run an edge on another data folder (windlass edge --data-dir FOLDER).",
+            ));
+        }
+        Ok(())
+    }
+
     /// Drains a target here and, if it is not gone yet, in the process that was here before.
-    pub async fn drain(&self, service: &str, address: SocketAddr, limit: Duration) -> Result<Drained, StillRouted> {
+    pub async fn drain(&self, service: &str, address: SocketAddr, limit: Duration) -> Result<Drained, Refusal> {
+        let may_be_known_before = self.predecessor.as_ref().is_some_and(Predecessor::is_there);
+        if !self.edge.knows(service) && !may_be_known_before {
+            let words = format!("there is no service {service:?}, in the routes or leaving them");
+            return Err(Refusal::new(Code::UnknownService, words));
+        }
         let before = async {
             match &self.predecessor {
                 Some(predecessor) => predecessor.drain(service, address, limit).await,
@@ -320,7 +339,7 @@ impl Process {
             }
         };
         let (here, before) = tokio::join!(self.edge.drain(service, address, limit), before);
-        let mut all = here?;
+        let mut all = here.map_err(|still| Refusal::new(Code::StillRouted, still.to_string()))?;
         all.add(before);
         Ok(all)
     }

@@ -20,13 +20,32 @@ const MOST_PROBLEMS: usize = 20;
 #[serde(deny_unknown_fields)]
 pub struct RouteSet {
     pub version: u32,
+    #[serde(default, skip_serializing_if = "Owner::is_operator")]
+    pub owner: Owner,
     pub routes: Vec<Route>,
     pub services: Vec<ServiceSpec>,
 }
 
 impl Default for RouteSet {
     fn default() -> Self {
-        Self { version: VERSION, routes: Vec::new(), services: Vec::new() }
+        Self { version: VERSION, owner: Owner::Operator, routes: Vec::new(), services: Vec::new() }
+    }
+}
+
+/// Who wrote the table, and so who may replace it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Owner {
+    /// A person, with `windlass routes apply`.
+    #[default]
+    Operator,
+    /// A server, from its applications. A table by hand in its place would take them all offline.
+    Server,
+}
+
+impl Owner {
+    fn is_operator(&self) -> bool {
+        *self == Self::Operator
     }
 }
 

@@ -194,7 +194,7 @@ async fn start(orders: &Orders) -> Result<(Client, Hello), String> {
 /// The same binary, even if its file was replaced since, and nothing of our environment: it may hold secrets.
 fn spawn(orders: &Orders) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
-    command.args(["edge", "--orders"]).arg(serde_json::to_string(orders)?);
+    command.arg0("windlass").args(["edge", "--orders"]).arg(serde_json::to_string(orders)?);
     command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(false).spawn()
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use windlass_api::{ApplicationState, Wanted};
 use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{Code, Drain};
-use windlass_edge::routes::{Notice, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
+use windlass_edge::routes::{Notice, Owner, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
 use windlass_edge::target::Drained;
 use windlass_store::applications::{self, Routed};
 use windlass_store::{Conn, Db};
@@ -28,8 +28,16 @@ pub enum RoutesError {
 /// Tells one edge.
 pub struct Routes {
     data_dir: PathBuf,
-    /// Which process was told last, and what. Held while telling, so that an older table never follows a newer one.
-    told: Mutex<Option<(u32, RouteSet)>>,
+    /// What was told last. Held while telling, so that an older table never follows a newer one.
+    told: Mutex<Option<Told>>,
+}
+
+/// A table that an edge process took.
+struct Told {
+    pid: u32,
+    /// How often that process had changed its table then. More since means that it serves another one by now.
+    changes: u64,
+    table: RouteSet,
 }
 
 impl Routes {
@@ -43,31 +51,38 @@ impl Routes {
         let mut conn = db.read().await?;
         let wanted = route_set(&mut conn).await?;
         if told.is_none() && wanted.routes.is_empty() && !applications::are_any(&mut conn).await? {
-            // Somebody without applications may use the edge by hand.
+            // Without applications the operator may use the edge by hand.
             return Ok(());
         }
         drop(conn);
         let patience = Patience::new();
-        // Taken: if nobody comes back from telling, nobody knows what the edge was told.
+        // Taken: when telling is given up in the middle, it is not known what the edge was told.
         let before = told.take();
-        let pid = loop {
+        let (pid, changes) = loop {
             match self.tell(&wanted, before.as_ref()).await {
                 Err(error) if patience.lasts_for(&error).await => {}
-                pid => break pid?,
+                told => break told?,
             }
         };
-        *told = Some((pid, wanted));
+        *told = Some(Told { pid, changes, table: wanted });
         Ok(())
     }
 
-    /// Which process knows it now.
-    async fn tell(&self, wanted: &RouteSet, told: Option<&(u32, RouteSet)>) -> Result<u32, CallError> {
+    /// Which process knows it now, and how often it has changed its table.
+    async fn tell(&self, wanted: &RouteSet, told: Option<&Told>) -> Result<(u32, u64), CallError> {
         let mut client = Client::connect(&self.data_dir).await?;
-        let pid = client.hello().await?.pid;
-        if told.is_none_or(|(known_by, known)| *known_by != pid || known != wanted) {
-            client.apply(wanted.clone()).await?;
+        let hello = client.hello().await?;
+        let is_served =
+            told.is_some_and(|told| (told.pid, told.changes) == (hello.pid, hello.changes) && told.table == *wanted);
+        if is_served {
+            return Ok((hello.pid, hello.changes));
         }
-        Ok(pid)
+        if told.is_some_and(|told| told.pid == hello.pid && told.changes != hello.changes) {
+            tracing::warn!(
+                "the routes of the edge were changed by another process; putting back those of the applications"
+            );
+        }
+        Ok((hello.pid, client.apply(wanted.clone()).await?.changes))
     }
 
     /// Waits until the last request in a target that is no longer routed is over, or the deadline is.
@@ -79,6 +94,10 @@ impl Routes {
             let drained = async { Client::connect(&self.data_dir).await?.drain(drain.clone()).await };
             match drained.await {
                 Err(error) if patience.lasts_for(&error).await => {}
+                // It was started again since, and has nothing of that service in it.
+                Err(CallError::Refused(refusal)) if refusal.code == Code::UnknownService => {
+                    return Ok(Drained::default());
+                }
                 drained => return drained,
             }
         }
@@ -114,7 +133,7 @@ fn passes(error: &CallError) -> bool {
 }
 
 async fn route_set(conn: &mut Conn) -> windlass_store::Result<RouteSet> {
-    let mut set = RouteSet::default();
+    let mut set = RouteSet { owner: Owner::Server, ..RouteSet::default() };
     for application in applications::routed(conn).await? {
         let name = application.id.to_string();
         set.routes.push(Route { host: application.domain.clone(), path: "/".into(), service: name.clone() });

@@ -1,5 +1,6 @@
 //! `windlass edge`: the edge as a process of its own; and `windlass stop`, which ends it.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -8,8 +9,9 @@ use rustix::process::{Signal, kill_process};
 use tokio::sync::watch;
 use windlass_durable::lock::holder;
 use windlass_edge::process::Options;
-use windlass_server::config::Config;
+use windlass_server::config::{Config, KEYS};
 use windlass_server::edge::{self, GRACE, Orders};
+use windlass_server::host_route;
 
 use crate::{configure, log, print, stop_signal};
 
@@ -25,14 +27,41 @@ pub fn orders(matches: &ArgMatches) -> Result<Orders, String> {
     }
     let config = configure(matches)?;
     let data_dir = std::path::absolute(&config.data_dir).map_err(|error| format!("data-dir: {error}"))?;
-    let options =
-        Options { data_dir, listen: config.edge_http, settings: config.edge, take_over: matches.get_flag("take-over") };
+    let take_over = matches.get_flag("take-over");
+    let is_asked_for = matches.contains_id("edge-http");
+    let listen = match take_over && !is_asked_for {
+        true => inherited(&data_dir, &config.edge_http)?,
+        false => config.edge_http,
+    };
+    let options = Options { data_dir, listen, settings: config.edge, take_over };
     Ok(Orders { options, log_format: config.log_format, log_level: config.log_level })
+}
+
+/// A successor listens where the running edge does. Visitors know those addresses: only a flag moves them.
+#[tokio::main(flavor = "current_thread")]
+async fn inherited(data_dir: &Path, configured: &[SocketAddr]) -> Result<Vec<SocketAddr>, String> {
+    let running =
+        edge::hello(data_dir).await.map_err(|error| format!("no edge is running to take over from: {error}"))?;
+    let default: Vec<SocketAddr> =
+        KEYS.iter().filter(|key| key.name == "edge-http").filter_map(|key| key.default.parse().ok()).collect();
+    if configured != default && configured != running.requested {
+        let list = |addresses: &[SocketAddr]| addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        return Err(format!(
+            "edge-http: the running edge listens on {}, the settings say {}. Visitors would be moved: give \
+             --edge-http {} if that is meant, or leave edge-http out of the settings to keep the addresses.",
+            list(&running.requested),
+            list(configured),
+            list(configured).replace(", ", " --edge-http "),
+        ));
+    }
+    Ok(running.requested)
 }
 
 /// One thread for the control socket, accepting and health checks; visitors are served by threads of their own.
 #[tokio::main(flavor = "current_thread")]
 pub async fn run(orders: Orders) -> Result<(), String> {
+    // The server starts it by a path that tells a person who lists processes nothing.
+    let _ = rustix::thread::set_name(c"windlass-edge");
     let _log = log::start(orders.log_format, orders.log_level);
     let mut signal = stop_signal()?;
     let (stop, stopped) = watch::channel(false);
@@ -40,7 +69,9 @@ pub async fn run(orders: Orders) -> Result<(), String> {
         let _ = signal.wait_for(Option::is_some).await;
         stop.send_replace(true);
     });
-    windlass_edge::process::run(orders.options, stopped).await.map_err(|error| error.to_string())
+    windlass_edge::process::run(orders.options, stopped).await.map_err(|error| error.to_string())?;
+    tracing::info!("the edge has stopped");
+    Ok(())
 }
 
 /// The server first: it would start the edge again.
@@ -62,6 +93,7 @@ pub async fn stop(config: &Config) -> Result<(), String> {
         wait_for(&config.data_dir.join("edge.lock"), config.edge.stop_limit + GRACE).await?;
         print("The edge has stopped.\n")?;
     }
+    host_route::remove(&config.data_dir).await;
     match is_anything {
         true => Ok(()),
         false => print(&format!("Nothing is running on {}.\n", config.data_dir.display())),

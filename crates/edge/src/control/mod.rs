@@ -154,6 +154,10 @@ pub enum Code {
     /// The route file could not be written; nothing was changed.
     NotSaved,
     StillRouted,
+    /// No such service is in the routes, or leaving them.
+    UnknownService,
+    /// The table is another owner's.
+    NotYours,
     /// Try again in a moment.
     Busy,
     /// Another process has taken over: connect again.
@@ -182,6 +186,9 @@ pub struct Hello {
     pub requested: Vec<SocketAddr>,
     /// What it listens on.
     pub listening: Vec<SocketAddr>,
+    /// How often the table of this process was changed.
+    #[serde(default)]
+    pub changes: u64,
     /// Why there are no routes although there should be.
     #[serde(default)]
     pub damaged: Option<String>,

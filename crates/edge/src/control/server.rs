@@ -111,8 +111,7 @@ pub async fn answer(process: &Arc<Process>, call: Call) -> Result<serde_json::Va
         Call::Apply(routes) => value(&apply(process, routes).await?),
         Call::Drain(drain) => {
             let limit = Duration::from_millis(drain.deadline_ms).min(LONGEST_DRAIN);
-            let drained = process.drain(&drain.service, drain.address, limit).await;
-            value(&drained.map_err(|still| Refusal::new(Code::StillRouted, still.to_string()))?)
+            value(&process.drain(&drain.service, drain.address, limit).await?)
         }
         Call::Draining(target) => value(&process.draining(&target.service, target.address).await),
         Call::Stats {} => value(&process.stats().await),
@@ -135,6 +134,7 @@ async fn apply(process: &Arc<Process>, routes: RouteSet) -> Result<Applied, Refu
     routes.check().map_err(|problems| Refusal::new(Code::BadRoutes, problems.join("\n")))?;
     process.refuse_loops(&routes)?;
     let _change = process.change().await?;
+    process.refuse_other_owner(&routes)?;
     let routes = Arc::new(routes);
     let (folder, saved) = (process.data_dir.clone(), routes.clone());
     let saving = tokio::task::spawn_blocking(move || route_file::save(&folder, &saved)).await;
@@ -155,6 +155,7 @@ fn hello(process: &Process) -> Hello {
         settings: process.edge.settings.clone(),
         requested: process.requested.clone(),
         listening: process.listening.clone(),
+        changes: process.edge.changes(),
         damaged: process.damage(),
     }
 }

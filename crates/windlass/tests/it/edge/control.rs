@@ -9,6 +9,7 @@ use windlass_edge::control::{self, LONGEST_LINE};
 use super::app::App;
 use super::load::{Load, Visitor};
 use super::support::{DEADLINE, Home, everything_to};
+use crate::process::{run, windlass};
 
 const HELLO: &[u8] = b"{\"version\":1,\"hello\":{}}\n";
 
@@ -161,4 +162,20 @@ async fn the_access_log_is_a_matter_of_each_service() {
         assert!(line.contains(part), "{part} in {line}");
     }
     assert!(!log.contains("/quiet") && !log.contains("secret"), "{log}");
+}
+
+#[tokio::test]
+async fn a_drain_of_what_never_was_is_an_error() {
+    let (home, app) = (Home::new(), App::start("app").await);
+    let _edge = home.edge().await;
+    home.send_to(app.address).await;
+    let drain = |service: &str| {
+        run(windlass().args(["routes", "drain", service, "127.0.0.1:9", "--data-dir"]).arg(home.path()))
+    };
+    let refused = drain("nonesuch");
+    assert_eq!(refused.status.code(), Some(1));
+    let problem = String::from_utf8(refused.stderr).unwrap();
+    assert!(problem.contains("there is no service \"nonesuch\""), "{problem}");
+    // A service that is there may have had such a target, which is empty then.
+    assert!(drain("app").status.success());
 }

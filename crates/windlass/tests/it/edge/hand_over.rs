@@ -5,6 +5,7 @@ use rustix::process::Signal;
 use super::app::App;
 use super::load::{Load, Socket, Visitor};
 use super::support::{Edge, Home, until};
+use crate::process::{run, windlass};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_hand_overs_under_load_lose_nothing() {
@@ -98,4 +99,28 @@ async fn without_a_running_edge_there_is_nothing_to_take_over() {
     let mut edge = home.successor();
     assert_eq!(edge.ended().await.code(), Some(1));
     until("it says why", async || edge.log().contains("did not hand over").then_some(())).await;
+}
+
+/// Visitors know the addresses that the running edge has; the settings of whoever starts the next one need not.
+#[tokio::test]
+async fn a_successor_listens_where_its_predecessor_did() {
+    let home = Home::new();
+    let first = home.edge().await;
+    let address = home.address().await;
+    let take_over = || {
+        let mut command = windlass();
+        command.args(["edge", "--take-over", "--shutdown-seconds", "1", "--data-dir"]).arg(home.path());
+        command
+    };
+    let second = Edge::spawn(&mut take_over());
+    assert_eq!(home.answers_as(second.pid()).await.listening, [address]);
+    first.lets_go().await;
+    // Settings that say otherwise are refused, and a flag is obeyed.
+    let refused = run(take_over().env("WINDLASS_EDGE_HTTP", "127.0.0.2:0"));
+    assert_eq!(refused.status.code(), Some(1));
+    let problem = String::from_utf8(refused.stderr).unwrap();
+    assert!(problem.contains("give --edge-http 127.0.0.2:0 if that is meant"), "{problem}");
+    let third = Edge::spawn(take_over().args(["--edge-http", "127.0.0.2:0"]));
+    let moved = home.answers_as(third.pid()).await.listening;
+    assert_eq!(moved[0].ip().to_string(), "127.0.0.2");
 }

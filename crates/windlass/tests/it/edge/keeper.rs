@@ -283,3 +283,22 @@ fn an_edge_of_another_version_is_asked_to_hand_over() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("the running edge did not hand over: not to you"), "{said}");
 }
+
+#[tokio::test]
+async fn an_edge_that_listens_elsewhere_is_noticed_and_has_a_name() {
+    let home = Home::new();
+    let server = Process::serve(home.path(), &[]);
+    let first = home.hello().await.pid;
+    assert_eq!(std::fs::read_to_string(format!("/proc/{first}/comm")).unwrap(), "windlass-edge\n");
+    let arguments = std::fs::read_to_string(format!("/proc/{first}/cmdline")).unwrap();
+    assert!(arguments.starts_with("windlass\0edge\0"), "{arguments}");
+    let told = || server.request("GET", "/health", "", "");
+    assert!(!told().contains("does not listen"), "{}", told());
+    let mut command = windlass();
+    command.args(["edge", "--take-over", "--edge-http", "127.0.0.2:0", "--data-dir"]).arg(home.path());
+    let mut moved = command.stderr(Stdio::null()).spawn().unwrap();
+    home.answers_as(moved.id()).await;
+    assert!(told().contains("it does not listen at the addresses that edge-http sets"), "{}", told());
+    drop(server);
+    let _ = moved.wait();
+}
