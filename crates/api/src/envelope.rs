@@ -99,6 +99,8 @@ pub enum ErrorCode {
     Unavailable,
     /// The request took longer than the limit.
     TimeLimit,
+    /// Another installation holds what this one would change: it is a copy, and only reads.
+    ReadOnly,
 }
 
 impl ErrorCode {
@@ -128,7 +130,7 @@ impl ErrorCode {
             Self::TooLarge => 413,
             Self::RateLimited => 429,
             Self::Internal => 500,
-            Self::Unavailable | Self::TimeLimit => 503,
+            Self::Unavailable | Self::TimeLimit | Self::ReadOnly => 503,
         }
     }
 
@@ -162,6 +164,7 @@ impl ErrorCode {
             Self::Internal => "internal",
             Self::Unavailable => "unavailable",
             Self::TimeLimit => "time_limit",
+            Self::ReadOnly => "read_only",
         }
     }
 }

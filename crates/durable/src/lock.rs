@@ -4,12 +4,13 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::Pid;
 
-const TRIES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(20);
+/// A process that was killed holds its lock until the kernel has taken it apart, which takes the longer the more memory it had.
+const DYING: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub enum LockError {
@@ -24,7 +25,8 @@ pub fn take(path: &Path) -> Result<File, LockError> {
     options.create(true).read(true).write(true).truncate(false).mode(0o600);
     let mut file = options.open(path).map_err(LockError::Io)?;
     let mut holder = String::new();
-    for _ in 0..TRIES {
+    let deadline = Instant::now() + DYING;
+    while Instant::now() < deadline {
         match file.try_lock() {
             Ok(()) => {
                 sign(&mut file);
@@ -33,10 +35,10 @@ pub fn take(path: &Path) -> Result<File, LockError> {
             Err(TryLockError::WouldBlock) => holder = signature(&mut file),
             Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
         }
-        if is_running(&holder) {
+        if is_well(&holder) {
             break;
         }
-        // It has not signed yet, or has just ended, or only wanted to know whether anybody is there.
+        // It has not signed yet, or is about to end, or only wanted to know whether a process is there.
         std::thread::sleep(PAUSE);
     }
     Err(LockError::Held(holder))
@@ -63,8 +65,13 @@ fn signature(lock: &mut File) -> String {
     text.trim().to_owned()
 }
 
-fn is_running(pid: &str) -> bool {
-    pid.parse().ok().and_then(Pid::from_raw).is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+/// Whether a process runs and has not been killed.
+fn is_well(pid: &str) -> bool {
+    const KILL: u64 = 1 << (9 - 1);
+    let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else { return false };
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
+    let is_pending = |name: &str| u64::from_str_radix(field(name), 16).is_ok_and(|signals| signals & KILL != 0);
+    !field("State:").starts_with(['Z', 'X']) && !is_pending("SigPnd:") && !is_pending("ShdPnd:")
 }
 
 #[cfg(test)]

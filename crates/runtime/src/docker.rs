@@ -49,6 +49,8 @@ struct Shared {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Engine {
+    /// What the engine calls itself; kept with its data.
+    pub id: String,
     pub version: String,
     pub api_version: String,
     /// As images name it: "amd64", "arm64".
@@ -67,6 +69,8 @@ struct Version {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Info {
+    #[serde(rename = "ID", default)]
+    id: String,
     cgroup_version: Option<String>,
     pub(crate) system_time: String,
 }
@@ -85,6 +89,7 @@ impl Docker {
         *self.known_version() = Some(spoken_version(&version.api_version)?);
         let info = self.info().await?;
         Ok(Engine {
+            id: info.id,
             version: version.version,
             api_version: version.api_version,
             architecture: version.arch,

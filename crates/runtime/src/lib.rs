@@ -15,6 +15,7 @@ mod logs;
 mod moment;
 mod networks;
 mod output;
+mod volumes;
 
 pub use build::Build;
 pub use containers::{Container, ContainerSpec, ContainerSummary, Creation, Health, LogLimits, State};

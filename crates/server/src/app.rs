@@ -47,8 +47,8 @@ pub struct App {
     pub audit_key: [u8; 32],
     pub metrics: Metrics,
     pub engine_health: EngineHealth,
-    /// Whether an edge belongs to this server, and is missed when it does not answer.
-    pub has_edge: bool,
+    /// Whether it is a whole server, with an edge and an engine that are missed when they do not answer.
+    pub is_whole: bool,
     /// What the first registration must present; none when only this machine can reach the server.
     pub setup_token: Option<Token>,
 }
@@ -69,7 +69,7 @@ impl App {
             audit_key: keys.audit_key,
             metrics: Metrics::new(db.clone()),
             engine_health: EngineHealth::default(),
-            has_edge: false,
+            is_whole: false,
             setup_token: config.is_reachable_from_outside().then(Token::random),
             db,
             logs,

@@ -1,29 +1,52 @@
-//! Whether the container engine answers, as it was last seen.
+//! Whether the container engine can be used, as it was last seen.
 
 use std::sync::{PoisonError, RwLock};
 
-/// Nothing is known before the first look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Seen {
+    /// It was not asked yet.
+    #[default]
+    Nothing,
+    Well,
+    /// In the words of what went wrong.
+    Unreachable(String),
+    /// It answers, but what this server would change is another's.
+    HeldByAnother {
+        /// Which one; for the log alone, because it tells of the machine.
+        other: String,
+        /// What that means, and what to do.
+        words: String,
+    },
+}
+
 #[derive(Default)]
-pub struct EngineHealth(RwLock<Option<Result<(), String>>>);
+pub struct EngineHealth(RwLock<Seen>);
 
 impl EngineHealth {
     /// Why it cannot be used; nothing when it can.
     pub fn problem(&self) -> Option<String> {
         match self.seen() {
-            Some(seen) => seen.err(),
-            None => Some("it was not asked yet".into()),
+            Seen::Nothing => Some("it was not asked yet".into()),
+            Seen::Well => None,
+            Seen::Unreachable(problem) => Some(format!("engine unreachable: {problem}")),
+            Seen::HeldByAnother { words, .. } => Some(words),
         }
     }
 
-    pub fn is_known(&self) -> bool {
-        self.seen().is_some()
+    /// Why this server must change nothing at all.
+    pub fn held_by_another(&self) -> Option<String> {
+        match self.seen() {
+            Seen::HeldByAnother { words, .. } => Some(words),
+            Seen::Nothing | Seen::Well | Seen::Unreachable(_) => None,
+        }
     }
 
-    pub fn set(&self, seen: Result<(), String>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+    /// What was seen before.
+    pub fn set(&self, seen: Seen) -> Seen {
+        std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), seen)
     }
 
-    fn seen(&self) -> Option<Result<(), String>> {
+    pub fn seen(&self) -> Seen {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

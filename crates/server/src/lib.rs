@@ -10,6 +10,8 @@ pub mod edge;
 pub mod engine;
 pub mod engine_health;
 pub mod error;
+pub mod holder;
+pub mod host_route;
 pub mod http;
 pub mod jobs;
 pub mod listen;

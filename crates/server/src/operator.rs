@@ -7,14 +7,17 @@ use std::path::Path;
 
 use uuid::Uuid;
 use windlass_api::{Email, NewPassword};
+use windlass_runtime::Docker;
 
 use crate::app::App;
 use crate::auth::token::Token;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::error::Error;
+use crate::holder::Holder;
 use crate::logs::Logs;
-use crate::serve::{logs_folder, open_database, open_logs, sqlite_file};
+use crate::serve::{lock_data_dir, logs_folder, open_database, open_logs, sqlite_file};
+use crate::service::adoption::{self, Adopted};
 use crate::service::audit::verify::{self, Report};
 use crate::service::audit::{compare, export};
 use crate::service::master_key::{self, Rotated};
@@ -69,6 +72,29 @@ pub async fn prepare_key(config: Config) -> Result<bool, String> {
     let prepared = master_key::prepare(&app, &source).await.map_err(in_words)?;
     app.db.close().await;
     Ok(prepared)
+}
+
+/// Lets this installation hold its containers in the place of a copy of it, or become one of its own. Not beside a server, which
+/// would go on with what it has read.
+pub async fn adopt(config: Config, is_new: bool) -> Result<Adopted, String> {
+    let _lock = lock_data_dir(&config.data_dir).map_err(|error| error.to_string())?;
+    let app = open(config).await?;
+    app.db.migrate().await.map_err(|error| error.to_string())?;
+    let adopted = match is_new {
+        true => adoption::start_anew(&app).await.map(|()| Adopted::Nothing),
+        false => take_place(&app).await,
+    };
+    app.db.close().await;
+    adopted
+}
+
+async fn take_place(app: &App) -> Result<Adopted, String> {
+    let docker = Docker::new(&app.config.docker_socket);
+    docker.ping().await.map_err(|error| error.to_string())?;
+    let mut conn = app.db.read().await.map_err(|error| error.to_string())?;
+    let holder = Holder::of(&mut conn, &app.config.data_dir).await?;
+    drop(conn);
+    adoption::take_place(app, &docker, &holder).await
 }
 
 /// Two at once would write over each other's file.

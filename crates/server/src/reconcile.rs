@@ -15,6 +15,8 @@ use windlass_store::{applications, deployments, jobs, networks, releases};
 
 use crate::deploy::{self, Interruption, Result, Subject};
 use crate::engine::{DEPLOYMENT_LABEL, Engine};
+use crate::engine_health::Seen;
+use crate::host_route;
 
 const INTERVAL: Duration = Duration::from_secs(5);
 /// While the engine does not answer, it is asked more often.
@@ -118,18 +120,17 @@ async fn tell_end(engine: &Engine, end: &End) -> Result<()> {
 }
 
 async fn look_after(engine: &Engine, pass: u64) -> bool {
-    let answered = engine.docker.ping().await;
-    let health = &engine.app.engine_health;
-    let is_news = !health.is_known() || health.problem().is_none() != answered.is_ok();
-    health.set(answered.as_ref().map(drop).map_err(ToString::to_string));
-    if is_news {
-        match &answered {
-            Ok(found) => tracing::info!(version = found.version, "the container engine answers"),
-            Err(error) => tracing::warn!("{error}. Deployments wait until it answers."),
-        }
+    let seen = engine.look().await;
+    let before = engine.app.engine_health.set(seen.clone());
+    if seen != before {
+        tell_what_is_seen(&seen);
         engine.app.jobs_waiting.notify_one();
     }
-    if answered.is_ok() {
+    if matches!(seen, Seen::HeldByAnother { .. }) {
+        return false;
+    }
+    let answers = seen == Seen::Well;
+    if answers {
         let reconciled = async {
             reconcile_containers(engine).await?;
             if pass.is_multiple_of(PASSES_PER_SWEEP) {
@@ -146,7 +147,16 @@ async fn look_after(engine: &Engine, pass: u64) -> bool {
     if let Err(error) = engine.routes.publish(&engine.app.db).await {
         tracing::warn!(%error, "the edge could not be told its routes; trying again");
     }
-    answered.is_ok()
+    answers
+}
+
+fn tell_what_is_seen(seen: &Seen) {
+    match seen {
+        Seen::Nothing => {}
+        Seen::Well => tracing::info!("the container engine answers"),
+        Seen::Unreachable(problem) => tracing::warn!("{problem}. Deployments wait until it answers."),
+        Seen::HeldByAnother { other, words } => tracing::error!(other, "{words}"),
+    }
 }
 
 async fn reconcile_containers(engine: &Engine) -> Result<()> {
@@ -330,6 +340,9 @@ async fn sweep_networks(engine: &Engine) -> Result<()> {
     }
     let on_engine = engine.docker.networks(Some(&engine.label())).await?;
     let rows = networks::all(&mut engine.app.db.read().await?).await?;
+    if !rows.is_empty() {
+        host_route::add(&engine.app.config.data_dir, engine.app.config.network_pool).await;
+    }
     for stray in on_engine {
         if rows.iter().any(|row| row.name == stray.name) {
             continue;

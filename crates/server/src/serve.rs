@@ -1,8 +1,9 @@
 //! The life of a server: lock, migrate, listen, drain, leave.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_durable::lock::{self, LockError};
+use windlass_runtime::Docker;
 use windlass_store::logs::LogStore;
 use windlass_store::{Db, Options, instance};
 
@@ -19,15 +21,23 @@ use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::deploy;
 use crate::edge::Keeper;
-use crate::engine::Engine;
+use crate::engine::{self, Engine};
+use crate::engine_health::Seen;
+use crate::holder::Holder;
+use crate::host_route;
 use crate::logs::{Logs, retention};
 use crate::service::audit::denials;
 use crate::service::first_start::unlock;
 use crate::service::housekeeping;
+use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
 use crate::{jobs, listen, reconcile};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
+/// How long a start waits to learn whether this installation is the one that holds its containers.
+const ENGINE_WAIT: Duration = Duration::from_secs(3);
+/// How long a start waits for addresses that a dying server still has.
+const SOCKET_WAIT: Duration = Duration::from_secs(1);
 /// Connections of the log store, beside those of everything else.
 const LOG_CONNECTIONS: u32 = 4;
 
@@ -40,6 +50,11 @@ pub enum StartError {
         "data-dir: {path} is in use by another Windlass server, process {holder}. Stop it, or choose another folder."
     )]
     Held { path: String, holder: String },
+    #[error(
+        "data-dir: {path} holds other things and can be read by other users of this machine. Choose a folder of its own, or type: \
+         chmod 700 {path}"
+    )]
+    Shared { path: String },
     #[error("{place}: {source}")]
     Database { place: String, source: windlass_store::Error },
     #[error(transparent)]
@@ -48,14 +63,18 @@ pub enum StartError {
     Listen { address: SocketAddr, source: std::io::Error },
     #[error("the edge: {0}")]
     Edge(String),
+    #[error("{0}")]
+    Holder(String),
 }
 
 pub struct Server {
     pub app: Arc<App>,
     listeners: Vec<TcpListener>,
-    edge: Keeper,
+    /// None while another installation holds what this one would serve.
+    edge: Option<Keeper>,
     /// Marks what belongs to this installation on the container engine.
     instance: Uuid,
+    holder: Holder,
     /// This server among those that share a database.
     owner: Uuid,
     /// Held as long as the server lives.
@@ -67,15 +86,15 @@ impl Server {
         let lock = lock_data_dir(&config.data_dir)?;
         let mut listeners = Vec::new();
         for address in &config.listen {
-            let listener = TcpListener::bind(address).await;
+            let listener = bind(*address).await;
             listeners.push(listener.map_err(|source| StartError::Listen { address: *address, source })?);
         }
         // A port that was given as 0 is known now, and links need it.
         config.listen = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let db = open_database(&config).await?;
         match begin(db.clone(), config).await {
-            Ok(Begun { app, edge, instance, owner }) => {
-                Ok(Self { app: Arc::new(app), listeners, edge, instance, owner, _lock: lock })
+            Ok(Begun { app, edge, instance, holder, owner }) => {
+                Ok(Self { app: Arc::new(app), listeners, edge, instance, holder, owner, _lock: lock })
             }
             Err(error) => {
                 db.close().await;
@@ -86,7 +105,7 @@ impl Server {
 
     /// Where visitors reach the applications.
     pub fn edge_addresses(&self) -> &[SocketAddr] {
-        &self.edge.listening
+        self.edge.as_ref().map(|edge| edge.listening.as_slice()).unwrap_or_default()
     }
 
     pub fn addresses(&self) -> &[SocketAddr] {
@@ -110,7 +129,7 @@ impl Server {
         });
         let housekeeping = tokio::spawn(housekeeping::run(self.app.clone()));
         let retention = tokio::spawn(retention::run(self.app.clone()));
-        let engine = Arc::new(Engine::new(self.app.clone(), self.instance, self.owner));
+        let engine = Arc::new(Engine::new(self.app.clone(), self.instance, self.owner, self.holder));
         let worker = tokio::spawn(jobs::run(engine.clone(), stop.clone()));
         let reconciler = tokio::spawn(reconcile::run(engine.clone(), stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
@@ -136,13 +155,16 @@ impl Server {
         if tokio::time::timeout(DATABASE_WAIT, self.app.db.close()).await.is_err() {
             tracing::warn!("the database did not close in time");
         }
-        match *stopping.borrow_and_update() {
-            Some(Stop::Everything) => {
-                if let Err(error) = self.edge.stop().await {
+        let stop = *stopping.borrow_and_update();
+        match (self.edge, stop) {
+            (Some(edge), Some(Stop::Everything)) => {
+                if let Err(error) = edge.stop().await {
                     tracing::warn!(%error, "the edge could not be stopped");
                 }
+                host_route::remove(&self.app.config.data_dir).await;
             }
-            Some(Stop::Server) | None => self.edge.leave(),
+            (Some(edge), Some(Stop::Server) | None) => edge.leave(),
+            (None, _) => {}
         }
     }
 }
@@ -158,9 +180,23 @@ pub enum Stop {
 
 struct Begun {
     app: App,
-    edge: Keeper,
+    edge: Option<Keeper>,
     instance: Uuid,
+    holder: Holder,
     owner: Uuid,
+}
+
+/// A server that was killed a moment ago gives up its lock before its sockets.
+async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let deadline = tokio::time::Instant::now() + SOCKET_WAIT;
+    loop {
+        match TcpListener::bind(address).await {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && tokio::time::Instant::now() < deadline => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            bound => return bound,
+        }
+    }
 }
 
 /// The edge comes last: what fails before it leaves nothing running.
@@ -170,9 +206,33 @@ async fn begin(db: Db, config: Config) -> Result<Begun, StartError> {
     let unusable = |source| StartError::DataDir { path: app.config.data_dir.display().to_string(), source };
     let owner = own_id(&app).map_err(unusable)?;
     deploy::end_left_overs(&app.config.data_dir).await.map_err(unusable)?;
-    let edge = Keeper::start(app.config.clone()).await.map_err(StartError::Edge)?;
-    app.has_edge = true;
-    Ok(Begun { app, edge, instance, owner })
+    let holder = holder(&app).await?;
+    let seen = first_look(&app, &holder, instance, owner).await;
+    let edge = match &seen {
+        // A copy of the routes leads to another installation's containers.
+        Seen::HeldByAnother { .. } => None,
+        Seen::Nothing | Seen::Well | Seen::Unreachable(_) => {
+            Some(Keeper::start(app.config.clone()).await.map_err(StartError::Edge)?)
+        }
+    };
+    if let Seen::HeldByAnother { other, words } = &seen {
+        tracing::error!(other, "{words}");
+        app.engine_health.set(seen);
+    }
+    app.is_whole = true;
+    Ok(Begun { app, edge, instance, holder, owner })
+}
+
+async fn holder(app: &App) -> Result<Holder, StartError> {
+    let mut conn = app.db.read().await.map_err(|source| database_error(&app.config, source))?;
+    Holder::of(&mut conn, &app.config.data_dir).await.map_err(StartError::Holder)
+}
+
+/// An engine that does not answer says nothing about who holds what; the edge serves what it has served before.
+async fn first_look(app: &App, holder: &Holder, instance: Uuid, owner: Uuid) -> Seen {
+    let docker = Docker::new(&app.config.docker_socket);
+    let looking = engine::look(app, &docker, holder, instance, owner);
+    tokio::time::timeout(ENGINE_WAIT, looking).await.unwrap_or(Seen::Nothing)
 }
 
 async fn engine_label(app: &App) -> windlass_store::Result<Uuid> {
@@ -261,10 +321,31 @@ pub fn sqlite_file(config: &Config) -> PathBuf {
     config.data_dir.join("windlass.db")
 }
 
-/// One server per data folder.
-fn lock_data_dir(path: &Path) -> Result<File, StartError> {
+/// What other users of the machine can read there is made private: a folder that is empty, or Windlass' own. Any other folder may
+/// be readable for a reason.
+fn private_folder(path: &Path) -> Result<(), StartError> {
     let unusable = |source| StartError::DataDir { path: path.display().to_string(), source };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
+    let mode = fs::metadata(path).map_err(unusable)?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    // The key alone is there when it was brought from another server of the same database.
+    let is_ours =
+        ["windlass.lock", "edge.lock", "windlass.db", ring::FILE_NAME].iter().any(|name| path.join(name).exists());
+    let is_empty = fs::read_dir(path).map_err(unusable)?.next().is_none();
+    if !is_ours && !is_empty {
+        return Err(StartError::Shared { path: path.display().to_string() });
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
+    tracing::warn!("data-dir: {} could be read by other users of this machine; it is private now", path.display());
+    Ok(())
+}
+
+/// One server per data folder.
+pub fn lock_data_dir(path: &Path) -> Result<File, StartError> {
+    let unusable = |source| StartError::DataDir { path: path.display().to_string(), source };
+    private_folder(path)?;
     lock::take(&path.join("windlass.lock")).map_err(|error| match error {
         LockError::Held(holder) => StartError::Held { path: path.display().to_string(), holder },
         LockError::Io(source) => unusable(source),

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use windlass_api::Timestamp;
 
 use crate::db::sql;
+use crate::servers::LONGEST_SILENCE_SECONDS;
 use crate::{Conn, Error, Kind, Result, Tx};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ pub enum Queue {
 }
 
 /// What the time is. Several servers on one PostgreSQL need one clock, which is its own; SQLite has one server.
-fn clock(kind: Kind) -> &'static str {
+pub(crate) fn clock(kind: Kind) -> &'static str {
     match kind {
         Kind::Sqlite => "$3",
         // Mentions the parameter, so that both texts have the same ones.
@@ -102,6 +103,20 @@ fn clock(kind: Kind) -> &'static str {
             "(case when $3::bigint is null then 0 else (extract(epoch from clock_timestamp()) * 1000000)::bigint end)"
         }
     }
+}
+
+/// Whether a job is without a worker: not begun, or begun by one that has not renewed its claim, or whose server is dead.
+fn is_free(kind: Kind, job: &str) -> String {
+    let clock = clock(kind);
+    let begun_by_the_dead = match kind {
+        // There is one server, and it takes back what it held when it starts.
+        Kind::Sqlite => String::new(),
+        Kind::Postgres => format!(
+            "or not exists (select 1 from servers s where s.id = {job}.owner and s.seen_at > {clock} - {})",
+            LONGEST_SILENCE_SECONDS * 1_000_000
+        ),
+    };
+    format!("({job}.state = 'queued' or {job}.lease_until < {clock} {begun_by_the_dead})")
 }
 
 /// The oldest job that can be worked on, now this owner's for `seconds`.
@@ -121,12 +136,12 @@ pub async fn claim(tx: &mut Tx, queue: Queue, owner: Uuid, now: Timestamp, secon
     // Whoever comes second finds the row taken: PostgreSQL must pass over it, because a plain update would wait and then
     // take it a second time.
     let skip = if kind == Kind::Postgres { "for update skip locked" } else { "" };
+    let (is_free, is_still_free) = (is_free(kind, "j"), is_free(kind, "jobs"));
     let query = format!(
         "update jobs set state = 'running', fence = fence + 1, owner = $1, lease_until = {clock} + $2 where id = ( \
-             select j.id from jobs j where {asked_for} and j.not_before <= {clock} \
-             and (j.state = 'queued' or j.lease_until < {clock}) \
+             select j.id from jobs j where {asked_for} and j.not_before <= {clock} and {is_free} \
              order by j.id limit 1 {skip}) \
-         and (state = 'queued' or lease_until < {clock}) \
+         and {is_still_free} \
          returning id, kind, application_id, deployment_id, fence"
     );
     let claimed: std::result::Result<Option<Job>, _> = sql!(tx, |c| {

@@ -26,6 +26,7 @@ pub mod organizations;
 pub mod releases;
 pub mod sealed;
 pub mod second_factors;
+pub mod servers;
 pub mod sessions;
 pub mod smtp_configs;
 pub mod user_settings;

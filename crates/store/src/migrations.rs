@@ -26,7 +26,7 @@ macro_rules! step {
     };
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     step!(1, "0001_people"),
     step!(2, "0002_audit"),
     step!(3, "0003_invitations"),
@@ -36,6 +36,7 @@ const STEPS: [Step; 9] = [
     step!(7, "0007_notifications"),
     step!(8, "0008_applications"),
     step!(9, "0009_logs_apart"),
+    step!(10, "0010_servers"),
 ];
 
 /// The log store has steps of its own: it may be another database.

@@ -8,8 +8,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 use windlass_server::config::{LogFormat, LogLevel};
 
 /// Lines that wait to be written; what comes beyond them is lost, and counted.
@@ -41,10 +43,14 @@ pub fn start(format: LogFormat, level: LogLevel) -> Log {
     let lines = Lines { sender, lost: Arc::default() };
     let lost = lines.lost.clone();
     let thread = std::thread::Builder::new().name("log".into()).spawn(move || write_all(&receiver, &lost)).ok();
+    // What PostgreSQL says beside its answers, such as that a table is there already, concerns neither operator nor reader.
+    let filter = Targets::new().with_default(level).with_target("sqlx::postgres::notice", level.min(LevelFilter::WARN));
     let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(lines.clone());
     match format {
-        LogFormat::Json => subscriber.json().init(),
-        LogFormat::Text => subscriber.with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
+        LogFormat::Json => subscriber.json().finish().with(filter).init(),
+        LogFormat::Text => {
+            subscriber.with_ansi(std::io::stderr().is_terminal()).with_target(false).finish().with(filter).init();
+        }
     }
     Log { lines: Some(lines), thread }
 }

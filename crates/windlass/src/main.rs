@@ -20,6 +20,7 @@ fn main() -> ExitCode {
     let done = match matches.subcommand() {
         Some(("serve", matches)) => configure(matches).and_then(serve),
         Some(("edge", matches)) => edge::orders(matches).and_then(edge::run),
+        Some(("adopt", matches)) => configure(matches).and_then(|config| operate::adopt(config, matches)),
         Some(("stop", matches)) => configure(matches).and_then(|config| edge::stop(&config)),
         Some(("routes", matches)) => match matches.subcommand() {
             Some((name, matches)) => configure(matches).and_then(|config| routes::run(&config, name, matches)),
@@ -100,6 +101,13 @@ fn command() -> Command {
                 ),
         )
         .subcommand(routes::command())
+        .subcommand(
+            with_settings(Command::new("adopt"))
+                .about("Let a restored or copied data folder hold its containers in the place of the other one")
+                .arg(Arg::new("new").long("new").action(ArgAction::SetTrue).help(
+                    "Make it an installation of its own instead: a new id, all applications stopped, to be deployed again",
+                )),
+        )
         .subcommand(with_settings(Command::new("stop")).about("Stop the server and the edge of a data folder"))
         .subcommand(
             Command::new("admin")

@@ -7,6 +7,7 @@ use clap::ArgMatches;
 use uuid::Uuid;
 use windlass_server::config::Config;
 use windlass_server::operator;
+use windlass_server::service::adoption::Adopted;
 use windlass_server::service::audit::verify::Report;
 use windlass_server::service::master_key::Rotated;
 use windlass_server::vault::ring::Source;
@@ -26,6 +27,22 @@ pub async fn operate(config: Config, group: &str, name: &str, matches: &ArgMatch
             operator::export_audit(config, organization, &mut BufWriter::new(std::io::stdout())).await
         }
         _ => Ok(()),
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+pub async fn adopt(config: Config, matches: &ArgMatches) -> Result<(), String> {
+    let is_new = matches.get_flag("new");
+    match operator::adopt(config, is_new).await? {
+        Adopted::From(folder) => print(&format!(
+            "This installation holds the containers now. The one in {folder} changes nothing any more. Start the server: \
+             windlass serve\n"
+        )),
+        Adopted::Nothing if is_new => print(
+            "This is an installation of its own now. Its applications are stopped; deploy those that you want, with other \
+             domains or another edge-http. Start the server: windlass serve\n",
+        ),
+        Adopted::Nothing => print("This installation holds its containers already.\n"),
     }
 }
 

@@ -12,6 +12,7 @@ use windlass_store::networks::{self, Network};
 use super::failure::{Interruption, Result, failed};
 use crate::config::Subnet;
 use crate::engine::{Engine, INSTANCE_LABEL, short};
+use crate::host_route;
 
 /// The length of an organization's part of the pool.
 const PREFIX: u8 = 24;
@@ -26,7 +27,7 @@ pub async fn ensure(engine: &Engine, organization_id: Uuid) -> Result<Network> {
         let network = row(engine, organization_id, &refused).await?;
         match engine.docker.create_network(&described(engine, &network)?).await {
             Ok(()) => {
-                guard_pool(engine.app.config.network_pool).await;
+                host_route::add(&engine.app.config.data_dir, engine.app.config.network_pool).await;
                 return Ok(network);
             }
             Err(runtime::Error::SubnetTaken { .. }) => {
@@ -132,17 +133,6 @@ fn host_route(line: &str) -> Option<Subnet> {
         return None;
     }
     Some(Subnet::around(destination, u8::try_from(mask.to_bits().leading_ones()).ok()?))
-}
-
-/// A packet for a container that is gone must not leave the machine. Needs root; without it the machine's routes decide.
-async fn guard_pool(pool: Subnet) {
-    let mut command = tokio::process::Command::new("ip");
-    command.args(["route", "replace", "unreachable", &pool.to_string(), "metric", "4278198272"]);
-    command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    let done = tokio::time::timeout(std::time::Duration::from_secs(5), command.kill_on_drop(true).status()).await;
-    if !done.is_ok_and(|done| done.is_ok_and(|status| status.success())) {
-        tracing::debug!(%pool, "no unreachable route could be set for the network pool");
-    }
 }
 
 #[cfg(test)]

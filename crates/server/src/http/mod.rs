@@ -17,6 +17,7 @@ mod organizations;
 mod origin;
 mod page;
 mod params;
+mod read_only;
 mod respond;
 mod second_factor;
 mod sessions;

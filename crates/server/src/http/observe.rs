@@ -15,8 +15,8 @@ use crate::auth::caller::limit_requests;
 use crate::auth::limiter::address_key;
 use crate::auth::origin::{Peer, RequestId, real_address};
 use crate::error::{Error, Result};
-use crate::http::origin;
 use crate::http::respond::Cause;
+use crate::http::{origin, read_only};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -29,7 +29,9 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
     let method = request.method().clone();
     // The route, not the path: paths hold ids, and unknown ones could hold anything.
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let allowed = origin::check(&app.config, &request).and_then(|()| limit_address(&app, &request));
+    let allowed = origin::check(&app.config, &request)
+        .and_then(|()| limit_address(&app, &request))
+        .and_then(|()| read_only::check(&app, &request));
     let mut response = match allowed {
         Ok(()) => within(app.config.request_limit, next.run(request)).await,
         Err(refusal) => refusal.into_response(),

@@ -12,8 +12,8 @@ use crate::records::applications::EMBEDDED_DEPLOYMENTS;
 use crate::records::logs::EMBEDDED as EMBEDDED_LOGS;
 
 /// Errors that any request can meet.
-const EVERYWHERE: [ErrorCode; 4] =
-    [ErrorCode::RateLimited, ErrorCode::Internal, ErrorCode::Unavailable, ErrorCode::TimeLimit];
+const EVERYWHERE: [ErrorCode; 5] =
+    [ErrorCode::RateLimited, ErrorCode::Internal, ErrorCode::Unavailable, ErrorCode::TimeLimit, ErrorCode::ReadOnly];
 
 pub fn document(table: &Table) -> Value {
     let mut answers = generator(SchemaSettings::for_serialize);

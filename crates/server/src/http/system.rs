@@ -40,8 +40,11 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Answer {
 
 async fn examine(app: &App) -> Health {
     let mut dependencies = vec![database(app).await, logs(app).await];
-    if app.has_edge {
-        dependencies.push(edge(app).await);
+    if app.is_whole {
+        // A copy of another installation has no edge.
+        if app.engine_health.held_by_another().is_none() {
+            dependencies.push(edge(app).await);
+        }
         dependencies.push(engine(app));
     }
     let ready = dependencies.iter().all(|dependency| dependency.ready);
@@ -51,6 +54,9 @@ async fn examine(app: &App) -> Health {
 async fn edge(app: &App) -> Dependency {
     let reason = match edge::hello(&app.config.data_dir).await {
         Ok(hello) if hello.damaged.is_some() => "it could not read its routes; the server's log says why".into(),
+        Ok(hello) if hello.requested != app.config.edge_http => {
+            "it does not listen at the addresses that edge-http sets: restart the server, or see who started it".into()
+        }
         Ok(_) => String::new(),
         Err(error) => {
             tracing::warn!(%error, "the edge is not ready");
@@ -62,8 +68,7 @@ async fn edge(app: &App) -> Dependency {
 
 /// As it was last seen; it is looked at every few seconds.
 fn engine(app: &App) -> Dependency {
-    let reason = app.engine_health.problem().map(|problem| format!("engine unreachable: {problem}"));
-    let reason = reason.unwrap_or_default();
+    let reason = app.engine_health.problem().unwrap_or_default();
     Dependency { name: "engine".into(), ready: reason.is_empty(), reason }
 }
 

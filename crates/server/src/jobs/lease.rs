@@ -9,7 +9,6 @@ use tokio::time::Instant;
 use windlass_store::deployments;
 use windlass_store::jobs::{self, Job};
 
-use crate::app::App;
 use crate::deploy::{Interruption, Result};
 use crate::engine::Engine;
 
@@ -32,9 +31,9 @@ pub struct Lease {
 }
 
 impl Lease {
-    pub fn hold(engine: &Engine, job: &Job) -> Self {
+    pub fn hold(engine: &Arc<Engine>, job: &Job) -> Self {
         let (ended, end) = watch::channel(None);
-        let keeper = Keeper { app: engine.app.clone(), job: job.clone() };
+        let keeper = Keeper { engine: engine.clone(), job: job.clone() };
         let keeping = tokio::spawn(keeper.keep(ended));
         Self { end, keeping }
     }
@@ -67,7 +66,7 @@ impl Drop for Lease {
 }
 
 struct Keeper {
-    app: Arc<App>,
+    engine: Arc<Engine>,
     job: Job,
 }
 
@@ -82,6 +81,7 @@ impl Keeper {
             let held_until = renewed + lasting;
             let looked = tokio::time::timeout_at(held_until, self.look(&mut renewed)).await;
             let end = match looked {
+                _ if self.engine.heartbeat.is_late() => Some(End::Lost),
                 Ok(end) => end,
                 Err(_) => Some(End::Lost),
             };
@@ -109,12 +109,12 @@ impl Keeper {
 
     async fn is_cancelled(&self) -> windlass_store::Result<bool> {
         let Some(id) = self.job.deployment_id else { return Ok(false) };
-        deployments::is_cancel_requested(&mut self.app.db.read().await?, id).await
+        deployments::is_cancel_requested(&mut self.engine.app.db.read().await?, id).await
     }
 
     async fn renew(&self) -> windlass_store::Result<bool> {
-        let mut tx = self.app.db.begin().await?;
-        let renewed = jobs::renew(&mut tx, &self.job, self.app.now(), SECONDS).await?;
+        let mut tx = self.engine.app.db.begin().await?;
+        let renewed = jobs::renew(&mut tx, &self.job, self.engine.app.now(), SECONDS).await?;
         tx.commit().await?;
         Ok(renewed)
     }

@@ -1,5 +1,6 @@
 //! The worker: claims jobs, works on them while it holds them, and leaves rows that say how far it came.
 
+pub mod heartbeat;
 pub mod lease;
 
 use std::collections::HashSet;
@@ -10,12 +11,13 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream};
-use windlass_store::deployments;
 use windlass_store::jobs::{self, Job, JobKind, Queue};
 use windlass_store::logs::Line;
+use windlass_store::{deployments, servers};
 
 use crate::deploy::{self, Interruption};
 use crate::engine::Engine;
+use crate::engine_health::Seen;
 use lease::Lease;
 
 /// How often to look for jobs that nobody has told of: those of other servers, and those whose time has come.
@@ -41,6 +43,10 @@ pub async fn run(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
         engine,
     };
     worker.take_back().await;
+    let beating = tokio::spawn({
+        let engine = worker.engine.clone();
+        async move { heartbeat::run(&engine).await }
+    });
     loop {
         if let Err(error) = worker.claim_all().await {
             tracing::warn!(%error, "could not look for jobs; trying again in a moment");
@@ -53,7 +59,9 @@ pub async fn run(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
         }
     }
     worker.under_way.shutdown().await;
+    beating.abort();
     worker.take_back().await;
+    worker.leave().await;
 }
 
 struct Worker {
@@ -83,9 +91,26 @@ impl Worker {
         }
     }
 
+    /// The other servers need not wait until this one is missed.
+    async fn leave(&self) {
+        let left = async {
+            let mut tx = self.engine.app.db.begin().await?;
+            servers::leave(&mut tx, self.engine.owner).await?;
+            tx.commit().await
+        };
+        if let Err(error) = left.await {
+            tracing::debug!(%error, "the other servers notice by themselves that this one is gone");
+        }
+    }
+
     async fn claim_all(&mut self) -> windlass_store::Result<()> {
-        if !self.engine.app.engine_health.is_known() {
+        let health = &self.engine.app.engine_health;
+        if health.seen() == Seen::Nothing || self.engine.heartbeat.is_late() {
             return Ok(());
+        }
+        if health.held_by_another().is_some() {
+            // What was begun before another installation took this one's place is not this one's to finish.
+            self.under_way.shutdown().await;
         }
         if let Some(problem) = self.engine.app.engine_health.problem() {
             return self.tell_waiting(&problem).await;
@@ -137,7 +162,7 @@ impl Worker {
     }
 }
 
-async fn work(engine: &Engine, job: Job) {
+async fn work(engine: &Arc<Engine>, job: Job) {
     let mut lease = Lease::hold(engine, &job);
     let done = match job.kind {
         JobKind::Deploy => deploy::deploy(engine, &job, &mut lease).await,

@@ -1,5 +1,6 @@
 //! The rules. Every change of state happens here: one transaction, with its audit entry inside.
 
+pub mod adoption;
 pub mod api_keys;
 pub mod application_changes;
 pub mod applications;

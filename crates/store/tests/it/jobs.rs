@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use uuid::Uuid;
 use windlass_store::jobs::{self, Job, JobKind, Queue};
-use windlass_store::{Db, Error, Kind, Tx};
+use windlass_store::{Db, Error, Kind, Tx, servers};
 use windlass_testing::on_both_databases;
 
 use crate::support::{NOW, TestDb, add_application, add_deployment, database, id, populate};
 
 on_both_databases!(database: jobs_of_one_application_come_one_after_another, some_jobs_run_beside,
-    a_lease_that_has_ended_is_lost, a_job_that_is_put_back_waits, what_an_owner_left_behind, what_waits_can_be_withdrawn);
+    a_lease_that_has_ended_is_lost, the_job_of_a_dead_server_is_free, a_job_that_is_put_back_waits, what_an_owner_left_behind, what_waits_can_be_withdrawn);
 
 const OWNER: Uuid = Uuid::from_u128(77);
 const OTHER: Uuid = Uuid::from_u128(78);
@@ -21,6 +21,9 @@ const ENDED: i64 = -1;
 async fn two_applications(db: &TestDb) -> Tx {
     let mut tx = db.begin().await.unwrap();
     populate(&mut tx, 1, 1).await;
+    for owner in [OWNER, OTHER] {
+        servers::beat(&mut tx, owner, NOW).await.unwrap();
+    }
     for number in [1, 2] {
         add_application(&mut tx, number).await;
         add_deployment(&mut tx, number + 10, number).await;
@@ -91,6 +94,20 @@ async fn a_lease_that_has_ended_is_lost(db: TestDb) {
     jobs::hold(&mut tx, &second).await.unwrap();
     jobs::delete(&mut tx, &second).await.unwrap();
     assert!(matches!(jobs::hold(&mut tx, &second).await, Err(Error::Lost)));
+}
+
+/// Only PostgreSQL has several servers. SQLite's one takes back what it held when it starts.
+async fn the_job_of_a_dead_server_is_free(db: TestDb) {
+    let mut tx = two_applications(&db).await;
+    add(&mut tx, 101, JobKind::Deploy, 1).await;
+    let held = claim(&mut tx, Queue::Deploy, 60).await.unwrap();
+    assert!(jobs::claim(&mut tx, Queue::Deploy, OTHER, NOW, 60).await.unwrap().is_none());
+    servers::leave(&mut tx, OWNER).await.unwrap();
+    let taken = jobs::claim(&mut tx, Queue::Deploy, OTHER, NOW, 60).await.unwrap();
+    assert_eq!(taken.is_some(), db.kind() == Kind::Postgres);
+    if taken.is_some() {
+        assert!(matches!(jobs::hold(&mut tx, &held).await, Err(Error::Lost)));
+    }
 }
 
 async fn a_job_that_is_put_back_waits(db: TestDb) {
@@ -198,6 +215,10 @@ async fn many_claimers(db: TestDb) {
 
 async fn work_until_done(db: Db, owner: Uuid, seen: Arc<Mutex<Seen>>) {
     loop {
+        // Committed before the claim, as a server does it: others must know that it lives when they see what it holds.
+        let mut tx = db.begin().await.unwrap();
+        servers::beat(&mut tx, owner, NOW).await.unwrap();
+        tx.commit().await.unwrap();
         let mut idle = true;
         for queue in [Queue::End, Queue::Beside] {
             let mut tx = db.begin().await.unwrap();

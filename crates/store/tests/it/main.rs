@@ -21,6 +21,7 @@ mod organizations;
 mod releases;
 mod sealed;
 mod second_factors;
+mod servers;
 mod sessions;
 mod smtp_configs;
 mod users;

@@ -13,7 +13,7 @@ on_both_databases!(empty_database: a_filled_database_survives_every_step, runnin
 on_both_databases!(database: a_database_of_a_newer_version_is_refused);
 
 /// What to put in after the step of that number. A new step adds its own line.
-const FILLINGS: [(i64, &str, &str); 9] = [
+const FILLINGS: [(i64, &str, &str); 10] = [
     (1, include_str!("fillings/0001.sqlite.sql"), include_str!("fillings/0001.postgres.sql")),
     (2, include_str!("fillings/0002.sqlite.sql"), include_str!("fillings/0002.postgres.sql")),
     (3, include_str!("fillings/0003.sqlite.sql"), include_str!("fillings/0003.postgres.sql")),
@@ -23,6 +23,7 @@ const FILLINGS: [(i64, &str, &str); 9] = [
     (7, include_str!("fillings/0007.sqlite.sql"), include_str!("fillings/0007.postgres.sql")),
     (8, include_str!("fillings/0008.sqlite.sql"), include_str!("fillings/0008.postgres.sql")),
     (9, include_str!("fillings/0009.sqlite.sql"), include_str!("fillings/0009.postgres.sql")),
+    (10, include_str!("fillings/0010.sqlite.sql"), include_str!("fillings/0010.postgres.sql")),
 ];
 
 async fn a_filled_database_survives_every_step(db: TestDb) {

@@ -98,6 +98,12 @@ impl Process {
         }
     }
 
+    /// What it has said before the line that contains `text`, as far as no test has waited for it.
+    pub fn said_before(&self, text: &str) -> String {
+        self.wait_for(text);
+        std::mem::take(&mut self.lines.lock().unwrap().passed).join("\n")
+    }
+
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, signal).expect("the process lives");

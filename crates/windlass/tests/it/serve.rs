@@ -1,6 +1,9 @@
 //! Starting, stopping, and refusing to start.
 
+use std::fs::Permissions;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use rustix::process::Signal;
 
@@ -191,7 +194,7 @@ fn the_data_folder_is_private() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("deep/data");
     let _server = Process::serve(&data, &[]);
-    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data), 0o700);
     assert_eq!(mode(&data.join("windlass.db")), 0o600);
 }
@@ -219,4 +222,54 @@ fn the_edge_belongs_to_the_server() {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
     assert_eq!(metrics.matches("# EOF").count(), 1);
+}
+
+#[test]
+fn a_folder_that_others_can_read_is_made_private_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    std::fs::set_permissions(&empty, Permissions::from_mode(0o755)).unwrap();
+    drop(Process::serve(&empty, &[]));
+    assert_eq!(mode(&empty), 0o700);
+    // Its own, whoever opened it since.
+    std::fs::set_permissions(&empty, Permissions::from_mode(0o750)).unwrap();
+    drop(Process::serve(&empty, &[]));
+    assert_eq!(mode(&empty), 0o700);
+    let shared = folder.path().join("shared");
+    std::fs::create_dir(&shared).unwrap();
+    std::fs::write(shared.join("letter"), "for everybody").unwrap();
+    std::fs::set_permissions(&shared, Permissions::from_mode(0o755)).unwrap();
+    let refused = run(windlass().args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&shared));
+    let problem = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(1) && problem.contains("chmod 700"), "{problem}");
+    assert_eq!(mode(&shared), 0o755);
+    assert_eq!(std::fs::read_dir(&shared).unwrap().count(), 1, "nothing was left there");
+}
+
+/// A supervisor starts the next one in the instant in which the last one died, before the kernel has taken it apart.
+#[test]
+fn a_server_that_was_killed_is_not_in_the_way_of_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let mut last = Process::serve(folder.path(), &["--listen", &free]);
+    for _ in 0..10 {
+        last.signal(Signal::KILL);
+        let next = Process::serve(folder.path(), &["--listen", &free]);
+        std::mem::replace(&mut last, next).leave_edge();
+    }
+}
+
+#[tokio::test]
+async fn what_postgres_says_by_the_way_is_not_logged() {
+    let place = windlass_testing::Place::fresh(windlass_testing::Kind::Postgres).await;
+    let (folder, url) = (place.folder.path().join("data"), place.url.clone().unwrap());
+    for _ in 0..2 {
+        let mut server = Process::serve(&folder, &["--database-url", &url]);
+        server.signal(Signal::TERM);
+        let said = server.said_before("stopped");
+        assert!(said.contains("stopping") && !said.contains("already exists"), "{said}");
+        assert_eq!(server.wait(), Some(0));
+    }
 }

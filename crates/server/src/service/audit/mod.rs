@@ -36,6 +36,7 @@ pub enum Resource {
     Denial,
     MasterKey,
     AuditChain,
+    Instance,
 }
 
 impl Resource {
@@ -55,6 +56,7 @@ impl Resource {
             Self::Denial => "denial",
             Self::MasterKey => "master_key",
             Self::AuditChain => "audit_chain",
+            Self::Instance => "instance",
         }
     }
 }

@@ -1,11 +1,13 @@
 //! From a repository to served traffic, on a real engine.
 
 mod cancel;
+mod copies;
 mod crash;
 mod failures;
 mod gapless;
 mod happy;
 mod life;
+mod routes;
 pub mod several;
 pub mod support;
 pub mod visitor;

@@ -61,6 +61,28 @@ async fn what_one_server_leaves_the_other_finishes() {
     platform.settled().await;
 }
 
+/// A server that dies says nothing; the other one misses it within seconds, not only when its claims have run out.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_dead_server_was_working_on_is_taken_over_in_seconds() {
+    let mut platform = Platform::on(Kind::Postgres, &["--parallel-deployments", "1"]).await;
+    let repository = repository(&platform, "orphan", "one");
+    platform.git.hang();
+    let deployment = newest_deployment(&platform.deploy(&body("orphan", &repository)));
+    until("it is under way", async || {
+        (platform.deployment(&deployment)["status"]["status"] == "cloning").then_some(())
+    })
+    .await;
+    let (_home, other) = second_server(&platform);
+    platform.git.go_on();
+    platform.kill_server();
+    let died = std::time::Instant::now();
+    platform.use_server(other);
+    platform.deployed(&deployment).await;
+    let took = died.elapsed();
+    assert!(took < std::time::Duration::from_secs(45), "{took:?}");
+    platform.settled().await;
+}
+
 /// On the same database, with a data folder of its own and the same key.
 pub fn second_server(platform: &Platform) -> (tempfile::TempDir, Process) {
     let home = tempfile::tempdir().unwrap();

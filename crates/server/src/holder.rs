@@ -1,0 +1,141 @@
+//! Which installation holds an instance on the engine. What belongs to it carries the instance's label, and a copy of the data
+//! folder, or of the database, has the same instance: both would remove and make again each other's containers. So the holder
+//! leaves a mark on the engine, an empty volume whose labels say where its data is, and a server that finds another's mark
+//! changes nothing.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use uuid::Uuid;
+use windlass_durable::lock;
+use windlass_runtime::{Docker, Labels};
+use windlass_store::{Conn, instance};
+
+use crate::engine::INSTANCE_LABEL;
+
+const DATA_LABEL: &str = "windlass.holder";
+const FOLDER_LABEL: &str = "windlass.holder.folder";
+
+/// Where the data of an installation is, so that a copy of it is not the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The database itself, or the folder that it is in.
+    data: String,
+    folder: PathBuf,
+}
+
+/// Who is found to hold an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    Ourselves,
+    Another(Holder),
+}
+
+impl Holder {
+    pub async fn of(conn: &mut Conn, data_dir: &Path) -> Result<Self, String> {
+        let unusable = |error: std::io::Error| format!("data-dir: {}: {error}", data_dir.display());
+        let folder = tokio::fs::canonicalize(data_dir).await.map_err(unusable)?;
+        let data = match instance::database_identity(conn).await.map_err(|error| error.to_string())? {
+            Some(database) => format!("postgres {database}"),
+            None => folder_identity(&folder).map_err(unusable)?,
+        };
+        Ok(Self { data, folder })
+    }
+
+    /// Makes sure that the mark is there, and tells whose it is. Of two that come at once the engine lets one be the first.
+    pub async fn claim(&self, docker: &Docker, instance: Uuid) -> windlass_runtime::Result<Found> {
+        let there = docker.volume_labels(&volume(instance)).await?;
+        let labels = match there {
+            Some(labels) => labels,
+            None => docker.ensure_volume(&volume(instance), &self.labels(instance)).await?,
+        };
+        Ok(self.compare(&labels))
+    }
+
+    /// Puts this installation's mark in the place of another's.
+    pub async fn take(&self, docker: &Docker, instance: Uuid) -> windlass_runtime::Result<()> {
+        docker.remove_volume(&volume(instance)).await?;
+        docker.ensure_volume(&volume(instance), &self.labels(instance)).await.map(drop)
+    }
+
+    /// The server that runs on its folder, if that can be seen from here.
+    pub fn running(&self) -> Option<String> {
+        lock::holder(&self.folder.join("windlass.lock")).map(|pid| pid.to_string())
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn labels(&self, instance: Uuid) -> Labels {
+        let folder = self.folder.to_string_lossy();
+        let labels = [
+            (INSTANCE_LABEL, instance.to_string()),
+            (DATA_LABEL, self.data.clone()),
+            (FOLDER_LABEL, folder.into_owned()),
+        ];
+        labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// A folder that was moved is still the same one, as long as there is none in its old place: file systems can be cloned.
+    fn compare(&self, labels: &Labels) -> Found {
+        let label = |name: &str| labels.get(name).cloned().unwrap_or_default();
+        let found = Self { data: label(DATA_LABEL), folder: label(FOLDER_LABEL).into() };
+        let is_same_place = found.folder == self.folder || !found.folder.exists() || self.is_database();
+        if found.data == self.data && is_same_place { Found::Ourselves } else { Found::Another(found) }
+    }
+
+    /// Several servers, each with a folder of its own, share one database and hold the instance together.
+    fn is_database(&self) -> bool {
+        self.data.starts_with("postgres ")
+    }
+}
+
+fn volume(instance: Uuid) -> String {
+    format!("windlass-{instance}")
+}
+
+/// A copy has another number, or was born at another time. The device's number is not part of it: it changes when a machine starts.
+fn folder_identity(folder: &Path) -> std::io::Result<String> {
+    let metadata = std::fs::metadata(folder)?;
+    let born = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    Ok(format!("folder {}-{}", metadata.ino(), born.as_nanos()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(folder: &Path) -> Holder {
+        Holder { data: folder_identity(folder).unwrap(), folder: folder.canonicalize().unwrap() }
+    }
+
+    #[test]
+    fn a_copy_is_another_and_a_moved_folder_is_not() {
+        let home = tempfile::tempdir().unwrap();
+        let (original, copy, moved) =
+            (home.path().join("original"), home.path().join("copy"), home.path().join("moved"));
+        std::fs::create_dir(&original).unwrap();
+        std::fs::create_dir(&copy).unwrap();
+        let labels = holder(&original).labels(Uuid::nil());
+        assert_eq!(holder(&original).compare(&labels), Found::Ourselves);
+        let found = holder(&copy).compare(&labels);
+        assert_eq!(found, Found::Another(holder(&original)));
+        std::fs::rename(&original, &moved).unwrap();
+        assert_eq!(holder(&moved).compare(&labels), Found::Ourselves);
+        assert!(matches!(holder(&copy).compare(&labels), Found::Another(_)));
+        // A clone of a file system has the same numbers and times, and the original is still there.
+        std::fs::create_dir(&original).unwrap();
+        assert!(matches!(holder(&moved).compare(&labels), Found::Another(_)));
+    }
+
+    #[test]
+    fn servers_of_one_database_hold_it_together() {
+        let of = |folder: &str| Holder { data: "postgres 1/2".into(), folder: folder.into() };
+        let labels = of("/").labels(Uuid::nil());
+        assert_eq!(of("/tmp").compare(&labels), Found::Ourselves);
+        let other = Holder { data: "postgres 1/3".into(), folder: "/".into() };
+        assert!(matches!(other.compare(&labels), Found::Another(_)));
+    }
+}

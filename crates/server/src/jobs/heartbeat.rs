@@ -1,0 +1,56 @@
+//! Telling the other servers of a database that this one lives. One that is not heard of loses its jobs to them, within seconds.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use windlass_store::servers::{self, LONGEST_SILENCE_SECONDS};
+use windlass_store::{Db, Kind};
+
+use crate::engine::Engine;
+
+const INTERVAL: Duration = Duration::from_secs(2);
+/// A server that could not say that it lives stops working before the others may begin.
+const MARGIN: Duration = Duration::from_secs(4);
+
+/// When this server was last heard of.
+pub struct Heartbeat {
+    /// SQLite has one server, and no other that waits for its end.
+    is_needed: bool,
+    last: Mutex<Option<Instant>>,
+}
+
+impl Heartbeat {
+    pub fn new(db: &Db) -> Self {
+        Self { is_needed: db.kind() == Kind::Postgres, last: Mutex::default() }
+    }
+
+    /// Whether other servers may already have taken over what this one works on, or soon will.
+    pub fn is_late(&self) -> bool {
+        let longest = Duration::from_secs(LONGEST_SILENCE_SECONDS.unsigned_abs()) - MARGIN;
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_needed && last.is_none_or(|last| last.elapsed() > longest)
+    }
+}
+
+/// Beats until it is dropped.
+pub async fn run(engine: &Engine) {
+    if !engine.heartbeat.is_needed {
+        return std::future::pending().await;
+    }
+    loop {
+        // The time before the call counts: the row holds a later one.
+        let began = Instant::now();
+        match beat(engine).await {
+            Ok(()) => *engine.heartbeat.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(began),
+            Err(error) => tracing::warn!(%error, "the other servers could not be told that this one lives"),
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+async fn beat(engine: &Engine) -> windlass_store::Result<()> {
+    let mut tx = engine.app.db.begin().await?;
+    servers::beat(&mut tx, engine.owner, engine.app.now()).await?;
+    tx.commit().await
+}

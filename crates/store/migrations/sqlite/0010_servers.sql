@@ -1,0 +1,7 @@
+-- Servers that share this database: which of them live, and which container engine they use.
+create table servers (
+    id blob primary key check (length(id) = 16),
+    -- Empty as long as it may not use its engine.
+    engine_id text not null default '',
+    seen_at integer not null
+) strict, without rowid;
