@@ -19,6 +19,13 @@ impl RepositoryCredentials {
     pub fn is_empty(&self) -> bool {
         self.token.is_empty() && self.ssh_key.is_empty()
     }
+
+    /// The names of the fields, as requests have them, in which the two differ.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let all =
+            [("repository_token", self.token != other.token), ("repository_ssh_key", self.ssh_key != other.ssh_key)];
+        all.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()).collect()
+    }
 }
 
 impl fmt::Debug for RepositoryCredentials {

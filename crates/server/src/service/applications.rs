@@ -111,7 +111,7 @@ async fn create(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, wish: &Wish<'_>
         Err(windlass_store::Error::Duplicate) => return Ok(None),
         Err(error) => return Err(error.into()),
     }
-    record(work, ctx, Action::Create, &application, "created the application", &[]);
+    record(work, ctx, Action::Create, &application, "created the application", "");
     Ok(Some(application))
 }
 
@@ -140,9 +140,8 @@ async fn new_application(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, wish: 
 
 /// The application that has the name already, with what the request wants to be different.
 async fn change(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid, wish: &Wish<'_>) -> Result<Application> {
-    ctx.require(joined, Can::DeployUpdate)?;
     let mut application = lock_to_change(work, joined, id).await?;
-    fill(work, &mut application, wish.changes).await?;
+    let mut changed = fill(work, &mut application, wish.changes).await?;
     if application.repository != **wish.repository {
         let message = format!(
             "name: there is an application {} already, of another repository. Choose another name.",
@@ -150,13 +149,25 @@ async fn change(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid, wish:
         );
         return Err(Error::new(ErrorCode::NameTaken, message));
     }
-    let names = wish.changes.names();
-    if !names.is_empty() {
+    if wish.changes.domain.value().is_some_and(|domain| **domain != *application.domain) {
+        changed.push("domain".into());
+    }
+    if !changed.is_empty() {
+        require_to_change(ctx, joined, &application.name, &changed)?;
         move_to(work, &mut application, &wish.changes.domain).await?;
         write(work, &mut application).await?;
-        record(work, ctx, Action::Update, &application, "changed the application", &names);
+        record(work, ctx, Action::Update, &application, "changed the application", &changed.join(", "));
     }
     Ok(application)
+}
+
+/// Deploying an application again as it is takes `deploy:create` alone, so a program that always sends the same request needs no more.
+fn require_to_change(ctx: &Ctx, joined: &Joined, name: &str, changed: &[String]) -> Result<()> {
+    ctx.require(joined, Can::DeployUpdate).map_err(|refusal| {
+        let fields = changed.join(", ");
+        let message = format!("{} It is needed because the request changes {name}: {fields}.", refusal.message);
+        Error { message, ..refusal }
+    })
 }
 
 /// Takes effect at the next deploy, but for the name and the domain.
@@ -180,7 +191,7 @@ pub async fn update(ctx: &Ctx, organization_id: Uuid, input: UpdateApplication) 
     }
     move_to(&mut work, &mut application, &changes.domain).await?;
     write(&mut work, &mut application).await?;
-    record(&mut work, ctx, Action::Update, &application, "changed the application", &names);
+    record(&mut work, ctx, Action::Update, &application, "changed the application", &names.join(", "));
     finish(work, ctx, &joined, id).await
 }
 
@@ -194,24 +205,50 @@ async fn rename(work: &mut Work<'_>, application: &mut Application, name: &Appli
     Ok(())
 }
 
-/// Configuration, variables and credentials as the request wants them; not written yet.
-async fn fill(work: &mut Work<'_>, application: &mut Application, changes: &Changes) -> Result<()> {
-    let app = work.app;
-    let mut configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
+/// Configuration, variables and credentials as the request wants them; not written yet. The names of the fields that differ from before.
+async fn fill(work: &mut Work<'_>, application: &mut Application, changes: &Changes) -> Result<Vec<String>> {
+    let before = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
+    let mut configuration = before.clone();
     configure(&mut configuration, changes)?;
     application.configuration = configuration.to_json().map_err(Error::internal)?;
-    if touches_variables(changes) {
-        let mut variables = app.vault.application_variables(application).await?;
-        set_variables(&mut variables, changes)?;
-        application.sealed_variables = app.vault.seal_application_variables(work, application.id, &variables).await?;
+    let mut changed = configuration.differences(&before);
+    changed.extend(fill_variables(work, application, changes).await?);
+    changed.extend(fill_credentials(work, application, changes).await?);
+    Ok(changed)
+}
+
+async fn fill_variables(work: &mut Work<'_>, application: &mut Application, changes: &Changes) -> Result<Vec<String>> {
+    if !touches_variables(changes) {
+        return Ok(Vec::new());
     }
-    if touches_credentials(changes) {
-        let mut credentials = app.vault.repository_credentials(application).await?;
-        set_credentials(&mut credentials, changes);
-        application.sealed_credentials =
-            app.vault.seal_repository_credentials(work, application.id, &credentials).await?;
+    let vault = &work.app.vault;
+    let before = vault.application_variables(application).await?;
+    let mut variables = before.clone();
+    set_variables(&mut variables, changes)?;
+    let changed = variables.differences(&before);
+    if !changed.is_empty() {
+        application.sealed_variables = vault.seal_application_variables(work, application.id, &variables).await?;
     }
-    Ok(())
+    Ok(changed)
+}
+
+async fn fill_credentials(
+    work: &mut Work<'_>,
+    application: &mut Application,
+    changes: &Changes,
+) -> Result<Vec<String>> {
+    if !touches_credentials(changes) {
+        return Ok(Vec::new());
+    }
+    let vault = &work.app.vault;
+    let before = vault.repository_credentials(application).await?;
+    let mut credentials = before.clone();
+    set_credentials(&mut credentials, changes);
+    let changed = credentials.differences(&before);
+    if !changed.is_empty() {
+        application.sealed_credentials = vault.seal_repository_credentials(work, application.id, &credentials).await?;
+    }
+    Ok(changed)
 }
 
 /// Another domain, if the request has one; the default one, if it is empty.
@@ -245,7 +282,7 @@ pub async fn set_labels(ctx: &Ctx, organization_id: Uuid, id: Uuid, labels: &[St
     }
     application.labels = serde_json::to_string(labels).map_err(Error::internal)?;
     write(&mut work, &mut application).await?;
-    record(&mut work, ctx, Action::Update, &application, "labelled the application", &["labels"]);
+    record(&mut work, ctx, Action::Update, &application, "labelled the application", "labels");
     finish(work, ctx, &joined, id).await
 }
 
@@ -259,7 +296,7 @@ pub async fn stop(ctx: &Ctx, organization_id: Uuid, id: Uuid) -> Result<(&'stati
         return Ok(("Application is stopped already", with_lines(&ctx.app.logs.store, record).await));
     }
     end(&mut work, &application, Wanted::Stopped, JobKind::Stop, "the application was stopped").await?;
-    record(&mut work, ctx, Action::Update, &application, "stopped the application", &[]);
+    record(&mut work, ctx, Action::Update, &application, "stopped the application", "");
     Ok(("Application is being stopped", finish(work, ctx, &joined, id).await?))
 }
 
@@ -275,7 +312,7 @@ pub async fn delete(ctx: &Ctx, organization_id: Uuid, id: Uuid, name: &str) -> R
         return Ok(());
     }
     end(&mut work, &application, Wanted::Deleted, JobKind::Delete, "the application was deleted").await?;
-    record(&mut work, ctx, Action::Delete, &application, "deleted the application", &[]);
+    record(&mut work, ctx, Action::Delete, &application, "deleted the application", "");
     work.commit().await?;
     ctx.app.jobs_waiting.notify_one();
     ctx.app.rows_changed.notify_one();
@@ -348,7 +385,7 @@ async fn read(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Resu
     records::applications::application(work, &ctx.onlooker(joined), &row).await
 }
 
-fn record(work: &mut Work<'_>, ctx: &Ctx, action: Action, application: &Application, verb: &str, fields: &[&str]) {
+fn record(work: &mut Work<'_>, ctx: &Ctx, action: Action, application: &Application, verb: &str, fields: &str) {
     let change = Change {
         organization_id: Some(application.organization_id),
         action,
@@ -356,7 +393,7 @@ fn record(work: &mut Work<'_>, ctx: &Ctx, action: Action, application: &Applicat
         resource_id: application.id,
         summary: &format!("{verb} {}", application.name),
         // Only the names of fields: among their values are secrets.
-        details: &[("name", &application.name), ("domain", &application.domain), ("fields", &fields.join(", "))],
+        details: &[("name", &application.name), ("domain", &application.domain), ("fields", fields)],
     };
     work.record(&Actor::caller(ctx), &change);
 }

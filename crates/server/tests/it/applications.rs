@@ -9,7 +9,8 @@ use windlass_testing::on_both_databases;
 use crate::deploys::{REPOSITORY, least, most};
 use crate::support::{Person, TestServer, id_of, kind, server, snapshot};
 
-on_both_databases!(server: the_least_gets_defaults, the_same_again_is_another_deployment, what_cannot_be_is_refused,
+on_both_databases!(server: the_least_gets_defaults, the_same_again_is_another_deployment,
+    the_same_again_needs_no_permission_to_change, what_cannot_be_is_refused,
     domains_are_one_servers_and_ones_own, names_are_unique_in_an_organization, an_update_waits_for_the_next_deploy, empty_texts,
     a_list_is_filtered_and_sorted, labels_are_saved, deleting, an_organization_with_applications, local_folders_need_host_access,
     creators_who_have_left);
@@ -74,13 +75,52 @@ async fn the_same_again_is_another_deployment(server: TestServer) {
         ["Ada queued a deployment of shop", "Ada queued a deployment of shop", "Ada changed the application shop"]
     );
     assert_eq!(audit["activities"][2]["metadata"]["fields"], "branch");
-    // Changing needs the permission for it, not only the one to create.
+}
+
+/// A program that sends the same request each time needs `deploy:create` and no more; one that changes the application does.
+async fn the_same_again_needs_no_permission_to_change(server: TestServer) {
+    let ada = server.admin().await;
     let key = json!({ "name": "ci", "organization_id": ada.organization_id, "permissions": ["deploy:create", "deploy:read"] });
     let key = server.post("/auth/api-keys", key).by(&ada).ok().await["key"].as_str().unwrap().to_owned();
     let ci = Person { token: key, ..ada.clone() };
-    let message = server.post("/deploy/application", least("shop")).by(&ci).fails(403, "forbidden").await;
-    assert!(message.contains("deploy:update"), "{message}");
-    server.deploy(&ci, least("another")).await;
+    let mut whole = most("shop");
+    whole["domain"] = json!("Shop.Example.org");
+    let first = server.deploy(&ci, whole.clone()).await;
+    server.app.clock.advance_seconds(60);
+    let mut masked = whole.clone();
+    masked["environment_variables"] = json!({ "GREETING": "hello", "password": "********" });
+    masked["secret_names"] = json!(["password", "token"]);
+    for same in [least("shop"), whole.clone(), masked] {
+        let again = server.deploy(&ci, same).await;
+        assert_eq!((&again["id"], &again["updated_at"]), (&first["id"], &first["updated_at"]));
+    }
+    let audit = server.get("/audit/logs?page_size=100&search=changed").by(&ada).ok().await;
+    assert_eq!(audit["pagination"]["total_count"], 0, "{audit}");
+
+    for (field, value) in [
+        ("branch", json!("next")),
+        ("port", json!(3001)),
+        ("kept_releases", json!(6)),
+        ("domain", json!("other.example.org")),
+        ("build_variables", json!({})),
+        ("environment_variables", json!({ "GREETING": "hello", "password": "guessed" })),
+        ("repository_token", json!("another very secret token")),
+    ] {
+        let mut body = whole.clone();
+        body[field] = value;
+        if field == "build_variables" {
+            body["secret_names"] = json!(["password"]);
+        }
+        let message = server.post("/deploy/application", body.clone()).by(&ci).fails(403, "forbidden").await;
+        assert!(message.starts_with("This API key lacks the permission deploy:update."), "{message}");
+        assert!(message.contains(&format!("changes shop: {field}")), "{message}");
+        server.deploy(&ada, body).await;
+        server.deploy(&ada, whole.clone()).await;
+    }
+    // A name that is taken is taken, whatever the caller may change.
+    let mut elsewhere = least("shop");
+    elsewhere["repository"] = json!("https://git.example.org/team/other.git");
+    server.post("/deploy/application", elsewhere).by(&ci).fails(409, "name_taken").await;
 }
 
 async fn what_cannot_be_is_refused(server: TestServer) {
