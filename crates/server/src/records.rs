@@ -1,13 +1,13 @@
 //! Rows into records, relations included.
 //!
 //! The rule, walking down from the root of an answer: a relation is embedded, but a link to a *type* that is already open
-//! on the way is cut off (`{}` or `[]`). An embedded user lists only organizations that the viewer belongs to as well.
+//! on the way is cut off (`{}` or `[]`). A user in a record of their own, or of one thing of theirs, lists the organizations that the
+//! viewer belongs to as well. A user in a list does not: they would be repeated with every item, and a hundred users in a hundred
+//! organizations would be ten thousand memberships.
 //! Each function here takes a fixed number of queries, however many records there are.
 
 pub mod applications;
 pub mod logs;
-
-use std::collections::HashMap;
 
 use uuid::Uuid;
 use windlass_api as api;
@@ -41,41 +41,26 @@ pub const NO_USERS: usize = 0;
 /// No limit: the record is what was asked for.
 pub const ALL_USERS: usize = usize::MAX;
 
-/// Organization ▸ users ▸ organization_users.
-pub async fn organization(
-    conn: &mut Conn,
-    row: &Organization,
-    viewer: Viewer,
-    users: usize,
-) -> Result<api::Organization> {
+/// Organization ▸ users ▸ organization_users, of which only the one in this organization: the user's role here.
+pub async fn organization(conn: &mut Conn, row: &Organization, users: usize) -> Result<api::Organization> {
     if users == NO_USERS {
-        return Ok(organization_record(row, Vec::new()));
+        return Ok(bare_organization(row));
     }
     let members = memberships::members(conn, row.id).await?;
-    let mut elsewhere = shared_elsewhere(conn, row.id, viewer).await?;
     let users = members.into_iter().take(users).map(|member| {
-        let elsewhere = elsewhere.remove(&member.user.id).unwrap_or_default();
         let here = membership(&member.membership, row.host_access, Link::Cut, Link::Cut);
-        let others = elsewhere.iter().map(|joined| joined_record(joined, Link::Cut));
-        user(member.user, Vec::new(), std::iter::once(here).chain(others).collect())
+        user(member.user, Vec::new(), vec![here])
     });
     Ok(organization_record(row, users.collect()))
 }
 
-/// OrganizationUser ▸ organization, and OrganizationUser ▸ user ▸ organizations.
-pub async fn members(conn: &mut Conn, row: &Organization, viewer: Viewer) -> Result<Vec<api::OrganizationUser>> {
+/// OrganizationUser ▸ organization, user.
+pub async fn members(conn: &mut Conn, row: &Organization) -> Result<Vec<api::OrganizationUser>> {
     let members = memberships::members(conn, row.id).await?;
-    let mut elsewhere = shared_elsewhere(conn, row.id, viewer).await?;
-    let records = members.into_iter().map(|member| {
-        let elsewhere = elsewhere.remove(&member.user.id).unwrap_or_default();
-        let others = elsewhere.iter().map(|joined| bare_organization(&joined.organization));
-        let organizations = std::iter::once(bare_organization(row)).chain(others).collect();
-        member_record(member, row, organizations)
-    });
-    Ok(records.collect())
+    Ok(members.into_iter().map(|member| member_record(member, row, Vec::new())).collect())
 }
 
-/// The same for one member.
+/// The same for one member, whose user ▸ organizations.
 pub async fn member(
     conn: &mut Conn,
     member: Member,
@@ -90,14 +75,15 @@ pub async fn member(
 /// User ▸ organizations, and User ▸ organization_users ▸ organization.
 pub async fn full_user(conn: &mut Conn, row: &User, viewer: Viewer) -> Result<api::User> {
     let shared = shared_by_user(conn, row.id, viewer).await?;
-    Ok(user_with(row.clone(), &shared))
-}
-
-fn user_with(row: User, shared: &[Joined]) -> api::User {
     let organizations = shared.iter().map(|joined| bare_organization(&joined.organization)).collect();
     let memberships =
         shared.iter().map(|joined| joined_record(joined, Link::to(bare_organization(&joined.organization))));
-    user(row, organizations, memberships.collect())
+    Ok(user(row.clone(), organizations, memberships.collect()))
+}
+
+/// Without their organizations.
+fn bare_user(row: User) -> api::User {
+    user(row, Vec::new(), Vec::new())
 }
 
 /// UserSettings ▸ user, and so on as above.
@@ -257,21 +243,6 @@ async fn shared_by_user(conn: &mut Conn, user_id: Uuid, viewer: Viewer) -> Resul
         shared.retain(|joined| joined.organization.id == only);
     }
     Ok(shared)
-}
-
-async fn shared_elsewhere(
-    conn: &mut Conn,
-    organization_id: Uuid,
-    viewer: Viewer,
-) -> Result<HashMap<Uuid, Vec<Joined>>> {
-    let mut by_user: HashMap<Uuid, Vec<Joined>> = HashMap::new();
-    if viewer.confined_to.is_some() {
-        return Ok(by_user);
-    }
-    for joined in memberships::shared_elsewhere(conn, organization_id, viewer.user_id).await? {
-        by_user.entry(joined.membership.user_id).or_default().push(joined);
-    }
-    Ok(by_user)
 }
 
 fn member_record(

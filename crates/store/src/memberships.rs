@@ -110,29 +110,6 @@ pub async fn member(conn: &mut Conn, organization_id: Uuid, user_id: Uuid) -> Re
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(user_id).fetch_optional(c).await)?)
 }
 
-/// The memberships that members of `organization_id` have in *other* organizations of `viewer_id`, oldest first. Those in
-/// the organization itself are known already, so the usual answer is short.
-///
-/// Sorted here and not by the database: as long as it has no statistics, `order by … limit` on the primary key tempts
-/// PostgreSQL into walking the whole table.
-pub async fn shared_elsewhere(conn: &mut Conn, organization_id: Uuid, viewer_id: Uuid) -> Result<Vec<Joined>> {
-    let query = concat!(
-        "select ",
-        columns!(),
-        ", ",
-        organization_columns!(),
-        " from memberships mine ",
-        "join organizations o on o.id = mine.organization_id ",
-        "join memberships m on m.organization_id = mine.organization_id ",
-        "join memberships theirs on theirs.user_id = m.user_id and theirs.organization_id = $1 ",
-        "where mine.user_id = $2 and mine.organization_id <> $1"
-    );
-    let mut joined: Vec<Joined> =
-        sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(viewer_id).fetch_all(c).await)?;
-    joined.sort_unstable_by_key(|joined| joined.membership.id);
-    Ok(joined)
-}
-
 /// The organizations that `user_id` shares with `viewer_id`, oldest membership first.
 pub async fn shared_by_user(conn: &mut Conn, user_id: Uuid, viewer_id: Uuid) -> Result<Vec<Joined>> {
     let query = concat!(
@@ -164,28 +141,6 @@ pub async fn members_among(conn: &mut Conn, organization_id: Uuid, user_ids: &[U
     );
     Ok(sql!(conn, |c| {
         let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false).bind(organization_id);
-        user_ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
-    })?)
-}
-
-/// The organizations that some users share with `viewer_id`, oldest membership first.
-pub async fn shared_by_users(conn: &mut Conn, user_ids: &[Uuid], viewer_id: Uuid) -> Result<Vec<Joined>> {
-    if user_ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let query = format!(
-        concat!(
-            "select ",
-            columns!(),
-            ", ",
-            organization_columns!(),
-            " from memberships m join memberships mine on mine.organization_id = m.organization_id and mine.user_id = $1 ",
-            "join organizations o on o.id = m.organization_id where m.user_id in ({}) order by m.id"
-        ),
-        parameters(2, user_ids.len())
-    );
-    Ok(sql!(conn, |c| {
-        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false).bind(viewer_id);
         user_ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
     })?)
 }

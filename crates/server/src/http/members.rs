@@ -13,7 +13,7 @@ pub async fn list(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payl
     let id = body.parse::<OrganizationId>()?.id.or(query.id);
     let joined = ctx.organization(id, Can::MemberRead).await?;
     let mut conn = ctx.app.db.read().await?;
-    success("Users of the organization", records::members(&mut conn, &joined.organization, ctx.viewer()).await?)
+    success("Users of the organization", records::members(&mut conn, &joined.organization).await?)
 }
 
 pub async fn remove(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {

@@ -20,7 +20,7 @@ pub async fn get(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Paylo
     let joined = ctx.organization(id, Can::OrganizationRead).await?;
     let users = if ctx.may(&joined, Can::MemberRead) { ALL_USERS } else { NO_USERS };
     let mut conn = ctx.app.db.read().await?;
-    success("Organization", records::organization(&mut conn, &joined.organization, ctx.viewer(), users).await?)
+    success("Organization", records::organization(&mut conn, &joined.organization, users).await?)
 }
 
 pub async fn update(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {

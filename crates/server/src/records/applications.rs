@@ -1,8 +1,8 @@
 //! Applications, their deployments and what those printed.
 //!
 //! Application ▸ organization, user, status, deployments ▸ status, logs. ApplicationDeployment ▸ application ▸ organization,
-//! user, status, and ApplicationDeployment ▸ status, logs. A list of applications has neither deployments nor logs, a list of
-//! deployments neither their application nor logs.
+//! user, status, and ApplicationDeployment ▸ status, logs. A list of applications has neither deployments nor logs nor the
+//! organizations of users, a list of deployments neither their application nor logs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,11 +13,12 @@ use windlass_store::Conn;
 use windlass_store::applications::Application;
 use windlass_store::deployments::{self, Shown};
 use windlass_store::logs::{LogStore, Of};
-use windlass_store::memberships::{self, Joined};
+use windlass_store::memberships;
 use windlass_store::organizations::Organization;
 use windlass_store::releases::{self, Release};
+use windlass_store::users::User;
 
-use super::{Viewer, bare_organization, logs, user_with};
+use super::{Viewer, bare_organization, bare_user, full_user, logs};
 use crate::error::{Error, Result};
 use crate::vault::Vault;
 
@@ -68,7 +69,7 @@ pub async fn applications(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Applicat
     let creators = creators(conn, eyes, rows).await?;
     let mut records = Vec::new();
     for row in rows {
-        let creator = creators.get(&row.user_id).cloned();
+        let creator = creators.get(&row.user_id).cloned().map(bare_user);
         records.push(record(eyes, row, live.get(&row.id).copied(), creator).await?);
     }
     Ok(records)
@@ -86,19 +87,22 @@ pub async fn deployment(
 }
 
 async fn without_arrays(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application) -> Result<api::Application> {
+    let live = releases::current_of(conn, &[row.id]).await?;
+    let creator = match creators(conn, eyes, std::slice::from_ref(row)).await?.remove(&row.user_id) {
+        Some(user) => Some(full_user(conn, &user, eyes.viewer).await?),
+        None => None,
+    };
+    record(eyes, row, live.first(), creator).await
+}
+
+/// As it is in a list.
+pub async fn listed(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application) -> Result<api::Application> {
     let record = applications(conn, eyes, std::slice::from_ref(row)).await?.pop();
     record.ok_or_else(|| Error::internal("one application gave no record"))
 }
 
-/// Its own fields, with everything else cut off.
-pub async fn bare_application(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application) -> Result<api::Application> {
-    let live = releases::current_of(conn, &[row.id]).await?;
-    let record = record(eyes, row, live.first(), None).await?;
-    Ok(api::Application { organization: Link::Cut, status: Link::Cut, ..record })
-}
-
 /// Those who created the applications and still belong to the organization.
-async fn creators(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Application]) -> Result<HashMap<Uuid, api::User>> {
+async fn creators(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Application]) -> Result<HashMap<Uuid, User>> {
     if !eyes.sees_members {
         return Ok(HashMap::new());
     }
@@ -106,17 +110,7 @@ async fn creators(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Application]) ->
     ids.sort_unstable();
     ids.dedup();
     let members = memberships::members_among(conn, eyes.organization.id, &ids).await?;
-    let mut shared: HashMap<Uuid, Vec<Joined>> = HashMap::new();
-    for joined in memberships::shared_by_users(conn, &ids, eyes.viewer.user_id).await? {
-        if eyes.viewer.confined_to.is_none_or(|only| only == joined.organization.id) {
-            shared.entry(joined.membership.user_id).or_default().push(joined);
-        }
-    }
-    let records = members.into_iter().map(|member| {
-        let shared = shared.remove(&member.user.id).unwrap_or_default();
-        (member.user.id, user_with(member.user, &shared))
-    });
-    Ok(records.collect())
+    Ok(members.into_iter().map(|member| (member.user.id, member.user)).collect())
 }
 
 async fn record(

@@ -1,7 +1,7 @@
 //! Log lines.
 //!
-//! In an answer of their own, ApplicationLog ▸ application, deployment, each with its own fields only; in every other record both are
-//! cut off.
+//! In an answer of their own, ApplicationLog ▸ application ▸ organization, user, status, and ApplicationLog ▸ deployment ▸ status; in
+//! every other record both are cut off.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use windlass_store::applications::Application;
 use windlass_store::deployments::{self, Shown};
 use windlass_store::logs::{Bounds, LogStore, Of, Query, Stored, line_id};
 
-use super::applications::{Onlooker, bare_application, bare_deployment};
+use super::applications::{Onlooker, bare_deployment, listed};
 use crate::error::{Error, Result};
 
 /// Lines in a record of something else.
@@ -42,7 +42,7 @@ pub async fn with_relations(
     row: &Application,
     lines: Vec<Stored>,
 ) -> Result<Vec<ApplicationLog>> {
-    let application = Link::shared(&bare_application(conn, eyes, row).await?).map_err(Error::internal)?;
+    let application = Link::shared(&listed(conn, eyes, row).await?).map_err(Error::internal)?;
     let deployments = deployments_of(conn, &lines).await?;
     let (mut logs, mut bytes) = (Vec::new(), 0);
     for line in lines {
@@ -73,7 +73,7 @@ async fn deployments_of(conn: &mut Conn, lines: &[Stored]) -> Result<HashMap<Uui
     ids.sort_unstable();
     ids.dedup();
     let written = |shown: Shown| {
-        let record = ApplicationDeployment { status: Link::Cut, ..bare_deployment(shown) };
+        let record = bare_deployment(shown);
         Link::shared(&record).map(|link| (record.id, link)).map_err(Error::internal)
     };
     deployments::shown_among(conn, &ids).await?.into_iter().map(written).collect()

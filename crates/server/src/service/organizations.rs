@@ -32,7 +32,7 @@ pub async fn create(ctx: &Login, input: &CreateOrganization) -> Result<api::Orga
         work.record(&actor, &change);
     }
     users::repair_default_organization(&mut work, ctx.user.id).await?;
-    let record = records::organization(&mut work, &organization, ctx.viewer(), EMBEDDED_USERS).await?;
+    let record = records::organization(&mut work, &organization, EMBEDDED_USERS).await?;
     work.commit().await?;
     Ok(record)
 }
@@ -87,7 +87,7 @@ pub async fn update(ctx: &Ctx, id: Uuid, input: &UpdateOrganization) -> Result<a
     let updated = organizations::update(&mut work, id, name, description, ctx.app.now()).await?;
     let updated = updated.ok_or_else(|| Error::not_found("organization"))?;
     record(&mut work, &Actor::caller(ctx), Some(id), &updated, Action::Update);
-    let record = records::organization(&mut work, &updated, ctx.viewer(), users).await?;
+    let record = records::organization(&mut work, &updated, users).await?;
     work.commit().await?;
     Ok(record)
 }

@@ -48,12 +48,6 @@ async fn what_two_users_share(db: TestDb) {
     let own = memberships::shared_by_user(&mut tx, id(2), id(2)).await.unwrap();
     assert_eq!(ids(own), [(id(2), id(101)), (id(2), id(102)), (id(2), id(103))]);
     assert_eq!(ids(memberships::shared_by_user(&mut tx, id(2), id(3)).await.unwrap()), []);
-    let shared = memberships::shared_elsewhere(&mut tx, id(101), id(1)).await.unwrap();
-    assert_eq!(ids(shared), [(id(1), id(103)), (id(2), id(103))]);
-    assert_eq!(ids(memberships::shared_elsewhere(&mut tx, id(101), id(3)).await.unwrap()), []);
-    let shared = memberships::shared_by_users(&mut tx, &[id(2), id(3)], id(1)).await.unwrap();
-    assert_eq!(ids(shared), [(id(2), id(101)), (id(2), id(103))]);
-    assert_eq!(ids(memberships::shared_by_users(&mut tx, &[], id(1)).await.unwrap()), []);
     let among = memberships::members_among(&mut tx, id(102), &[id(1), id(2), id(3)]).await.unwrap();
     assert_eq!(among.iter().map(|member| member.user.id).collect::<Vec<_>>(), [id(2)]);
     assert!(memberships::members_among(&mut tx, id(102), &[]).await.unwrap().is_empty());
