@@ -9,6 +9,7 @@ use crate::auth::password::Passwords;
 use crate::auth::token::Token;
 use crate::clock::{Clock, Ids, RequestIds};
 use crate::config::Config;
+use crate::disk::DatabaseDisk;
 use crate::engine_health::EngineHealth;
 use crate::logs::Logs;
 use crate::logs::readers::Readers;
@@ -19,6 +20,7 @@ use crate::vault::unlock::Unlocked;
 
 pub struct App {
     pub db: Db,
+    pub database_disk: DatabaseDisk,
     pub logs: Logs,
     /// Who reads them at present.
     pub readers: Readers,
@@ -72,6 +74,7 @@ impl App {
             is_whole: false,
             setup_token: config.is_reachable_from_outside().then(Token::random),
             db,
+            database_disk: DatabaseDisk::default(),
             logs,
             readers: Readers::default(),
             config,

@@ -36,6 +36,11 @@ impl Error {
         Self { cause: Some(cause.to_string()), retry_after: Some(5), ..Self::new(ErrorCode::Unavailable, message) }
     }
 
+    pub fn disk_full(cause: impl std::fmt::Display) -> Self {
+        let message = "The disk of the database is full: free some space, then try again.";
+        Self { cause: Some(cause.to_string()), retry_after: Some(30), ..Self::new(ErrorCode::DiskFull, message) }
+    }
+
     pub fn rate_limited(message: impl Into<String>, retry_after: u64) -> Self {
         Self { retry_after: Some(retry_after), ..Self::new(ErrorCode::RateLimited, message) }
     }
@@ -44,6 +49,7 @@ impl Error {
 impl From<windlass_store::Error> for Error {
     fn from(error: windlass_store::Error) -> Self {
         match error {
+            _ if error.is_full() => Self::disk_full(error),
             windlass_store::Error::Unavailable(_) => {
                 Self::unavailable("The database does not answer. Try again in a moment.", error)
             }

@@ -6,6 +6,7 @@ pub mod auth;
 pub mod clock;
 pub mod config;
 pub mod deploy;
+pub mod disk;
 pub mod edge;
 pub mod engine;
 pub mod engine_health;

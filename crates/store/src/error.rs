@@ -30,6 +30,15 @@ impl Error {
         Self::Unavailable(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::StorageFull, problem)))
     }
 
+    /// Whether the database found no room on its disk.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Unavailable(sqlx::Error::Io(error)) => error.kind() == std::io::ErrorKind::StorageFull,
+            Self::Unavailable(sqlx::Error::Database(error)) => error.code().is_some_and(|code| is_full_code(&code)),
+            _ => false,
+        }
+    }
+
     /// For a caller who has waited long enough.
     pub fn no_answer() -> Self {
         Self::Unavailable(sqlx::Error::PoolTimedOut)
@@ -80,9 +89,14 @@ fn is_passing_code(code: &str) -> bool {
     code.parse::<u32>().is_ok_and(|code| matches!(code & 0xFF, 5 | 6 | 7 | 8 | 10 | 13 | 14))
 }
 
+/// PostgreSQL's disk_full; SQLite's full, and the failure to lengthen the file that its connections share.
+fn is_full_code(code: &str) -> bool {
+    matches!(code, "53100" | "13" | "4874")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_passing_code;
+    use super::{is_full_code, is_passing_code};
 
     #[test]
     fn codes_of_both_databases() {
@@ -90,6 +104,9 @@ mod tests {
             ["5", "6", "13", "261", "517", "08006", "40001", "53300", "55P03", "57P01", "25006", "58030", "7", "14"]
         {
             assert!(is_passing_code(code), "{code}");
+        }
+        for code in ["13", "4874", "53100"] {
+            assert!(is_full_code(code) && is_passing_code(code), "{code}");
         }
         for code in ["1", "19", "2067", "23505", "42601", "22P02"] {
             assert!(!is_passing_code(code), "{code}");

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "only tests use this; a failure here is a failed test")]
 
 pub mod git;
+pub mod small_disk;
 pub mod testapp;
 
 use std::sync::atomic::{AtomicU32, Ordering};

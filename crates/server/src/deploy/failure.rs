@@ -38,7 +38,7 @@ impl From<windlass_store::Error> for Interruption {
 impl From<crate::error::Error> for Interruption {
     fn from(error: crate::error::Error) -> Self {
         match error.code {
-            ErrorCode::Unavailable => Self::Later(error.cause.unwrap_or(error.message)),
+            ErrorCode::Unavailable | ErrorCode::DiskFull => Self::Later(error.cause.unwrap_or(error.message)),
             _ => Self::Failed(Failure::Internal, error.cause.unwrap_or(error.message)),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::disk::space;
+
 /// So much is left for the database and for builds, or a twentieth of a smaller disk.
 const RESERVE: u64 = 64 * 1024 * 1024;
 const SHARE: u64 = 20;
@@ -17,13 +19,9 @@ impl Room {
 
     /// Why there is none; nothing while there is.
     pub async fn problem(&self) -> Option<String> {
-        let folder = self.0.clone()?;
-        let looked = tokio::task::spawn_blocking(move || rustix::fs::statvfs(&folder)).await;
-        // A disk that does not tell is not a full one.
-        let disk = looked.ok()?.ok()?;
-        let (free, all) = (disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize);
-        let reserve = RESERVE.min(all / SHARE);
-        (free < reserve)
-            .then(|| format!("the disk is full but for {} MiB, which are kept for other things", free >> 20))
+        let space = space(self.0.clone()?).await?;
+        let reserve = RESERVE.min(space.whole / SHARE);
+        (space.free < reserve)
+            .then(|| format!("the disk is full but for {} MiB, which are kept for other things", space.free >> 20))
     }
 }

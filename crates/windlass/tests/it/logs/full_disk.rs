@@ -1,11 +1,8 @@
 //! A disk that is full while lines come.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use serde_json::{Value, json};
 use windlass_testing::Place;
+use windlass_testing::small_disk::SmallDisk;
 
 use super::support::*;
 
@@ -36,41 +33,4 @@ async fn a_full_disk_loses_nothing() {
         (printer.platform.try_call("GET", "/health/ready", &Value::Null).0 == 200).then_some(())
     })
     .await;
-}
-
-/// A disk in memory, which goes with the value.
-struct SmallDisk {
-    path: PathBuf,
-}
-
-impl SmallDisk {
-    fn mount(size: &str) -> Self {
-        let path = tempfile::tempdir().expect("a folder").keep();
-        let options = format!("size={size}");
-        run("mount", &["-t", "tmpfs", "-o", &options, "windlass-test"], &path);
-        Self { path }
-    }
-
-    /// All but so many bytes of it.
-    fn fill(&self, left: usize) -> PathBuf {
-        let path = self.path.join("ballast");
-        let mut file = std::fs::File::create(&path).expect("a file");
-        let piece = vec![0_u8; 64 * 1024];
-        while file.write_all(&piece).is_ok() {}
-        let length = file.metadata().expect("its length").len();
-        file.set_len(length - left as u64).expect("some room");
-        path
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        run("umount", &["--lazy"], &self.path);
-        let _ = std::fs::remove_dir(&self.path);
-    }
-}
-
-fn run(program: &str, arguments: &[&str], path: &Path) {
-    let status = Command::new(program).args(arguments).arg(path).status().expect("it starts");
-    assert!(status.success(), "{program} {arguments:?} failed");
 }

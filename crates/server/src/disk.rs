@@ -1,0 +1,63 @@
+//! Whether the database finds room on its disk.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use windlass_api::Timestamp;
+use windlass_store::Kind;
+
+use crate::app::App;
+
+/// Less is as good as nothing: SQLite writes every change twice.
+const LEAST_BYTES: u64 = 1024 * 1024;
+/// So long one refused change is remembered where no other came after it. The disk of a PostgreSQL server cannot be looked at, and a
+/// server that is called not ready for ever would never be sent the change that shows otherwise.
+const MEMORY_SECONDS: i64 = 30;
+
+/// What the last changes showed.
+#[derive(Default)]
+pub struct DatabaseDisk(Mutex<Option<Timestamp>>);
+
+impl DatabaseDisk {
+    /// A change found no room.
+    pub fn refused(&self, now: Timestamp) {
+        *self.last_refusal() = Some(now);
+    }
+
+    /// A change found room.
+    pub fn took(&self) {
+        *self.last_refusal() = None;
+    }
+
+    fn refused_lately(&self, now: Timestamp) -> bool {
+        self.last_refusal().is_some_and(|last| last.plus_seconds(MEMORY_SECONDS) > now)
+    }
+
+    fn last_refusal(&self) -> MutexGuard<'_, Option<Timestamp>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the next change would fail for lack of room, as far as that can be known without making one.
+pub async fn is_full(app: &App) -> bool {
+    if app.database_disk.refused_lately(app.now()) {
+        return true;
+    }
+    match app.db.kind() {
+        Kind::Sqlite => space(app.config.data_dir.clone()).await.is_some_and(|space| space.free < LEAST_BYTES),
+        Kind::Postgres => false,
+    }
+}
+
+/// In bytes.
+pub struct Space {
+    pub free: u64,
+    pub whole: u64,
+}
+
+/// The disk that a folder is on. One that does not tell is not a full one.
+pub async fn space(folder: PathBuf) -> Option<Space> {
+    let looked = tokio::task::spawn_blocking(move || rustix::fs::statvfs(&folder)).await;
+    let disk = looked.ok()?.ok()?;
+    Some(Space { free: disk.f_bavail * disk.f_frsize, whole: disk.f_blocks * disk.f_frsize })
+}
