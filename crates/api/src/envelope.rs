@@ -89,14 +89,20 @@ pub enum ErrorCode {
     IdempotencyKeyReused,
     /// The release was never live, or its image is not kept any more, so nothing can go back to it.
     ReleaseGone,
-    /// The body is larger than the limit.
+    /// The body did not arrive in time.
+    BodyTimeout,
+    /// The body is larger than the limit, as it came or unpacked.
     TooLarge,
+    /// The body's `Content-Encoding` is neither `gzip` nor `identity`.
+    UnsupportedEncoding,
     /// Too many requests; `Retry-After` says when to try again.
     RateLimited,
     /// A fault of the server. The request id finds it in the server's log.
     Internal,
     /// The server, or something it needs, cannot answer now.
     Unavailable,
+    /// The disk of the database is full: reading works, changing does not.
+    DiskFull,
     /// The request took longer than the limit.
     TimeLimit,
     /// Another installation holds what this one would change: it is a copy, and only reads.
@@ -127,10 +133,12 @@ impl ErrorCode {
             | Self::DomainTaken
             | Self::IdempotencyKeyReused
             | Self::ReleaseGone => 409,
+            Self::BodyTimeout => 408,
             Self::TooLarge => 413,
+            Self::UnsupportedEncoding => 415,
             Self::RateLimited => 429,
             Self::Internal => 500,
-            Self::Unavailable | Self::TimeLimit | Self::ReadOnly => 503,
+            Self::Unavailable | Self::DiskFull | Self::TimeLimit | Self::ReadOnly => 503,
         }
     }
 
@@ -159,10 +167,13 @@ impl ErrorCode {
             Self::DomainTaken => "domain_taken",
             Self::IdempotencyKeyReused => "idempotency_key_reused",
             Self::ReleaseGone => "release_gone",
+            Self::BodyTimeout => "body_timeout",
             Self::TooLarge => "too_large",
+            Self::UnsupportedEncoding => "unsupported_encoding",
             Self::RateLimited => "rate_limited",
             Self::Internal => "internal",
             Self::Unavailable => "unavailable",
+            Self::DiskFull => "disk_full",
             Self::TimeLimit => "time_limit",
             Self::ReadOnly => "read_only",
         }

@@ -1,9 +1,13 @@
-//! Request bodies: bounded, JSON whatever the Content-Type says, and errors that name the field.
+//! Request bodies: bounded, packed or not, JSON whatever the Content-Type says, and errors that name the field.
 
+use std::io::Read;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use axum::body::{Bytes, HttpBody};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, header};
+use flate2::bufread::MultiGzDecoder;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -36,13 +40,68 @@ impl FromRequest<Arc<App>> for StrangersPayload {
     }
 }
 
+/// Whether the server is waiting for a request's body: the layer that ends slow requests tells slow clients from slow work by it.
+#[derive(Clone, Default)]
+pub struct Arrival(Arc<AtomicBool>);
+
+impl Arrival {
+    pub fn is_waited_for(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn wait(&self, is_waited_for: bool) {
+        self.0.store(is_waited_for, Ordering::Relaxed);
+    }
+}
+
 async fn read(request: Request, limit: usize) -> Result<Payload> {
-    let body = request.into_body();
+    let is_packed = is_packed(request.headers())?;
+    let arrival = request.extensions().get::<Arrival>().cloned().unwrap_or_default();
+    arrival.wait(true);
+    let received = receive(request.into_body(), limit).await;
+    arrival.wait(false);
+    let bytes = received?;
+    match is_packed && !bytes.is_empty() {
+        true => unpack(bytes, limit).await.map(Payload),
+        false => Ok(Payload(bytes)),
+    }
+}
+
+fn is_packed(headers: &HeaderMap) -> Result<bool> {
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let Some(encoding) = encodings.next() else { return Ok(false) };
+    let encoding = String::from_utf8_lossy(encoding.as_bytes()).trim().to_ascii_lowercase();
+    match encoding.as_str() {
+        _ if encodings.next().is_some() => Err(Error::field("content-encoding", "is given more than once.")),
+        "gzip" | "x-gzip" => Ok(true),
+        "" | "identity" => Ok(false),
+        other => {
+            let other: String = other.chars().take(50).collect();
+            let message = format!("content-encoding: {other} is not understood. Send gzip, or the body as it is.");
+            Err(Error::new(ErrorCode::UnsupportedEncoding, message))
+        }
+    }
+}
+
+/// On a thread for it, and never more than fits: a few bytes can stand for as many as there are.
+async fn unpack(packed: Bytes, limit: usize) -> Result<Bytes> {
+    let unpacking = tokio::task::spawn_blocking(move || {
+        let mut bytes = Vec::new();
+        MultiGzDecoder::new(&packed[..]).take(limit as u64 + 1).read_to_end(&mut bytes).map(|_| bytes)
+    });
+    match unpacking.await.map_err(Error::internal)? {
+        Ok(bytes) if bytes.len() > limit => Err(too_large(limit)),
+        Ok(bytes) => Ok(bytes.into()),
+        Err(_) => Err(Error::new(ErrorCode::InvalidRequest, "The body is not valid gzip.")),
+    }
+}
+
+async fn receive(body: Body, limit: usize) -> Result<Bytes> {
     if body.size_hint().lower() > limit as u64 {
         return Err(too_large(limit));
     }
     match Limited::new(body, limit).collect().await {
-        Ok(body) => Ok(Payload(body.to_bytes())),
+        Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large(limit)),
         Err(_) => Err(Error::new(ErrorCode::InvalidRequest, "The body ended before it was complete.")),
     }

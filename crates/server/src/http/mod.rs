@@ -5,8 +5,10 @@ mod applications;
 mod audit;
 mod auth;
 mod body;
+mod compress;
 mod deployments;
 mod docs;
+mod head;
 mod invitations;
 mod logs;
 mod members;
@@ -115,7 +117,7 @@ fn table() -> Table {
             .body::<AcceptInvitation>().errors(&[NotFound, InvitationForAnotherAddress, AlreadyMember, Conflict]))
         // Applications
         .post("/deploy/application",   applications::deploy, member_who::<Application>("Handle deploy", Can::DeployCreate)
-            .note("Changing an application that is there also needs `deploy:update`.")
+            .note("The same name and repository again deploys the application again; a request that changes it also needs `deploy:update`.")
             .body::<CreateDeployment>().idempotency_key().errors(&[NameTaken, DomainTaken, IdempotencyKeyReused, Conflict]))
         .get("/deploy/applications",   applications::list,   member_who::<Applications>("List applications", Can::DeployRead)
             .query::<ApplicationsQuery>())
@@ -206,6 +208,8 @@ pub fn around(routes: Router<Arc<App>>, app: Arc<App>) -> Router {
         .method_not_allowed_fallback(no_such_method)
         .layer(CatchPanicLayer::custom(observe::panicked))
         .layer(option_layer(cors(&app.config.cors_origins)))
+        .layer(compress::layer())
+        .layer(middleware::map_request(compress::negotiate))
         .layer(middleware::from_fn_with_state(app.clone(), observe::observe))
         .with_state(app)
 }

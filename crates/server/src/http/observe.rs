@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, Method, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use windlass_api::ErrorCode;
@@ -15,8 +15,9 @@ use crate::auth::caller::limit_requests;
 use crate::auth::limiter::address_key;
 use crate::auth::origin::{Peer, RequestId, real_address};
 use crate::error::{Error, Result};
+use crate::http::body::Arrival;
 use crate::http::respond::Cause;
-use crate::http::{origin, read_only};
+use crate::http::{head, origin, read_only, system};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -29,13 +30,11 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
     let method = request.method().clone();
     // The route, not the path: paths hold ids, and unknown ones could hold anything.
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let allowed = origin::check(&app.config, &request)
-        .and_then(|()| limit_address(&app, &request))
-        .and_then(|()| read_only::check(&app, &request));
-    let mut response = match allowed {
-        Ok(()) => within(app.config.request_limit, next.run(request)).await,
+    let mut response = match allow(&app, &request) {
+        Ok(()) => within(app.config.request_limit, request, next).await,
         Err(refusal) => refusal.into_response(),
     };
+    note_room(&app, &method, &response);
     let (status, took) = (response.status().as_u16(), started.elapsed());
     let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
     app.metrics.request(&method, route, status, took);
@@ -48,17 +47,57 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
     response
 }
 
+/// What changes show about the disk that they are written to.
+fn note_room(app: &App, method: &Method, response: &Response) {
+    match response.extensions().get::<ErrorCode>() {
+        Some(ErrorCode::DiskFull) => app.database_disk.refused(app.now()),
+        None if !method.is_safe() && response.status().is_success() => app.database_disk.took(),
+        _ => {}
+    }
+}
+
+/// What is decided by the head alone.
+fn allow(app: &App, request: &Request) -> Result<()> {
+    head::check(request)?;
+    origin::check(&app.config, request)?;
+    limit_address(app, request)?;
+    read_only::check(app, request)
+}
+
 fn limit_address(app: &App, request: &Request) -> Result<()> {
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    if route.is_some_and(|route| system::UNLIMITED_PATHS.contains(&route)) {
+        return Ok(());
+    }
     let Some(Peer(peer)) = request.extensions().get().copied() else { return Ok(()) };
     let address = real_address(peer.ip().to_canonical(), request.headers(), &app.config.trusted_proxies);
     limit_requests(app, &address_key(address), app.config.address_requests)
 }
 
-async fn within(limit: Duration, answer: impl Future<Output = Response>) -> Response {
-    tokio::time::timeout(limit, answer).await.unwrap_or_else(|_| {
-        let message = format!("This took longer than {} seconds and was stopped.", limit.as_secs());
-        Error::new(ErrorCode::TimeLimit, message).into_response()
-    })
+async fn within(limit: Duration, mut request: Request, next: Next) -> Response {
+    let (arrival, version) = (Arrival::default(), request.version());
+    request.extensions_mut().insert(arrival.clone());
+    let answered = tokio::time::timeout(limit, next.run(request)).await;
+    answered.unwrap_or_else(|_| too_slow(limit, &arrival, version))
+}
+
+/// A client that sends slowly is told something else than one that was kept waiting.
+fn too_slow(limit: Duration, arrival: &Arrival, version: Version) -> Response {
+    let seconds = match limit.as_secs() {
+        1 => "1 second".to_owned(),
+        seconds => format!("{seconds} seconds"),
+    };
+    if !arrival.is_waited_for() {
+        let message = format!("This took longer than {seconds} and was stopped.");
+        return Error::new(ErrorCode::TimeLimit, message).into_response();
+    }
+    let message = format!("The body did not arrive within {seconds}. Send it faster, or send less.");
+    let mut response = Error::new(ErrorCode::BodyTimeout, message).into_response();
+    // The rest of the body could be taken for the next request. HTTP/2 has a stream for each.
+    if version < Version::HTTP_2 {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 fn harden(response: &mut Response, request_id: &str) {

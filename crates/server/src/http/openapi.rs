@@ -1,10 +1,12 @@
 //! The API description (OpenAPI 3.1), made from the route table and the types that cross the wire.
 
+use axum::http::Method;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use windlass_api::{Can, ErrorCode, WebhookType};
 
+use super::system::UNLIMITED_PATHS;
 use super::table::{Access, Media, Operation, PREFIX, Route, Table};
 use crate::config::KEYS;
 use crate::records::EMBEDDED_USERS;
@@ -12,8 +14,14 @@ use crate::records::applications::EMBEDDED_DEPLOYMENTS;
 use crate::records::logs::EMBEDDED as EMBEDDED_LOGS;
 
 /// Errors that any request can meet.
-const EVERYWHERE: [ErrorCode; 5] =
-    [ErrorCode::RateLimited, ErrorCode::Internal, ErrorCode::Unavailable, ErrorCode::TimeLimit, ErrorCode::ReadOnly];
+const EVERYWHERE: [ErrorCode; 6] = [
+    ErrorCode::InvalidRequest,
+    ErrorCode::RateLimited,
+    ErrorCode::Internal,
+    ErrorCode::Unavailable,
+    ErrorCode::TimeLimit,
+    ErrorCode::ReadOnly,
+];
 
 pub fn document(table: &Table) -> Value {
     let mut answers = generator(SchemaSettings::for_serialize);
@@ -66,7 +74,7 @@ fn introduction() -> String {
     let mut text = String::from(
         "Every answer is a JSON object with `status` (`success` or `error`), `message` (for people) and `data`, except \
          for event streams and files that succeed; every error also has `error`, a stable code. Success is always 200. Bodies are read as JSON whatever their \
-         Content-Type; fields that are not listed are refused by name. Ids are UUIDs; times are RFC 3339 in UTC with \
+         Content-Type, packed with gzip or not; answers over 1 KiB are packed with gzip for clients that accept it, event streams never. Fields that are not listed are refused by name. Ids are UUIDs; times are RFC 3339 in UTC with \
          microseconds.\n\nChecked in this order: credentials (401), ids (400), existence (404), permission (403), \
          body (400), state (409). A body that can name the organization and is no JSON at all is refused where its id would be. What belongs to an \
          organization that the caller is not in answers 404.\n\nThe limits of this server are settings, with these \
@@ -291,12 +299,23 @@ fn error_codes(route: &Route) -> Vec<ErrorCode> {
         codes.push(ErrorCode::NotFound);
     }
     if body.is_some() {
-        codes.extend([ErrorCode::InvalidRequest, ErrorCode::TooLarge]);
+        codes.extend([
+            ErrorCode::InvalidRequest,
+            ErrorCode::BodyTimeout,
+            ErrorCode::TooLarge,
+            ErrorCode::UnsupportedEncoding,
+        ]);
     }
     if !queries.is_empty() || path_parameters(&route.path).next().is_some() {
         codes.push(ErrorCode::InvalidRequest);
     }
     codes.extend(EVERYWHERE);
+    if UNLIMITED_PATHS.contains(&route.path.as_str()) {
+        codes.retain(|code| *code != ErrorCode::RateLimited);
+    }
+    if route.method != Method::GET {
+        codes.push(ErrorCode::DiskFull);
+    }
     let mut seen = Vec::new();
     codes.retain(|code| {
         !seen.contains(code) && {

@@ -10,8 +10,12 @@ use windlass_api::{Dependency, ErrorCode, Health};
 
 use super::respond::{Answer, success};
 use crate::app::App;
+use crate::disk;
 use crate::edge;
 use crate::error::Error;
+
+/// A monitor may ask as often as it likes: an answer of 429 would look to it like a server that is not well.
+pub const UNLIMITED_PATHS: [&str; 2] = ["/api/v1/health", "/api/v1/health/ready"];
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -84,8 +88,13 @@ async fn logs(app: &App) -> Dependency {
 }
 
 async fn database(app: &App) -> Dependency {
-    let reason = match tokio::time::timeout(PATIENCE, app.db.ping()).await {
-        Ok(Ok(())) => String::new(),
+    let looked = async {
+        app.db.ping().await?;
+        Ok::<_, windlass_store::Error>(disk::is_full(app).await)
+    };
+    let reason = match tokio::time::timeout(PATIENCE, looked).await {
+        Ok(Ok(false)) => String::new(),
+        Ok(Ok(true)) => "its disk is full, so nothing can be changed: free some space".into(),
         // The cause may hold addresses and names; it is for the log.
         Ok(Err(error)) => {
             tracing::warn!(%error, "the database is not ready");

@@ -6,7 +6,7 @@ use windlass_testing::on_both_databases;
 
 use crate::support::{Person, TestServer, kind};
 
-on_both_databases!(kind: an_address_is_limited, an_account_is_limited_over_all_its_logins, a_key_has_its_own_limit);
+on_both_databases!(kind: an_address_is_limited, health_is_not_limited, an_account_is_limited_over_all_its_logins, a_key_has_its_own_limit);
 
 async fn an_address_is_limited(kind: Kind) {
     let server = TestServer::with(kind, &[("address-requests", "5"), ("trusted-proxies", "127.0.0.1")]).await;
@@ -29,6 +29,20 @@ async fn an_address_is_limited(kind: Kind) {
     from("2001:db8:1:3::1").ok().await;
     server.app.clock.advance_seconds(45);
     from("192.0.2.7").ok().await;
+}
+
+/// What asks whether the server is well must not be told that it is not because it asked too often.
+async fn health_is_not_limited(kind: Kind) {
+    let server = TestServer::with(kind, &[("address-requests", "3")]).await;
+    for _ in 0..10 {
+        server.get("/health").ok().await;
+        server.get("/health/ready").ok().await;
+    }
+    for _ in 0..3 {
+        server.get("/auth/is-admin-registered").ok().await;
+    }
+    server.get("/auth/is-admin-registered").fails(429, "rate_limited").await;
+    server.get("/health").ok().await;
 }
 
 async fn an_account_is_limited_over_all_its_logins(kind: Kind) {

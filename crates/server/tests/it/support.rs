@@ -319,7 +319,11 @@ pub fn check_envelope(reply: &Reply, is_bare: bool) {
         assert_eq!(fields, ["status", "message", "data", "error"]);
         assert_eq!(envelope["status"], "error");
         assert!(envelope["data"].is_null());
-        assert!(matches!(reply.status, 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 503), "{}", reply.status);
+        assert!(
+            matches!(reply.status, 400 | 401 | 403..=405 | 408 | 409 | 413 | 415 | 429 | 500 | 503),
+            "{}",
+            reply.status
+        );
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::IntoResponse;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 use windlass_api::{Can, Timestamp};
 use windlass_store::applications::Application;
@@ -46,7 +46,9 @@ async fn file(ctx: Ctx, application: &Application, of: Of, params: &RawParams) -
         (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
     ];
-    Ok((headers, Body::from_stream(stream::unfold(download, Download::part))).into_response())
+    // The layer that packs answers asks once more after the end, which an unfolded stream alone does not allow.
+    let parts = stream::unfold(download, Download::part).fuse();
+    Ok((headers, Body::from_stream(parts)).into_response())
 }
 
 struct Download {
