@@ -3,33 +3,23 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::text::{self, absent_when_empty};
+use crate::closed_set::closed_set;
+use crate::text::absent_when_empty;
 use crate::{Text, Timestamp, Whole};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AuditAction {
-    Create,
-    Update,
-    Delete,
-    Access,
+closed_set! {
+    pub enum AuditAction {
+        Create = "create",
+        Update = "update",
+        Delete = "delete",
+        Access = "access",
+    }
 }
 
 impl AuditAction {
-    pub const ALL: [Self; 4] = [Self::Create, Self::Update, Self::Delete, Self::Access];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Delete => "delete",
-            Self::Access => "access",
-        }
-    }
-
     /// How a list of activities shows it.
     pub const fn color(self) -> &'static str {
         match self {
@@ -41,46 +31,12 @@ impl AuditAction {
     }
 }
 
-impl TryFrom<&str> for AuditAction {
-    type Error = String;
-
-    fn try_from(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|action| action.as_str() == text);
-        found.ok_or_else(|| "must be create, update, delete or access".to_owned())
-    }
-}
-
-impl<'de> Deserialize<'de> for AuditAction {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text::read(deserializer)
-    }
-}
-
-/// Whose activities.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AuditScope {
-    #[default]
-    Organization,
-    /// What belongs to no organization: accounts, logins, keys. Only for instance admins.
-    Instance,
-}
-
-impl TryFrom<&str> for AuditScope {
-    type Error = String;
-
-    fn try_from(text: &str) -> Result<Self, String> {
-        match text {
-            "organization" => Ok(Self::Organization),
-            "instance" => Ok(Self::Instance),
-            _ => Err("must be organization or instance".into()),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for AuditScope {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text::read(deserializer)
+closed_set! {
+    /// Whose activities.
+    pub enum AuditScope {
+        Organization = "organization",
+        /// What belongs to no organization: accounts, logins, keys. Only for instance admins.
+        Instance = "instance",
     }
 }
 

@@ -1,13 +1,20 @@
 //! Closed sets of words, as they stand in records, requests and rows.
 
+use schemars::{Schema, json_schema};
+
 /// An enum whose values are words: `closed_set! { /// Doc. pub enum Name { Variant = "word", .. } }`. A word that is not one
-/// of them is refused with a message that lists them.
+/// of them is refused with a message that lists them. Traits to derive besides the usual ones come after the doc.
 macro_rules! closed_set {
-    ($(#[$doc:meta])* pub enum $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ::serde::Serialize, ::schemars::JsonSchema)]
+    (
+        $(#[doc = $doc:literal])* $(#[derive($($derived:ident),+)])? pub enum $name:ident {
+            $($(#[doc = $variant_doc:literal])* $variant:ident = $word:literal,)+
+        }
+    ) => {
+        $(#[doc = $doc])*
+        $(#[derive($($derived),+)])?
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ::serde::Serialize)]
         pub enum $name {
-            $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)+
+            $($(#[doc = $variant_doc])* #[serde(rename = $word)] $variant,)+
         }
 
         impl $name {
@@ -43,9 +50,36 @@ macro_rules! closed_set {
                 $crate::text::read(deserializer)
             }
         }
+
+        impl ::schemars::JsonSchema for $name {
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                $crate::closed_set::schema(concat!($($doc),*), &[$(($word, concat!($($variant_doc),*)),)+])
+            }
+        }
     };
 }
 pub(crate) use closed_set;
+
+/// One plain `enum`, which every generator of clients understands. What its words mean is told in its description, because
+/// JSON Schema has no other place for it but a `oneOf` of constants, of which generators make a type for each word.
+pub(crate) fn schema(doc: &str, words: &[(&str, &str)]) -> Schema {
+    let mut description = doc.trim().to_owned();
+    for (word, meaning) in words.iter().filter(|(_, meaning)| !meaning.is_empty()) {
+        let word = if word.is_empty() { "(empty)" } else { word };
+        let separator = if description.is_empty() || description.contains("\n- ") { "\n" } else { "\n\n" };
+        description.push_str(&format!("{separator}- `{word}`: {}", meaning.trim()));
+    }
+    let words: Vec<_> = words.iter().map(|(word, _)| word).collect();
+    let mut schema = json_schema!({ "type": "string", "enum": words });
+    if !description.is_empty() {
+        schema.insert("description".into(), description.trim_start().into());
+    }
+    schema
+}
 
 /// `must be a, b or c`.
 pub(crate) fn choices<'a>(words: impl Iterator<Item = &'a str>) -> String {
@@ -70,5 +104,15 @@ mod tests {
         let refused = ApplicationState::try_from("asleep").unwrap_err();
         assert_eq!(refused, "must be deploying, running, stopped or failed");
         assert!(serde_json::from_str::<BuildPack>("{\"auto\": null}").is_err());
+    }
+
+    #[test]
+    fn a_set_is_described_as_one_plain_enum() {
+        let described = schemars::schema_for!(ApplicationState).to_value();
+        assert_eq!(described["type"], "string");
+        assert_eq!(described["enum"], serde_json::json!(["deploying", "running", "stopped", "failed"]));
+        let description = described["description"].as_str().unwrap();
+        assert!(description.starts_with("What is, as far as it was observed.\n\n- `deploying`: A deployment"), "{description}");
+        assert!(description.ends_with("\n- `failed`: Nothing is serving, though something should be."), "{description}");
     }
 }

@@ -8,106 +8,39 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
+use crate::closed_set::closed_set;
 use crate::text::{self, check_length, refuse_invisible};
 use crate::{Email, Password, Port, Text, Timestamp};
 
-/// A kind of destination; an organization has one of each at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WebhookType {
-    Slack,
-    Discord,
-    /// Any other receiver: signed JSON.
-    Webhook,
-}
-
-impl WebhookType {
-    pub const ALL: [Self; 3] = [Self::Slack, Self::Discord, Self::Webhook];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Slack => "slack",
-            Self::Discord => "discord",
-            Self::Webhook => "webhook",
-        }
+closed_set! {
+    /// A kind of destination; an organization has one of each at most.
+    pub enum WebhookType {
+        Slack = "slack",
+        Discord = "discord",
+        /// Any other receiver: signed JSON.
+        Webhook = "webhook",
     }
 }
 
-impl TryFrom<&str> for WebhookType {
-    type Error = String;
-
-    fn try_from(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| "must be slack, discord or webhook".to_owned())
+closed_set! {
+    /// How a mail server is spoken to.
+    pub enum SmtpSecurity {
+        /// In the clear. Only for a server on a trusted network.
+        None = "none",
+        /// Begins in the clear and must switch to TLS.
+        Starttls = "starttls",
+        /// TLS from the first byte.
+        Tls = "tls",
     }
-}
-
-impl TryFrom<String> for WebhookType {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        Self::try_from(text.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for WebhookType {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text::read(deserializer)
-    }
-}
-
-/// How a mail server is spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SmtpSecurity {
-    /// In the clear. Only for a server on a trusted network.
-    None,
-    /// Begins in the clear and must switch to TLS.
-    Starttls,
-    /// TLS from the first byte.
-    Tls,
 }
 
 impl SmtpSecurity {
-    pub const ALL: [Self; 3] = [Self::None, Self::Starttls, Self::Tls];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Starttls => "starttls",
-            Self::Tls => "tls",
-        }
-    }
-
     pub const fn default_port(self) -> u16 {
         match self {
             Self::None => 25,
             Self::Starttls => 587,
             Self::Tls => 465,
         }
-    }
-}
-
-impl TryFrom<&str> for SmtpSecurity {
-    type Error = String;
-
-    fn try_from(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|security| security.as_str() == text);
-        found.ok_or_else(|| "must be none, starttls or tls".to_owned())
-    }
-}
-
-impl TryFrom<String> for SmtpSecurity {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        Self::try_from(text.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for SmtpSecurity {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text::read(deserializer)
     }
 }
 

@@ -5,34 +5,25 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::closed_set::closed_set;
 use crate::text;
 
-/// A member's role in one organization. Each role has everything that the ones before it have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Reads, with the values of variables masked.
-    Viewer,
-    /// Reads, and works on applications, domains, code-host connections and webhooks.
-    Member,
-    /// Everything but deleting the organization and changing owners.
-    Admin,
-    /// Everything.
-    Owner,
+closed_set! {
+    /// A member's role in one organization. Each role has everything that the ones before it have.
+    #[derive(PartialOrd, Ord)]
+    pub enum Role {
+        /// Reads, with the values of variables masked.
+        Viewer = "viewer",
+        /// Reads, and works on applications, domains, code-host connections and webhooks.
+        Member = "member",
+        /// Everything but deleting the organization and changing owners.
+        Admin = "admin",
+        /// Everything.
+        Owner = "owner",
+    }
 }
 
 impl Role {
-    pub const ALL: [Self; 4] = [Self::Viewer, Self::Member, Self::Admin, Self::Owner];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Member => "member",
-            Self::Admin => "admin",
-            Self::Owner => "owner",
-        }
-    }
-
     /// Host access is an instance admin's grant to the organization; no role implies it.
     pub fn can(self, action: Can, host_access: bool) -> bool {
         self.satisfies(&TABLE[action as usize], host_access)
@@ -44,30 +35,6 @@ impl Role {
 
     fn satisfies(self, rule: &Rule, host_access: bool) -> bool {
         self >= rule.least_role && (host_access || !rule.needs_host_access)
-    }
-}
-
-impl TryFrom<&str> for Role {
-    type Error = String;
-
-    fn try_from(text: &str) -> Result<Self, String> {
-        let role = Self::ALL.into_iter().find(|role| role.as_str() == text);
-        role.ok_or_else(|| "must be viewer, member, admin or owner".to_owned())
-    }
-}
-
-impl TryFrom<String> for Role {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        Self::try_from(text.as_str())
-    }
-}
-
-/// By hand, because serde's own also takes `{"owner": null}`.
-impl<'de> Deserialize<'de> for Role {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text::read(deserializer)
     }
 }
 
@@ -208,7 +175,7 @@ impl JsonSchema for Can {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let names: Vec<_> = TABLE.iter().map(|rule| rule.name).collect();
         let mut lines = String::from("What each role may do; a role has everything that the roles before it have.\n");
-        for role in Role::ALL {
+        for role in Role::ALL.iter().copied() {
             let first_here: Vec<_> =
                 TABLE.iter().filter(|rule| rule.least_role == role).map(|rule| rule.name).collect();
             lines.push_str(&format!("\n- `{}`: {}", role.as_str(), first_here.join(", ")));
@@ -289,7 +256,7 @@ mod tests {
 
     #[test]
     fn running_extensions_needs_host_access_as_well() {
-        for role in Role::ALL {
+        for role in Role::ALL.iter().copied() {
             assert!(!role.can(Can::ExtensionRun, false), "{role:?}");
             assert_eq!(role.can(Can::ExtensionRun, true), role >= Role::Admin, "{role:?}");
         }

@@ -6,36 +6,16 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
+use crate::closed_set::closed_set;
 use crate::text;
 use crate::{FontSize, Link, Organization, OrganizationUser, Slug, Text, Timestamp};
 
-/// What a user is to the whole instance; what they are to an organization is their role in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum UserType {
-    /// May change what belongs to the instance. The first user is one.
-    Admin,
-    User,
-}
-
-impl UserType {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Admin => "admin",
-            Self::User => "user",
-        }
-    }
-}
-
-impl TryFrom<String> for UserType {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        match text.as_str() {
-            "admin" => Ok(Self::Admin),
-            "user" => Ok(Self::User),
-            _ => Err(format!("unknown user type {text:?}")),
-        }
+closed_set! {
+    /// What a user is to the whole instance; what they are to an organization is their role in it.
+    pub enum UserType {
+        /// May change what belongs to the instance. The first user is one.
+        Admin = "admin",
+        User = "user",
     }
 }
 

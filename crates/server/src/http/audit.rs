@@ -15,7 +15,7 @@ pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
     // Who may read comes before what they ask for.
     let query = params.parse::<AuditQuery>();
     let (scope, id) =
-        query.as_ref().map_or((AuditScope::Organization, None), |query| (query.scope.unwrap_or_default(), query.id));
+        query.as_ref().map_or((AuditScope::Organization, None), |query| (query.scope.unwrap_or(AuditScope::Organization), query.id));
     let (chain_id, hidden) = match scope {
         AuditScope::Organization => {
             let joined = ctx.organization(id, Can::AuditRead).await?;

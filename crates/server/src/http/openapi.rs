@@ -163,8 +163,9 @@ fn parameters(route: &Route) -> Vec<Value> {
         all.push(json!({
             "name": "X-Organization-Id",
             "in": "header",
-            "description": "The organization to act in. Default: the caller's default organization.",
-            "schema": { "type": "string", "format": "uuid" },
+            "description": "The id of the organization to act in, a UUID. Default: the caller's default organization.",
+            // Without the format: one generator makes an object of it, which its HTTP library does not take for a header.
+            "schema": { "type": "string" },
         }));
     }
     all

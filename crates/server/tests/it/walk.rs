@@ -383,7 +383,7 @@ pub fn body_fields(operation: &Operation) -> Vec<(String, Value, bool)> {
 async fn refuses_lesser_roles(world: &World, operation: &Operation, permission: &str) {
     let can = Can::all().find(|can| can.as_str() == permission).expect("a permission of the table");
     let valid = world.valid(operation, world.owner()).await;
-    for role in Role::ALL.into_iter().filter(|role| *role < can.least_role()) {
+    for role in Role::ALL.iter().copied().filter(|role| *role < can.least_role()) {
         let person = &world.people[&role];
         if operation.id == "delete_organization" {
             world.let_in(person, &valid.1["id"], role).await;
