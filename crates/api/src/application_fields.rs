@@ -6,11 +6,12 @@ use std::ops::Deref;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
-use crate::text::{self, check_length, refuse_invisible};
+use crate::text::{self, NOT_BLANK, check_length, refuse_invisible};
 
-/// A text with a rule of its own: `checked_text! { /// Doc. Name, 1..=100, rule }`. The rule gives the text as it is kept.
+/// A text with a rule of its own: `checked_text! { /// Doc. Name, 1..=100, PATTERN, rule }`. The rule gives the text as it is
+/// kept. The pattern is what clients are told of the rule; it lets everything pass that the rule does.
 macro_rules! checked_text {
-    ($($(#[$doc:meta])* $name:ident, $min:literal..=$max:literal, $rule:expr;)+) => {
+    ($($(#[$doc:meta])* $name:ident, $min:literal..=$max:literal, $pattern:expr, $rule:expr;)+) => {
         $($(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct $name(String);
@@ -50,31 +51,42 @@ macro_rules! checked_text {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "minLength": $min, "maxLength": $max })
+                json_schema!({ "type": "string", "minLength": $min, "maxLength": $max, "pattern": $pattern })
             }
         })+
     };
 }
 
+/// A scheme, a host and a path; a folder of the machine; or `user@host:path`.
+const REPOSITORY_PATTERN: &str = concat!(
+    r"^((https?|git|ssh)://[^/\s]+/\S+|file:///\S*|/\S*",
+    r"|[A-Za-z0-9._][A-Za-z0-9._-]*@[A-Za-z0-9._][A-Za-z0-9._-]*:[^\s-]\S*)$"
+);
+/// Segments, none of which is `..`.
+const PATH_PATTERN: &str = r"^(\.?([^/.][^/]*)?|\.\.[^/]+)(/(\.?([^/.][^/]*)?|\.\.[^/]+))*$";
+/// Labels with dots between them, and perhaps one at the end.
+const DOMAIN_PATTERN: &str =
+    r"^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\.?$";
+
 checked_text! {
     /// Unique in its organization. It must give a label for a domain: [`ApplicationName::label`].
-    ApplicationName, 1..=100, application_name;
+    ApplicationName, 1..=100, "[A-Za-z0-9]", application_name;
     /// Where the source is: https, http, ssh or git, or `user@host:path`. What begins with `/` or `file://` is a folder of the
     /// server's own machine, which is the server's business to allow.
-    RepositoryUrl, 1..=2000, repository;
-    Branch, 1..=250, branch;
+    RepositoryUrl, 1..=2000, REPOSITORY_PATTERN, repository;
+    Branch, 1..=250, r"^[^\s~^:?*\[\\/-]([^\s~^:?*\[\\]*[^\s~^:?*\[\\/])?$", branch;
     /// A folder of the repository, beginning with `/` at its root.
-    FolderPath, 1..=500, folder;
+    FolderPath, 1..=500, PATH_PATTERN, folder;
     /// A file of the repository, without `/` at the beginning.
-    FilePath, 1..=500, file;
+    FilePath, 1..=500, PATH_PATTERN, file;
     /// A host name in lower case, not an address.
-    Domain, 1..=253, domain;
+    Domain, 1..=253, DOMAIN_PATTERN, domain;
     /// What a shell inside the container is given, so lines may be several.
-    Command, 1..=4000, command;
+    Command, 1..=4000, NOT_BLANK, command;
     /// The path of a URL on the application itself.
-    HealthPath, 1..=500, health_path;
+    HealthPath, 1..=500, "^/[!$-;=?-Z_a-z~]*$", health_path;
     /// The name that a sender gives to a request that must not be done twice.
-    IdempotencyName, 1..=200, visible_ascii;
+    IdempotencyName, 1..=200, "^[!-~]+$", visible_ascii;
 }
 
 impl ApplicationName {

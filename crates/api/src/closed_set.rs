@@ -112,7 +112,13 @@ mod tests {
         assert_eq!(described["type"], "string");
         assert_eq!(described["enum"], serde_json::json!(["deploying", "running", "stopped", "failed"]));
         let description = described["description"].as_str().unwrap();
-        assert!(description.starts_with("What is, as far as it was observed.\n\n- `deploying`: A deployment"), "{description}");
-        assert!(description.ends_with("\n- `failed`: Nothing is serving, though something should be."), "{description}");
+        assert!(
+            description.starts_with("What is, as far as it was observed.\n\n- `deploying`: A deployment"),
+            "{description}"
+        );
+        assert!(
+            description.ends_with("\n- `failed`: Nothing is serving, though something should be."),
+            "{description}"
+        );
     }
 }

@@ -76,7 +76,7 @@ impl<T: JsonSchema> JsonSchema for Given<T> {
         schema.insert("type".into(), serde_json::json!(["string", "null"]));
         schema.insert("minLength".into(), 0.into());
         if let Some(Value::String(pattern)) = schema.get("pattern") {
-            let pattern = format!("^$|{pattern}");
+            let pattern = format!(r"^\s*$|{pattern}");
             schema.insert("pattern".into(), pattern.into());
         }
         schema

@@ -99,6 +99,7 @@ impl JsonSchema for WebhookUrl {
             "format": "uri",
             "minLength": 1,
             "maxLength": Self::MAX,
+            "pattern": "^[Hh][Tt][Tt][Pp][Ss]?:",
             "description": "http or https, without credentials; not a private address unless the operator allows it.",
         })
     }
@@ -156,7 +157,7 @@ impl JsonSchema for HostName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": 253 })
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": 253, "pattern": "^[A-Za-z0-9:][A-Za-z0-9._:-]*$" })
     }
 }
 

@@ -53,7 +53,9 @@ impl<const MIN: i64, const MAX: i64> JsonSchema for ZeroOr<MIN, MAX> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let description = format!("0 for no limit, or from {MIN} to {MAX}.");
-        json_schema!({ "type": "integer", "minimum": 0, "maximum": MAX, "description": description })
+        // With its type, because a number's limits let everything else pass, null included.
+        let too_little = serde_json::json!({ "type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": MIN });
+        json_schema!({ "type": "integer", "minimum": 0, "maximum": MAX, "not": too_little, "description": description })
     }
 }
 

@@ -77,7 +77,10 @@ impl JsonSchema for SshKey {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "password", "minLength": 1, "maxLength": Self::MAX })
+        let pattern = r"^\s*-----BEGIN [ -~\r\n]*PRIVATE KEY-----\s*$";
+        json_schema!({
+            "type": "string", "format": "password", "minLength": 1, "maxLength": Self::MAX, "pattern": pattern,
+        })
     }
 }
 

@@ -47,9 +47,16 @@ impl<const MIN: usize, const MAX: usize> JsonSchema for Text<MIN, MAX> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": MIN, "maxLength": MAX })
+        let mut schema = json_schema!({ "type": "string", "minLength": MIN, "maxLength": MAX });
+        if MIN > 0 {
+            schema.insert("pattern".into(), NOT_BLANK.into());
+        }
+        schema
     }
 }
+
+/// Spaces alone are nothing: texts are trimmed before they are counted.
+pub(crate) const NOT_BLANK: &str = r"\S";
 
 /// Lower-case letters, digits and single hyphens, at most `MAX` characters: `arctic-chill`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,7 +144,9 @@ impl JsonSchema for Email {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "email", "minLength": 3, "maxLength": 254 })
+        // Visible ASCII: up to 64 characters, the @, and labels with dots between them.
+        let pattern = r"^[!-?A-~]{1,64}@[!-,\-/-?A-~]+(\.[!-,\-/-?A-~]+)*$";
+        json_schema!({ "type": "string", "format": "email", "minLength": 3, "maxLength": 254, "pattern": pattern })
     }
 }
 

@@ -118,7 +118,8 @@ impl JsonSchema for VariableMap {
         json_schema!({
             "type": "object",
             "maxProperties": Self::MOST,
-            "additionalProperties": { "type": "string", "maxLength": Self::VALUE_BYTES },
+            "propertyNames": { "minLength": 1, "maxLength": Self::NAME_LENGTH, "pattern": r"^[^\s=]([^=]*[^\s=])?$" },
+            "additionalProperties": { "type": "string", "maxLength": Self::VALUE_BYTES, "pattern": r"^[^\u0000]*$" },
             "description": "Replaces all of them. The value \"********\" stands for the one that is there.",
         })
     }

@@ -14,8 +14,9 @@ const PAGE_SIZE: i64 = 10;
 pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
     // Who may read comes before what they ask for.
     let query = params.parse::<AuditQuery>();
-    let (scope, id) =
-        query.as_ref().map_or((AuditScope::Organization, None), |query| (query.scope.unwrap_or(AuditScope::Organization), query.id));
+    let (scope, id) = query
+        .as_ref()
+        .map_or((AuditScope::Organization, None), |query| (query.scope.unwrap_or(AuditScope::Organization), query.id));
     let (chain_id, hidden) = match scope {
         AuditScope::Organization => {
             let joined = ctx.organization(id, Can::AuditRead).await?;

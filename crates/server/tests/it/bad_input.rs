@@ -6,7 +6,7 @@ use windlass_testing::on_both_databases;
 use crate::support::{Reply, TestServer, server};
 use crate::walk::{Operation, World, body_fields, operations, refuses_unknown_fields};
 
-on_both_databases!(server: every_field_of_every_body, bodies_that_are_not_what_they_should_be, malformed_ids, good_unicode_is_kept);
+on_both_databases!(server: every_field_of_every_body, every_declared_limit, bodies_that_are_not_what_they_should_be, malformed_ids, good_unicode_is_kept);
 
 async fn every_field_of_every_body(server: TestServer) {
     let world = World::new(server).await;
@@ -68,6 +68,7 @@ fn bad_values(schema: &Value, required: bool) -> Vec<Option<Value>> {
         let item =
             schema["items"]["maxLength"].as_u64().map_or("no such thing".into(), |most| "x".repeat(most as usize + 1));
         bad.extend([json!("text"), json!([null]), json!([item])].map(Some));
+        bad.extend(schema["maxItems"].as_u64().map(|most| Some(numbered_items(most + 1))));
         return bad;
     }
     if kinds.contains(&json!("object")) {
@@ -76,23 +77,120 @@ fn bad_values(schema: &Value, required: bool) -> Vec<Option<Value>> {
             [json!("text"), json!(5), json!({ "": "x" }), json!({ "A=B": "x" }), json!({ "A": "\u{0}" }), beyond]
                 .map(Some),
         );
+        bad.push(Some(numbered_variables(schema["maxProperties"].as_u64().unwrap() + 1)));
+        bad.push(Some(json!({ "x".repeat(schema["propertyNames"]["maxLength"].as_u64().unwrap() as usize + 1): "x" })));
         return bad;
     }
     if kinds.contains(&json!("integer")) {
         let (least, most) = (schema["minimum"].as_i64().unwrap(), schema["maximum"].as_i64().unwrap());
         let beyond = [json!(least - 1), json!(most + 1), json!(-1), json!(1e300), json!(14.5), json!("14")];
         bad.extend(beyond.map(Some));
+        bad.extend(
+            gap(schema).map(|(above, below)| [json!(above + 1), json!(below - 1)].map(Some)).into_iter().flatten(),
+        );
         return bad;
     }
     bad.extend(
         [json!(5), json!(true), json!("a\u{0}b"), json!("a\u{7}b"), json!("a\u{202E}b"), json!("a\u{FFFF}b")].map(Some),
     );
-    let most = schema["maxLength"].as_u64().unwrap_or_default() as usize;
-    bad.push(Some(json!("x".repeat(most.max(2_999) + 1))));
+    let most = schema["maxLength"].as_u64().unwrap_or(3_000) as usize;
+    bad.push(Some(json!(text_of(most + 1, schema).unwrap_or_else(|| "x".repeat(most + 1)))));
     if schema["minLength"] != 0 {
         bad.push(Some(json!("")));
     }
+    let least = schema["minLength"].as_u64().unwrap_or_default() as usize;
+    bad.extend((least > 1).then(|| Some(json!("x".repeat(least - 1)))));
     bad
+}
+
+/// Values at the very edge of what is declared.
+fn edge_values(schema: &Value) -> Vec<Value> {
+    let number = |name: &str| schema[name].as_u64();
+    let kinds = schema["type"].as_array().cloned().unwrap_or_else(|| vec![schema["type"].clone()]);
+    if kinds.contains(&json!("integer")) {
+        let gap = gap(schema).map(|(above, below)| [json!(above), json!(below)]);
+        return [schema["minimum"].clone(), schema["maximum"].clone()]
+            .into_iter()
+            .chain(gap.into_iter().flatten())
+            .collect();
+    }
+    if kinds.contains(&json!("array")) {
+        return number("maxItems").map(numbered_items).into_iter().collect();
+    }
+    if kinds.contains(&json!("object")) {
+        let longest_name = schema["propertyNames"]["maxLength"].as_u64().unwrap() as usize;
+        let longest_value = schema["additionalProperties"]["maxLength"].as_u64().unwrap() as usize;
+        let longest = json!({ "x".repeat(longest_name): "x".repeat(longest_value) });
+        return vec![numbered_variables(number("maxProperties").unwrap()), longest, json!({})];
+    }
+    let lengths = [number("minLength"), number("maxLength")].into_iter().flatten();
+    lengths
+        .map(|length| {
+            let text = text_of(length as usize, schema);
+            json!(text.unwrap_or_else(|| panic!("this test knows no text of {length} characters for {schema}")))
+        })
+        .collect()
+}
+
+/// Between which numbers there are none that are accepted.
+fn gap(schema: &Value) -> Option<(i64, i64)> {
+    let gap = schema.get("not")?;
+    Some((gap["exclusiveMinimum"].as_i64()?, gap["exclusiveMaximum"].as_i64()?))
+}
+
+fn numbered_items(number: u64) -> Value {
+    (0..number).map(|index| json!(format!("x{index}"))).collect()
+}
+
+fn numbered_variables(number: u64) -> Value {
+    (0..number).map(|index| (format!("x{index}"), json!("x"))).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// A text of so many characters that the declared pattern lets pass.
+fn text_of(length: usize, schema: &Value) -> Option<String> {
+    let filled = |beginning: &str, repeated: &str, end: &str| {
+        let middle = length.checked_sub(beginning.len() + end.len())?;
+        Some([beginning, &repeated.chars().cycle().take(middle).collect::<String>(), end].concat())
+    };
+    let labels = "x".repeat(60) + ".";
+    let candidates = [
+        filled("", "x", ""),
+        filled("/", "x", ""),
+        filled("", &labels, "x"),
+        filled("a@", &labels, "x"),
+        filled("a@b", "", ""),
+        filled("https://git.example.org/", "x", ""),
+        filled("en-", "xxxxxxx-", "x"),
+        filled("-----BEGIN PRIVATE KEY-----", "x", "-----END PRIVATE KEY-----"),
+    ];
+    let pattern = schema["pattern"].as_str().map(|pattern| regex::Regex::new(pattern).unwrap());
+    let fits =
+        |text: &String| text.chars().count() == length && pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
+    candidates.into_iter().flatten().find(fits)
+}
+
+/// What is at the edge of a declared limit is accepted. A field that is not known comes after it, so that nothing is done: fields are
+/// read in order, and the message is about the first that is wrong.
+async fn every_declared_limit(server: TestServer) {
+    let world = World::new(server).await;
+    let mut tried = 0;
+    for operation in operations().into_iter().filter(|operation| !body_fields(operation).is_empty()) {
+        if !refuses_unknown_fields(&operation) {
+            continue;
+        }
+        let (path, body) = world.valid(&operation, world.owner()).await;
+        for (name, schema, _) in body_fields(&operation) {
+            for value in edge_values(&schema) {
+                let mut sent = if body.is_null() { json!({}) } else { body.clone() };
+                sent[&name] = value;
+                sent["unexpected"] = json!(1);
+                let reply = send(&world, &operation, &path, sent.to_string()).await;
+                refused(&world, &operation, &reply, "unexpected", &sent).await;
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 100, "only {tried} values were tried");
 }
 
 fn body_with_raw(body: &Value, name: &str, raw: &str) -> String {
