@@ -78,7 +78,7 @@ fn bad_values(schema: &Value, required: bool) -> Vec<Option<Value>> {
                 .map(Some),
         );
         bad.push(Some(numbered_variables(schema["maxProperties"].as_u64().unwrap() + 1)));
-        bad.push(Some(json!({ "x".repeat(schema["propertyNames"]["maxLength"].as_u64().unwrap() as usize + 1): "x" })));
+        bad.push(Some(json!({ "N".repeat(schema["propertyNames"]["maxLength"].as_u64().unwrap() as usize + 1): "x" })));
         return bad;
     }
     if kinds.contains(&json!("integer")) {
@@ -120,16 +120,16 @@ fn edge_values(schema: &Value) -> Vec<Value> {
     if kinds.contains(&json!("object")) {
         let longest_name = schema["propertyNames"]["maxLength"].as_u64().unwrap() as usize;
         let longest_value = schema["additionalProperties"]["maxLength"].as_u64().unwrap() as usize;
-        let longest = json!({ "x".repeat(longest_name): "x".repeat(longest_value) });
+        let longest = json!({ "N".repeat(longest_name): "x".repeat(longest_value) });
         return vec![numbered_variables(number("maxProperties").unwrap()), longest, json!({})];
     }
-    let lengths = [number("minLength"), number("maxLength")].into_iter().flatten();
-    lengths
-        .map(|length| {
-            let text = text_of(length as usize, schema);
-            json!(text.unwrap_or_else(|| panic!("this test knows no text of {length} characters for {schema}")))
-        })
-        .collect()
+    // Of the shortest, a pattern may ask for more than one character.
+    let shortest = number("minLength").and_then(|length| text_of(length as usize, schema));
+    let longest = number("maxLength").map(|length| {
+        let text = text_of(length as usize, schema);
+        text.unwrap_or_else(|| panic!("this test knows no text of {length} characters for {schema}"))
+    });
+    shortest.into_iter().chain(longest).map(Value::from).collect()
 }
 
 /// Between which numbers there are none that are accepted.

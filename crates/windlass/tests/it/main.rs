@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
 
 mod audit;
+mod clients;
 mod deploy;
 mod documents;
 mod edge;
@@ -10,4 +11,5 @@ mod logs;
 mod master_key;
 mod operator;
 mod process;
+mod readme;
 mod serve;

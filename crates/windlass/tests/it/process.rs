@@ -63,6 +63,17 @@ impl Process {
     pub fn start(mut command: Command, data_dir: &Path, arguments: &[&str]) -> Self {
         command.args(["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--data-dir"]);
         command.arg(data_dir).args(arguments);
+        Self::spawn(command, data_dir)
+    }
+
+    /// At the ports that are the default, which only one test at a time can have.
+    pub fn start_at_default_ports(data_dir: &Path) -> Self {
+        let mut command = windlass();
+        command.args(["serve", "--data-dir"]).arg(data_dir);
+        Self::spawn(command, data_dir)
+    }
+
+    fn spawn(mut command: Command, data_dir: &Path) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("windlass starts");
         let (sender, lines) = channel();
         forward(child.stdout.take().expect("its output"), sender.clone());

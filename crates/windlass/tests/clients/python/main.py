@@ -1,0 +1,83 @@
+"""Registers, founds an organization, deploys and reads logs with the client that openapi-python-client generated.
+
+python main.py SERVER REPOSITORY
+"""
+
+import sys
+import time
+from uuid import UUID
+
+from windlass_client import AuthenticatedClient, Client
+from windlass_client.api.auth import register
+from windlass_client.api.deploy import get_deployment_by_id, get_logs_of_an_application, handle_deploy
+from windlass_client.api.organizations import create_organization
+from windlass_client.api.user import update_theme
+from windlass_client.models import (
+    BuildPack,
+    CreateDeployment,
+    CreateOrganization,
+    DeploymentState,
+    DeploymentStatus,
+    ErrorCode,
+    Failure,
+    GetLogsOfAnApplicationStream,
+    Register,
+    UpdateTheme,
+)
+
+DEADLINE_SECONDS = 120
+
+
+def data(answer):
+    """The data of an answer, or an error that says what the server said."""
+    if isinstance(answer, Failure):
+        raise SystemExit(f"{answer.error}: {answer.message}")
+    assert answer is not None, "an answer that the client does not know"
+    return answer.data
+
+
+def log_in(server: str) -> AuthenticatedClient:
+    body = Register(email="python@example.org", password="correct horse battery", username="Python")
+    token = data(register.sync(client=Client(base_url=server), body=body)).access_token
+    return AuthenticatedClient(base_url=server, token=token)
+
+
+def deploy(client: AuthenticatedClient, organization: UUID, repository: str):
+    body = CreateDeployment(name="python", repository=repository, build_pack=BuildPack.DOCKERFILE)
+    answer = handle_deploy.sync(
+        client=client, body=body, x_organization_id=str(organization), idempotency_key="once"
+    )
+    application = data(answer)
+    return application.id, application.deployments[0].id
+
+
+def wait_until_deployed(client: AuthenticatedClient, organization: UUID, deployment: UUID) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while True:
+        record = data(get_deployment_by_id.sync(deployment, client=client, x_organization_id=str(organization)))
+        assert isinstance(record.status, DeploymentStatus)
+        if record.status.status is DeploymentState.DEPLOYED:
+            return
+        if record.failure or time.monotonic() > deadline:
+            raise SystemExit(f"not deployed: {record.failure} {record.reason}")
+        time.sleep(0.1)
+
+
+def main(server: str, repository: str) -> None:
+    client = log_in(server)
+    organization = data(create_organization.sync(client=client, body=CreateOrganization(name="Python"))).id
+    application, deployment = deploy(client, organization, repository)
+    wait_until_deployed(client, organization, deployment)
+    page = data(
+        get_logs_of_an_application.sync(
+            application, client=client, stream=GetLogsOfAnApplicationStream.WINDLASS, page_size=50, x_organization_id=str(organization)
+        )
+    )
+    for line in page.logs:
+        print(f"{line.step}: {line.log}")
+    refused = update_theme.sync(client=client, body=UpdateTheme(theme="Not A Theme"))
+    assert isinstance(refused, Failure) and refused.error is ErrorCode.INVALID_REQUEST
+    print(f"refused: {refused.error}")
+
+
+main(*sys.argv[1:])
