@@ -194,7 +194,7 @@ pub struct CreateWebhookConfig {
     pub organization_id: Option<Uuid>,
     pub r#type: WebhookType,
     pub webhook_url: WebhookUrl,
-    #[schemars(extend("default" = true))]
+    /// Default: true.
     pub is_active: Option<bool>,
 }
 
@@ -233,16 +233,16 @@ pub struct CreateSmtpConfig {
     pub host: HostName,
     /// Default: 587, with `tls` 465, with `none` 25.
     pub port: Option<Port>,
-    #[schemars(extend("default" = ""))]
+    /// Default: empty.
     pub username: Option<Text<0, 200>>,
     /// Absent or empty: the server asks for none.
     pub password: Option<Password>,
     pub from_email: Email,
-    #[schemars(extend("default" = ""))]
+    /// Default: empty.
     pub from_name: Option<Text<0, 100>>,
-    #[schemars(extend("default" = "starttls"))]
+    /// Default: `starttls`.
     pub security: Option<SmtpSecurity>,
-    #[schemars(extend("default" = true))]
+    /// Default: true.
     pub is_active: Option<bool>,
 }
 

@@ -59,7 +59,7 @@ pub type Description = Text<0, 500>;
 #[serde(deny_unknown_fields)]
 pub struct CreateOrganization {
     pub name: OrganizationName,
-    #[schemars(extend("default" = ""))]
+    /// Default: empty.
     pub description: Option<Description>,
 }
 
@@ -108,7 +108,7 @@ pub struct SendInvitation {
     pub organization_id: Option<Uuid>,
     pub email: Email,
     /// Inviting an owner needs `owner:update`.
-    #[schemars(extend("default" = "member"))]
+    /// Default: `member`.
     pub role: Option<Role>,
 }
 

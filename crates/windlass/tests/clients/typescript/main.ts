@@ -7,13 +7,13 @@ import type { components, paths } from "./schema.js";
 type DeploymentState = components["schemas"]["DeploymentState"];
 
 const DEADLINE_MS = 120_000;
-const [server, repository] = process.argv.slice(2);
-if (!server || !repository) throw new Error("usage: main.js SERVER REPOSITORY");
+const [server = "", repository = ""] = process.argv.slice(2);
+if (!repository) throw new Error("usage: main.js SERVER REPOSITORY");
 
 const api = createClient<paths>({ baseUrl: server });
 
 /** The data of an answer, or an error that says what the server said. */
-function data<T>(answer: { data?: { data: T }; error?: components["schemas"]["Failure"] }): T {
+function data<T>(answer: { data?: { data: T }; error?: Pick<components["schemas"]["Failure"], "error" | "message"> }): T {
   if (answer.error) throw new Error(`${answer.error.error}: ${answer.error.message}`);
   if (!answer.data) throw new Error("neither data nor an error");
   return answer.data.data;
