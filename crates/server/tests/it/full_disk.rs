@@ -1,6 +1,7 @@
 //! A database whose disk is full says so, and goes on when there is room again.
 
 use std::os::unix::fs::chown;
+use std::sync::Arc;
 
 use serde_json::json;
 use windlass_store::Kind;
@@ -17,8 +18,16 @@ const MANY: usize = 3_000;
 const NOBODY: u32 = 65_534;
 
 async fn it_is_told_and_passes(kind: Kind) {
-    let disk = SmallDisk::mount("64m");
+    let disk = Arc::new(SmallDisk::mount("64m"));
     let place = place_on(&disk, kind).await;
+    let outcome = tokio::spawn(fills_up(disk.clone(), place)).await;
+    if kind == Kind::Postgres {
+        leave().await;
+    }
+    outcome.expect("a full disk is told and passes");
+}
+
+async fn fills_up(disk: Arc<SmallDisk>, place: Place) {
     let folder = place.folder.path().to_owned();
     let server = TestServer::tuned(place, &[], |app| app.config.data_dir = folder).await;
     let ada = server.admin().await;
@@ -60,14 +69,30 @@ async fn place_on(disk: &SmallDisk, kind: Kind) -> Place {
     if kind == Kind::Sqlite {
         return Place { folder, url: None };
     }
-    let server = std::env::var(windlass_testing::URL_VARIABLE).expect("a PostgreSQL server for tests");
-    let beside = Place { folder: tempfile::tempdir().unwrap(), url: Some(server.clone()) };
     let tables = disk.path.join("tables");
     std::fs::create_dir(&tables).unwrap();
     chown(&tables, Some(NOBODY), None).unwrap();
-    let name = format!("full_disk_{}", std::process::id());
-    beside.execute(&format!("create tablespace {name} location '{}'", tables.display())).await;
-    beside.execute(&format!("create database {name} tablespace {name}")).await;
+    let (postgres, name) = (postgres(), name());
+    postgres.execute(&format!("create tablespace {name} location '{}'", tables.display())).await;
+    postgres.execute(&format!("create database {name} tablespace {name}")).await;
+    let server = postgres.url.expect("an address");
     let (address, _) = server.rsplit_once('/').expect("the name of a database");
     Place { folder, url: Some(format!("{address}/{name}")) }
+}
+
+/// Before the disk goes: PostgreSQL still has something to write to it, and would fail in other tests' names.
+async fn leave() {
+    let (postgres, name) = (postgres(), name());
+    postgres.execute(&format!("drop database {name} with (force)")).await;
+    postgres.execute(&format!("drop tablespace {name}")).await;
+}
+
+/// The server for all tests.
+fn postgres() -> Place {
+    let url = std::env::var(windlass_testing::URL_VARIABLE).expect("a PostgreSQL server for tests");
+    Place { folder: tempfile::tempdir().unwrap(), url: Some(url) }
+}
+
+fn name() -> String {
+    format!("full_disk_{}", std::process::id())
 }
