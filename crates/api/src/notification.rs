@@ -109,6 +109,14 @@ impl JsonSchema for WebhookUrl {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostName(String);
 
+impl HostName {
+    /// Labels with dots between them, or the characters of an address.
+    const PATTERN: &str = concat!(
+        r"^([A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)*\.?",
+        r"|[0-9A-Fa-f:.]+)$"
+    );
+}
+
 impl Deref for HostName {
     type Target = str;
 
@@ -157,7 +165,7 @@ impl JsonSchema for HostName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": 253, "pattern": "^[A-Za-z0-9:][A-Za-z0-9._:-]*$" })
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": 253, "pattern": Self::PATTERN })
     }
 }
 

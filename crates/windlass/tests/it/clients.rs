@@ -68,7 +68,7 @@ async fn a_client_that_openapi_typescript_generates_works() {
     output(here(&modules.join(".bin/openapi-typescript")).args(["openapi.json", "--output", "schema.ts"]));
     output(&mut here(&modules.join(".bin/tsc")));
     let server = format!("http://{}", platform.process().address);
-    let printed = output(here(Path::new("node")).args(["compiled/main.js", &server, &repository.url()]));
+    let printed = output(here(Path::new("node")).args(["compiled/main.js", &server, repository.url()]));
     check(&printed, "typescript");
 }
 
@@ -87,7 +87,7 @@ async fn a_client_that_openapi_python_client_generates_works() {
     output(generate.current_dir(folder.path()).env("PATH", path.unwrap()));
     let server = format!("http://{}", platform.process().address);
     let mut run = Command::new(programs.join("python"));
-    run.arg(source("python/main.py")).args([&server, &repository.url()]);
+    run.arg(source("python/main.py")).args([server.as_str(), repository.url()]);
     let printed = output(run.env("PYTHONPATH", folder.path().join("client")));
     check(&printed, "python");
 }
