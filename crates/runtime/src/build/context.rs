@@ -1,10 +1,11 @@
-//! The folder of a build as a tar archive, made while it is sent. Links are sent as links, never followed.
+//! The folder of a build as a tar archive, made while it is sent. Links are sent as links, never followed; only of a Dockerfile
+//! that is a link the file itself is sent, because the engine may not get what it leads to.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
@@ -35,11 +36,11 @@ impl Reading {
     }
 }
 
-pub(super) fn read(folder: PathBuf, dockerfile: String) -> (mpsc::Receiver<io::Result<Bytes>>, Reading) {
+pub(super) fn read(folder: PathBuf, tree: PathBuf, dockerfile: String) -> (mpsc::Receiver<io::Result<Bytes>>, Reading) {
     let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
     let reading = tokio::task::spawn_blocking(move || {
-        let result =
-            archive(&folder, &dockerfile, Chunks { sender: sender.clone(), filled: Vec::with_capacity(CHUNK) });
+        let chunks = Chunks { sender: sender.clone(), filled: Vec::with_capacity(CHUNK) };
+        let result = archive(&folder, &tree, &dockerfile, chunks);
         if result.is_err() {
             // The body must not look complete.
             let _ = sender.blocking_send(Err(io::Error::other("the build context cannot be read")));
@@ -49,16 +50,19 @@ pub(super) fn read(folder: PathBuf, dockerfile: String) -> (mpsc::Receiver<io::R
     (receiver, Reading(reading))
 }
 
-fn archive(folder: &Path, dockerfile: &str, chunks: Chunks) -> io::Result<()> {
+fn archive(folder: &Path, tree: &Path, dockerfile: &str, chunks: Chunks) -> io::Result<()> {
     let root = Root::open(folder)?;
-    root.file(Path::new(dockerfile)).map_err(|error| about(Path::new(dockerfile), &error))?;
+    let linked = linked_dockerfile(folder, tree, dockerfile).map_err(|error| about(Path::new(dockerfile), &error))?;
     let ignore = ignore_file(&root, dockerfile)?;
     let mut archive = tar::Builder::new(chunks);
     let mut pending = root.children(Path::new(""))?;
     while let Some(path) = pending.pop() {
         let metadata = fs::symlink_metadata(folder.join(&path)).map_err(|error| about(&path, &error))?;
         let ignored = ignore.covers(&path);
-        if !ignored {
+        if let Some(file) = linked.as_ref().filter(|_| metadata.is_symlink() && is_same(&path, dockerfile)) {
+            append_file(&mut archive, &path, file.try_clone()?, &file.metadata()?)
+                .map_err(|error| about(&path, &error))?;
+        } else if !ignored {
             append(&mut archive, &root, &path, &metadata)?;
         }
         if metadata.is_dir() && (!ignored || ignore.may_spare_something_below()) {
@@ -66,6 +70,19 @@ fn archive(folder: &Path, dockerfile: &str, chunks: Chunks) -> io::Result<()> {
         }
     }
     archive.into_inner()?.flush()
+}
+
+/// The file that a Dockerfile leads to when it is a link. It must be there, and in the tree.
+fn linked_dockerfile(folder: &Path, tree: &Path, dockerfile: &str) -> io::Result<Option<File>> {
+    let below = folder.strip_prefix(tree).map_err(|_| io::Error::other("the build context is not in its tree"))?;
+    let file = Root::open(tree)?.file(&below.join(dockerfile))?;
+    let is_link = fs::symlink_metadata(folder.join(dockerfile))?.is_symlink();
+    Ok(Some(file).filter(|_| is_link))
+}
+
+fn is_same(path: &Path, dockerfile: &str) -> bool {
+    let written = Path::new(dockerfile).components().filter(|part| *part != Component::CurDir);
+    path.components().eq(written)
 }
 
 /// The folder itself. Nothing outside of it can be opened through it.
@@ -122,15 +139,17 @@ fn append(archive: &mut tar::Builder<Chunks>, root: &Root<'_>, path: &Path, meta
     } else if kind.is_dir() {
         archive.append_data(&mut header(metadata, EntryType::Directory, 0), path, io::empty())
     } else if kind.is_file() {
-        root.file(path).and_then(|file| {
-            let contents = Exactly { file, left: metadata.len() };
-            archive.append_data(&mut header(metadata, EntryType::Regular, metadata.len()), path, contents)
-        })
+        root.file(path).and_then(|file| append_file(archive, path, file, metadata))
     } else {
         // Sockets, pipes and devices mean nothing elsewhere.
         Ok(())
     };
     appended.map_err(|error| about(path, &error))
+}
+
+fn append_file(archive: &mut tar::Builder<Chunks>, path: &Path, file: File, metadata: &Metadata) -> io::Result<()> {
+    let contents = Exactly { file, left: metadata.len() };
+    archive.append_data(&mut header(metadata, EntryType::Regular, metadata.len()), path, contents)
 }
 
 /// Nobody's names and numbers of this machine: what is built belongs to root unless the Dockerfile says otherwise.

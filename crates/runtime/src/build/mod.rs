@@ -1,8 +1,10 @@
 //! Images built by the engine's BuildKit from a folder, with build secrets that only exist in memory.
 
+mod cache;
 mod context;
 mod ignore;
 mod progress;
+mod reason;
 mod session;
 
 use std::path::{Component, Path, PathBuf};
@@ -21,6 +23,8 @@ use session::Session;
 pub struct Build {
     /// The folder that is sent to the engine, without `.git` and what `.dockerignore` names.
     pub context: PathBuf,
+    /// The context or a folder above it: the Dockerfile may be a link to anywhere inside.
+    pub tree: PathBuf,
     /// The path of the Dockerfile inside the context.
     pub dockerfile: String,
     pub tag: String,
@@ -36,7 +40,7 @@ impl Docker {
     pub async fn build(&self, build: Build, lines: mpsc::Sender<Line>) -> Result<String> {
         require_inside(&build.dockerfile)?;
         let session = Session::open(self, build.secrets).await.inspect_err(|error| self.learn_from(error))?;
-        let (chunks, reading) = context::read(build.context, build.dockerfile.clone());
+        let (chunks, reading) = context::read(build.context, build.tree, build.dockerfile.clone());
         let call = self
             .post("build an image", "/build".to_owned())
             .query("version", "2")

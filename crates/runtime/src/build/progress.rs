@@ -6,7 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use prost::Message;
 
-use crate::lines::{Joiner, LONGEST_LINE, cut};
+use super::reason::{self, BASE, FailedStep, LastLines, SYNTAX, tells_of_full_disk};
+use crate::lines::Joiner;
 use crate::{Error, Line, Result, Stream};
 
 /// BuildKit's `StatusResponse`, less what nobody reads.
@@ -61,15 +62,15 @@ struct Log {
 #[derive(Message)]
 struct Moment {}
 
-const BASE: &str = "FROM ";
-const SYNTAX: &str = "# syntax=";
+/// Of more steps that failed the reason is not told.
+const MOST_FAILED: usize = 16;
 
 #[derive(Default)]
 pub(super) struct Progress {
     steps: HashMap<String, Step>,
     /// The step whose name was shown last: what follows is read as its output.
     shown: String,
-    failed: Option<Failed>,
+    failed: Vec<FailedStep>,
 }
 
 #[derive(Default)]
@@ -79,12 +80,7 @@ struct Step {
     cached: bool,
     stdout: Joiner,
     stderr: Joiner,
-    disk_full: bool,
-}
-
-struct Failed {
-    step: String,
-    error: String,
+    last_lines: LastLines,
     disk_full: bool,
 }
 
@@ -143,6 +139,7 @@ impl Progress {
             if log.stream == 2 { (&mut step.stderr, Stream::Stderr) } else { (&mut step.stdout, Stream::Stdout) };
         joiner.add(&log.text, |text| {
             step.disk_full |= tells_of_full_disk(&text);
+            step.last_lines.add(&text);
             lines.push(Line { stream, text });
         });
     }
@@ -157,34 +154,16 @@ impl Progress {
         let Some(step) = self.steps.get_mut(&vertex.digest) else { return };
         step.flush(lines);
         // Steps beside the one that failed are cancelled; that is no reason.
-        if vertex.error.is_empty() || vertex.error.contains("context canceled") || self.failed.is_some() {
+        if vertex.error.is_empty() || vertex.error.contains("context canceled") || self.failed.len() >= MOST_FAILED {
             return;
         }
         let name = readable(&step.name);
-        lines.extend(Line::notes(&format!("{name} ERROR: {}", vertex.error)));
-        self.failed = Some(Failed { step: name, error: vertex.error.clone(), disk_full: step.disk_full });
+        lines.extend(Line::notes(&format!("{name} ERROR: {}", reason::words(&vertex.error))));
+        self.failed.push(FailedStep::new(name, &vertex.error, &step.last_lines, step.disk_full));
     }
 
-    /// What the engine's last word means, together with what was told before.
     pub(super) fn failure(&self, last_word: &str) -> Error {
-        let (step, told, disk_full) = match &self.failed {
-            Some(failed) => (failed.step.as_str(), failed.error.as_str(), failed.disk_full),
-            None => ("the build", "", false),
-        };
-        let message = cut(without_prefixes(last_word), LONGEST_LINE);
-        let exit_code = exit_code(&message).or_else(|| exit_code(told));
-        if disk_full || tells_of_full_disk(&message) {
-            return Error::DiskFull { message };
-        }
-        if exit_code == Some(137) || message.contains("cannot allocate memory") {
-            return Error::OutOfMemory { step: step.to_owned() };
-        }
-        let message = match (step.strip_prefix(BASE), step.strip_prefix(SYNTAX)) {
-            (Some(image), _) => format!("the base image {image} cannot be pulled: {message}"),
-            (_, Some(image)) => format!("the image {image} of the syntax line cannot be pulled: {message}"),
-            (None, None) => message,
-        };
-        Error::BuildFailed { step: step.to_owned(), exit_code, message }
+        reason::meaning(&self.failed, last_word)
     }
 }
 
@@ -193,6 +172,7 @@ impl Step {
         for (joiner, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
             if let Some(text) = joiner.rest() {
                 self.disk_full |= tells_of_full_disk(&text);
+                self.last_lines.add(&text);
                 lines.push(Line { stream, text });
             }
         }
@@ -213,30 +193,4 @@ fn readable(name: &str) -> String {
     } else {
         name.to_owned()
     }
-}
-
-fn tells_of_full_disk(text: &str) -> bool {
-    text.to_lowercase().contains("no space left on device")
-}
-
-fn exit_code(message: &str) -> Option<i64> {
-    let (_, after) = message.rsplit_once("exit code: ")?;
-    after.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
-}
-
-/// The engine wraps the reason in the names of the parts that it came through.
-fn without_prefixes(message: &str) -> &str {
-    const WRAPPINGS: [&str; 6] = [
-        "failed to solve with frontend dockerfile.v0: ",
-        "failed to solve with frontend gateway.v0: ",
-        "failed to solve: ",
-        "failed to create LLB definition: ",
-        "rpc error: code = Unknown desc = ",
-        "rpc error: code = NotFound desc = ",
-    ];
-    let mut message = message;
-    while let Some(inner) = WRAPPINGS.iter().find_map(|wrapping| message.strip_prefix(wrapping)) {
-        message = inner;
-    }
-    message
 }

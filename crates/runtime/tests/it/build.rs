@@ -16,7 +16,7 @@ fn line(stream: Stream, text: &str) -> Line {
 }
 
 #[tokio::test]
-async fn a_build_shows_its_steps_and_their_output_and_then_uses_the_cache() {
+async fn a_build_shows_its_steps_and_their_output_and_uses_the_cache_until_it_is_shrunk() {
     let world = World::new().await;
     let step = "RUN printf 'no line end'; echo err >&2";
     let context = world.with_shell(step);
@@ -27,14 +27,24 @@ async fn a_build_shows_its_steps_and_their_output_and_then_uses_the_cache() {
     assert!(lines.contains(&line(Stream::Stderr, "err")), "{lines:?}");
 
     let (second, lines) = world.build(world.build_of(context.clone())).await;
-    assert_eq!(first.unwrap(), second.unwrap());
+    let first = first.unwrap();
+    assert_eq!(first, second.unwrap());
     assert!(lines.contains(&line(Stream::Note, &format!("[3/3] {step} CACHED"))), "{lines:?}");
     assert!(!texts(&lines).contains(&"no line end"), "{lines:?}");
 
-    let mut build = world.build_of(context);
+    let mut build = world.build_of(context.clone());
     build.no_cache = true;
     let (third, lines) = world.build(build).await;
-    third.unwrap();
+    let third = third.unwrap();
+    assert!(texts(&lines).contains(&"no line end"), "{lines:?}");
+
+    // What an image has too is not worth removing.
+    docker_program(["rmi", "-f", &first, &third]);
+    let before = world.docker.build_cache_bytes().await.unwrap();
+    assert_eq!(world.docker.prune_build_cache(1 << 50).await.unwrap(), 0, "{before} bytes are within the budget");
+    assert!(world.docker.prune_build_cache(1).await.unwrap() > 1 << 20);
+    let (fourth, lines) = world.build(world.build_of(context)).await;
+    fourth.unwrap();
     assert!(texts(&lines).contains(&"no line end"), "{lines:?}");
 }
 
@@ -88,15 +98,38 @@ async fn secrets_reach_the_step_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_failing_step_is_named_with_its_exit_code() {
+async fn a_failing_step_is_named_once_with_its_exit_code_and_its_last_lines() {
     let world = World::new().await;
-    let (result, lines) = world.build(world.build_of(world.with_shell("RUN echo before; exit 42\nRUN true\n"))).await;
-    let Err(Error::BuildFailed { step, exit_code, message }) = result else { panic!("{result:?}") };
-    assert_eq!(step, "[3/4] RUN echo before; exit 42");
-    assert_eq!(exit_code, Some(42));
-    assert!(message.contains("echo before"), "{message}");
-    assert!(texts(&lines).contains(&"before"), "{lines:?}");
-    assert!(lines.last().unwrap().text.contains("ERROR"), "{lines:?}");
+    let step = "RUN seq 1 30; echo; sleep 0.3; echo why >&2; sleep 0.3; printf 'no line end'; exit 42";
+    let (result, lines) = world.build(world.build_of(world.with_shell(&format!("{step}\nRUN true\n")))).await;
+    let Err(error) = result else { panic!("{result:?}") };
+    let Error::BuildFailed { step: named, exit_code, message } = &error else { panic!("{error:?}") };
+    assert_eq!((named.as_str(), *exit_code), (&*format!("[3/4] {step}"), Some(42)));
+    let last: Vec<_> = (23..=30).map(|number| number.to_string()).chain(["why".into(), "no line end".into()]).collect();
+    assert_eq!(*message, format!("exit code 42. Its last lines:\n{}", last.join("\n")));
+    assert_eq!(error.to_string().matches("seq 1 30").count(), 1, "{error}");
+    assert!(texts(&lines).contains(&"why"), "{lines:?}");
+    assert_eq!(lines.last().unwrap().text, format!("[3/4] {step} ERROR: exit code 42"));
+}
+
+#[tokio::test]
+async fn what_a_reason_shows_of_a_long_command_and_long_lines_is_bounded() {
+    let world = World::new().await;
+    let step = format!("RUN head -c 5000 /dev/zero | tr '\\0' x; echo; exit 1 # {}", "y".repeat(3000));
+    let (result, _) = world.build(world.build_of(world.with_shell(&format!("{step}\n")))).await;
+    let Err(error @ Error::BuildFailed { .. }) = result else { panic!("{result:?}") };
+    let text = error.to_string();
+    assert!(text.ends_with("exit code 1. Its last lines:\n(a line of 5000 bytes)"), "{text}");
+    assert!(text.starts_with("[3/3] RUN head -c 5000") && text.len() < 600, "{text}");
+}
+
+#[tokio::test]
+async fn a_reason_holds_paths_of_the_image_and_none_of_the_engine() {
+    let world = World::new().await;
+    let (result, lines) = world.build(world.build_of(world.with_shell("COPY busybox /a\nCOPY busybox /a/b\n"))).await;
+    let Err(Error::BuildFailed { message, .. }) = result else { panic!("{result:?}") };
+    assert!(message.contains(" /a: not a directory") && !message.contains("overlay2"), "{message}");
+    assert!(!texts(&lines).iter().any(|line| line.contains("overlay2")), "{lines:?}");
 }
 
 #[tokio::test]

@@ -69,6 +69,33 @@ async fn links_are_sent_as_links_and_never_followed() {
 }
 
 #[tokio::test]
+async fn a_dockerfile_may_be_a_link_to_one_that_is_not_sent_itself() {
+    let world = World::new().await;
+    let context = world.with_shell("");
+    fs::create_dir(context.join("docker")).unwrap();
+    fs::rename(context.join("Dockerfile"), context.join("docker/Dockerfile")).unwrap();
+    symlink("docker/Dockerfile", context.join("Dockerfile")).unwrap();
+    write(&context.join(".dockerignore"), "docker\n");
+    let (result, lines) = world.build(world.build_of(context)).await;
+    assert!(result.is_ok(), "{result:?} {lines:?}");
+}
+
+#[tokio::test]
+async fn a_dockerfile_may_be_a_link_out_of_the_context_but_not_of_the_tree() {
+    let world = World::new().await;
+    let tree = world.with_shell("");
+    fs::create_dir(tree.join("web")).unwrap();
+    fs::rename(tree.join("busybox"), tree.join("web/busybox")).unwrap();
+    symlink("../Dockerfile", tree.join("web/Dockerfile")).unwrap();
+    let (result, _) = world.build(world.build_of(tree.join("web"))).await;
+    assert!(matches!(&result, Err(Error::Context { message }) if message.starts_with("Dockerfile: ")), "{result:?}");
+    let mut build = world.build_of(tree.join("web"));
+    build.tree = tree;
+    let (result, lines) = world.build(build).await;
+    assert!(result.is_ok(), "{result:?} {lines:?}");
+}
+
+#[tokio::test]
 async fn neither_the_dockerfile_nor_the_ignore_file_is_read_from_outside() {
     let world = World::new().await;
     let outside = world.context(&[("Dockerfile", "FROM scratch\n"), ("ignore", "*")]);

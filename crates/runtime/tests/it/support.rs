@@ -56,6 +56,7 @@ impl World {
 
     pub fn build_of(&self, context: PathBuf) -> Build {
         Build {
+            tree: context.clone(),
             context,
             dockerfile: "Dockerfile".to_owned(),
             tag: format!("{}:1", self.id),
