@@ -148,7 +148,7 @@ macro_rules! requests {
 }
 
 requests! {
-    /// Default: the repository's own default branch.
+    /// A branch, a tag, or all 40 digits of a commit's hash. Default: the repository's own default branch.
     branch: Given<Branch>,
     /// The folder that is built. Default: `/`, the repository's root.
     base_path: Given<FolderPath>,

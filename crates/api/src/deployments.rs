@@ -64,6 +64,8 @@ closed_set! {
         ReferenceNotFound = "reference_not_found",
         /// The repository has something in it that is not supported, such as submodules.
         RepositoryUnsupported = "repository_unsupported",
+        /// Its server cannot read all of it.
+        RepositoryDamaged = "repository_damaged",
         NoBuildPack = "no_build_pack",
         BuildFailed = "build_failed",
         OutOfMemory = "out_of_memory",

@@ -9,6 +9,16 @@ pub struct Health {
     /// Every dependency answers.
     pub ready: bool,
     pub dependencies: Vec<Dependency>,
+    pub build_cache: BuildCache,
+}
+
+/// What the container engine keeps of builds so that the next one is faster.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BuildCache {
+    /// When it was last looked at; 0 before that.
+    pub bytes: i64,
+    /// More is removed, the oldest first; 0 when there is no limit.
+    pub budget_bytes: i64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,14 +1,15 @@
 //! build: an image of the tree, under a name that never moves.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tokio::sync::mpsc;
-use windlass_api::{BuildPack, DeploymentState, Failure, LogStep};
+use windlass_api::{DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{Build, Image};
 use windlass_store::releases;
 
 use super::attempt::{Attempt, image_tag};
+use super::dockerfile;
 use super::failure::{Interruption, Result, failed};
 use crate::engine::DEPLOYMENT_LABEL;
 
@@ -24,7 +25,9 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     let tag = image_tag(attempt.application.id, attempt.deployment.id);
     kill_point::reached("deploy-before-build");
     if built_before(attempt, &tag).await?.is_none() {
-        run(attempt, tree, &tag).await?;
+        let built = run(attempt, tree, &tag).await;
+        attempt.engine.caches_grew.notify_one();
+        built?;
     }
     kill_point::reached("deploy-built");
     let Some(image) = attempt.engine.docker.image(&tag).await? else {
@@ -50,8 +53,9 @@ async fn built_before(attempt: &Attempt<'_>, tag: &str) -> Result<Option<Image>>
 }
 
 async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
-    let context = folder(attempt, tree).await?;
-    let dockerfile = dockerfile(attempt, &context).await?;
+    let tree = tokio::fs::canonicalize(tree).await.or_else(|error| failed(Failure::Internal, error))?;
+    let context = dockerfile::context(&attempt.configuration, &tree).await?;
+    let dockerfile = dockerfile::find(&attempt.configuration, &tree, &context).await?;
     let (secrets, args) = attempt
         .variables
         .build
@@ -60,6 +64,7 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
         .partition::<Vec<_>, _>(|(name, _)| attempt.variables.is_secret(name));
     let build = Build {
         context,
+        tree,
         dockerfile,
         tag: tag.to_owned(),
         labels: attempt.engine.labels(attempt.application.id, attempt.deployment.id),
@@ -78,48 +83,6 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
             format!("the build took more than {} s, the limit that build-seconds sets", limit.as_secs()),
         ),
     }
-}
-
-/// The part of the tree that is built.
-async fn folder(attempt: &Attempt<'_>, tree: &Path) -> Result<PathBuf> {
-    let base_path = &attempt.configuration.base_path;
-    let folder = tree.join(base_path.trim_matches('/'));
-    match inside(tree, &folder).await {
-        Some(folder) if tokio::fs::metadata(&folder).await.is_ok_and(|found| found.is_dir()) => Ok(folder),
-        _ => failed(
-            Failure::NoBuildPack,
-            format!("base_path: the repository has no folder {base_path}. Give one that it has, or / for its root."),
-        ),
-    }
-}
-
-async fn dockerfile(attempt: &Attempt<'_>, context: &Path) -> Result<String> {
-    let path = &attempt.configuration.dockerfile_path;
-    let is_there = match inside(context, &context.join(path)).await {
-        Some(file) => tokio::fs::metadata(&file).await.is_ok_and(|found| found.is_file()),
-        None => false,
-    };
-    if is_there {
-        return Ok(path.clone());
-    }
-    let base_path = &attempt.configuration.base_path;
-    failed(
-        Failure::NoBuildPack,
-        match attempt.configuration.build_pack {
-            BuildPack::Auto => format!(
-                "there is no {path} in {base_path}, and nothing else is recognised yet. Add a Dockerfile, or set base_path \
-                 and dockerfile_path."
-            ),
-            _ => format!("dockerfile_path: there is no {path} in {base_path}"),
-        },
-    )
-}
-
-/// Where a path leads, if that is inside: a repository's links must not lead out of it.
-async fn inside(folder: &Path, path: &Path) -> Option<PathBuf> {
-    let folder = tokio::fs::canonicalize(folder).await.ok()?;
-    let path = tokio::fs::canonicalize(path).await.ok()?;
-    path.starts_with(&folder).then_some(path)
 }
 
 async fn check_architecture(attempt: &Attempt<'_>, image: &Image) -> Result<()> {

@@ -12,6 +12,7 @@ use super::attempt::{Attempt, begin_work, check_held, image_tag};
 use super::failure::{Interruption, Result};
 use super::git;
 use crate::engine::Engine;
+use crate::logs::text;
 
 /// More is not read by anybody.
 const LONGEST_REASON: usize = 2_000;
@@ -22,7 +23,9 @@ impl Attempt<'_> {
             Ok(()) => Ok(()),
             Err(Interruption::Failed(class, words)) => {
                 let words = for_people(&self.secrets.mask(&words));
-                self.log.note(format!("Failed: {words}")).await;
+                for line in format!("Failed: {words}").lines() {
+                    self.log.note(line).await;
+                }
                 self.end(DeploymentState::Failed, Some(class), &words).await
             }
             Err(Interruption::Cancelled) => {
@@ -125,9 +128,12 @@ pub async fn end_unread(engine: &Engine, job: &Job, class: Option<Failure>, word
     Ok(())
 }
 
-/// Some of the words are a container's own: they have no bound, and not every database takes every character.
+/// Some of the words are a program's own: they have no bound, they may steer a terminal, and not every database takes every
+/// character.
 fn for_people(words: &str) -> String {
-    let mut characters = words.chars().map(|c| if c == '\0' { char::REPLACEMENT_CHARACTER } else { c });
+    let lines: Vec<_> = words.lines().map(text::clean).collect();
+    let plain = lines.join("\n");
+    let mut characters = plain.chars();
     let mut text: String = characters.by_ref().take(LONGEST_REASON).collect();
     if characters.next().is_some() {
         text.push_str(" ...");
@@ -148,7 +154,8 @@ mod tests {
 
     #[test]
     fn words_are_bounded_and_fit_for_every_database() {
-        assert_eq!(for_people("boom\0"), "boom\u{fffd}");
+        assert_eq!(for_people("boom\0"), "boom\u{2400}");
+        assert_eq!(for_people("\u{1b}[31mred\u{1b}[0m\nsecond\r\n"), "red\nsecond");
         let long = for_people(&"ä".repeat(3_000));
         assert_eq!(long.chars().count(), LONGEST_REASON + 4);
         assert!(long.ends_with(" ..."));

@@ -74,6 +74,7 @@ impl From<FetchError> for Interruption {
     fn from(error: FetchError) -> Self {
         let class = match &error {
             FetchError::ReferenceNotFound { .. } => Failure::ReferenceNotFound,
+            FetchError::Damaged { .. } => Failure::RepositoryDamaged,
             FetchError::Submodules { .. } | FetchError::Lfs { .. } | FetchError::TooLarge { .. } => {
                 Failure::RepositoryUnsupported
             }

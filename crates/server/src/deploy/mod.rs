@@ -4,6 +4,7 @@
 mod attempt;
 mod build;
 mod command;
+mod dockerfile;
 mod drain;
 mod ending;
 mod failure;
@@ -28,6 +29,7 @@ use attempt::Attempt;
 pub(crate) use attempt::Subject;
 pub use failure::{Interruption, Result};
 pub use fetch::end_left_overs;
+pub(crate) use git::cache;
 pub use kill_points::KILL_POINTS;
 pub(crate) use network::ensure as ensure_network;
 pub use remove::remove;

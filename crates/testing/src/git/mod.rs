@@ -4,6 +4,7 @@ mod repository;
 mod serve;
 
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -83,6 +84,11 @@ impl GitServer {
     /// How many requests were answered, or would have been.
     pub fn requests(&self) -> usize {
         self.manner.lock().unwrap_or_else(PoisonError::into_inner).requests
+    }
+
+    /// How many bytes git has answered so far.
+    pub fn sent(&self) -> u64 {
+        self.manner.lock().unwrap_or_else(PoisonError::into_inner).sent.load(Ordering::Relaxed)
     }
 
     fn change(&self, change: impl FnOnce(&mut Manner)) {

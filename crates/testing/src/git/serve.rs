@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
@@ -32,11 +33,21 @@ pub struct Manner {
     pub redirect: Option<String>,
     pub status: Option<u16>,
     pub requests: usize,
+    /// Bytes of repositories that were sent, by all requests together.
+    pub sent: Arc<AtomicU64>,
 }
 
 impl Default for Manner {
     fn default() -> Self {
-        Self { token: None, hashes: true, hangs: false, redirect: None, status: None, requests: 0 }
+        Self {
+            token: None,
+            hashes: true,
+            hangs: false,
+            redirect: None,
+            status: None,
+            requests: 0,
+            sent: Arc::default(),
+        }
     }
 }
 
@@ -79,7 +90,7 @@ async fn answer(root: &Path, manner: Manner, request: Request<Incoming>) -> Answ
     if manner.hangs {
         std::future::pending::<()>().await;
     }
-    if let Some(base) = manner.redirect {
+    if let Some(base) = &manner.redirect {
         let to = format!("{base}{}", request.uri().path_and_query().map_or("/", |path| path.as_str()));
         return empty(StatusCode::FOUND, &[(LOCATION, &to)]);
     }
@@ -89,7 +100,7 @@ async fn answer(root: &Path, manner: Manner, request: Request<Incoming>) -> Answ
     if !lets_in(manner.token.as_deref(), &request) {
         return empty(StatusCode::UNAUTHORIZED, &[(WWW_AUTHENTICATE, "Basic realm=\"git\"")]);
     }
-    match ask_git(root, manner.hashes, request).await {
+    match ask_git(root, &manner, request).await {
         Ok(answer) => answer,
         Err(error) => panic!("git http-backend: {error}"),
     }
@@ -112,8 +123,8 @@ fn empty(status: StatusCode, headers: &[(hyper::header::HeaderName, &str)]) -> A
     answer.body(Empty::new().map_err(|never| match never {}).boxed()).expect("an answer")
 }
 
-async fn ask_git(root: &Path, hashes: bool, request: Request<Incoming>) -> io::Result<Answer> {
-    let mut child = http_backend(root, hashes, &request).spawn()?;
+async fn ask_git(root: &Path, manner: &Manner, request: Request<Incoming>) -> io::Result<Answer> {
+    let mut child = http_backend(root, manner.hashes, &request).spawn()?;
     let (stdin, mut stdout) = (child.stdin.take().expect("its input"), child.stdout.take().expect("its output"));
     tokio::spawn(pass_on(request.into_body(), stdin));
     let (head, rest) = read_head(&mut stdout).await?;
@@ -124,7 +135,7 @@ async fn ask_git(root: &Path, hashes: bool, request: Request<Incoming>) -> io::R
             _ => answer.header(name, value),
         };
     }
-    let body = Output { rest: Some(rest), stdout, _child: child };
+    let body = Output { rest: Some(rest), stdout, sent: manner.sent.clone(), _child: child };
     Ok(answer.body(body.boxed()).expect("an answer"))
 }
 
@@ -176,6 +187,7 @@ async fn read_head(stdout: &mut ChildStdout) -> io::Result<(String, Bytes)> {
 struct Output {
     rest: Option<Bytes>,
     stdout: ChildStdout,
+    sent: Arc<AtomicU64>,
     _child: Child,
 }
 
@@ -185,13 +197,18 @@ impl Body for Output {
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         if let Some(rest) = self.rest.take().filter(|rest| !rest.is_empty()) {
+            self.sent.fetch_add(rest.len() as u64, Ordering::Relaxed);
             return Poll::Ready(Some(Ok(Frame::data(rest))));
         }
         let mut space = [0; 16 * 1024];
         let mut buffer = ReadBuf::new(&mut space);
         match ready!(Pin::new(&mut self.stdout).poll_read(context, &mut buffer)) {
             Ok(()) if buffer.filled().is_empty() => Poll::Ready(None),
-            Ok(()) => Poll::Ready(Some(Ok(Frame::data(Bytes::copy_from_slice(buffer.filled()))))),
+            Ok(()) => {
+                let piece = Bytes::copy_from_slice(buffer.filled());
+                self.sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
+                Poll::Ready(Some(Ok(Frame::data(piece))))
+            }
             Err(error) => Poll::Ready(Some(Err(error))),
         }
     }

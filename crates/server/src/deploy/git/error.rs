@@ -20,6 +20,10 @@ pub enum FetchError {
          machine that runs Windlass: {remedy}"
     )]
     HostKeyChanged { remedy: String },
+    #[error(
+        "The repository is damaged at its server: {text}. Repair it there (git fsck shows what is missing), or push it again."
+    )]
+    Damaged { text: String },
     #[error("The repository has no {reference}. {exists}")]
     ReferenceNotFound { reference: String, exists: String },
     #[error(
@@ -50,6 +54,20 @@ pub enum FetchError {
     Failed { text: String },
 }
 
+impl FetchError {
+    /// Whether fetching everything, into an empty folder, may end otherwise.
+    pub fn may_be_of_cache(&self) -> bool {
+        match self {
+            Self::Failed { .. } | Self::Damaged { .. } | Self::TooLarge { .. } | Self::DiskFull { .. } => true,
+            // The server is left when what it sends does not fit to what is here.
+            Self::Unreachable { text } => {
+                ["index-pack", "bad object", "unresolved delta"].iter().any(|sign| text.contains(sign))
+            }
+            _ => false,
+        }
+    }
+}
+
 impl From<io::Error> for FetchError {
     fn from(error: io::Error) -> Self {
         let text = error.to_string();
@@ -73,6 +91,9 @@ pub fn hash_is_refused(text: &str) -> bool {
 
 const DISK: &[&str] = &["No space left on device", "Disk quota exceeded", "disk quota exceeded"];
 const SSH: &[&str] = &["cannot run ssh", "ssh: not found"];
+/// What git says when objects are missing or cannot be read.
+const DAMAGED: &[&str] =
+    &["possible repository corruption", "is corrupt", "does not match index", "did not send all necessary objects"];
 const REFUSED: &[&str] = &[
     "returned error: 401",
     "returned error: 403",
@@ -129,6 +150,8 @@ pub fn classify(text: String) -> FetchError {
     } else if text.contains("HOST IDENTIFICATION HAS CHANGED") {
         let remedy = text.split("; ").find(|line| line.starts_with("ssh-keygen")).unwrap_or("ssh-keygen -R").to_owned();
         FetchError::HostKeyChanged { remedy }
+    } else if says(DAMAGED) {
+        FetchError::Damaged { text }
     } else if says(REFUSED) {
         FetchError::Refused { text }
     } else if says(UNREACHABLE) {
@@ -157,6 +180,7 @@ mod tests {
             ("fatal: unable to access 'https://a/': Could not resolve host: a", "Unreachable"),
             ("ssh: Could not resolve hostname a: Name or service not known", "Unreachable"),
             ("fatal: bad object", "Failed"),
+            ("remote: aborting due to possible repository corruption on the remote side; fatal: early EOF", "Damaged"),
         ] {
             assert_eq!(class(text), expected, "{text}");
         }

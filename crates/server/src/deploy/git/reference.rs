@@ -1,5 +1,7 @@
 //! Which commit is meant, and how to get it from a server that may not give all that it has.
 
+use std::collections::HashSet;
+
 use super::attempt::Attempt;
 use super::error::{FetchError, hash_is_refused, is_redirect};
 use super::{Reference, Source};
@@ -41,12 +43,16 @@ pub async fn fetch(attempt: &Attempt<'_>) -> Result<Resolved, FetchError> {
 }
 
 fn given(hash: &str, branch: Option<&str>) -> Result<Resolved, FetchError> {
-    let whole = matches!(hash.len(), 40 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !whole {
+    if !is_whole_hash(hash) {
         let exists = "A commit is named by all 40 digits of its hash.".to_owned();
         return Err(FetchError::ReferenceNotFound { reference: format!("commit {hash:?}"), exists });
     }
     Ok(Resolved { hash: hash.to_ascii_lowercase(), branch: branch.unwrap_or_default().to_owned() })
+}
+
+/// Whether a text names a commit by all digits of its hash.
+pub fn is_whole_hash(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 async fn fetch_from(attempt: &Attempt<'_>, options: &[&str], what: &str) -> Result<(), FetchError> {
@@ -58,7 +64,7 @@ async fn fetch_from(attempt: &Attempt<'_>, options: &[&str], what: &str) -> Resu
 
 async fn fetch_hash(attempt: &Attempt<'_>, wanted: Resolved) -> Result<Resolved, FetchError> {
     match fetch_from(attempt, &["--depth=1"], &wanted.hash).await {
-        Ok(()) => return Ok(wanted),
+        Ok(()) => return as_commit(attempt, wanted).await,
         Err(FetchError::Failed { text } | FetchError::Unreachable { text }) if hash_is_refused(&text) => {}
         Err(other) => return Err(other),
     }
@@ -75,6 +81,19 @@ async fn fetch_hash(attempt: &Attempt<'_>, wanted: Resolved) -> Result<Resolved,
     let place = if wanted.branch.is_empty() { String::new() } else { format!(" on branch {:?}", wanted.branch) };
     let exists = "Push it first, or deploy a branch.".to_owned();
     Err(FetchError::ReferenceNotFound { reference: format!("commit {}{place}", wanted.hash), exists })
+}
+
+/// A hash may also be that of a tag with a message, which leads to a commit, or of something else, which does not.
+async fn as_commit(attempt: &Attempt<'_>, wanted: Resolved) -> Result<Resolved, FetchError> {
+    let object = format!("{}^{{commit}}", wanted.hash);
+    match attempt.run(&["rev-parse", "--verify", &object]).await {
+        Ok(hash) => Ok(Resolved { hash: hash.trim().to_owned(), ..wanted }),
+        Err(FetchError::Failed { text }) => {
+            let reference = format!("commit {}", wanted.hash);
+            Err(FetchError::ReferenceNotFound { reference, exists: format!("Deploy a branch. ({text})") })
+        }
+        Err(other) => Err(other),
+    }
 }
 
 async fn has(attempt: &Attempt<'_>, hash: &str) -> bool {
@@ -161,12 +180,30 @@ async fn not_found(attempt: &Attempt<'_>) -> FetchError {
     };
     let names: Vec<_> =
         answer.lines().filter_map(|line| line.split_once('\t')).map(|(_, name)| for_people(name)).collect();
+    let names = each_once(names);
     let more = if names.len() > SHOWN { ", and more" } else { "" };
     let exists = match names.len() {
         0 => "It is empty: push a commit first.".to_owned(),
         length => {
-            format!("There are: {}{more}. Choose one of them, or push it.", names[..length.min(SHOWN)].join(", "))
+            let shown = names[..length.min(SHOWN)].join(", ");
+            format!("There are: {shown}{more}. Choose one of them, or push it.{}", hint(&attempt.source.reference))
         }
     };
     FetchError::ReferenceNotFound { reference, exists }
+}
+
+/// A branch and a tag may have the same name.
+fn each_once(names: Vec<&str>) -> Vec<&str> {
+    let mut seen = HashSet::new();
+    names.into_iter().filter(|name| seen.insert(*name)).collect()
+}
+
+/// For those who meant a commit.
+fn hint(reference: &Reference<'_>) -> &'static str {
+    match reference {
+        Reference::Named(name) if name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            " A commit is named by all 40 digits of its hash."
+        }
+        _ => "",
+    }
 }

@@ -42,7 +42,7 @@ impl Scene {
     async fn fetch(&self, url: &str, reference: Reference<'_>) -> Result<Commit, FetchError> {
         let url = RepositoryUrl::parse(url, LocalPaths::Allowed).unwrap();
         let source = Source { url: &url, reference, credentials: &self.credentials };
-        let fetched = git::fetch(&source, &self.folder(), &self.limits).await;
+        let fetched = git::fetch(&source, &self.folder(), &self.limits, None).await;
         let left: Vec<_> = self.entries(self.place.path()).into_iter().filter(|name| name != "known_hosts").collect();
         match &fetched {
             Ok(_) => assert_eq!(left, ["attempt"]),
@@ -191,12 +191,15 @@ async fn what_is_not_there() {
     let (server, scene) = (GitServer::start(), Scene::new());
     let repository = simple(&server);
     repository.branch("develop");
+    repository.branch("v1");
     repository.tag("v1");
     for name in ["nowhere", "--upload-pack=touch x", "a\nb", "", "*", "refs/heads/nowhere"] {
         let error = scene.fetch(repository.url(), Reference::Named(name)).await.unwrap_err();
         assert!(matches!(error, FetchError::ReferenceNotFound { .. }), "{name}: {error:?}");
         assert!(error.to_string().contains("There are: develop, main, v1."), "{name}: {error}");
     }
+    let error = scene.fetch(repository.url(), Reference::Named("0123abc")).await.unwrap_err();
+    assert!(error.to_string().contains("all 40 digits"), "{error}");
     let empty = server.repository("empty");
     for reference in [Reference::DefaultBranch, Reference::Named("main")] {
         let error = scene.fetch(empty.url(), reference).await.unwrap_err();
@@ -231,6 +234,30 @@ async fn servers_that_are_out_of_order() {
         let error = scene.fetch(url, Reference::DefaultBranch).await.unwrap_err();
         assert!(matches!(error, FetchError::Unreachable { .. }), "{url}: {error:?}");
     }
+}
+
+#[tokio::test]
+async fn a_repository_that_is_damaged_at_its_server() {
+    let (server, scene) = (GitServer::start(), Scene::new());
+    for damage in [Damage::Missing, Damage::Overwritten] {
+        let repository = server.repository(&format!("{damage:?}"));
+        repository.commit(&[("file", "one"), ("other", "two")], "One");
+        let object = repository.git(&["rev-parse", "main:file"]);
+        let path = repository.folder().join("objects").join(&object[..2]).join(&object[2..]);
+        std::fs::remove_file(&path).unwrap();
+        if damage == Damage::Overwritten {
+            std::fs::write(&path, "nothing that git could read").unwrap();
+        }
+        let error = scene.fetch(repository.url(), Reference::DefaultBranch).await.unwrap_err();
+        assert!(matches!(error, FetchError::Damaged { .. }), "{error:?}");
+        assert!(error.to_string().starts_with("The repository is damaged at its server: "), "{error}");
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Damage {
+    Missing,
+    Overwritten,
 }
 
 #[tokio::test]
@@ -395,7 +422,7 @@ async fn a_folder_that_holds_something_is_left_alone() {
     std::fs::create_dir(scene.folder()).unwrap();
     std::fs::write(scene.folder().join("mine"), "mine").unwrap();
     let source = Source { url: &url, reference: Reference::DefaultBranch, credentials: &scene.credentials };
-    let error = git::fetch(&source, &scene.folder(), &scene.limits).await.unwrap_err();
+    let error = git::fetch(&source, &scene.folder(), &scene.limits, None).await.unwrap_err();
     assert!(error.to_string().contains("is not empty"), "{error}");
     assert_eq!(scene.read("mine"), "mine");
 }

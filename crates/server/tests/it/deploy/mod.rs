@@ -1,3 +1,4 @@
 //! Deployments, step by step.
 
+mod cache;
 mod git;

@@ -7,6 +7,7 @@ mod failures;
 mod gapless;
 mod happy;
 mod life;
+mod repositories;
 mod routes;
 pub mod several;
 pub mod support;
