@@ -1,5 +1,7 @@
 //! Everything that a request may touch, in one value. There are no globals, so a test can run many servers.
 
+use std::sync::atomic::AtomicI64;
+
 use windlass_api::Timestamp;
 use windlass_store::Db;
 
@@ -49,6 +51,8 @@ pub struct App {
     pub audit_key: [u8; 32],
     pub metrics: Metrics,
     pub engine_health: EngineHealth,
+    /// What the engine's build cache took when it was last looked at.
+    pub build_cache_bytes: AtomicI64,
     /// Whether it is a whole server, with an edge and an engine that are missed when they do not answer.
     pub is_whole: bool,
     /// What the first registration must present; none when only this machine can reach the server.
@@ -71,6 +75,7 @@ impl App {
             audit_key: keys.audit_key,
             metrics: Metrics::new(db.clone()),
             engine_health: EngineHealth::default(),
+            build_cache_bytes: AtomicI64::default(),
             is_whole: false,
             setup_token: config.is_reachable_from_outside().then(Token::random),
             db,

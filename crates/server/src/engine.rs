@@ -38,6 +38,8 @@ pub struct Engine {
     pub heartbeat: Heartbeat,
     /// Networks are made one at a time: the engine would make two of one name.
     pub networks: tokio::sync::Mutex<()>,
+    /// Told after a build, which leaves something in the engine's build cache.
+    pub caches_grew: tokio::sync::Notify,
 }
 
 impl Engine {
@@ -45,8 +47,8 @@ impl Engine {
         let (docker, routes) = (Docker::new(&app.config.docker_socket), Routes::new(app.config.data_dir.clone()));
         let collector = Collector::new(app.clone(), docker.clone(), owner);
         let heartbeat = Heartbeat::new(&app.db);
-        let networks = tokio::sync::Mutex::default();
-        Self { app, docker, routes, collector, instance, holder, owner, heartbeat, networks }
+        let (networks, caches_grew) = (tokio::sync::Mutex::default(), tokio::sync::Notify::new());
+        Self { app, docker, routes, collector, instance, holder, owner, heartbeat, networks, caches_grew }
     }
 
     /// Whether the engine answers, and whether this server is the one to change what the installation has on it.
@@ -81,6 +83,11 @@ impl Engine {
     /// Where trees are fetched to; a folder for each attempt.
     pub fn work_dir(&self) -> PathBuf {
         self.app.config.data_dir.join("work")
+    }
+
+    /// What was fetched of repositories before; a folder for each application.
+    pub fn repositories_dir(&self) -> PathBuf {
+        self.app.config.data_dir.join("repositories")
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod app;
 pub mod auth;
+mod caches;
 pub mod clock;
 pub mod config;
 pub mod deploy;

@@ -31,7 +31,7 @@ use crate::service::first_start::unlock;
 use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
-use crate::{jobs, listen, reconcile};
+use crate::{caches, jobs, listen, reconcile};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 /// How long a start waits to learn whether this installation is the one that holds its containers.
@@ -131,11 +131,13 @@ impl Server {
         let retention = tokio::spawn(retention::run(self.app.clone()));
         let engine = Arc::new(Engine::new(self.app.clone(), self.instance, self.owner, self.holder));
         let worker = tokio::spawn(jobs::run(engine.clone(), stop.clone()));
+        let caches = tokio::spawn(caches::run(engine.clone()));
         let reconciler = tokio::spawn(reconcile::run(engine.clone(), stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
         housekeeping.abort();
         retention.abort();
+        caches.abort();
         reconciler.abort();
         if tokio::time::timeout(DATABASE_WAIT, worker).await.is_err() {
             tracing::warn!("jobs under way could not be put back; they come back when their time is up");

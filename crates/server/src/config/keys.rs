@@ -47,7 +47,7 @@ const fn list(name: &'static str, value_name: &'static str, default: &'static st
     Key { name, value_name, is_list: true, default, help }
 }
 
-pub const KEYS: [Key; 55] = [
+pub const KEYS: [Key; 57] = [
     key("data-dir", "DIR", "windlass-data", "Folder for everything that Windlass keeps"),
     list("listen", "ADDRESS", "127.0.0.1:7780", "Address and port of the API"),
     list("edge-http", "ADDRESS", "127.0.0.1:7781", "Address and port at which visitors reach the applications"),
@@ -106,7 +106,19 @@ pub const KEYS: [Key; 55] = [
     key("parallel-deployments", "N", "2", "Deployments under way at once; more wait (1 to 64)"),
     key("fetch-seconds", "SECONDS", "300", "Longest time for fetching a repository (1 to 7200)"),
     key("fetch-mib", "MIB", "2048", "Largest tree of a repository (1 to 1048576)"),
+    key(
+        "repository-cache-mib",
+        "MIB",
+        "4096",
+        "What is kept of fetched repositories so that the next fetch is faster; 0 for nothing (0 to 1048576)",
+    ),
     key("build-seconds", "SECONDS", "1800", "Longest time for building an image (1 to 86400)"),
+    key(
+        "build-cache-mib",
+        "MIB",
+        "20480",
+        "What the engine may keep of builds so that the next one is faster; 0 leaves it to the engine (0 to 16777216)",
+    ),
     key(
         "log-source",
         "SOURCE",

@@ -57,7 +57,11 @@ pub struct Config {
     pub parallel_deployments: usize,
     pub fetch_limit: Duration,
     pub fetch_bytes: u64,
+    /// 0 for no caches.
+    pub repository_cache_bytes: u64,
     pub build_limit: Duration,
+    /// 0 for no budget.
+    pub build_cache_bytes: u64,
     pub log_source: LogSource,
     pub log_seconds: i64,
     pub log_bytes: i64,
@@ -159,6 +163,8 @@ impl Config {
         let parallel_deployments = given.number("parallel-deployments", 1..=64);
         let fetch_seconds = given.number("fetch-seconds", 1..=7_200);
         let fetch_mib: Option<u64> = given.number("fetch-mib", 1..=1_048_576);
+        let repository_cache_mib: Option<u64> = given.number("repository-cache-mib", 0..=1_048_576);
+        let build_cache_mib: Option<u64> = given.number("build-cache-mib", 0..=16_777_216);
         let build_seconds = given.number("build-seconds", 1..=86_400);
         let log_source = given.read("log-source", log_source);
         let log_days: Option<i64> = given.number("log-days", 1..=3_650);
@@ -235,7 +241,9 @@ impl Config {
             parallel_deployments: parallel_deployments?,
             fetch_limit: Duration::from_secs(fetch_seconds?),
             fetch_bytes: 1024 * 1024 * fetch_mib?,
+            repository_cache_bytes: 1024 * 1024 * repository_cache_mib?,
             build_limit: Duration::from_secs(build_seconds?),
+            build_cache_bytes: 1024 * 1024 * build_cache_mib?,
             log_source: log_source?,
             log_seconds: 86_400 * log_days?,
             log_bytes: 1024 * 1024 * log_mib?,

@@ -9,19 +9,14 @@ use windlass_store::{organizations, releases};
 
 use super::attempt::Attempt;
 use super::failure::{Result, failed};
+use super::git::cache::{self, Cache};
 use super::git::{self, Limits, LocalPaths, Reference, RepositoryUrl, Source};
 
 pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
     attempt.advance(DeploymentState::Cloning).await?;
     let url = url(attempt).await?;
-    let (branch, hash) = (&attempt.configuration.branch, &attempt.release.commit_hash);
-    let branch = Some(branch.as_str()).filter(|branch| !branch.is_empty());
-    let reference = match (hash.as_str(), branch) {
-        ("", None) => Reference::DefaultBranch,
-        ("", Some(branch)) => Reference::Named(branch),
-        // An attempt before this one has found the commit: it stays the same.
-        (hash, branch) => Reference::Commit { hash, branch },
-    };
+    let (branch, hash) = (attempt.configuration.branch.clone(), attempt.release.commit_hash.clone());
+    let reference = reference(&branch, &hash);
     let what = match reference {
         Reference::DefaultBranch => "the default branch",
         Reference::Named(name) => name,
@@ -31,11 +26,15 @@ pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
     attempt.log.note(format!("Fetching {what} of {}", attempt.application.repository)).await;
     let credentials = attempt.credentials().await?;
     let (folder, config) = (attempt.folder(), &attempt.engine.app.config);
+    let cache = open_cache(attempt, &url).await;
     tokio::fs::create_dir_all(attempt.engine.work_dir()).await.or_else(|error| failed(Failure::DiskFull, error))?;
     kill_point::reached("deploy-before-fetch");
     let limits = Limits { time: config.fetch_limit, bytes: config.fetch_bytes };
     let source = Source { url: &url, reference, credentials: &credentials };
-    let commit = git::fetch(&source, &folder, &limits).await?;
+    let commit = git::fetch(&source, &folder, &limits, cache.as_ref()).await;
+    drop(cache);
+    trim_caches(attempt).await;
+    let commit = commit?;
     kill_point::reached("deploy-fetched");
     let mut tx = attempt.begin_work().await?;
     releases::set_commit(&mut tx, attempt.release.id, &commit.hash, &commit.author, &commit.message).await?;
@@ -44,6 +43,36 @@ pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
     attempt.release.commit_hash = commit.hash;
     kill_point::reached("deploy-commit-stored");
     Ok(folder)
+}
+
+/// `branch` may also be the hash of a commit. What an attempt before this one has found stays the same.
+fn reference<'a>(branch: &'a str, found: &'a str) -> Reference<'a> {
+    let named = Some(branch).filter(|branch| !branch.is_empty() && !git::is_whole_hash(branch));
+    match (found, named) {
+        ("", Some(name)) => Reference::Named(name),
+        ("", None) if branch.is_empty() => Reference::DefaultBranch,
+        ("", None) => Reference::Commit { hash: branch, branch: None },
+        (hash, branch) => Reference::Commit { hash, branch },
+    }
+}
+
+/// Without one everything is fetched, which only takes longer.
+async fn open_cache(attempt: &Attempt<'_>, url: &RepositoryUrl) -> Option<Cache> {
+    if attempt.engine.app.config.repository_cache_bytes == 0 {
+        return None;
+    }
+    let root = attempt.engine.repositories_dir();
+    Cache::open(&root, attempt.application.id, url).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the last fetch of a repository cannot be used");
+        None
+    })
+}
+
+async fn trim_caches(attempt: &Attempt<'_>) {
+    let (root, budget) = (attempt.engine.repositories_dir(), attempt.engine.app.config.repository_cache_bytes);
+    if let Err(error) = cache::trim(&root, budget).await {
+        tracing::warn!(%error, "what was fetched of repositories could not be removed");
+    }
 }
 
 /// Folders of this machine are for organizations that an instance admin trusts with the machine.

@@ -7,6 +7,7 @@ use windlass_store::{applications, releases};
 
 use super::attempt::{begin_work, check_held};
 use super::failure::Result;
+use super::git::cache;
 use super::stop::retire_all;
 use crate::engine::Engine;
 
@@ -24,6 +25,9 @@ pub async fn remove(engine: &Engine, job: &Job) -> Result<()> {
         }
     }
     kill_point::reached("remove-images-gone");
+    if let Err(error) = cache::forget(&engine.repositories_dir(), job.application_id).await {
+        tracing::warn!(%error, "what was fetched of a repository could not be removed; that is tried again later");
+    }
     // A little at a time: others write meanwhile.
     while !engine.app.logs.store.delete_some(job.application_id).await? {
         check_held(engine, job).await?;

@@ -1,12 +1,13 @@
 //! Is the server alive, and is what it needs there?
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use windlass_api::{Dependency, ErrorCode, Health};
+use windlass_api::{BuildCache, Dependency, ErrorCode, Health};
 
 use super::respond::{Answer, success};
 use crate::app::App;
@@ -52,7 +53,11 @@ async fn examine(app: &App) -> Health {
         dependencies.push(engine(app));
     }
     let ready = dependencies.iter().all(|dependency| dependency.ready);
-    Health { version: env!("CARGO_PKG_VERSION").into(), ready, dependencies }
+    let build_cache = BuildCache {
+        bytes: app.build_cache_bytes.load(Ordering::Relaxed),
+        budget_bytes: i64::try_from(app.config.build_cache_bytes).unwrap_or(i64::MAX),
+    };
+    Health { version: env!("CARGO_PKG_VERSION").into(), ready, dependencies, build_cache }
 }
 
 async fn edge(app: &App) -> Dependency {

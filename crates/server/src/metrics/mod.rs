@@ -33,6 +33,7 @@ pub struct Metrics {
     requests: Family<Answered, Counter>,
     durations: Family<Route, Histogram>,
     pub log_followers: Gauge,
+    pub build_cache_bytes: Gauge,
 }
 
 impl Metrics {
@@ -47,7 +48,9 @@ impl Metrics {
         registry.register("database_queries", "Queries sent to the database", Queries(db));
         let log_followers = Gauge::default();
         registry.register("log_followers", "Who follows or downloads logs at present", log_followers.clone());
-        Self { registry, requests, durations, log_followers }
+        let build_cache_bytes = Gauge::default();
+        registry.register("build_cache_bytes", "What the engine keeps of builds", build_cache_bytes.clone());
+        Self { registry, requests, durations, log_followers, build_cache_bytes }
     }
 
     /// All figures in the text format of Prometheus, with those of the edge.

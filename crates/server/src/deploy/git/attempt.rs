@@ -11,6 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use tokio::process::Command;
 use tokio::time::Instant;
 
+use super::cache::Cache;
 use super::error::{FetchError, classify};
 use super::url::Transport;
 use super::{Limits, Source, output, running};
@@ -28,6 +29,8 @@ pub struct Attempt<'a> {
     limits: &'a Limits,
     deadline: Instant,
     key: Option<KeyFile>,
+    /// Where git keeps objects, if that is not the attempt's own folder.
+    objects: Option<PathBuf>,
 }
 
 /// The folder of the tree, and what lies beside it: nothing that a repository holds can be taken for git's own.
@@ -82,15 +85,31 @@ impl Drop for KeyFile {
 }
 
 impl<'a> Attempt<'a> {
-    /// Makes an empty repository beside the folder.
-    pub async fn begin(source: &'a Source<'a>, folder: &Path, limits: &'a Limits) -> Result<Self, FetchError> {
+    /// Makes an empty repository beside the folder; or one whose objects are in the cache.
+    pub async fn begin(
+        source: &'a Source<'a>,
+        folder: &Path,
+        limits: &'a Limits,
+        deadline: Instant,
+        cache: Option<&Cache>,
+    ) -> Result<Self, FetchError> {
         let place = Place::of(folder)?;
-        let deadline = Instant::now() + limits.time;
         std::fs::create_dir(&place.git)?;
-        let mut attempt = Self { source, place, limits, deadline, key: None };
+        let mut attempt = Self { source, place, limits, deadline, key: None, objects: cache.map(Cache::objects) };
         attempt.key = attempt.write_key()?;
         attempt.run(&["init", "--quiet", "--template=", "."]).await?;
+        if let Some(hash) = cache.and_then(Cache::last_commit) {
+            attempt.has_commit(&hash)?;
+        }
         Ok(attempt)
+    }
+
+    /// Lets git tell the server that this commit is here, but not what came before it.
+    fn has_commit(&self, hash: &str) -> Result<(), FetchError> {
+        let folder = self.place.git.join("refs/windlass");
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("last"), format!("{hash}\n"))?;
+        Ok(std::fs::write(self.place.git.join("shallow"), format!("{hash}\n"))?)
     }
 
     fn write_key(&self) -> Result<Option<KeyFile>, FetchError> {
@@ -154,7 +173,7 @@ impl<'a> Attempt<'a> {
     async fn outgrown(&self) {
         loop {
             tokio::time::sleep(LOOK).await;
-            for path in [&self.place.git, &self.place.folder] {
+            for path in [&self.place.git, &self.place.folder].into_iter().chain(&self.objects) {
                 let path = path.clone();
                 let size = tokio::task::spawn_blocking(move || size_of(&path)).await;
                 if size.is_ok_and(|size| self.check_size(size).is_err()) {
@@ -187,6 +206,9 @@ impl<'a> Attempt<'a> {
         command.args(arguments).current_dir(git).env_clear();
         command.env("PATH", path).env("HOME", git).env("LANG", "C").env("LC_ALL", "C");
         command.env("GIT_DIR", git).env("GIT_WORK_TREE", folder);
+        if let Some(objects) = &self.objects {
+            command.env("GIT_OBJECT_DIRECTORY", objects);
+        }
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_ATTR_NOSYSTEM", "1");
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "/bin/false").env("SSH_ASKPASS", "/bin/false");
         command.env("GIT_ALLOW_PROTOCOL", self.transport().protocol());
@@ -212,6 +234,8 @@ impl<'a> Attempt<'a> {
             ("core.excludesFile", "/dev/null"),
             ("credential.helper", ""),
             ("fetch.recurseSubmodules", "false"),
+            // A whole pack or nothing: what a cache holds is never half of what was fetched.
+            ("fetch.unpackLimit", "1"),
             ("submodule.recurse", "false"),
             ("gc.auto", "0"),
             ("maintenance.auto", "false"),
@@ -258,7 +282,7 @@ fn plain(path: &Path) -> Result<&str, FetchError> {
 }
 
 /// What changes meanwhile does not matter: somebody will look again.
-fn size_of(path: &Path) -> u64 {
+pub fn size_of(path: &Path) -> u64 {
     let mut size = 0;
     let mut folders = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -2,6 +2,7 @@
 //! nothing left running whatever happens.
 
 mod attempt;
+pub mod cache;
 mod error;
 mod output;
 mod reference;
@@ -14,10 +15,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use time::OffsetDateTime;
+use tokio::time::Instant;
 
 use attempt::{Attempt, Place};
+use cache::Cache;
 pub use error::FetchError;
-pub use reference::Resolved;
+pub use reference::{Resolved, is_whole_hash};
 pub use running::end_left_over;
 pub use url::{LocalPaths, RepositoryUrl, Transport, UrlError};
 
@@ -84,18 +87,55 @@ pub struct Commit {
 /// Asks the server which commit a reference is now. Nothing of the folder is left afterwards.
 pub async fn resolve(source: &Source<'_>, folder: &Path, limits: &Limits) -> Result<Resolved, FetchError> {
     Place::of(folder)?.make()?;
-    let found = async { reference::resolve(&Attempt::begin(source, folder, limits).await?).await }.await;
+    let found = async {
+        let deadline = Instant::now() + limits.time;
+        reference::resolve(&Attempt::begin(source, folder, limits, deadline, None).await?).await
+    }
+    .await;
     end_left_over(folder).await?;
     found
 }
 
 /// Puts the tree of a commit into the folder, which is made, or is empty; `.git` is not among it. Links are what they are in the
 /// repository, and may point anywhere: whoever reads the tree must not follow them out of it. After a failure nothing is
-/// left. Whoever drops the future ends git at once, and calls `end_left_over` when convenient.
-pub async fn fetch(source: &Source<'_>, folder: &Path, limits: &Limits) -> Result<Commit, FetchError> {
+/// left. Whoever drops the future ends git at once, and calls `end_left_over` when convenient. With a cache only what is new
+/// is asked for.
+pub async fn fetch(
+    source: &Source<'_>,
+    folder: &Path,
+    limits: &Limits,
+    cache: Option<&Cache>,
+) -> Result<Commit, FetchError> {
+    let deadline = Instant::now() + limits.time;
+    let fetched = fetch_once(source, folder, limits, deadline, cache).await;
+    match (fetched, cache.filter(|cache| cache.last_commit().is_some())) {
+        // It may be the cache that is damaged, or too large by now.
+        (Err(error), Some(cache)) if error.may_be_of_cache() => {
+            tracing::info!(%error, "fetching all of a repository again");
+            cache.empty().await?;
+            fetch_once(source, folder, limits, deadline, Some(cache)).await
+        }
+        (fetched, _) => fetched,
+    }
+}
+
+async fn fetch_once(
+    source: &Source<'_>,
+    folder: &Path,
+    limits: &Limits,
+    deadline: Instant,
+    cache: Option<&Cache>,
+) -> Result<Commit, FetchError> {
     let place = Place::of(folder)?;
     place.make()?;
-    let fetched = async { fetch_tree(&Attempt::begin(source, folder, limits).await?).await }.await;
+    let fetched = async {
+        let commit = fetch_tree(&Attempt::begin(source, folder, limits, deadline, cache).await?).await?;
+        if let Some(cache) = cache {
+            cache.remember(&commit.hash).await?;
+        }
+        Ok(commit)
+    }
+    .await;
     match &fetched {
         Ok(_) => place.clean()?,
         Err(_) => end_left_over(folder).await?,
