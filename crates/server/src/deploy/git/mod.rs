@@ -130,8 +130,10 @@ async fn fetch_once(
     place.make()?;
     let fetched = async {
         let commit = fetch_tree(&Attempt::begin(source, folder, limits, deadline, cache).await?).await?;
-        if let Some(cache) = cache {
-            cache.remember(&commit.hash).await?;
+        if let Some(cache) = cache
+            && let Err(error) = cache.remember(&commit.hash).await
+        {
+            tracing::warn!(%error, "what was fetched of a repository is not used the next time");
         }
         Ok(commit)
     }
