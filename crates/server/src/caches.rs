@@ -9,6 +9,7 @@ use windlass_store::applications;
 
 use crate::deploy::{Interruption, cache};
 use crate::engine::Engine;
+use crate::engine_health::Seen;
 
 /// Builds that others run on the engine are noticed then.
 const INTERVAL: Duration = Duration::from_secs(300);
@@ -39,7 +40,8 @@ async fn bound_build_cache(engine: &Engine) -> windlass_runtime::Result<bool> {
     let budget = engine.app.config.build_cache_bytes;
     let bytes = engine.docker.build_cache_bytes().await?;
     show(engine, bytes);
-    if budget == 0 || bytes <= budget {
+    // Not before it is known that another installation does not hold what this one would change.
+    if budget == 0 || bytes <= budget || engine.app.engine_health.seen() != Seen::Well {
         return Ok(true);
     }
     let freed = engine.docker.prune_build_cache(budget).await?;
