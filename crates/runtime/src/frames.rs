@@ -38,18 +38,27 @@ impl Docker {
         if let Some(entries) = tail {
             call = call.query("tail", &entries.to_string());
         }
-        Ok(Frames { answer: call.stream().await?, unread: BytesMut::new() })
+        Ok(Frames::new(call.stream().await?))
     }
 }
 
 impl Frames {
+    pub(crate) fn new(answer: Answer) -> Self {
+        Self { answer, unread: BytesMut::new() }
+    }
+
     /// The next one; none at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Frame>> {
+        within(WHAT, CHUNK_LIMIT, self.next_of_command()).await
+    }
+
+    /// The same for a command that may be silent for as long as its caller waits. Its frames have no moments.
+    pub(crate) async fn next_of_command(&mut self) -> Result<Option<Frame>> {
         loop {
             if let Some(frame) = self.take()? {
                 return Ok(Some(frame));
             }
-            let Some(bytes) = within(WHAT, CHUNK_LIMIT, self.answer.chunk()).await? else { return Ok(None) };
+            let Some(bytes) = self.answer.chunk().await? else { return Ok(None) };
             self.unread.extend_from_slice(&bytes);
         }
     }
@@ -70,6 +79,10 @@ impl Frames {
 }
 
 impl Frame {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     pub(crate) fn moment(&self) -> &[u8] {
         self.bytes[..].split(|byte| *byte == b' ').next().unwrap_or_default()
     }

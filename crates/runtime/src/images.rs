@@ -13,6 +13,12 @@ use crate::{Docker, Label, Labels, Result};
 /// Layers are many files.
 const REMOVAL_LIMIT: Duration = Duration::from_secs(300);
 
+/// A health check as the engine runs it when the image says no more.
+const USUAL_SHELL: [&str; 2] = ["/bin/sh", "-c"];
+const USUAL_INTERVAL: Duration = Duration::from_secs(30);
+const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
+const USUAL_RETRIES: u32 = 3;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     pub id: String,
@@ -20,10 +26,32 @@ pub struct Image {
     pub labels: Labels,
     /// TCP only, in ascending order.
     pub exposed_ports: Vec<u16>,
-    pub has_health_check: bool,
+    pub health_check: Option<HealthCheck>,
     /// "amd64", "arm64".
     pub architecture: String,
     pub size: u64,
+}
+
+/// How an image says whether its container is well, with the engine's own figures where it has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HealthCheck {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    pub interval: Duration,
+    /// How long one try may take.
+    pub timeout: Duration,
+    /// Failures in this time do not count.
+    pub start_period: Duration,
+    /// How many failures in a row make a container unhealthy.
+    pub retries: u32,
+}
+
+impl HealthCheck {
+    /// How long the engine takes at most to call a container unhealthy.
+    pub fn verdict_after(&self) -> Duration {
+        let one_try = self.interval.saturating_add(self.timeout);
+        self.start_period.saturating_add(one_try.saturating_mul(self.retries))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,12 +103,23 @@ struct ConfigAnswer {
     labels: Option<Labels>,
     exposed_ports: Option<BTreeMap<String, IgnoredAny>>,
     healthcheck: Option<HealthCheckAnswer>,
+    /// What `SHELL` says.
+    shell: Option<Vec<String>>,
 }
 
+/// Times in nanoseconds; what is 0 or missing is as usual.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct HealthCheckAnswer {
     test: Option<Vec<String>>,
+    #[serde(default)]
+    interval: u64,
+    #[serde(default)]
+    timeout: u64,
+    #[serde(default)]
+    start_period: u64,
+    #[serde(default)]
+    retries: u32,
 }
 
 #[derive(Deserialize)]
@@ -98,7 +137,7 @@ fn image(answer: InspectAnswer) -> Image {
         tags: tags(answer.repo_tags),
         labels: config.labels.unwrap_or_default(),
         exposed_ports: tcp_ports(config.exposed_ports.unwrap_or_default().keys()),
-        has_health_check: config.healthcheck.and_then(|check| check.test).is_some_and(|test| is_a_check(&test)),
+        health_check: config.healthcheck.and_then(|check| health_check(check, config.shell)),
         architecture: answer.architecture,
         size: answer.size,
     }
@@ -119,7 +158,22 @@ fn tcp_ports<'a>(ports: impl Iterator<Item = &'a String>) -> Vec<u16> {
     ports
 }
 
-/// `HEALTHCHECK NONE` takes away the one of the base image.
-fn is_a_check(test: &[String]) -> bool {
-    test.first().is_some_and(|first| first != "NONE")
+/// None if it is `HEALTHCHECK NONE`, which takes away the one of the base image.
+fn health_check(answer: HealthCheckAnswer, shell: Option<Vec<String>>) -> Option<HealthCheck> {
+    let test = answer.test?;
+    let (form, arguments) = test.split_first()?;
+    let mut command = match form.as_str() {
+        "CMD" => Vec::new(),
+        "CMD-SHELL" => shell.filter(|words| !words.is_empty()).unwrap_or_else(|| USUAL_SHELL.map(str::to_owned).into()),
+        _ => return None,
+    };
+    command.extend(arguments.iter().cloned());
+    let time = |nanoseconds: u64, usual| if nanoseconds > 0 { Duration::from_nanos(nanoseconds) } else { usual };
+    (!arguments.is_empty()).then_some(HealthCheck {
+        command,
+        interval: time(answer.interval, USUAL_INTERVAL),
+        timeout: time(answer.timeout, USUAL_TIMEOUT),
+        start_period: Duration::from_nanos(answer.start_period),
+        retries: if answer.retries > 0 { answer.retries } else { USUAL_RETRIES },
+    })
 }

@@ -8,6 +8,7 @@ mod containers;
 mod docker;
 mod error;
 mod events;
+mod exec;
 mod frames;
 mod images;
 mod lines;
@@ -22,7 +23,8 @@ pub use containers::{Container, ContainerSpec, ContainerSummary, Creation, Healt
 pub use docker::{Docker, Engine, Label, Labels};
 pub use error::{Error, Result};
 pub use events::{ContainerEvent, Events, Happening};
-pub use images::{Image, ImageSummary};
+pub use exec::{Exec, Executed};
+pub use images::{HealthCheck, Image, ImageSummary};
 pub use lines::{Line, Stream};
 pub use networks::{Network, NetworkSummary};
 pub use output::{Access, Gap, Output, OutputLine, Portion, Position};

@@ -14,15 +14,37 @@ async fn an_image_is_described() {
         assert_eq!((image.id.as_str(), image.tags.as_slice()), (id.as_str(), std::slice::from_ref(&tag)));
         assert_eq!(image.labels, world.labels());
         assert_eq!(image.exposed_ports, [8080, 9000]);
-        assert!(image.has_health_check && image.size > 500_000);
+        assert!(image.health_check.is_some() && image.size > 500_000);
         assert_eq!(image.architecture, world.docker.ping().await.unwrap().architecture);
     }
     let bare = world.image("HEALTHCHECK NONE\n").await;
     let image = world.docker.image(&bare).await.unwrap().unwrap();
-    assert!(!image.has_health_check && image.exposed_ports.is_empty());
+    assert!(image.health_check.is_none() && image.exposed_ports.is_empty());
 
     assert_eq!(world.docker.image(&format!("{}:none", world.id)).await.unwrap(), None);
     assert_eq!(world.docker.image("some/repository/path:tag@x y").await.unwrap_or(None), None);
+}
+
+#[tokio::test]
+async fn a_health_check_is_told_as_the_engine_runs_it() {
+    let world = World::new().await;
+    let check_of = async |lines: &str| {
+        let id = world.image(lines).await;
+        world.docker.image(&id).await.unwrap().unwrap().health_check.unwrap()
+    };
+    let usual = check_of("HEALTHCHECK CMD test -e /ready\n").await;
+    assert_eq!(usual.command, ["/bin/sh", "-c", "test -e /ready"]);
+    assert_eq!((usual.interval.as_secs(), usual.timeout.as_secs(), usual.retries), (30, 30, 3));
+    assert_eq!((usual.start_period.as_secs(), usual.verdict_after().as_secs()), (0, 180));
+
+    let lines = "HEALTHCHECK --interval=2s --timeout=1s --start-period=1m --retries=5 CMD [\"test\", \"-e\", \"/ready\"]\n";
+    let exact = check_of(lines).await;
+    assert_eq!(exact.command, ["test", "-e", "/ready"]);
+    assert_eq!((exact.interval.as_secs(), exact.timeout.as_secs(), exact.retries), (2, 1, 5));
+    assert_eq!((exact.start_period.as_secs(), exact.verdict_after().as_secs()), (60, 75));
+
+    let shell = check_of("SHELL [\"/bin/ash\", \"-ec\"]\nHEALTHCHECK CMD true\n").await;
+    assert_eq!(shell.command, ["/bin/ash", "-ec", "true"]);
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod build_context;
 mod containers;
 mod engine;
 mod events;
+mod exec;
 mod images;
 mod life;
 mod networks;
