@@ -44,6 +44,7 @@ async fn every_call_is_unreachable(docker: &Docker) {
         docker.image("x").await.map(drop),
         docker.networks(None).await.map(drop),
         docker.wait("x").await.map(drop),
+        docker.exec("x", &["true".to_owned()]).await.map(drop),
         docker.events(&label).await.map(drop),
         docker.build(a_build(Path::new("/")), mpsc::channel(1).0).await.map(drop),
     ];
@@ -96,6 +97,7 @@ async fn an_engine_that_never_answers_is_given_up() {
         docker.tail("x", 1).await.map(drop),
         docker.events(&label).await.map(drop),
         docker.wait("x").await.map(drop),
+        docker.exec("x", &["true".to_owned()]).await.map(drop),
         docker.build(a_build(folder.path()), mpsc::channel(1).0).await.map(drop),
     ];
     for result in results {

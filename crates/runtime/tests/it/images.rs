@@ -37,7 +37,8 @@ async fn a_health_check_is_told_as_the_engine_runs_it() {
     assert_eq!((usual.interval.as_secs(), usual.timeout.as_secs(), usual.retries), (30, 30, 3));
     assert_eq!((usual.start_period.as_secs(), usual.verdict_after().as_secs()), (0, 180));
 
-    let lines = "HEALTHCHECK --interval=2s --timeout=1s --start-period=1m --retries=5 CMD [\"test\", \"-e\", \"/ready\"]\n";
+    let lines =
+        "HEALTHCHECK --interval=2s --timeout=1s --start-period=1m --retries=5 CMD [\"test\", \"-e\", \"/ready\"]\n";
     let exact = check_of(lines).await;
     assert_eq!(exact.command, ["test", "-e", "/ready"]);
     assert_eq!((exact.interval.as_secs(), exact.timeout.as_secs(), exact.retries), (2, 1, 5));
