@@ -65,6 +65,7 @@ pub fn set_variables(variables: &mut Variables, changes: &Changes) -> Result<()>
     }
     if let Some(given) = &changes.environment_variables {
         variables.environment = unmasked("environment_variables", given, &before.environment)?;
+        check_port(&variables.environment)?;
     }
     let is_there = |name: &String| variables.build.contains_key(name) || variables.environment.contains_key(name);
     variables.secret_names = match &changes.secret_names {
@@ -95,6 +96,16 @@ fn unmasked(field: &str, given: &VariableMap, before: &BTreeMap<String, String>)
     // What a mask stands for counts too.
     VariableMap::check_size(&variables).map_err(|problem| Error::field(field, problem))?;
     Ok(variables)
+}
+
+/// The variable says where visitors are sent, so it must be a port.
+fn check_port(environment: &BTreeMap<String, String>) -> Result<()> {
+    let is_port = |text: &String| text.trim().parse::<u16>().is_ok_and(|port| port > 0);
+    if environment.get("PORT").is_some_and(|text| !is_port(text)) {
+        let problem = "PORT: must be a whole number from 1 to 65535. Leave it out if it does not matter which.";
+        return Err(Error::field("environment_variables", problem));
+    }
+    Ok(())
 }
 
 fn refuse_to_reveal(before: &Variables, after: &Variables, changes: &Changes) -> Result<()> {

@@ -8,7 +8,8 @@ use windlass_testing::on_both_databases;
 use crate::deploys::most;
 use crate::support::{Person, TestServer, id_of, server};
 
-on_both_databases!(server: variables_are_masked, masks_keep_values, secrets_stay_secret_when_unmarked, keys_that_know_no_members);
+on_both_databases!(server: variables_are_masked, masks_keep_values, secrets_stay_secret_when_unmarked, keys_that_know_no_members,
+    a_port_that_is_none_is_refused);
 
 async fn variables_are_masked(server: TestServer) {
     let ada = server.admin().await;
@@ -88,4 +89,25 @@ async fn keys_that_know_no_members(server: TestServer) {
     let seen = server.application(&ci, &shop["id"]).await;
     assert_eq!(seen["user"], json!({}));
     assert_eq!(seen["environment_variables"], r#"{"GREETING":"********","password":"********"}"#);
+}
+
+/// The variable says where visitors are sent.
+async fn a_port_that_is_none_is_refused(server: TestServer) {
+    let ada = server.admin().await;
+    let shop = server.deploy(&ada, most("shop")).await;
+    for bad in ["abc", "0", "99999", "-1", ""] {
+        let mut body = most("other");
+        body["environment_variables"] = json!({ "PORT": bad });
+        body["secret_names"] = json!([]);
+        let message = server.post("/deploy/application", body).by(&ada).fails(400, "invalid_request").await;
+        assert!(
+            message.starts_with("environment_variables: PORT: must be a whole number from 1 to 65535"),
+            "{message}"
+        );
+        let body = json!({ "id": shop["id"], "environment_variables": { "PORT": bad } });
+        let message = server.put("/deploy/application", body).by(&ada).fails(400, "invalid_request").await;
+        assert!(message.starts_with("environment_variables: PORT: "), "{message}");
+    }
+    let body = json!({ "id": shop["id"], "environment_variables": { "PORT": "65535", "OTHER_PORT": "abc" } });
+    server.put("/deploy/application", body).by(&ada).ok().await;
 }
