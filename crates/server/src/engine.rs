@@ -69,6 +69,12 @@ impl Engine {
         Ok(self.docker.remove(name).await?)
     }
 
+    /// No job is begun until the reconciler has found that the container engine answers again, which it is asked to see to.
+    pub fn note_lost(&self, problem: &str) {
+        self.app.engine_health.set(Err(problem.to_owned()));
+        self.app.rows_changed.notify_one();
+    }
+
     /// Nothing without this label is ever touched.
     pub fn label(&self) -> Label {
         Label::new(INSTANCE_LABEL, self.instance.to_string())

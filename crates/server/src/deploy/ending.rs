@@ -16,10 +16,15 @@ use crate::logs::text;
 
 /// More is not read by anybody.
 const LONGEST_REASON: usize = 2_000;
+/// How often a deployment is begun whose engine is lost again and again: its build may be what ends the engine.
+const MOST_TRIES: i64 = 5;
 
 impl Attempt<'_> {
     pub async fn conclude(mut self, outcome: Result<()>) -> Result<()> {
-        let ended = match outcome {
+        if let Err(Interruption::EngineLost(words)) = &outcome {
+            self.engine.note_lost(words);
+        }
+        let ended = match self.bounded(outcome) {
             Ok(()) => Ok(()),
             Err(Interruption::Failed(class, words)) => {
                 let words = for_people(&self.secrets.mask(&words));
@@ -32,6 +37,10 @@ impl Attempt<'_> {
                 self.log.note("Cancelled.").await;
                 self.end(DeploymentState::Cancelled, None, "cancelled on request").await
             }
+            Err(Interruption::EngineLost(words)) => {
+                self.log.note(format!("Interrupted: {words}. It goes on when the engine answers.")).await;
+                Err(Interruption::EngineLost(words))
+            }
             Err(Interruption::Later(words)) => {
                 self.log.note(format!("Interrupted, and tried again in a moment: {words}")).await;
                 Err(Interruption::Later(words))
@@ -43,6 +52,21 @@ impl Attempt<'_> {
         drop(log);
         writer.finish().await;
         ended
+    }
+
+    /// What is not tried again any more has failed.
+    fn bounded(&self, outcome: Result<()>) -> Result<()> {
+        match outcome {
+            Err(Interruption::EngineLost(words)) if self.job.fence >= MOST_TRIES => {
+                let words = format!(
+                    "{words}. The deployment was begun {} times. See in the engine's own log why it ends; the build may take all \
+                     the memory.",
+                    self.job.fence
+                );
+                Err(Interruption::Failed(Failure::EngineUnreachable, words))
+            }
+            outcome => outcome,
+        }
     }
 
     async fn end(&mut self, state: DeploymentState, class: Option<Failure>, words: &str) -> Result<()> {

@@ -16,6 +16,8 @@ pub enum Interruption {
     Cancelled,
     /// The job is somebody else's by now, who goes on with it.
     Lost,
+    /// The connection to the container engine broke, or there was none. The job is tried again when the engine answers, some times.
+    EngineLost(String),
     /// Something that Windlass itself needs is not there just now. The job is tried again.
     Later(String),
 }
@@ -58,8 +60,10 @@ impl From<runtime::Error> for Interruption {
         {
             return Self::Later(message.clone());
         }
+        if let Unreachable { .. } = &error {
+            return Self::EngineLost(error.to_string());
+        }
         let class = match &error {
-            Unreachable { .. } => Failure::EngineUnreachable,
             TimedOut { .. } => Failure::TimedOut,
             DiskFull { .. } => Failure::DiskFull,
             BuildFailed { .. } => Failure::BuildFailed,

@@ -3,6 +3,7 @@
 mod cancel;
 mod copies;
 mod crash;
+mod engine_lost;
 mod failures;
 mod gapless;
 mod happy;
