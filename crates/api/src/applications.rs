@@ -160,7 +160,8 @@ requests! {
     domain: Given<Domain>,
     /// Known ones: `development`, `staging`, `production`. Default: `production`.
     environment: Given<Slug<50>>,
-    /// Where the application listens; given to it as `PORT`. 0, the default, is the only port that the image exposes, else 8080.
+    /// Where the application listens; given to it as `PORT`. 0, the default, is the only port that the image exposes,
+    /// else 8080; or, when nothing listens there, the only one that is listened on.
     port: Option<Whole<0, 65_535>>,
     /// Runs in a container of the new image before it is started; if it fails, so does the deployment.
     pre_run_command: Given<Command>,
@@ -176,8 +177,9 @@ requests! {
     repository_ssh_key: Given<SshKey>,
     /// Answers 200 to 399 when the application is well. Default: none; accepting a connection is enough.
     health_path: Given<HealthPath>,
-    /// How long a new container may take until it is well. Default: 60.
-    health_seconds: Option<Whole<1, 3_600>>,
+    /// How long a new container may take until it is well. Default: 0, which is 60, or as long as the image's own health check
+    /// allows if that is longer.
+    health_seconds: Option<Whole<0, 3_600>>,
     /// How long requests under way may take to finish when their container is replaced. Default: 30.
     drain_seconds: Option<Whole<0, 3_600>>,
     /// How long a container may take to end after it was told to. Default: 10.

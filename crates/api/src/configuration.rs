@@ -29,7 +29,7 @@ pub struct Configuration {
     pub dockerfile_path: String,
     pub build_pack: BuildPack,
     pub environment: String,
-    /// 0 for the only port that the image exposes, else 8080.
+    /// 0 for the only port that the image exposes, else 8080; or, when nothing listens there, the only one that is listened on.
     pub port: u16,
     pub pre_run_command: String,
     pub post_run_command: String,
@@ -80,7 +80,8 @@ impl Configuration {
 pub struct Settings {
     /// Answers 200 to 399 when the application is well; empty when accepting a connection is enough.
     pub health_path: String,
-    /// How long a new container may take until it is well.
+    /// How long a new container may take until it is well; 0 for 60, or as long as the image's own health check allows if that is
+    /// longer.
     pub health_seconds: u32,
     /// How long requests under way may take to finish when their container is replaced.
     pub drain_seconds: u32,
@@ -99,7 +100,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             health_path: String::new(),
-            health_seconds: 60,
+            health_seconds: 0,
             drain_seconds: 30,
             stop_seconds: 10,
             memory_mb: 0,

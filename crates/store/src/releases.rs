@@ -113,6 +113,13 @@ pub async fn set_image(tx: &mut Tx, id: Uuid, image: &str, image_id: &str, port:
     Ok(())
 }
 
+/// Where it really listens, found out when it was started.
+pub async fn set_port(tx: &mut Tx, id: Uuid, port: i64) -> Result<()> {
+    let query = "update releases set port = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(port).execute(c).await.map(drop))?;
+    Ok(())
+}
+
 pub async fn set_live_at(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
     let query = "update releases set live_at = $2 where id = $1";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).execute(c).await.map(drop))?;

@@ -104,6 +104,18 @@ pub const KEYS: [Key; 57] = [
     key("organization-applications", "N", "200", "Applications of one organization (1 to 10000)"),
     key("kept-deployments", "N", "500", "Deployments of one application that are remembered (10 to 100000)"),
     key("parallel-deployments", "N", "2", "Deployments under way at once; more wait (1 to 64)"),
+    key(
+        "parallel-starts",
+        "N",
+        "32",
+        "Deployments that only wait for their container to be well, beside those; more keep their place (1 to 1000)",
+    ),
+    key(
+        "start-seconds",
+        "SECONDS",
+        "900",
+        "Longest time until a container is well that an image's own health check can ask for (60 to 86400)",
+    ),
     key("fetch-seconds", "SECONDS", "300", "Longest time for fetching a repository (1 to 7200)"),
     key("fetch-mib", "MIB", "2048", "Largest tree of a repository (1 to 1048576)"),
     key(

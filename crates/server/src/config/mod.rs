@@ -55,6 +55,8 @@ pub struct Config {
     pub organization_applications: i64,
     pub kept_deployments: i64,
     pub parallel_deployments: usize,
+    pub parallel_starts: usize,
+    pub start_limit: Duration,
     pub fetch_limit: Duration,
     pub fetch_bytes: u64,
     /// 0 for no caches.
@@ -161,6 +163,8 @@ impl Config {
         let organization_applications = given.number("organization-applications", 1..=10_000);
         let kept_deployments = given.number("kept-deployments", 10..=100_000);
         let parallel_deployments = given.number("parallel-deployments", 1..=64);
+        let parallel_starts = given.number("parallel-starts", 1..=1_000);
+        let start_seconds = given.number("start-seconds", 60..=86_400);
         let fetch_seconds = given.number("fetch-seconds", 1..=7_200);
         let fetch_mib: Option<u64> = given.number("fetch-mib", 1..=1_048_576);
         let repository_cache_mib: Option<u64> = given.number("repository-cache-mib", 0..=1_048_576);
@@ -239,6 +243,8 @@ impl Config {
             organization_applications: organization_applications?,
             kept_deployments: kept_deployments?,
             parallel_deployments: parallel_deployments?,
+            parallel_starts: parallel_starts?,
+            start_limit: Duration::from_secs(start_seconds?),
             fetch_limit: Duration::from_secs(fetch_seconds?),
             fetch_bytes: 1024 * 1024 * fetch_mib?,
             repository_cache_bytes: 1024 * 1024 * repository_cache_mib?,

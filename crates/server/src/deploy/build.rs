@@ -9,12 +9,9 @@ use windlass_runtime::{Build, Image};
 use windlass_store::releases;
 
 use super::attempt::{Attempt, image_tag};
-use super::dockerfile;
 use super::failure::{Interruption, Result, failed};
+use super::{dockerfile, port};
 use crate::engine::DEPLOYMENT_LABEL;
-
-/// What an application listens on when neither it nor its image says so.
-const USUAL_PORT: u16 = 8080;
 
 /// Lines of the builder on their way into the log.
 const LINES: usize = 100;
@@ -34,7 +31,7 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
         return failed(Failure::BuildFailed, "the build ended well, but the engine has no image of it");
     };
     check_architecture(attempt, &image).await?;
-    let port = port(attempt.configuration.port, attempt.variables.environment.get("PORT"), &image);
+    let port = port::to_begin_with(attempt, &image);
     let mut tx = attempt.begin_work().await?;
     releases::set_image(&mut tx, attempt.release.id, &tag, &image.id, port).await?;
     tx.commit().await?;
@@ -77,7 +74,12 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
     let building = tokio::time::timeout(limit, attempt.engine.docker.build(build, lines));
     let (built, ()) = tokio::join!(building, attempt.log.take_all(LogStep::Build, printed));
     match built {
-        Ok(built) => built.map(drop).map_err(Interruption::from),
+        Ok(Ok(_)) => Ok(()),
+        // An engine that is being stopped ends its builds, and some of them say something else than that.
+        Ok(Err(error)) => match attempt.engine.docker.ping().await {
+            Err(lost @ windlass_runtime::Error::Unreachable { .. }) => Err(lost.into()),
+            _ => Err(error.into()),
+        },
         Err(_) => failed(
             Failure::TimedOut,
             format!("the build took more than {} s, the limit that build-seconds sets", limit.as_secs()),
@@ -97,14 +99,4 @@ async fn check_architecture(attempt: &Attempt<'_>, image: &Image) -> Result<()> 
             image.architecture, engine.architecture, engine.architecture
         ),
     )
-}
-
-/// The setting, else the variable, else what the image says.
-fn port(configured: u16, variable: Option<&String>, image: &Image) -> u16 {
-    let variable = variable.and_then(|text| text.trim().parse().ok());
-    let exposed = match image.exposed_ports.as_slice() {
-        [only] => *only,
-        _ => USUAL_PORT,
-    };
-    [Some(configured), variable, Some(exposed)].into_iter().flatten().find(|port| *port > 0).unwrap_or(USUAL_PORT)
 }

@@ -1,6 +1,5 @@
 //! health: well by its image's own check, and reachable as a visitor would reach it.
 
-use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -12,43 +11,112 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use windlass_api::{Failure, LogStep};
 use windlass_durable::kill_point;
-use windlass_runtime::{self as runtime, Health, State};
+use windlass_runtime::{self as runtime, Health, HealthCheck, Image, State};
 use windlass_store::containers::Container;
 
 use super::attempt::Attempt;
 use super::failure::{Interruption, Result, failed};
+use super::health_check::{Checking, Tried, shown};
+use super::port::{self, Listening, Search, listed};
 use super::start::evidence;
+use crate::engine::Engine;
 
 /// Between two looks. The first ones come quickly: most applications are up in a moment.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a container may take when neither its user nor its image says so.
+const USUAL_LIMIT: Duration = Duration::from_secs(60);
 
-pub async fn wait(attempt: &Attempt<'_>, container: &Container) -> Result<()> {
+pub async fn wait(attempt: &mut Attempt<'_>, container: &Container) -> Result<()> {
     attempt.log.enter(LogStep::Health);
-    let limit = Duration::from_secs(attempt.configuration.settings.health_seconds.into());
+    let engine = attempt.engine;
+    let image = engine.docker.image(&attempt.release.image_id).await?;
+    tokio::select! {
+        outcome = become_well(attempt, container, image.as_ref()) => outcome,
+        lost = engine_lost(engine, &container.name) => Err(lost),
+    }
+}
+
+/// Returns when the connection to the engine breaks. An engine that is stopped ends its containers: one that comes back soon
+/// would show a container that has ended, as if by itself.
+async fn engine_lost(engine: &Engine, container: &str) -> Interruption {
+    match engine.docker.wait(container).await {
+        Err(lost @ runtime::Error::Unreachable { .. }) => lost.into(),
+        // How it ended is seen by the one who looks at it.
+        _ => std::future::pending().await,
+    }
+}
+
+async fn become_well(attempt: &mut Attempt<'_>, container: &Container, image: Option<&Image>) -> Result<()> {
+    let check = image.and_then(|image| image.health_check.clone());
+    let limit = Limit::new(
+        attempt.configuration.settings.health_seconds,
+        check.as_ref(),
+        attempt.engine.app.config.start_limit,
+    );
+    let checking = check.map(|check| {
+        Checking::begin(attempt.engine.docker.clone(), container.name.clone(), check, attempt.secrets.clone())
+    });
+    let mut search = image.and_then(|image| Search::begin(attempt, image));
     let (began, mut pause) = (Instant::now(), FIRST_PAUSE);
     loop {
-        let last = look(attempt, container).await?;
+        let found = running(attempt, container).await?;
+        let last = look(attempt, container, &found, checking.as_ref()).await?;
         if last.is_well() {
             let words = last.words(attempt);
             attempt.log.note(format!("Health: {words} after {:.1} s", began.elapsed().as_secs_f64())).await;
             kill_point::reached("deploy-healthy");
             return Ok(());
         }
-        if began.elapsed() + pause > limit {
-            return give_up(attempt, container, &last).await;
+        if let (Look::Refused, Some(search), Some(pid)) = (&last, &mut search, found.pid)
+            && let Some((port, words)) = search.look(pid).await
+            && is_reachable(container, port).await
+        {
+            port::keep(attempt, port, words).await?;
+            continue;
+        }
+        if let Some(seconds) = limit.over(began.elapsed() + pause, &found) {
+            return give_up(attempt, container, &last, seconds).await;
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
+/// How long a new container may take until it is well.
+struct Limit {
+    usual: Duration,
+    longest: Duration,
+}
+
+impl Limit {
+    /// What the user has set is exact. Otherwise an image may ask for more than is usual, up to the server's own limit.
+    fn new(set_seconds: u32, check: Option<&HealthCheck>, most: Duration) -> Self {
+        if set_seconds > 0 {
+            let exact = Duration::from_secs(set_seconds.into());
+            return Self { usual: exact, longest: exact };
+        }
+        let asked = check.map_or(USUAL_LIMIT, HealthCheck::verdict_after);
+        Self { usual: USUAL_LIMIT, longest: asked.min(most).max(USUAL_LIMIT) }
+    }
+
+    /// After how many seconds it is over, if it is. When the engine has given up by the image's own figures, the rest of the time
+    /// is not waited for.
+    fn over(&self, elapsed: Duration, found: &runtime::Container) -> Option<u64> {
+        if elapsed > self.longest {
+            return Some(self.longest.as_secs());
+        }
+        let has_verdict = matches!(found.health, Some(Health::Unhealthy(_)));
+        (has_verdict && elapsed > self.usual).then_some(elapsed.as_secs())
+    }
+}
+
 /// What one look at a container has shown.
 enum Look {
-    /// Its image's own check has not said yes.
-    NotYet(Health),
+    /// Its image's own check has not said yes, in these words.
+    NotYet(String),
     /// Nobody takes a connection.
     Refused,
     Connected,
@@ -68,11 +136,7 @@ impl Look {
     fn words(&self, attempt: &Attempt<'_>) -> String {
         let (path, port) = (&attempt.configuration.settings.health_path, attempt.release.port);
         match self {
-            Self::NotYet(Health::Unhealthy(output)) if !output.trim().is_empty() => {
-                format!("the image's health check fails: {}", output.trim())
-            }
-            Self::NotYet(Health::Unhealthy(_)) => "the image's health check fails".into(),
-            Self::NotYet(_) => "the image's health check has not succeeded yet".into(),
+            Self::NotYet(words) => words.clone(),
             Self::Refused => format!("nothing listens on port {port}"),
             Self::Connected => format!("port {port} takes connections"),
             Self::Answered(status) => format!("GET {path} answered {}", status.as_u16()),
@@ -81,25 +145,57 @@ impl Look {
     }
 }
 
-async fn look(attempt: &Attempt<'_>, container: &Container) -> Result<Look> {
+/// The container, unless it has ended: then it never becomes well.
+async fn running(attempt: &Attempt<'_>, container: &Container) -> Result<runtime::Container> {
     let Some(found) = attempt.engine.docker.inspect(&container.name).await? else {
         return failed(Failure::CrashedAtStart, "the container was removed by somebody else");
     };
-    if !matches!(found.state, State::Running | State::Created) {
-        return Err(ended(attempt, container, &found).await);
+    match found.state {
+        State::Running | State::Created => Ok(found),
+        _ => Err(ended(attempt, container, &found).await),
     }
-    if let Some(health @ (Health::Starting | Health::Unhealthy(_))) = found.health {
-        return Ok(Look::NotYet(health));
+}
+
+async fn look(
+    attempt: &Attempt<'_>,
+    container: &Container,
+    found: &runtime::Container,
+    checking: Option<&Checking>,
+) -> Result<Look> {
+    if let Some(words) = check_fails(attempt, found, checking) {
+        return Ok(Look::NotYet(words));
     }
-    let Some(target) = target(attempt, container) else {
+    let Some(target) = target(container, attempt.release.port) else {
         return failed(Failure::Internal, "the container has no address");
     };
     Ok(visit(target, &attempt.configuration.settings.health_path, &attempt.application.domain).await)
 }
 
-fn target(attempt: &Attempt<'_>, container: &Container) -> Option<SocketAddr> {
+/// What the image's own check says unless it has said yes: to the engine, or to Windlass.
+fn check_fails(attempt: &Attempt<'_>, found: &runtime::Container, checking: Option<&Checking>) -> Option<String> {
+    let engines = match &found.health {
+        None | Some(Health::Healthy) => return None,
+        Some(Health::Unhealthy(output)) => shown(output, false, &attempt.secrets),
+        Some(Health::Starting) => String::new(),
+    };
+    match checking.map_or(Tried::NotYet, Checking::last) {
+        Tried::Well => None,
+        Tried::Failed(words) => Some(words),
+        Tried::NotYet if engines.is_empty() => Some("the image's health check has not succeeded yet".into()),
+        Tried::NotYet => Some(format!("the image's health check fails: {engines}")),
+    }
+}
+
+fn target(container: &Container, port: i64) -> Option<SocketAddr> {
     let address: Ipv4Addr = container.address.parse().ok()?;
-    Some((address, u16::try_from(attempt.release.port).ok()?).into())
+    Some((address, u16::try_from(port).ok()?).into())
+}
+
+async fn is_reachable(container: &Container, port: i64) -> bool {
+    match target(container, port) {
+        Some(target) => matches!(visit(target, "", "").await, Look::Connected),
+        None => false,
+    }
 }
 
 /// As a visitor would: the same address, the same host.
@@ -154,16 +250,15 @@ async fn ended(attempt: &Attempt<'_>, container: &Container, found: &runtime::Co
     Interruption::Failed(Failure::CrashedAtStart, words)
 }
 
-async fn give_up(attempt: &Attempt<'_>, container: &Container, last: &Look) -> Result<()> {
+async fn give_up(attempt: &Attempt<'_>, container: &Container, last: &Look, seconds: u64) -> Result<()> {
     evidence(attempt, &container.name).await;
-    let seconds = attempt.configuration.settings.health_seconds;
     let words = last.words(attempt);
     if !matches!(last, Look::Refused) {
         return failed(Failure::UnhealthyAnswer, format!("{words}, for {seconds} s (health_seconds)"));
     }
     let pid = attempt.engine.docker.inspect(&container.name).await?.and_then(|found| found.pid);
     let listening = match pid {
-        Some(pid) => listening(pid).await,
+        Some(pid) => Listening::of(pid).await,
         None => Listening::default(),
     };
     let port = attempt.release.port;
@@ -175,66 +270,37 @@ async fn give_up(attempt: &Attempt<'_>, container: &Container, last: &Look) -> R
             ),
         );
     }
-    let all: BTreeSet<_> = listening.everywhere.union(&listening.on_loopback).collect();
+    let all = listening.all();
     let found = match all.is_empty() {
         true => "It listens on no port at all.".to_owned(),
-        false => {
-            let ports: Vec<_> = all.into_iter().map(i64::to_string).collect();
-            format!("It listens on {}: set port to that, or let it listen on $PORT.", ports.join(", "))
-        }
+        false => format!("It listens on {}: set port to that, or let it listen on $PORT.", listed(&all)),
     };
     failed(Failure::NotListening, format!("{words} after {seconds} s (health_seconds). {found}"))
-}
-
-/// The ports that a container's processes listen on.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Listening {
-    everywhere: BTreeSet<i64>,
-    on_loopback: BTreeSet<i64>,
-}
-
-/// As the kernel lists them in the process' network namespace. Needs root; without it nothing is found.
-async fn listening(pid: u32) -> Listening {
-    let mut all = Listening::default();
-    for file in ["tcp", "tcp6"] {
-        let table = tokio::fs::read_to_string(format!("/proc/{pid}/net/{file}")).await.unwrap_or_default();
-        for (is_loopback, port) in table.lines().skip(1).filter_map(listener) {
-            let ports = if is_loopback { &mut all.on_loopback } else { &mut all.everywhere };
-            ports.insert(port);
-        }
-    }
-    all
-}
-
-/// A line of the kernel's table: number, local address and port, remote ones, state.
-fn listener(line: &str) -> Option<(bool, i64)> {
-    const LISTENS: &str = "0A";
-    const LOOPBACK_6: &str = "00000000000000000000000001000000";
-    let mut fields = line.split_whitespace().skip(1);
-    let (address, port) = fields.next()?.split_once(':')?;
-    if fields.nth(1)? != LISTENS {
-        return None;
-    }
-    // The engine's own name server listens on 127.0.0.11, on a port of its own choice.
-    if address == "0B00007F" {
-        return None;
-    }
-    let is_loopback = address == LOOPBACK_6 || (address.len() == 8 && address.ends_with("7F"));
-    Some((is_loopback, i64::from_str_radix(port, 16).ok()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn check(start_period: u64, interval: u64, timeout: u64, retries: u32) -> HealthCheck {
+        HealthCheck {
+            command: Vec::new(),
+            interval: Duration::from_secs(interval),
+            timeout: Duration::from_secs(timeout),
+            start_period: Duration::from_secs(start_period),
+            retries,
+        }
+    }
+
     #[test]
-    fn the_kernels_listeners_are_understood() {
-        let line = |address: &str, state: &str| format!("   0: {address} 00000000:0000 {state} 00000000:00000000 00:0");
-        assert_eq!(listener(&line("0100007F:1F90", "0A")), Some((true, 8080)));
-        assert_eq!(listener(&line("00000000:0050", "0A")), Some((false, 80)));
-        assert_eq!(listener(&line("00000000000000000000000001000000:1F90", "0A")), Some((true, 8080)));
-        assert_eq!(listener(&line("00000000000000000000000000000000:1F90", "0A")), Some((false, 8080)));
-        assert_eq!(listener(&line("0100007F:1F90", "01")), None);
-        assert_eq!(listener(&line("0B00007F:A0B1", "0A")), None);
+    fn an_image_may_ask_for_more_time_but_a_user_has_the_last_word() {
+        let most = Duration::from_secs(900);
+        let longest = |set, check: Option<&HealthCheck>| Limit::new(set, check, most).longest.as_secs();
+        assert_eq!(longest(0, None), 60);
+        assert_eq!(longest(5, None), 5);
+        assert_eq!(longest(0, Some(&check(0, 30, 30, 3))), 180);
+        assert_eq!(longest(90, Some(&check(0, 30, 30, 3))), 90);
+        assert_eq!(longest(0, Some(&check(0, 2, 1, 3))), 60);
+        assert_eq!(longest(0, Some(&check(3_600, 30, 30, 3))), 900);
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod heartbeat;
 pub mod lease;
+pub mod place;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::deploy::{self, Interruption};
 use crate::engine::Engine;
 use crate::engine_health::Seen;
 use lease::Lease;
+use place::Place;
 
 /// How often to look for jobs that nobody has told of: those of other servers, and those whose time has come.
 const LOOK: Duration = Duration::from_secs(2);
@@ -38,6 +40,7 @@ pub async fn run(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
         ready: Arc::new(Semaphore::new(MOST_READY)),
         ending: Arc::new(Semaphore::new(MOST_ENDING)),
         beside: Arc::new(Semaphore::new(MOST_BESIDE)),
+        starting: Arc::new(Semaphore::new(engine.app.config.parallel_starts)),
         under_way: JoinSet::new(),
         told: HashSet::new(),
         engine,
@@ -70,6 +73,8 @@ struct Worker {
     ready: Arc<Semaphore>,
     ending: Arc<Semaphore>,
     beside: Arc<Semaphore>,
+    /// Those who have built and only wait for their container to be well.
+    starting: Arc<Semaphore>,
     under_way: JoinSet<()>,
     /// Deployments that were told that they wait for the engine.
     told: HashSet<Uuid>,
@@ -125,11 +130,8 @@ impl Worker {
         for (queue, places) in queues.map(|(queue, places)| (queue, places.clone())) {
             while let Ok(place) = places.clone().try_acquire_owned() {
                 let Some(job) = self.claim(queue).await? else { break };
-                let engine = self.engine.clone();
-                self.under_way.spawn(async move {
-                    Box::pin(work(&engine, job)).await;
-                    drop(place);
-                });
+                let (engine, mut place) = (self.engine.clone(), Place::new(place, self.starting.clone()));
+                self.under_way.spawn(async move { Box::pin(work(&engine, job, &mut place)).await });
             }
         }
         Ok(())
@@ -162,10 +164,10 @@ impl Worker {
     }
 }
 
-async fn work(engine: &Arc<Engine>, job: Job) {
+async fn work(engine: &Arc<Engine>, job: Job, place: &mut Place) {
     let mut lease = Lease::hold(engine, &job);
     let done = match job.kind {
-        JobKind::Deploy => deploy::deploy(engine, &job, &mut lease).await,
+        JobKind::Deploy => deploy::deploy(engine, &job, &mut lease, place).await,
         JobKind::Finish => Box::pin(lease.during(deploy::finish(engine, &job))).await,
         JobKind::Stop => lease.during(deploy::stop(engine, &job)).await,
         JobKind::Delete => lease.during(deploy::remove(engine, &job)).await,

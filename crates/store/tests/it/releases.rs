@@ -20,6 +20,9 @@ async fn a_release_is_made_kept_and_removed(db: TestDb) {
     make_live(&mut tx, 12, 1, NOW.plus_seconds(1)).await;
     let live = releases::current_of(&mut tx, &[id(1), id(2)]).await.unwrap();
     assert_eq!((live.len(), live[0].id, live[0].port), (1, id(12), 3000));
+    releases::set_port(&mut tx, id(12), 4000).await.unwrap();
+    let stored = releases::get(&mut tx, id(12)).await.unwrap().unwrap();
+    assert_eq!((stored.port, stored.image_id.as_str()), (4000, "sha256:12"));
     // By when it was live, not by when it was made.
     releases::set_live_at(&mut tx, id(11), NOW.plus_seconds(2)).await.unwrap();
     assert_eq!(releases::last_kept(&mut tx, id(1)).await.unwrap().unwrap().id, id(11));
