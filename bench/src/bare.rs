@@ -46,12 +46,7 @@ async fn organization(State(db): State<Db>, headers: HeaderMap) -> Response {
     let organization_id = joined.organization.id;
     let mut conn = db.read().await.expect("a connection");
     let members = memberships::members(&mut conn, organization_id).await.expect("the rows");
-    let shared = memberships::shared_elsewhere(&mut conn, organization_id, bearer.user.id).await.expect("the rows");
-    answer(&Rows {
-        organization: flat_joined(&joined),
-        members: members.iter().map(flat_member).collect(),
-        shared: shared.iter().map(flat_joined).collect(),
-    })
+    answer(&Rows { organization: flat_joined(&joined), members: members.iter().map(flat_member).collect() })
 }
 
 async fn auto_update(State(db): State<Db>, headers: HeaderMap, body: axum::body::Bytes) -> Response {
@@ -86,7 +81,6 @@ async fn caller(db: &Db, headers: &HeaderMap) -> Bearer {
 struct Rows<'a> {
     organization: FlatJoined<'a>,
     members: Vec<FlatMember<'a>>,
-    shared: Vec<FlatJoined<'a>>,
 }
 
 #[derive(Serialize)]

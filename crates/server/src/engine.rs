@@ -71,7 +71,7 @@ impl Engine {
 
     /// No job is begun until the reconciler has found that the container engine answers again, which it is asked to see to.
     pub fn note_lost(&self, problem: &str) {
-        self.app.engine_health.set(Err(problem.to_owned()));
+        self.app.engine_health.set(Seen::Unreachable(problem.to_owned()));
         self.app.rows_changed.notify_one();
     }
 

@@ -47,7 +47,7 @@ const fn list(name: &'static str, value_name: &'static str, default: &'static st
     Key { name, value_name, is_list: true, default, help }
 }
 
-pub const KEYS: [Key; 57] = [
+pub const KEYS: [Key; 59] = [
     key("data-dir", "DIR", "windlass-data", "Folder for everything that Windlass keeps"),
     list("listen", "ADDRESS", "127.0.0.1:7780", "Address and port of the API"),
     list("edge-http", "ADDRESS", "127.0.0.1:7781", "Address and port at which visitors reach the applications"),

@@ -9,7 +9,7 @@ use windlass_runtime::{Build, Image};
 use windlass_store::releases;
 
 use super::attempt::{Attempt, image_tag};
-use super::failure::{Interruption, Result, failed};
+use super::failure::{Result, failed};
 use super::{dockerfile, port};
 use crate::engine::DEPLOYMENT_LABEL;
 
