@@ -20,7 +20,8 @@ const NOBODY: u32 = 65_534;
 async fn it_is_told_and_passes(kind: Kind) {
     let disk = Arc::new(SmallDisk::mount("64m"));
     let place = place_on(&disk, kind).await;
-    let outcome = tokio::spawn(fills_up(disk.clone(), place)).await;
+    let local = tokio::task::LocalSet::new();
+    let outcome = local.run_until(tokio::task::spawn_local(fills_up(disk.clone(), place))).await;
     if kind == Kind::Postgres {
         leave().await;
     }
