@@ -21,7 +21,7 @@ async fn it_is_told_and_passes(kind: Kind) {
     let disk = Arc::new(SmallDisk::mount("64m"));
     let place = place_on(&disk, kind).await;
     let local = tokio::task::LocalSet::new();
-    let outcome = local.run_until(tokio::task::spawn_local(fills_up(disk.clone(), place))).await;
+    let outcome = local.run_until(local.spawn_local(fills_up(disk.clone(), place))).await;
     if kind == Kind::Postgres {
         leave().await;
     }
