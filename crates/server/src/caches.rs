@@ -11,7 +11,7 @@ use crate::deploy::{Interruption, cache};
 use crate::engine::Engine;
 use crate::engine_health::Seen;
 
-/// Builds that others run on the engine are noticed then.
+/// What other programs build on the engine is noticed then.
 const INTERVAL: Duration = Duration::from_secs(300);
 /// Between two looks, so that many builds do not keep the engine busy with counting.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// Runs until it is dropped.
 pub async fn run(engine: Arc<Engine>) {
     loop {
-        // Whoever looks after the engine says when it does not answer.
+        // The reconciler says when the engine does not answer.
         let is_bounded = bound_build_cache(&engine).await.unwrap_or_else(|problem| {
             tracing::debug!(%problem, "the engine's build cache could not be looked at; trying again");
             true

@@ -159,7 +159,7 @@ impl Progress {
         }
         let name = readable(&step.name);
         lines.extend(Line::notes(&format!("{name} ERROR: {}", reason::words(&vertex.error))));
-        self.failed.push(FailedStep::new(name, &vertex.error, &step.last_lines, step.disk_full));
+        self.failed.push(FailedStep::new(&name, &vertex.error, &step.last_lines, step.disk_full));
     }
 
     pub(super) fn failure(&self, last_word: &str) -> Error {

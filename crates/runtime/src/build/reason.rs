@@ -51,8 +51,8 @@ pub(super) struct FailedStep {
 }
 
 impl FailedStep {
-    pub(super) fn new(name: String, error: &str, output: &LastLines, disk_full: bool) -> Self {
-        Self { name: cut(&name, LONGEST_NAME), error: error.to_owned(), last_lines: output.joined(), disk_full }
+    pub(super) fn new(name: &str, error: &str, output: &LastLines, disk_full: bool) -> Self {
+        Self { name: cut(name, LONGEST_NAME), error: error.to_owned(), last_lines: output.joined(), disk_full }
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     fn failed(name: &str, error: &str) -> FailedStep {
-        FailedStep::new(name.to_owned(), error, &LastLines::default(), false)
+        FailedStep::new(name, error, &LastLines::default(), false)
     }
 
     #[test]

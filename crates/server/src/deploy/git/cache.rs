@@ -25,7 +25,7 @@ const MOST_PACKS: usize = 50;
 const LAST: &str = "last";
 const ADDRESS: &str = "address";
 
-/// The cache of one application, for as long as the value lives: nobody else uses it meanwhile.
+/// The cache of one application, for as long as the value lives: no other attempt uses it meanwhile.
 pub struct Cache {
     folder: PathBuf,
     _lock: File,
@@ -56,7 +56,7 @@ impl Cache {
         fs::write(self.folder.join(ADDRESS), address)
     }
 
-    /// Another repository's objects would be of no use, and whoever reads this one may not be allowed to read those.
+    /// Another repository's objects would be of no use, and those who may read this one may not be allowed to read the other.
     fn is_good_for(&self, address: &str) -> bool {
         let is_the_same = fs::read_to_string(self.folder.join(ADDRESS)).is_ok_and(|found| found == address);
         is_the_same && names_in(&self.packs()).iter().filter(|name| name.ends_with(".pack")).count() < MOST_PACKS

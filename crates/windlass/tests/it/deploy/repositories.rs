@@ -104,12 +104,16 @@ async fn the_reason_of_a_failed_step_is_its_output_as_plain_text() {
     assert!(story.ends_with("Its last lines:\nfirst\nnot found"), "{story}");
 }
 
+/// More than a megabyte that cannot be made much smaller.
+fn ballast() -> String {
+    (0..200_000_u64).map(|number| format!("{:x}\n", number.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_deployment_fetches_what_is_new_and_a_removal_leaves_nothing() {
     let platform = Platform::start().await;
     let repository = repository(&platform, "again", "one");
-    let ballast: String =
-        (0..200_000_u64).map(|number| format!("{:x}\n", number.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect();
+    let ballast = ballast();
     repository.commit(&[("ballast", &ballast)], "Ballast");
     let body = body("again", &repository);
     let first = deploy(&platform, &body).await;
@@ -127,6 +131,28 @@ async fn a_second_deployment_fetches_what_is_new_and_a_removal_leaves_nothing() 
     platform.call("DELETE", "/deploy/application", &json!({ "id": second["application_id"], "name": "again" }));
     platform.settled().await;
     assert_eq!(std::fs::read_dir(&repositories).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_fetched_is_still_used_after_a_kill_in_the_midst_of_a_fetch() {
+    let mut platform = Platform::start().await;
+    let repository = repository(&platform, "killed", "one");
+    let ballast = ballast();
+    repository.commit(&[("ballast", &ballast)], "Ballast");
+    let body = body("killed", &repository);
+    deploy(&platform, &body).await;
+    let before = platform.git.sent();
+    let hash = commit(&repository, "two");
+    platform.git.hang();
+    let asked = platform.git.requests();
+    let deployment = newest_deployment(&platform.deploy(&body));
+    until("git asks", async || (platform.git.requests() > asked).then_some(())).await;
+    platform.kill_server();
+    platform.git.go_on();
+    platform.start_server(None);
+    assert_eq!(platform.deployed(&deployment).await["commit_hash"], hash);
+    let sent = platform.git.sent() - before;
+    assert!(sent < 16 << 10, "{sent} bytes for a small change");
 }
 
 #[tokio::test(flavor = "multi_thread")]
