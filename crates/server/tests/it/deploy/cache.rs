@@ -128,6 +128,8 @@ async fn another_address_begins_anew() {
     assert!(matches!(error, FetchError::ReferenceNotFound { .. }), "{error:?}");
 }
 
+type Change<'a> = &'a dyn Fn(&Path);
+
 /// Changes the file with this ending, of which there is one.
 fn damage(folder: &Path, ending: &str, change: impl Fn(&Path)) {
     let names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -148,7 +150,7 @@ async fn what_is_damaged_is_fetched_again() {
         std::fs::write(path, bytes).unwrap();
     };
     let removed = |path: &Path| std::fs::remove_file(path).unwrap();
-    let damages: [(&str, &dyn Fn(&Path)); 5] =
+    let damages: [(&str, Change<'_>); 5] =
         [(".pack", &cut), (".pack", &overwrite), (".pack", &removed), (".idx", &cut), (".idx", &removed)];
     for (round, (ending, change)) in damages.into_iter().enumerate() {
         scene.cost(&server, &repository, APPLICATION).await;
