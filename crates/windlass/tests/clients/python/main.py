@@ -21,6 +21,7 @@ from windlass_client.models import (
     ErrorCode,
     Failure,
     GetLogsOfAnApplicationStream,
+    LogStep,
     Register,
     UpdateTheme,
 )
@@ -51,29 +52,43 @@ def deploy(client: AuthenticatedClient, organization: UUID, repository: str):
     return application.id, application.deployments[0].id
 
 
-def wait_until_deployed(client: AuthenticatedClient, organization: UUID, deployment: UUID) -> None:
+def until(what: str, look):
     deadline = time.monotonic() + DEADLINE_SECONDS
-    while True:
-        record = data(get_deployment_by_id.sync(deployment, client=client, x_organization_id=str(organization)))
-        assert isinstance(record.status, DeploymentStatus)
-        if record.status.status is DeploymentState.DEPLOYED:
-            return
-        if record.failure or time.monotonic() > deadline:
-            raise SystemExit(f"not deployed: {record.failure} {record.reason}")
+    while not (found := look()):
+        if time.monotonic() > deadline:
+            raise SystemExit(f"in vain: {what}")
         time.sleep(0.1)
+    return found
+
+
+def is_deployed(client: AuthenticatedClient, organization: UUID, deployment: UUID) -> bool:
+    record = data(get_deployment_by_id.sync(deployment, client=client, x_organization_id=str(organization)))
+    assert isinstance(record.status, DeploymentStatus)
+    if record.failure:
+        raise SystemExit(f"not deployed: {record.failure} {record.reason}")
+    return record.status.status is DeploymentState.DEPLOYED
+
+
+def lines_to_the_end(client: AuthenticatedClient, organization: UUID, application: UUID):
+    """The lines of a deployment, once the last one is stored: that is a moment after it says that it is deployed."""
+    page = data(
+        get_logs_of_an_application.sync(
+            application,
+            client=client,
+            stream=GetLogsOfAnApplicationStream.WINDLASS,
+            page_size=50,
+            x_organization_id=str(organization),
+        )
+    )
+    return page.logs if any(line.step is LogStep.SWITCH for line in page.logs) else None
 
 
 def main(server: str, repository: str) -> None:
     client = log_in(server)
     organization = data(create_organization.sync(client=client, body=CreateOrganization(name="Python"))).id
     application, deployment = deploy(client, organization, repository)
-    wait_until_deployed(client, organization, deployment)
-    page = data(
-        get_logs_of_an_application.sync(
-            application, client=client, stream=GetLogsOfAnApplicationStream.WINDLASS, page_size=50, x_organization_id=str(organization)
-        )
-    )
-    for line in page.logs:
+    until("the deployment ends", lambda: is_deployed(client, organization, deployment))
+    for line in until("the last line is stored", lambda: lines_to_the_end(client, organization, application)):
         print(f"{line.step}: {line.log}")
     refused = update_theme.sync(client=client, body=UpdateTheme(theme="Not A Theme"))
     assert isinstance(refused, Failure) and refused.error is ErrorCode.INVALID_REQUEST

@@ -47,10 +47,12 @@ async function state(organization: string, deployment: string): Promise<Deployme
   return record.status.status;
 }
 
-async function untilDeployed(organization: string, deployment: string): Promise<void> {
+async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
   const deadline = Date.now() + DEADLINE_MS;
-  while ((await state(organization, deployment)) !== "deployed") {
-    if (Date.now() > deadline) throw new Error("the deployment does not end");
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`in vain: ${what}`);
     await new Promise((done) => setTimeout(done, 100));
   }
 }
@@ -83,6 +85,11 @@ api.use({
 });
 const organization = data(await api.POST("/api/v1/organizations", { body: { name: "TypeScript" } })).id;
 const { application, deployment } = await deploy(organization);
-await untilDeployed(organization, deployment);
-for (const line of await logs(organization, application)) console.log(`${line.step}: ${line.log}`);
+await until("the deployment ends", async () => (await state(organization, deployment)) === "deployed" || undefined);
+// The last line is stored a moment after the deployment says that it is deployed.
+const lines = await until("the last line is stored", async () => {
+  const lines = await logs(organization, application);
+  return lines.some((line) => line.step === "switch") ? lines : undefined;
+});
+for (const line of lines) console.log(`${line.step}: ${line.log}`);
 console.log(`refused: ${await refusedCode()}`);
