@@ -110,10 +110,10 @@ impl JsonSchema for WebhookUrl {
 pub struct HostName(String);
 
 impl HostName {
-    /// Labels with dots between them, or the characters of an address.
+    /// Labels with dots between them, which an IPv4 address is too, or the characters of an IPv6 address.
     const PATTERN: &str = concat!(
         r"^([A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)*\.?",
-        r"|[0-9A-Fa-f:.]+)$"
+        r"|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$"
     );
 }
 
