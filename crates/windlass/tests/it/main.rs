@@ -13,3 +13,4 @@ mod operator;
 mod process;
 mod readme;
 mod serve;
+mod setup;
