@@ -106,7 +106,7 @@ closed_set! {
         DiskFull = "disk_full",
         /// The request took longer than the limit.
         TimeLimit = "time_limit",
-        /// Another installation holds what this one would change: it is a copy, and only reads.
+        /// Another installation or server holds the containers that this one would change, so it only reads.
         ReadOnly = "read_only",
     }
 }

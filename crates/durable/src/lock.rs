@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Pid;
 
 const PAUSE: Duration = Duration::from_millis(20);
-/// A process that was killed holds its lock until the kernel has taken it apart, which takes the longer the more memory it had.
-const DYING: Duration = Duration::from_secs(3);
+/// A killed process keeps its lock until the kernel has freed its memory, which can take seconds.
+const LONGEST_END: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub enum LockError {
@@ -25,7 +25,7 @@ pub fn take(path: &Path) -> Result<File, LockError> {
     options.create(true).read(true).write(true).truncate(false).mode(0o600);
     let mut file = options.open(path).map_err(LockError::Io)?;
     let mut holder = String::new();
-    let deadline = Instant::now() + DYING;
+    let deadline = Instant::now() + LONGEST_END;
     while Instant::now() < deadline {
         match file.try_lock() {
             Ok(()) => {
@@ -35,7 +35,7 @@ pub fn take(path: &Path) -> Result<File, LockError> {
             Err(TryLockError::WouldBlock) => holder = signature(&mut file),
             Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
         }
-        if is_well(&holder) {
+        if is_alive(&holder) {
             break;
         }
         // It has not signed yet, or is about to end, or only wanted to know whether a process is there.
@@ -66,7 +66,7 @@ fn signature(lock: &mut File) -> String {
 }
 
 /// Whether a process runs and has not been killed.
-fn is_well(pid: &str) -> bool {
+fn is_alive(pid: &str) -> bool {
     const KILL: u64 = 1 << (9 - 1);
     let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else { return false };
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();

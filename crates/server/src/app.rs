@@ -1,7 +1,5 @@
 //! Everything that a request may touch, in one value. There are no globals, so a test can run many servers.
 
-use std::sync::atomic::AtomicI64;
-
 use windlass_api::Timestamp;
 use windlass_store::Db;
 
@@ -51,10 +49,8 @@ pub struct App {
     pub audit_key: [u8; 32],
     pub metrics: Metrics,
     pub engine_health: EngineHealth,
-    /// What the engine's build cache took when it was last looked at.
-    pub build_cache_bytes: AtomicI64,
-    /// Whether it is a whole server, with an edge and an engine that are missed when they do not answer.
-    pub is_whole: bool,
+    /// Whether it deploys: then readiness includes the engine, and the edge unless another installation holds the containers.
+    pub has_engine: bool,
     /// What the first registration must present; none when only this machine can reach the server.
     pub setup_token: Option<Token>,
 }
@@ -75,8 +71,7 @@ impl App {
             audit_key: keys.audit_key,
             metrics: Metrics::new(db.clone()),
             engine_health: EngineHealth::default(),
-            build_cache_bytes: AtomicI64::default(),
-            is_whole: false,
+            has_engine: false,
             setup_token: config.is_reachable_from_outside().then(Token::random),
             db,
             database_disk: DatabaseDisk::default(),

@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use uuid::Uuid;
 use windlass_runtime::{Docker, Label, Labels};
-use windlass_store::{Kind, servers};
 
 use crate::app::App;
 use crate::deploy::Interruption;
 use crate::engine_health::Seen;
-use crate::holder::{Found, Holder};
+use crate::holder::{self, Holder};
 use crate::jobs::heartbeat::Heartbeat;
 use crate::logs::collector::Collector;
 use crate::routes::Routes;
@@ -38,7 +37,7 @@ pub struct Engine {
     pub heartbeat: Heartbeat,
     /// Networks are made one at a time: the engine would make two of one name.
     pub networks: tokio::sync::Mutex<()>,
-    /// Told after a build, which leaves something in the engine's build cache.
+    /// Told after a fetch or a build: both leave something that is kept for the next one.
     pub caches_grew: tokio::sync::Notify,
 }
 
@@ -53,7 +52,7 @@ impl Engine {
 
     /// Whether the engine answers, and whether this server is the one to change what the installation has on it.
     pub async fn look(&self) -> Seen {
-        look(&self.app, &self.docker, &self.holder, self.instance, self.owner).await
+        holder::look(&self.app, &self.docker, &self.holder, self.instance, self.owner).await
     }
 
     /// Waits until everything that a container has printed is stored, as before it is removed.
@@ -94,50 +93,6 @@ impl Engine {
     /// What was fetched of repositories before; a folder for each application.
     pub fn repositories_dir(&self) -> PathBuf {
         self.app.config.data_dir.join("repositories")
-    }
-}
-
-/// Asked before anything is changed, and again and again after that: another installation may have been put in this one's place.
-pub async fn look(app: &App, docker: &Docker, holder: &Holder, instance: Uuid, owner: Uuid) -> Seen {
-    let looked = async {
-        let engine = docker.ping().await.map_err(|error| Seen::Unreachable(error.to_string()))?;
-        if app.db.kind() == Kind::Postgres {
-            share_engine(app, owner, &engine.id).await?;
-        }
-        match holder.claim(docker, instance).await.map_err(|error| Seen::Unreachable(error.to_string()))? {
-            Found::Ourselves => Ok(Seen::Well),
-            Found::Another(other) => Err(held_by(&other)),
-        }
-    };
-    looked.await.unwrap_or_else(|seen| seen)
-}
-
-/// Servers of one database must use one engine: each would make the containers of all again on its own.
-async fn share_engine(app: &App, owner: Uuid, engine_id: &str) -> Result<(), Seen> {
-    let unknown = |error: windlass_store::Error| Seen::Unreachable(format!("the database does not answer: {error}"));
-    let mut tx = app.db.begin().await.map_err(unknown)?;
-    servers::beat(&mut tx, owner, app.now()).await.map_err(unknown)?;
-    let other = servers::use_engine(&mut tx, owner, engine_id, app.now()).await.map_err(unknown)?;
-    tx.commit().await.map_err(unknown)?;
-    match other {
-        None => Ok(()),
-        Some(other) => Err(Seen::HeldByAnother {
-            other: format!("a server with the engine {other}; this one's is {engine_id}"),
-            words:
-                "another server of this database uses another container engine. Nothing is changed from here. Let all \
-                    servers of a database use one engine (docker-socket), or give this server a database of its own."
-                    .into(),
-        }),
-    }
-}
-
-fn held_by(other: &Holder) -> Seen {
-    Seen::HeldByAnother {
-        other: format!("the installation in {}", other.folder().display()),
-        words: "another installation holds the containers of this one: they have the same id, so one is a copy of the other. \
-                Nothing is changed from here. Type `windlass adopt` to let this one take the other's place, or `windlass adopt \
-                --new` to make it an installation of its own; the server's log says which the other is."
-            .into(),
     }
 }
 

@@ -5,15 +5,21 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use uuid::Uuid;
 use windlass_durable::lock;
 use windlass_runtime::{Docker, Labels};
-use windlass_store::{Conn, instance};
+use windlass_store::{Conn, Kind, instance, servers};
 
+use crate::app::App;
 use crate::engine::INSTANCE_LABEL;
+use crate::engine_health::Seen;
 
+/// Held by the server that runs on a data folder.
+pub const SERVER_LOCK: &str = "windlass.lock";
+/// How long the database may take to tell who uses which engine.
+const DATABASE_LIMIT: Duration = Duration::from_secs(5);
 const DATA_LABEL: &str = "windlass.holder";
 const FOLDER_LABEL: &str = "windlass.holder.folder";
 
@@ -43,25 +49,33 @@ impl Holder {
         Ok(Self { data, folder })
     }
 
-    /// Makes sure that the mark is there, and tells whose it is. Of two that come at once the engine lets one be the first.
+    /// Who holds the instance; none when there is no mark.
+    pub async fn find(&self, docker: &Docker, instance: Uuid) -> windlass_runtime::Result<Option<Found>> {
+        let labels = docker.volume_labels(&volume(instance)).await?;
+        Ok(labels.map(|labels| self.compare(&labels)))
+    }
+
+    /// Makes sure that there is a mark, and tells whose it is. Of two that come at once the engine lets one be the first.
     pub async fn claim(&self, docker: &Docker, instance: Uuid) -> windlass_runtime::Result<Found> {
-        let there = docker.volume_labels(&volume(instance)).await?;
-        let labels = match there {
-            Some(labels) => labels,
-            None => docker.ensure_volume(&volume(instance), &self.labels(instance)).await?,
-        };
+        if let Some(found) = self.find(docker, instance).await? {
+            return Ok(found);
+        }
+        let labels = docker.ensure_volume(&volume(instance), &self.labels(instance)).await?;
         Ok(self.compare(&labels))
     }
 
-    /// Puts this installation's mark in the place of another's.
-    pub async fn take(&self, docker: &Docker, instance: Uuid) -> windlass_runtime::Result<()> {
+    /// Puts this installation's mark in the place of another's. The other may put its own back in the same instant.
+    pub async fn take(&self, docker: &Docker, instance: Uuid) -> windlass_runtime::Result<Found> {
         docker.remove_volume(&volume(instance)).await?;
-        docker.ensure_volume(&volume(instance), &self.labels(instance)).await.map(drop)
+        self.claim(docker, instance).await
     }
 
-    /// The server that runs on its folder, if that can be seen from here.
-    pub fn running(&self) -> Option<String> {
-        lock::holder(&self.folder.join("windlass.lock")).map(|pid| pid.to_string())
+    /// The server that runs on its folder, if that can be seen from here and is not our own folder.
+    pub fn running_elsewhere(&self, ourselves: &Self) -> Option<String> {
+        if self.folder == ourselves.folder {
+            return None;
+        }
+        lock::holder(&self.folder.join(SERVER_LOCK)).map(|pid| pid.to_string())
     }
 
     pub fn folder(&self) -> &Path {
@@ -92,12 +106,66 @@ impl Holder {
     }
 }
 
+/// Asked before anything is changed, and again and again after that: another installation may have been put in this one's place.
+/// A server that was once told that another holds them does not ask again: a person settles that, with the server stopped, and
+/// it must not take a mark that vanishes meanwhile.
+pub async fn look(app: &App, docker: &Docker, holder: &Holder, instance: Uuid, owner: Uuid) -> Seen {
+    if let held @ Seen::HeldByAnother { .. } = app.engine_health.seen() {
+        return held;
+    }
+    let looked = async {
+        let engine = docker.ping().await.map_err(|error| Seen::Unreachable(error.to_string()))?;
+        if app.db.kind() == Kind::Postgres {
+            let shared = tokio::time::timeout(DATABASE_LIMIT, share_engine(app, owner, &engine.id)).await;
+            shared.unwrap_or_else(|_| Err(Seen::Unreachable("the database does not answer".into())))?;
+        }
+        match holder.claim(docker, instance).await.map_err(|error| Seen::Unreachable(error.to_string()))? {
+            Found::Ourselves => Ok(Seen::Well),
+            Found::Another(other) => Err(held_by(&other)),
+        }
+    };
+    looked.await.unwrap_or_else(|seen| seen)
+}
+
+/// Servers of one database must use one engine: each would make the containers of all again on its own.
+async fn share_engine(app: &App, owner: Uuid, engine_id: &str) -> Result<(), Seen> {
+    let unknown = |error: windlass_store::Error| {
+        Seen::Unreachable(format!("the database did not say who uses which engine: {error}"))
+    };
+    let mut tx = app.db.begin().await.map_err(unknown)?;
+    servers::forget_dead(&mut tx, app.now()).await.map_err(unknown)?;
+    servers::beat(&mut tx, owner, app.now()).await.map_err(unknown)?;
+    let other = servers::use_engine(&mut tx, owner, engine_id, app.now()).await.map_err(unknown)?;
+    tx.commit().await.map_err(unknown)?;
+    match other {
+        None => Ok(()),
+        Some(other) => Err(Seen::HeldByAnother {
+            other: format!("a server with the engine {other}; this one's is {engine_id}"),
+            words:
+                "another server of this database uses another container engine. Nothing is changed from here. Let all \
+                    servers of a database use one engine (docker-socket), or give this server a database of its own; then start \
+                    it again."
+                    .into(),
+        }),
+    }
+}
+
+fn held_by(other: &Holder) -> Seen {
+    Seen::HeldByAnother {
+        other: format!("the installation in {}", other.folder().display()),
+        words: "another installation holds the containers of this one: they have the same id, so one is a copy of the other. \
+                Nothing is changed from here. Type `windlass adopt` to let this one take the other's place, or `windlass adopt \
+                --new` to make it an installation of its own, after stopping this server; its log says which the other is."
+            .into(),
+    }
+}
+
 fn volume(instance: Uuid) -> String {
     format!("windlass-{instance}")
 }
 
 /// A copy has another number, or was born at another time. The device's number is not part of it: it changes when a machine starts.
-fn folder_identity(folder: &Path) -> std::io::Result<String> {
+pub fn folder_identity(folder: &Path) -> std::io::Result<String> {
     let metadata = std::fs::metadata(folder)?;
     let born = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     Ok(format!("folder {}-{}", metadata.ino(), born.as_nanos()))

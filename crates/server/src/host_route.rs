@@ -9,6 +9,7 @@ use tokio::process::Command;
 use windlass_durable::file;
 
 use crate::config::Subnet;
+use crate::holder::folder_identity;
 
 /// Behind every other route: it acts only where there is none.
 const METRIC: &str = "4278198272";
@@ -22,15 +23,16 @@ pub async fn add(data_dir: &Path, pool: Subnet) {
         return tracing::debug!(pool, "no unreachable route could be set for the network pool");
     }
     // So that a stop knows what to take away, whatever the setting is by then.
-    let (path, is_known) = (note(data_dir), std::fs::read_to_string(note(data_dir)).is_ok_and(|known| known == pool));
-    if !is_known && let Err(error) = file::replace(&path, pool.as_bytes()) {
+    if noted(data_dir).as_ref() != Some(&pool)
+        && let Err(error) = write_note(data_dir, &pool)
+    {
         tracing::warn!(%error, "the host route of the network pool could not be noted, and stays after a stop");
     }
 }
 
 /// When server and edge have ended there is nothing left to send such packets.
 pub async fn remove(data_dir: &Path) {
-    let Ok(pool) = std::fs::read_to_string(note(data_dir)) else { return };
+    let Some(pool) = noted(data_dir) else { return };
     if !ip(&["route", "del", "unreachable", &pool, "metric", METRIC]).await {
         tracing::debug!(pool, "the host route of the network pool was gone already");
     }
@@ -39,6 +41,17 @@ pub async fn remove(data_dir: &Path) {
 
 fn note(data_dir: &Path) -> PathBuf {
     data_dir.join("host-route")
+}
+
+fn write_note(data_dir: &Path, pool: &str) -> std::io::Result<()> {
+    file::replace(&note(data_dir), format!("{pool} {}", folder_identity(data_dir)?).as_bytes())
+}
+
+/// The note in a copy of a folder is the original's.
+fn noted(data_dir: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(note(data_dir)).ok()?;
+    let (pool, folder) = text.split_once(' ')?;
+    (folder_identity(data_dir).ok()? == folder).then(|| pool.to_owned())
 }
 
 async fn ip(arguments: &[&str]) -> bool {

@@ -80,20 +80,21 @@ pub async fn adopt(config: Config, is_new: bool) -> Result<Adopted, String> {
     let _lock = lock_data_dir(&config.data_dir).map_err(|error| error.to_string())?;
     let app = open(config).await?;
     app.db.migrate().await.map_err(|error| error.to_string())?;
-    let adopted = match is_new {
-        true => adoption::start_anew(&app).await.map(|()| Adopted::Nothing),
-        false => take_place(&app).await,
-    };
+    let adopted = settle(&app, is_new).await;
     app.db.close().await;
     adopted
 }
 
-async fn take_place(app: &App) -> Result<Adopted, String> {
+async fn settle(app: &App, is_new: bool) -> Result<Adopted, String> {
     let docker = Docker::new(&app.config.docker_socket);
     docker.ping().await.map_err(|error| error.to_string())?;
     let mut conn = app.db.read().await.map_err(|error| error.to_string())?;
     let holder = Holder::of(&mut conn, &app.config.data_dir).await?;
     drop(conn);
+    if is_new {
+        adoption::check_that_it_is_a_copy(app, &docker, &holder).await?;
+        return adoption::start_anew(app).await;
+    }
     adoption::take_place(app, &docker, &holder).await
 }
 

@@ -21,11 +21,12 @@ use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::deploy;
 use crate::edge::Keeper;
-use crate::engine::{self, Engine};
+use crate::engine::Engine;
 use crate::engine_health::Seen;
-use crate::holder::Holder;
+use crate::holder::{self, Holder, SERVER_LOCK, folder_identity};
 use crate::host_route;
 use crate::logs::{Logs, retention};
+use crate::service::adoption;
 use crate::service::audit::denials;
 use crate::service::first_start::unlock;
 use crate::service::housekeeping;
@@ -64,7 +65,7 @@ pub enum StartError {
     #[error("the edge: {0}")]
     Edge(String),
     #[error("{0}")]
-    Holder(String),
+    UnknownHolder(String),
 }
 
 pub struct Server {
@@ -204,11 +205,11 @@ async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// The edge comes last: what fails before it leaves nothing running.
 async fn begin(db: Db, config: Config) -> Result<Begun, StartError> {
     let mut app = unlocked(db, config).await?;
-    let instance = engine_label(&app).await.map_err(|source| database_error(&app.config, source))?;
+    let instance = adoption::engine_label(&app).await.map_err(|source| database_error(&app.config, source))?;
     let unusable = |source| StartError::DataDir { path: app.config.data_dir.display().to_string(), source };
     let owner = own_id(&app).map_err(unusable)?;
     deploy::end_left_overs(&app.config.data_dir).await.map_err(unusable)?;
-    let holder = holder(&app).await?;
+    let holder = this_holder(&app).await?;
     let seen = first_look(&app, &holder, instance, owner).await;
     let edge = match &seen {
         // A copy of the routes leads to another installation's containers.
@@ -221,38 +222,34 @@ async fn begin(db: Db, config: Config) -> Result<Begun, StartError> {
         tracing::error!(other, "{words}");
         app.engine_health.set(seen);
     }
-    app.is_whole = true;
+    app.has_engine = true;
     Ok(Begun { app, edge, instance, holder, owner })
 }
 
-async fn holder(app: &App) -> Result<Holder, StartError> {
+async fn this_holder(app: &App) -> Result<Holder, StartError> {
     let mut conn = app.db.read().await.map_err(|source| database_error(&app.config, source))?;
-    Holder::of(&mut conn, &app.config.data_dir).await.map_err(StartError::Holder)
+    Holder::of(&mut conn, &app.config.data_dir).await.map_err(StartError::UnknownHolder)
 }
 
 /// An engine that does not answer says nothing about who holds what; the edge serves what it has served before.
 async fn first_look(app: &App, holder: &Holder, instance: Uuid, owner: Uuid) -> Seen {
     let docker = Docker::new(&app.config.docker_socket);
-    let looking = engine::look(app, &docker, holder, instance, owner);
+    let looking = holder::look(app, &docker, holder, instance, owner);
     tokio::time::timeout(ENGINE_WAIT, looking).await.unwrap_or(Seen::Nothing)
 }
 
-async fn engine_label(app: &App) -> windlass_store::Result<Uuid> {
-    let mut tx = app.db.begin().await?;
-    let label = instance::engine_label(&mut tx, app.new_id()).await?;
-    tx.commit().await?;
-    Ok(label)
-}
-
-/// Kept in the data folder, which is this server's alone: what it was working on when it ended is its own.
+/// Kept in the data folder, which is this server's alone: what it was working on when it ended is its own. A copy of the folder is
+/// another server.
 fn own_id(app: &App) -> std::io::Result<Uuid> {
     let path = app.config.data_dir.join("server-id");
-    let stored = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
-    if let Some(id) = stored {
+    let folder = folder_identity(&app.config.data_dir)?;
+    let stored = fs::read_to_string(&path).unwrap_or_default();
+    let stored = stored.split_once(' ').filter(|(_, known)| known.trim() == folder);
+    if let Some(id) = stored.and_then(|(id, _)| id.parse().ok()) {
         return Ok(id);
     }
     let id = app.new_id();
-    windlass_durable::file::replace(&path, id.to_string().as_bytes())?;
+    windlass_durable::file::replace(&path, format!("{id} {folder}").as_bytes())?;
     Ok(id)
 }
 
@@ -334,7 +331,7 @@ fn private_folder(path: &Path) -> Result<(), StartError> {
     }
     // The key alone is there when it was brought from another server of the same database.
     let is_ours =
-        ["windlass.lock", "edge.lock", "windlass.db", ring::FILE_NAME].iter().any(|name| path.join(name).exists());
+        [SERVER_LOCK, "edge.lock", "windlass.db", ring::FILE_NAME].iter().any(|name| path.join(name).exists());
     let is_empty = fs::read_dir(path).map_err(unusable)?.next().is_none();
     if !is_ours && !is_empty {
         return Err(StartError::Shared { path: path.display().to_string() });
@@ -348,7 +345,7 @@ fn private_folder(path: &Path) -> Result<(), StartError> {
 pub fn lock_data_dir(path: &Path) -> Result<File, StartError> {
     let unusable = |source| StartError::DataDir { path: path.display().to_string(), source };
     private_folder(path)?;
-    lock::take(&path.join("windlass.lock")).map_err(|error| match error {
+    lock::take(&path.join(SERVER_LOCK)).map_err(|error| match error {
         LockError::Held(holder) => StartError::Held { path: path.display().to_string(), holder },
         LockError::Io(source) => unusable(source),
     })

@@ -302,3 +302,10 @@ pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
                  where a.wanted <> 'deleted' order by a.id";
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
 }
+
+/// None of them runs here. One that is being deleted still is.
+pub async fn stop_all(tx: &mut Tx, now: Timestamp) -> Result<()> {
+    let query = "update applications set wanted = 'stopped', live_deployment_id = null, state = 'stopped', state_changed_at = $1 \
+                 where wanted <> 'deleted'";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(now.micros()).execute(c).await.map(drop))?)
+}

@@ -172,3 +172,8 @@ pub async fn delete_leaving(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<boo
     }
     Ok(is_leaving)
 }
+
+/// Those of another installation, as far as this one is concerned.
+pub async fn forget_all(tx: &mut Tx) -> Result<()> {
+    Ok(sql!(tx, |c| sqlx::query("delete from containers").execute(c).await.map(drop))?)
+}

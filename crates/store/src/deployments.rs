@@ -300,3 +300,12 @@ pub async fn forget_old(tx: &mut Tx, application_id: Uuid, kept: i64) -> Result<
     sql!(tx, |c| sqlx::query(query).bind(application_id).execute(c).await.map(drop))?;
     Ok(())
 }
+
+/// What is under way is called off, and no container is left of any.
+pub async fn cancel_all(tx: &mut Tx, reason: &str, now: Timestamp) -> Result<()> {
+    let query = "update deployments set state = 'cancelled', state_changed_at = $1, finished_at = $1, updated_at = $1, reason = $2 \
+                 where state in ('queued', 'cloning', 'building', 'deploying')";
+    sql!(tx, |c| sqlx::query(query).bind(now.micros()).bind(reason).execute(c).await.map(drop))?;
+    let query = "update deployments set container_status = 'removed', updated_at = $1 where container_status not in ('', 'removed')";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(now.micros()).execute(c).await.map(drop))?)
+}

@@ -1,7 +1,6 @@
 //! The one row about the installation itself.
 
 use uuid::Uuid;
-use windlass_api::Timestamp;
 
 use crate::db::sql;
 use crate::{Conn, Kind, Result, Tx};
@@ -29,31 +28,8 @@ pub async fn engine_label(tx: &mut Tx, offered: Uuid) -> Result<Uuid> {
     Ok(sql!(tx, |c| sqlx::query_scalar(query).bind(offered).fetch_one(c).await)?)
 }
 
-/// The installation becomes another one on the engine, where nothing belongs to it: its applications are stopped and have nothing
-/// to go back to, and what was under way is called off. Deletions go on: they have only rows left to remove.
-pub async fn start_anew(tx: &mut Tx, label: Uuid, now: Timestamp) -> Result<()> {
-    let forgotten = [
-        "delete from jobs where kind <> 'delete'",
-        "update jobs set state = 'queued', owner = null, lease_until = 0",
-        "delete from containers",
-        "delete from networks",
-        "delete from servers",
-    ];
-    for query in forgotten {
-        sql!(tx, |c| sqlx::query(query).execute(c).await.map(drop))?;
-    }
-    let changed = [
-        "update applications set wanted = 'stopped', live_deployment_id = null, state = 'stopped', state_changed_at = $1 \
-         where wanted <> 'deleted'",
-        "update deployments set state = 'cancelled', state_changed_at = $1, finished_at = $1, updated_at = $1, \
-         reason = 'this installation became one of its own, and the one it was copied from goes on with this' \
-         where state in ('queued', 'cloning', 'building', 'deploying')",
-        "update deployments set container_status = 'removed', updated_at = $1 where container_status not in ('', 'removed')",
-        "update releases set removed_at = $1 where removed_at is null",
-    ];
-    for query in changed {
-        sql!(tx, |c| sqlx::query(query).bind(now.micros()).execute(c).await.map(drop))?;
-    }
+/// The installation becomes another one on the engine, where nothing belongs to it.
+pub async fn set_engine_label(tx: &mut Tx, label: Uuid) -> Result<()> {
     let query = "update instance set engine_label = $1 where id = 1";
     Ok(sql!(tx, |c| sqlx::query(query).bind(label).execute(c).await.map(drop))?)
 }

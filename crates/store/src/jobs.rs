@@ -54,6 +54,8 @@ pub struct Job {
     pub application_id: Uuid,
     pub deployment_id: Option<Uuid>,
     pub fence: i64,
+    /// How often the container engine was lost while it was worked on.
+    pub engine_losses: i64,
 }
 
 pub async fn insert(
@@ -95,24 +97,24 @@ pub enum Queue {
 }
 
 /// What the time is. Several servers on one PostgreSQL need one clock, which is its own; SQLite has one server.
-pub(crate) fn clock(kind: Kind) -> &'static str {
+pub(crate) fn clock(kind: Kind, parameter: &str) -> String {
     match kind {
-        Kind::Sqlite => "$3",
+        Kind::Sqlite => parameter.to_owned(),
         // Mentions the parameter, so that both texts have the same ones.
-        Kind::Postgres => {
-            "(case when $3::bigint is null then 0 else (extract(epoch from clock_timestamp()) * 1000000)::bigint end)"
-        }
+        Kind::Postgres => format!(
+            "(case when {parameter}::bigint is null then 0 else (extract(epoch from clock_timestamp()) * 1000000)::bigint end)"
+        ),
     }
 }
 
 /// Whether a job is without a worker: not begun, or begun by one that has not renewed its claim, or whose server is dead.
 fn is_free(kind: Kind, job: &str) -> String {
-    let clock = clock(kind);
+    let clock = clock(kind, "$3");
     let begun_by_the_dead = match kind {
         // There is one server, and it takes back what it held when it starts.
         Kind::Sqlite => String::new(),
         Kind::Postgres => format!(
-            "or not exists (select 1 from servers s where s.id = {job}.owner and s.seen_at > {clock} - {})",
+            "or exists (select 1 from servers s where s.id = {job}.owner and s.seen_at <= {clock} - {})",
             LONGEST_SILENCE_SECONDS * 1_000_000
         ),
     };
@@ -122,7 +124,7 @@ fn is_free(kind: Kind, job: &str) -> String {
 /// The oldest job that can be worked on, now this owner's for `seconds`.
 pub async fn claim(tx: &mut Tx, queue: Queue, owner: Uuid, now: Timestamp, seconds: i64) -> Result<Option<Job>> {
     let kind = tx.kind();
-    let clock = clock(kind);
+    let clock = clock(kind, "$3");
     let its_turn = "and not exists (select 1 from jobs o where o.application_id = j.application_id and o.exclusive \
                     and o.id <> j.id and (o.id < j.id or o.state = 'running'))";
     let is_ready = "exists (select 1 from deployments d where d.id = j.deployment_id \
@@ -142,7 +144,7 @@ pub async fn claim(tx: &mut Tx, queue: Queue, owner: Uuid, now: Timestamp, secon
              select j.id from jobs j where {asked_for} and j.not_before <= {clock} and {is_free} \
              order by j.id limit 1 {skip}) \
          and {is_still_free} \
-         returning id, kind, application_id, deployment_id, fence"
+         returning id, kind, application_id, deployment_id, fence, engine_losses"
     );
     let claimed: std::result::Result<Option<Job>, _> = sql!(tx, |c| {
         sqlx::query_as(AssertSqlSafe(query))
@@ -163,7 +165,7 @@ pub async fn claim(tx: &mut Tx, queue: Queue, owner: Uuid, now: Timestamp, secon
 pub async fn renew(tx: &mut Tx, job: &Job, now: Timestamp, seconds: i64) -> Result<bool> {
     let query = format!(
         "update jobs set lease_until = {} + $4 where id = $1 and fence = $2 and state = 'running'",
-        clock(tx.kind())
+        clock(tx.kind(), "$3")
     );
     let renewed = sql!(tx, |c| {
         sqlx::query(AssertSqlSafe(query))
@@ -199,7 +201,7 @@ pub async fn put_back(tx: &mut Tx, job: &Job, now: Timestamp, seconds: i64) -> R
     let query = format!(
         "update jobs set state = 'queued', owner = null, lease_until = 0, not_before = {} + $4 \
          where id = $1 and fence = $2 and state = 'running'",
-        clock(tx.kind())
+        clock(tx.kind(), "$3")
     );
     sql!(tx, |c| {
         sqlx::query(AssertSqlSafe(query))
@@ -214,10 +216,22 @@ pub async fn put_back(tx: &mut Tx, job: &Job, now: Timestamp, seconds: i64) -> R
     Ok(())
 }
 
-/// What this owner was working on when it ended. Only one process at a time is this owner.
+/// The engine was lost while this job was worked on, once more.
+pub async fn count_engine_loss(tx: &mut Tx, job: &Job) -> Result<()> {
+    let query = "update jobs set engine_losses = engine_losses + 1 where id = $1 and fence = $2";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(job.id).bind(job.fence).execute(c).await.map(drop))?)
+}
+
+/// What this owner was working on when it ended. Only one process at a time is this owner. SQLite has one server, whose name changes
+/// when its folder is restored from a copy.
 pub async fn release_all(tx: &mut Tx, owner: Uuid) -> Result<u64> {
-    let query =
-        "update jobs set state = 'queued', owner = null, lease_until = 0 where owner = $1 and state = 'running'";
+    let whose = match tx.kind() {
+        Kind::Sqlite => "$1 is not null",
+        Kind::Postgres => "owner = $1",
+    };
+    let query = AssertSqlSafe(format!(
+        "update jobs set state = 'queued', owner = null, lease_until = 0 where {whose} and state = 'running'"
+    ));
     Ok(sql!(tx, |c| sqlx::query(query).bind(owner).execute(c).await.map(|done| done.rows_affected()))?)
 }
 
@@ -230,7 +244,7 @@ pub async fn withdraw(tx: &mut Tx, deployment_id: Uuid) -> Result<bool> {
 }
 
 pub async fn of_application(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Job>> {
-    let query = "select id, kind, application_id, deployment_id, fence from jobs where application_id = $1 order by id";
+    let query = "select id, kind, application_id, deployment_id, fence, engine_losses from jobs where application_id = $1 order by id";
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).fetch_all(c).await)?)
 }
 
@@ -244,4 +258,12 @@ pub async fn counts(conn: &mut Conn) -> Result<(i64, i64)> {
 /// Applications on which somebody works, or is about to.
 pub async fn busy_applications(conn: &mut Conn) -> Result<Vec<Uuid>> {
     Ok(sql!(conn, |c| sqlx::query_scalar("select distinct application_id from jobs").fetch_all(c).await)?)
+}
+
+/// An installation that is made from a copy begins nothing that the original works on. Deletions go on: they have only rows left to
+/// remove.
+pub async fn keep_deletions(tx: &mut Tx) -> Result<()> {
+    sql!(tx, |c| sqlx::query("delete from jobs where kind <> 'delete'").execute(c).await.map(drop))?;
+    let query = "update jobs set state = 'queued', owner = null, lease_until = 0";
+    Ok(sql!(tx, |c| sqlx::query(query).execute(c).await.map(drop))?)
 }

@@ -103,3 +103,8 @@ pub async fn take_address(tx: &mut Tx, organization_id: Uuid, address: &str, con
     })?;
     Ok(())
 }
+
+/// Those of another installation, with the addresses in them.
+pub async fn forget_all(tx: &mut Tx) -> Result<()> {
+    Ok(sql!(tx, |c| sqlx::query("delete from networks").execute(c).await.map(drop))?)
+}

@@ -160,3 +160,9 @@ pub async fn images_of(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Stri
     let query = "select image from releases where application_id = $1 and image <> '' and removed_at is null";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).fetch_all(c).await)?)
 }
+
+/// Their images are another installation's, which may remove them at any time.
+pub async fn remove_all(tx: &mut Tx, now: Timestamp) -> Result<()> {
+    let query = "update releases set removed_at = $1 where removed_at is null";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(now.micros()).execute(c).await.map(drop))?)
+}

@@ -6,24 +6,22 @@ use windlass_api::Timestamp;
 
 use crate::db::sql;
 use crate::jobs::clock;
-use crate::{Result, Tx};
+use crate::{Conn, Result, Tx};
 
 /// A server that was not heard of for so long is taken for dead: others take over what it was working on. It must itself stop
 /// working somewhat earlier.
 pub const LONGEST_SILENCE_SECONDS: i64 = 20;
 
+/// Much longer than any claim lasts.
+const FORGOTTEN_SECONDS: i64 = 86_400;
+
 /// This server lives.
 pub async fn beat(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
-    let clock = clock(tx.kind());
-    // The second parameter is there for the clock, which counts on being the third.
     let query = format!(
-        "insert into servers (id, engine_id, seen_at) values ($1, $2, {clock}) \
-         on conflict (id) do update set seen_at = excluded.seen_at"
+        "insert into servers (id, seen_at) values ($1, {}) on conflict (id) do update set seen_at = excluded.seen_at",
+        clock(tx.kind(), "$2")
     );
-    sql!(tx, |c| {
-        sqlx::query(AssertSqlSafe(query)).bind(id).bind("").bind(now.micros()).execute(c).await.map(drop)
-    })?;
-    Ok(())
+    Ok(sql!(tx, |c| sqlx::query(AssertSqlSafe(query)).bind(id).bind(now.micros()).execute(c).await.map(drop))?)
 }
 
 /// Notes which engine this server uses, unless a living one uses another: then it tells that one's. Containers are rows without
@@ -34,7 +32,7 @@ pub async fn use_engine(tx: &mut Tx, id: Uuid, engine_id: &str, now: Timestamp) 
     let query = format!(
         "select engine_id from servers where id <> $1 and engine_id <> $2 and engine_id <> '' \
          and seen_at > {} - $4 order by seen_at desc limit 1",
-        clock(tx.kind())
+        clock(tx.kind(), "$3")
     );
     let other: Option<String> = sql!(tx, |c| {
         sqlx::query_scalar(AssertSqlSafe(query))
@@ -51,7 +49,38 @@ pub async fn use_engine(tx: &mut Tx, id: Uuid, engine_id: &str, now: Timestamp) 
     Ok(other)
 }
 
+/// Whether a server was heard of lately.
+pub async fn are_any_alive(conn: &mut Conn, now: Timestamp) -> Result<bool> {
+    let query = format!("select exists (select 1 from servers where seen_at > {} - $2)", clock(conn.kind(), "$1"));
+    Ok(sql!(conn, |c| {
+        sqlx::query_scalar(AssertSqlSafe(query))
+            .bind(now.micros())
+            .bind(LONGEST_SILENCE_SECONDS * 1_000_000)
+            .fetch_one(c)
+            .await
+    })?)
+}
+
+/// Rows of servers that never come back. Their jobs are others' by then.
+pub async fn forget_dead(tx: &mut Tx, now: Timestamp) -> Result<()> {
+    let query = format!("delete from servers where seen_at < {} - $2", clock(tx.kind(), "$1"));
+    sql!(tx, |c| {
+        sqlx::query(AssertSqlSafe(query))
+            .bind(now.micros())
+            .bind(FORGOTTEN_SECONDS * 1_000_000)
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
 /// A server that ends is not waited for.
 pub async fn leave(tx: &mut Tx, id: Uuid) -> Result<()> {
     Ok(sql!(tx, |c| sqlx::query("delete from servers where id = $1").bind(id).execute(c).await.map(drop))?)
+}
+
+/// Those of another installation.
+pub async fn forget_all(tx: &mut Tx) -> Result<()> {
+    Ok(sql!(tx, |c| sqlx::query("delete from servers").execute(c).await.map(drop))?)
 }

@@ -11,6 +11,7 @@ use windlass_durable::lock::holder;
 use windlass_edge::process::Options;
 use windlass_server::config::{Config, KEYS};
 use windlass_server::edge::{self, GRACE, Orders};
+use windlass_server::holder::SERVER_LOCK;
 use windlass_server::host_route;
 
 use crate::{configure, log, print, stop_signal};
@@ -78,10 +79,10 @@ pub async fn run(orders: Orders) -> Result<(), String> {
 #[tokio::main(flavor = "current_thread")]
 pub async fn stop(config: &Config) -> Result<(), String> {
     let mut is_anything = false;
-    if let Some(pid) = holder(&config.data_dir.join("windlass.lock")) {
+    if let Some(pid) = holder(&config.data_dir.join(SERVER_LOCK)) {
         is_anything = true;
         kill_process(pid, Signal::TERM).map_err(|error| format!("process {pid} cannot be stopped: {error}"))?;
-        wait_for(&config.data_dir.join("windlass.lock"), config.shutdown_limit + GRACE).await?;
+        wait_for(&config.data_dir.join(SERVER_LOCK), config.shutdown_limit + GRACE).await?;
         print("The server has stopped.\n")?;
     }
     if let Some(pid) = holder(&config.data_dir.join("edge.lock")) {

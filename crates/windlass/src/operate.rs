@@ -32,13 +32,12 @@ pub async fn operate(config: Config, group: &str, name: &str, matches: &ArgMatch
 
 #[tokio::main(flavor = "current_thread")]
 pub async fn adopt(config: Config, matches: &ArgMatches) -> Result<(), String> {
-    let is_new = matches.get_flag("new");
-    match operator::adopt(config, is_new).await? {
+    match operator::adopt(config, matches.get_flag("new")).await? {
         Adopted::From(folder) => print(&format!(
             "This installation holds the containers now. The one in {folder} changes nothing any more. Start the server: \
              windlass serve\n"
         )),
-        Adopted::Nothing if is_new => print(
+        Adopted::Anew => print(
             "This is an installation of its own now. Its applications are stopped; deploy those that you want, with other \
              domains or another edge-http. Start the server: windlass serve\n",
         ),

@@ -28,6 +28,9 @@ impl Key {
             "-logins",
             "-deployments",
             "-applications",
+            "-starts",
+            "-followers",
+            "-files",
         ];
         let kept = ["user-sessions", "user-organizations", "member-keys", "open-invitations"];
         let is_own = matches!(self.name, "database-connections" | "shutdown-seconds" | "hand-over-seconds");

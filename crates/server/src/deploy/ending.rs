@@ -16,7 +16,7 @@ use crate::logs::text;
 
 /// More is not read by anybody.
 const LONGEST_REASON: usize = 2_000;
-/// How often a deployment is begun whose engine is lost again and again: its build may be what ends the engine.
+/// How often the engine may be lost during one deployment: its build may be what ends the engine.
 const MOST_TRIES: i64 = 5;
 
 impl Attempt<'_> {
@@ -57,11 +57,11 @@ impl Attempt<'_> {
     /// What is not tried again any more has failed.
     fn bounded(&self, outcome: Result<()>) -> Result<()> {
         match outcome {
-            Err(Interruption::EngineLost(words)) if self.job.fence >= MOST_TRIES => {
+            Err(Interruption::EngineLost(words)) if self.job.engine_losses + 1 >= MOST_TRIES => {
                 let words = format!(
-                    "{words}. The deployment was begun {} times. See in the engine's own log why it ends; the build may take all \
-                     the memory.",
-                    self.job.fence
+                    "{words}. It was lost {} times during this deployment. The engine's own log (journalctl -u docker) says why it stopped; \
+                     the build may have used up the memory.",
+                    self.job.engine_losses + 1
                 );
                 Err(Interruption::Failed(Failure::EngineUnreachable, words))
             }

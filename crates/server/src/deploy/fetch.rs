@@ -9,7 +9,7 @@ use windlass_store::{organizations, releases};
 
 use super::attempt::Attempt;
 use super::failure::{Result, failed};
-use super::git::cache::{self, Cache};
+use super::git::cache::Cache;
 use super::git::{self, Limits, LocalPaths, Reference, RepositoryUrl, Source};
 
 pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
@@ -33,7 +33,7 @@ pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
     let source = Source { url: &url, reference, credentials: &credentials };
     let commit = git::fetch(&source, &folder, &limits, cache.as_ref()).await;
     drop(cache);
-    trim_caches(attempt).await;
+    attempt.engine.caches_grew.notify_one();
     let commit = commit?;
     kill_point::reached("deploy-fetched");
     let mut tx = attempt.begin_work().await?;
@@ -66,13 +66,6 @@ async fn open_cache(attempt: &Attempt<'_>, url: &RepositoryUrl) -> Option<Cache>
         tracing::warn!(%error, "the last fetch of a repository cannot be used");
         None
     })
-}
-
-async fn trim_caches(attempt: &Attempt<'_>) {
-    let (root, budget) = (attempt.engine.repositories_dir(), attempt.engine.app.config.repository_cache_bytes);
-    if let Err(error) = cache::trim(&root, budget).await {
-        tracing::warn!(%error, "what was fetched of repositories could not be removed");
-    }
 }
 
 /// Folders of this machine are for organizations that an instance admin trusts with the machine.

@@ -44,7 +44,7 @@ pub async fn wait(attempt: &mut Attempt<'_>, container: &Container) -> Result<()
 async fn engine_lost(engine: &Engine, container: &str) -> Interruption {
     match engine.docker.wait(container).await {
         Err(lost @ runtime::Error::Unreachable { .. }) => lost.into(),
-        // How it ended is seen by the one who looks at it.
+        // `become_well` sees how it ended.
         _ => std::future::pending().await,
     }
 }
@@ -72,13 +72,12 @@ async fn become_well(attempt: &mut Attempt<'_>, container: &Container, image: Op
         }
         if let (Look::Refused, Some(search), Some(pid)) = (&last, &mut search, found.pid)
             && let Some((port, words)) = search.look(pid).await
-            && is_reachable(container, port).await
+            && answers_visitors(attempt, container, port).await
         {
             port::keep(attempt, port, words).await?;
-            continue;
         }
         if let Some(seconds) = limit.over(began.elapsed() + pause, &found) {
-            return give_up(attempt, container, &last, seconds).await;
+            return give_up(attempt, container, &last, &format!("{seconds} s ({})", limit.origin)).await;
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -89,6 +88,8 @@ async fn become_well(attempt: &mut Attempt<'_>, container: &Container, image: Op
 struct Limit {
     usual: Duration,
     longest: Duration,
+    /// Where it comes from, for the user who wants another.
+    origin: &'static str,
 }
 
 impl Limit {
@@ -96,10 +97,15 @@ impl Limit {
     fn new(set_seconds: u32, check: Option<&HealthCheck>, most: Duration) -> Self {
         if set_seconds > 0 {
             let exact = Duration::from_secs(set_seconds.into());
-            return Self { usual: exact, longest: exact };
+            return Self { usual: exact, longest: exact, origin: "health_seconds" };
         }
         let asked = check.map_or(USUAL_LIMIT, HealthCheck::verdict_after);
-        Self { usual: USUAL_LIMIT, longest: asked.min(most).max(USUAL_LIMIT) }
+        let origin = match asked {
+            asked if asked <= USUAL_LIMIT => "the usual limit; set health_seconds for another",
+            asked if asked <= most => "what the image's health check allows; set health_seconds for another limit",
+            _ => "start-seconds, the server's limit; set health_seconds for another",
+        };
+        Self { usual: USUAL_LIMIT, longest: asked.min(most).max(USUAL_LIMIT), origin }
     }
 
     /// After how many seconds it is over, if it is. When the engine has given up by the image's own figures, the rest of the time
@@ -191,9 +197,10 @@ fn target(container: &Container, port: i64) -> Option<SocketAddr> {
     Some((address, u16::try_from(port).ok()?).into())
 }
 
-async fn is_reachable(container: &Container, port: i64) -> bool {
+/// Some listen for debuggers, or for others of their kind, before they listen for visitors.
+async fn answers_visitors(attempt: &Attempt<'_>, container: &Container, port: i64) -> bool {
     match target(container, port) {
-        Some(target) => matches!(visit(target, "", "").await, Look::Connected),
+        Some(target) => matches!(visit(target, "/", &attempt.application.domain).await, Look::Answered(_)),
         None => false,
     }
 }
@@ -250,11 +257,11 @@ async fn ended(attempt: &Attempt<'_>, container: &Container, found: &runtime::Co
     Interruption::Failed(Failure::CrashedAtStart, words)
 }
 
-async fn give_up(attempt: &Attempt<'_>, container: &Container, last: &Look, seconds: u64) -> Result<()> {
+async fn give_up(attempt: &Attempt<'_>, container: &Container, last: &Look, time: &str) -> Result<()> {
     evidence(attempt, &container.name).await;
     let words = last.words(attempt);
     if !matches!(last, Look::Refused) {
-        return failed(Failure::UnhealthyAnswer, format!("{words}, for {seconds} s (health_seconds)"));
+        return failed(Failure::UnhealthyAnswer, format!("{words}, for {time}"));
     }
     let pid = attempt.engine.docker.inspect(&container.name).await?.and_then(|found| found.pid);
     let listening = match pid {
@@ -275,7 +282,7 @@ async fn give_up(attempt: &Attempt<'_>, container: &Container, last: &Look, seco
         true => "It listens on no port at all.".to_owned(),
         false => format!("It listens on {}: set port to that, or let it listen on $PORT.", listed(&all)),
     };
-    failed(Failure::NotListening, format!("{words} after {seconds} s (health_seconds). {found}"))
+    failed(Failure::NotListening, format!("{words} after {time}. {found}"))
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ async fn keep_trying(
     tried: watch::Sender<Tried>,
 ) {
     while *tried.borrow() != Tried::Well {
-        // What ended meanwhile, container or engine, is found by the one who waits for the container.
+        // `become_well` notices when the container or the engine has ended.
         if let Ok(exec) = docker.exec(&container, &check.command).await {
             try_once(&exec, check.timeout, &secrets, &tried).await;
         }

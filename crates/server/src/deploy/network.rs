@@ -116,14 +116,14 @@ pub async fn take_address(tx: &mut Tx, network: &Network, container_id: Uuid) ->
 /// What this machine can already reach. Not the default route, which leads everywhere.
 async fn host_routes() -> Vec<Subnet> {
     let table = tokio::fs::read_to_string("/proc/net/route").await.unwrap_or_default();
-    table.lines().skip(1).filter_map(host_route).filter(|route| route.prefix > 0).collect()
+    table.lines().skip(1).filter_map(parsed_route).filter(|route| route.prefix > 0).collect()
 }
 
 /// The kernel's flag of a route that leads nowhere, such as the one for the pool itself.
 const UNREACHABLE: u32 = 0x200;
 
 /// A line of the kernel's table: numbers in hexadecimal, in the machine's own order of bytes.
-fn host_route(line: &str) -> Option<Subnet> {
+fn parsed_route(line: &str) -> Option<Subnet> {
     let mut fields = line.split_whitespace().skip(1);
     let address = |text: &str| Some(Ipv4Addr::from(u32::from_str_radix(text, 16).ok()?.to_ne_bytes()));
     let destination = address(fields.next()?)?;
@@ -142,8 +142,8 @@ mod tests {
     #[test]
     fn the_kernels_routes_are_understood() {
         let line = "docker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0";
-        assert_eq!(host_route(line).unwrap().to_string(), "172.17.0.0/16");
-        assert!(host_route("*\t0000C00A\t00000000\t0200\t0\t0\t0\t0000F0FF\t0\t0\t0").is_none());
-        assert!(host_route("Iface\tDestination").is_none());
+        assert_eq!(parsed_route(line).unwrap().to_string(), "172.17.0.0/16");
+        assert!(parsed_route("*\t0000C00A\t00000000\t0200\t0\t0\t0\t0000F0FF\t0\t0\t0").is_none());
+        assert!(parsed_route("Iface\tDestination").is_none());
     }
 }

@@ -14,9 +14,9 @@ use super::failure::Result;
 /// What an application is told to listen on when neither its user nor its image says so.
 const USUAL_PORT: u16 = 8080;
 /// How long what is listened on must stay the same before it is believed: some listen for their metrics first.
-const SETTLED: Duration = Duration::from_secs(2);
+const SETTLED: Duration = Duration::from_secs(3);
 /// The same when the image names one port, which may only be late.
-const SETTLED_DESPITE_IMAGE: Duration = Duration::from_secs(5);
+const SETTLED_DESPITE_IMAGE: Duration = Duration::from_secs(15);
 
 /// What the user has said: the setting, else the variable.
 fn given(configuration: &Configuration, variables: &Variables) -> Option<u16> {

@@ -34,7 +34,7 @@ pub async fn stop(engine: &Engine, job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Into the log of what was live: the next one who looks there must see why it prints nothing any more.
+/// Into the log of what was live: a person who reads it must see why nothing is printed any more.
 async fn leave_line(engine: &Engine, application: &Application) {
     let Some(live) = application.live_deployment_id else { return };
     let text = "Stopped on request. Visitors get a page that says so, until it is started again.".to_owned();

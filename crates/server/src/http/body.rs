@@ -72,7 +72,9 @@ fn is_packed(headers: &HeaderMap) -> Result<bool> {
     let Some(encoding) = encodings.next() else { return Ok(false) };
     let encoding = String::from_utf8_lossy(encoding.as_bytes()).trim().to_ascii_lowercase();
     match encoding.as_str() {
-        _ if encodings.next().is_some() => Err(Error::field("content-encoding", "is given more than once.")),
+        _ if encodings.next().is_some() => {
+            Err(Error::field("content-encoding", "is given more than once. Send it once."))
+        }
         "gzip" | "x-gzip" => Ok(true),
         "" | "identity" => Ok(false),
         other => {

@@ -16,7 +16,7 @@ pub fn check(request: &Request) -> Result<()> {
     ];
     for name in once {
         if request.headers().get_all(&name).iter().nth(1).is_some() {
-            return Err(Error::field(name.as_str(), "is given more than once."));
+            return Err(Error::field(name.as_str(), "is given more than once. Send it once."));
         }
     }
     check_host(request)
@@ -36,7 +36,7 @@ fn check_host(request: &Request) -> Result<()> {
     }
     let differs = |host: &[u8]| authority.is_some_and(|authority| !authority.eq_ignore_ascii_case(host));
     if request.version() == Version::HTTP_2 && host.is_some_and(differs) {
-        return Err(Error::field("host", "differs from :authority."));
+        return Err(Error::field("host", "differs from :authority. Send the same name in both, or leave it out."));
     }
     Ok(())
 }

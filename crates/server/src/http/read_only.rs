@@ -1,4 +1,4 @@
-//! What a server answers to changes while another installation holds its instance: it is a copy, and must act like one.
+//! Refuses changes while another installation, or a server with another engine, holds the containers that this server would change.
 
 use axum::extract::Request;
 use axum::http::Method;
@@ -8,11 +8,11 @@ use crate::app::App;
 use crate::error::{Error, Result};
 
 /// A person who wants to look must be able to log in; that changes nothing but the copy itself.
-const COMING_AND_GOING: [&str; 3] = ["/api/v1/auth/login", "/api/v1/auth/logout", "/api/v1/auth/refresh"];
+const LOGIN_PATHS: [&str; 3] = ["/api/v1/auth/login", "/api/v1/auth/logout", "/api/v1/auth/refresh"];
 
 pub fn check(app: &App, request: &Request) -> Result<()> {
     let only_reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
-    if only_reads || COMING_AND_GOING.contains(&request.uri().path()) {
+    if only_reads || LOGIN_PATHS.contains(&request.uri().path()) {
         return Ok(());
     }
     match app.engine_health.held_by_another() {

@@ -1,7 +1,6 @@
 //! Is the server alive, and is what it needs there?
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -45,7 +44,7 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Answer {
 
 async fn examine(app: &App) -> Health {
     let mut dependencies = vec![database(app).await, logs(app).await];
-    if app.is_whole {
+    if app.has_engine {
         // A copy of another installation has no edge.
         if app.engine_health.held_by_another().is_none() {
             dependencies.push(edge(app).await);
@@ -54,7 +53,7 @@ async fn examine(app: &App) -> Health {
     }
     let ready = dependencies.iter().all(|dependency| dependency.ready);
     let build_cache = BuildCache {
-        bytes: app.build_cache_bytes.load(Ordering::Relaxed),
+        bytes: app.metrics.build_cache_bytes.get(),
         budget_bytes: i64::try_from(app.config.build_cache_bytes).unwrap_or(i64::MAX),
     };
     Health { version: env!("CARGO_PKG_VERSION").into(), ready, dependencies, build_cache }
@@ -64,7 +63,7 @@ async fn edge(app: &App) -> Dependency {
     let reason = match edge::hello(&app.config.data_dir).await {
         Ok(hello) if hello.damaged.is_some() => "it could not read its routes; the server's log says why".into(),
         Ok(hello) if hello.requested != app.config.edge_http => {
-            "it does not listen at the addresses that edge-http sets: restart the server, or see who started it".into()
+            "it listens at other addresses than edge-http sets. Restart the server to move it, or set edge-http to its addresses".into()
         }
         Ok(_) => String::new(),
         Err(error) => {

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use windlass_store::servers::{self, LONGEST_SILENCE_SECONDS};
-use windlass_store::{Db, Kind};
+use windlass_store::{Db, Kind, jobs};
 
 use crate::engine::Engine;
 
 const INTERVAL: Duration = Duration::from_secs(2);
+/// How long the database may take.
+const LIMIT: Duration = Duration::from_secs(5);
 /// A server that could not say that it lives stops working before the others may begin.
 const MARGIN: Duration = Duration::from_secs(4);
 
@@ -41,16 +43,23 @@ pub async fn run(engine: &Engine) {
     loop {
         // The time before the call counts: the row holds a later one.
         let began = Instant::now();
-        match beat(engine).await {
-            Ok(()) => *engine.heartbeat.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(began),
-            Err(error) => tracing::warn!(%error, "the other servers could not be told that this one lives"),
+        match tokio::time::timeout(LIMIT, beat(engine)).await {
+            Ok(Ok(())) => *engine.heartbeat.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(began),
+            Ok(Err(error)) => tracing::warn!(%error, "the other servers could not be told that this one lives"),
+            Err(_) => {
+                tracing::warn!("the other servers could not be told that this one lives: the database does not answer")
+            }
         }
         tokio::time::sleep(INTERVAL).await;
     }
 }
 
+/// After a silence that was too long this server has dropped its jobs, and no other may have taken them.
 async fn beat(engine: &Engine) -> windlass_store::Result<()> {
     let mut tx = engine.app.db.begin().await?;
+    if engine.heartbeat.is_late() {
+        jobs::release_all(&mut tx, engine.owner).await?;
+    }
     servers::beat(&mut tx, engine.owner, engine.app.now()).await?;
     tx.commit().await
 }

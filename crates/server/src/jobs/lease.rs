@@ -17,6 +17,8 @@ pub const SECONDS: i64 = 180;
 const RENEW: Duration = Duration::from_secs(20);
 /// How often to look whether somebody wants it called off.
 const LOOK: Duration = Duration::from_millis(500);
+/// How long one look may take: a database that does not answer must not hide that the time is up.
+const LOOK_LIMIT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
@@ -79,12 +81,10 @@ impl Keeper {
             tokio::time::sleep(LOOK).await;
             // Somebody else may have it from then on, whether or not the database answers.
             let held_until = renewed + lasting;
-            let looked = tokio::time::timeout_at(held_until, self.look(&mut renewed)).await;
-            let end = match looked {
-                _ if self.engine.heartbeat.is_late() => Some(End::Lost),
-                Ok(end) => end,
-                Err(_) => Some(End::Lost),
-            };
+            let limit = held_until.min(Instant::now() + LOOK_LIMIT);
+            let looked = tokio::time::timeout_at(limit, self.look(&mut renewed)).await;
+            let is_over = Instant::now() >= held_until || self.engine.heartbeat.is_late();
+            let end = if is_over { Some(End::Lost) } else { looked.unwrap_or(None) };
             if let Some(end) = end {
                 ended.send_replace(Some(end));
             }

@@ -186,6 +186,9 @@ async fn put_back(engine: &Engine, job: &Job, interruption: &Interruption) {
     tracing::warn!(job = %job.id, kind = job.kind.as_str(), ?interruption, "interrupted; it is tried again");
     let put_back = async {
         let mut tx = engine.app.db.begin().await?;
+        if let Interruption::EngineLost(_) = interruption {
+            jobs::count_engine_loss(&mut tx, job).await?;
+        }
         jobs::put_back(&mut tx, job, engine.app.now(), REST_SECONDS).await?;
         tx.commit().await
     };

@@ -3,10 +3,9 @@
 
 use uuid::Uuid;
 use windlass_runtime::Docker;
-use windlass_store::instance;
+use windlass_store::{applications, containers, deployments, instance, jobs, networks, releases, servers};
 
 use crate::app::App;
-use crate::error::Error;
 use crate::holder::{Found, Holder};
 use crate::service::audit::{Action, Actor, Change, Resource};
 
@@ -17,54 +16,90 @@ pub enum Adopted {
     Nothing,
     /// Until now the installation in this folder did.
     From(String),
+    /// It is an installation of its own now.
+    Anew,
 }
+
+const CALLED_OFF: &str = "this copy became an installation of its own (windlass adopt --new), and the original went on with this \
+                          deployment. Deploy the application again if you want it here.";
 
 /// This installation holds the containers from now on.
 pub async fn take_place(app: &App, docker: &Docker, holder: &Holder) -> Result<Adopted, String> {
-    let instance = engine_label(app).await?;
+    let instance = engine_label(app).await.map_err(|error| error.to_string())?;
     let found = holder.claim(docker, instance).await.map_err(|error| error.to_string())?;
     let Found::Another(other) = found else { return Ok(Adopted::Nothing) };
     let folder = other.folder().display().to_string();
-    if let Some(pid) = other.running() {
-        return Err(format!(
-            "the installation in {folder} is running (process {pid}), and both would change the same containers. Stop it first: \
-             windlass stop --data-dir {folder}. Or make this one an installation of its own: windlass adopt --new"
-        ));
-    }
+    refuse_if_running(&other, holder)?;
     record(app, instance, &format!("took the place of the installation in {folder}")).await?;
-    holder.take(docker, instance).await.map_err(|error| error.to_string())?;
-    Ok(Adopted::From(folder))
+    match holder.take(docker, instance).await.map_err(|error| error.to_string())? {
+        Found::Ourselves => Ok(Adopted::From(folder)),
+        Found::Another(_) => {
+            Err(format!("the installation in {folder} is running, and took its place back. Stop it first."))
+        }
+    }
 }
 
-/// A new id on the engine, and nothing there that has it.
-pub async fn start_anew(app: &App) -> Result<(), String> {
-    let instance = app.new_id();
-    let mut work = app.begin().await.map_err(|error| error.to_string())?;
-    instance::start_anew(&mut work, instance, app.now()).await.map_err(|error| error.to_string())?;
-    work.record(
-        &Actor::operator(),
-        &change(instance, "made this an installation of its own; its applications are stopped"),
-    );
-    work.commit().await.map_err(|error| error.to_string())
+fn refuse_if_running(other: &Holder, ourselves: &Holder) -> Result<(), String> {
+    let Some(pid) = other.running_elsewhere(ourselves) else { return Ok(()) };
+    let folder = other.folder().display();
+    Err(format!(
+        "the installation in {folder} is running (process {pid}), and both would change the same containers. Stop it first: \
+         windlass stop --data-dir {folder}. Or make this one an installation of its own: windlass adopt --new"
+    ))
 }
 
-async fn engine_label(app: &App) -> Result<Uuid, String> {
-    let labelled = async {
-        let mut tx = app.db.begin().await?;
-        let label = instance::engine_label(&mut tx, app.new_id()).await?;
-        tx.commit().await?;
-        Ok::<_, windlass_store::Error>(label)
+/// An installation that holds its containers, or has other servers, would leave them behind.
+pub async fn check_that_it_is_a_copy(app: &App, docker: &Docker, holder: &Holder) -> Result<(), String> {
+    let instance = engine_label(app).await.map_err(|error| error.to_string())?;
+    let found = holder.find(docker, instance).await.map_err(|error| error.to_string())?;
+    if found == Some(Found::Ourselves) {
+        return Err(
+            "this installation holds its containers, and would leave them behind. --new is for a copy of it.".into()
+        );
+    }
+    let others = async { servers::are_any_alive(&mut app.db.read().await?, app.now()).await };
+    match others.await.map_err(|error: windlass_store::Error| error.to_string())? {
+        true => Err("other servers use this database, and would lose their containers. Stop them first.".into()),
+        false => Ok(()),
+    }
+}
+
+/// A new id on the engine, and nothing there that has it: the applications are stopped, and have no release to go back to.
+pub async fn start_anew(app: &App) -> Result<Adopted, String> {
+    let (instance, now) = (app.new_id(), app.now());
+    let renewed = async {
+        let mut work = app.begin().await?;
+        jobs::keep_deletions(&mut work).await?;
+        containers::forget_all(&mut work).await?;
+        networks::forget_all(&mut work).await?;
+        servers::forget_all(&mut work).await?;
+        deployments::cancel_all(&mut work, CALLED_OFF, now).await?;
+        releases::remove_all(&mut work, now).await?;
+        applications::stop_all(&mut work, now).await?;
+        instance::set_engine_label(&mut work, instance).await?;
+        let summary = "made this an installation of its own; its applications are stopped";
+        work.record(&Actor::operator(), &change(instance, summary));
+        work.commit().await
     };
-    labelled.await.map_err(|error| error.to_string())
+    renewed.await.map_err(|error: windlass_store::Error| error.to_string())?;
+    Ok(Adopted::Anew)
+}
+
+/// What marks this installation on the engine; made at the first start.
+pub async fn engine_label(app: &App) -> windlass_store::Result<Uuid> {
+    let mut tx = app.db.begin().await?;
+    let label = instance::engine_label(&mut tx, app.new_id()).await?;
+    tx.commit().await?;
+    Ok(label)
 }
 
 async fn record(app: &App, instance: Uuid, summary: &str) -> Result<(), String> {
     let recorded = async {
         let mut work = app.begin().await?;
         work.record(&Actor::operator(), &change(instance, summary));
-        Ok::<_, Error>(work.commit().await?)
+        work.commit().await
     };
-    recorded.await.map_err(|error| error.cause.unwrap_or(error.message))
+    recorded.await.map_err(|error: windlass_store::Error| error.to_string())
 }
 
 fn change<'a>(instance: Uuid, summary: &'a str) -> Change<'a> {

@@ -5,3 +5,6 @@ create table servers (
     engine_id text not null default '',
     seen_at bigint not null
 );
+
+-- How often the container engine was lost while a job was worked on; a build may be what ends it, each time.
+alter table jobs add column engine_losses bigint not null default 0;

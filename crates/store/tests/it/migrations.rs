@@ -70,7 +70,7 @@ async fn two_servers_migrate_one_postgres_at_once() {
     assert_eq!(applied(&first).await, FILLINGS.len() as i64);
 }
 
-async fn execute(db: &TestDb, sqlite: &str, postgres: &str) {
+pub async fn execute(db: &TestDb, sqlite: &str, postgres: &str) {
     match db.kind() {
         Kind::Sqlite => {
             let mut connection = sqlite_connection(db).await;

@@ -125,7 +125,7 @@ impl Answer {
     fn check(&self, readme: &str) {
         let Self { status, asked, body } = self;
         let has_envelope = asked.contains("/api/v1/") && !asked.contains("/follow") && !asked.contains("/download");
-        // Until an application is deployed, whoever asks for it waits.
+        // Until the application is deployed, curl is refused.
         let may_fail = asked.contains("/follow") || asked.starts_with("-sf ");
         assert!(status == "0" || may_fail, "{status}: curl {asked}: {body}");
         // What is refused is shown in the README, word for word.

@@ -233,7 +233,7 @@ fn a_folder_that_others_can_read_is_made_private_or_refused() {
     std::fs::set_permissions(&empty, Permissions::from_mode(0o755)).unwrap();
     drop(Process::serve(&empty, &[]));
     assert_eq!(mode(&empty), 0o700);
-    // Its own, whoever opened it since.
+    // A folder of Windlass' own that was opened to others since.
     std::fs::set_permissions(&empty, Permissions::from_mode(0o750)).unwrap();
     drop(Process::serve(&empty, &[]));
     assert_eq!(mode(&empty), 0o700);

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -59,7 +59,10 @@ impl Cache {
     /// Another repository's objects would be of no use, and those who may read this one may not be allowed to read the other.
     fn is_good_for(&self, address: &str) -> bool {
         let is_the_same = fs::read_to_string(self.folder.join(ADDRESS)).is_ok_and(|found| found == address);
-        is_the_same && names_in(&self.packs()).iter().filter(|name| name.ends_with(".pack")).count() < MOST_PACKS
+        // Without a last commit there are only left-overs of fetches that failed, which would count against the next one's limit.
+        is_the_same
+            && self.last_commit().is_some()
+            && names_in(&self.packs()).iter().filter(|name| name.ends_with(".pack")).count() < MOST_PACKS
     }
 
     /// What git was writing when it was ended.
@@ -102,8 +105,12 @@ impl Cache {
 
 /// Beside the folder, so that it stays held while the folder is removed.
 fn take_lock(folder: &Path) -> io::Result<Option<File>> {
-    match lock::take(&folder.with_extension("lock")) {
-        Ok(lock) => Ok(Some(lock)),
+    let path = folder.with_extension("lock");
+    match lock::take(&path) {
+        // One that was removed while it was waited for protects nothing.
+        Ok(lock) => Ok(fs::metadata(&path)
+            .is_ok_and(|now| lock.metadata().is_ok_and(|held| held.ino() == now.ino()))
+            .then_some(lock)),
         Err(LockError::Held(_)) => Ok(None),
         Err(LockError::Io(error)) => Err(error),
     }
@@ -141,7 +148,7 @@ pub async fn trim(root: &Path, budget: u64) -> io::Result<()> {
 }
 
 /// The caches that there are, by their applications.
-pub async fn owners(root: &Path) -> HashSet<Uuid> {
+pub async fn applications(root: &Path) -> HashSet<Uuid> {
     let root = root.to_owned();
     let found = tokio::task::spawn_blocking(move || caches_in(&root)).await.unwrap_or_default();
     found.into_iter().map(|(id, _)| id).collect()

@@ -195,7 +195,7 @@ async fn those_unused_for_longest_go_first() {
     }
     scene.cost(&server, &repository, ids[0]).await;
     cache::trim(&scene.root(), 3 * LARGE as u64 / 2).await.unwrap();
-    assert_eq!(cache::owners(&scene.root()).await, [ids[0]].into());
+    assert_eq!(cache::applications(&scene.root()).await, [ids[0]].into());
     cache::trim(&scene.root(), 1).await.unwrap();
     assert_eq!(std::fs::read_dir(scene.root()).unwrap().count(), 0);
 }

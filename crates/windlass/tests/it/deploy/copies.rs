@@ -56,11 +56,11 @@ async fn a_copy_only_reads_and_touches_nothing_of_the_original() {
     let restart = format!(r#"{{"id":"{application}"}}"#);
     let refused = second.request("POST", "/deploy/application/restart", platform.token(), &restart);
     assert!(refused.starts_with("HTTP/1.1 503") && refused.contains(r#""error":"read_only""#), "{refused}");
-    assert!(second.login("correct horse").starts_with("HTTP/1.1 200"), "whoever wants to look can log in");
+    assert!(second.login("correct horse").starts_with("HTTP/1.1 200"), "a person who wants to look can log in");
     // Its reconciler has had time for several passes: it would have removed the container that its rows do not know.
     let mut visitor = Visitor::new(platform.edge().await, "twice.localhost");
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(8);
-    while std::time::Instant::now() < until {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(8);
+    while std::time::Instant::now() < deadline {
         assert_eq!(visitor.get("/").await, Ok((200, "two".into())));
     }
     assert_eq!(containers_of(&application), before);
@@ -68,6 +68,13 @@ async fn a_copy_only_reads_and_touches_nothing_of_the_original() {
     platform.call("POST", "/deploy/application/restart", &serde_json::json!({ "id": application }));
     let (adopted, words) = adopt(&copy, &[]);
     assert!(!adopted && words.contains("in use by another Windlass server"), "{words}");
+    // Even if the mark vanishes, it is the original that puts it back.
+    docker(&["volume", "rm", &format!("windlass-{}", platform.instance)]);
+    until("the mark is back", async || {
+        docker(&["volume", "ls", "-q", "--filter", "name=windlass-"]).contains(&platform.instance).then_some(())
+    })
+    .await;
+    assert!(readiness(&second).contains("windlass adopt"), "{}", readiness(&second));
     drop(second);
     let (adopted, words) = adopt(&copy, &[]);
     assert!(!adopted && words.contains("is running") && words.contains("windlass stop"), "{words}");
@@ -95,6 +102,35 @@ async fn a_restored_folder_takes_the_place_of_the_one_that_it_was_made_of() {
     assert_eq!(containers_of(&application).len(), 1);
     assert_eq!(second.ok("GET", "/health/ready", "", "")["status"], "success");
     drop((first, second));
+}
+
+/// From a backup, where the original was: the path is the same, the folder is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_is_restored_in_its_old_place_goes_on_once_it_is_adopted() {
+    let mut platform = Platform::start().await;
+    let repository = repository(&platform, "back", "one");
+    let application = platform.deploy(&body("back", &repository));
+    platform.deployed(&newest_deployment(&application)).await;
+    platform.settled().await;
+    platform.process().signal(Signal::TERM);
+    platform.wait_for_end();
+    crate::process::end_edge(&platform.data_dir());
+    let before = containers_of(&id_of(&application));
+    let backup = copy_of(&platform);
+    std::fs::remove_dir_all(platform.data_dir()).unwrap();
+    assert!(Command::new("cp").arg("-r").arg(&backup).arg(platform.data_dir()).status().unwrap().success());
+    platform.start_server(None);
+    platform.process().wait_for("another installation holds the containers");
+    platform.process().signal(Signal::TERM);
+    platform.wait_for_end();
+    let (adopted, words) = adopt(&platform.data_dir(), &[]);
+    assert!(adopted && words.contains("holds the containers now"), "{words}");
+    let (renewed, words) = adopt(&platform.data_dir(), &["--new"]);
+    assert!(!renewed && words.contains("would leave them behind"), "{words}");
+    platform.start_server(None);
+    until("it serves", async || (platform.visit("back.localhost", "/").await == (200, "one".into())).then_some(()))
+        .await;
+    assert_eq!(containers_of(&id_of(&application)), before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
