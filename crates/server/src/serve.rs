@@ -330,8 +330,9 @@ fn private_folder(path: &Path) -> Result<(), StartError> {
         return Ok(());
     }
     // The key alone is there when it was brought from another server of the same database.
-    let is_ours =
-        [SERVER_LOCK, "edge.lock", "windlass.db", ring::FILE_NAME].iter().any(|name| path.join(name).exists());
+    let is_ours = [SERVER_LOCK, "edge.lock", "edge.sock", "windlass.db", ring::FILE_NAME]
+        .iter()
+        .any(|name| path.join(name).exists());
     let is_empty = fs::read_dir(path).map_err(unusable)?.next().is_none();
     if !is_ours && !is_empty {
         return Err(StartError::Shared { path: path.display().to_string() });

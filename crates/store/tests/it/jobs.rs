@@ -146,9 +146,16 @@ async fn what_an_owner_left_behind(db: TestDb) {
     add(&mut tx, 102, JobKind::Stop, 2).await;
     let mine = claim(&mut tx, Queue::Deploy, 3_600).await.unwrap();
     let theirs = jobs::claim(&mut tx, Queue::End, OTHER, NOW, 3_600).await.unwrap().unwrap();
-    assert_eq!(jobs::release_all(&mut tx, OWNER).await.unwrap(), 1);
+    let released = jobs::release_all(&mut tx, OWNER).await.unwrap();
     assert!(matches!(jobs::hold(&mut tx, &mine).await, Err(Error::Lost)));
-    jobs::hold(&mut tx, &theirs).await.unwrap();
+    match db.kind() {
+        // There is no other server: that was this one, under the name it had before its folder was restored.
+        Kind::Sqlite => assert_eq!(released, 2),
+        Kind::Postgres => {
+            assert_eq!(released, 1);
+            jobs::hold(&mut tx, &theirs).await.unwrap();
+        }
+    }
     let again = claim(&mut tx, Queue::Deploy, 60).await.unwrap();
     assert_eq!((again.id, again.fence), (mine.id, 2));
 }

@@ -212,7 +212,7 @@ fn a_database_that_lost_its_keys_is_refused() {
         // Nor when the schema is put back to before there were keys: the key file says otherwise.
         if home.place.url.is_none() {
             home.execute(
-                "drop table idempotency_keys; drop table jobs; drop table addresses; drop table \
+                "drop table servers; drop table idempotency_keys; drop table jobs; drop table addresses; drop table \
                 containers; drop table networks; drop table deployments; drop table releases; drop table applications; \
                 alter table instance drop column engine_label; \
                 drop table smtp_configs; drop table webhook_configs; drop table recovery_codes; drop table \
