@@ -10,9 +10,9 @@ use crate::app::App;
 
 /// Less is as good as nothing: SQLite writes every change twice.
 const LEAST_BYTES: u64 = 1024 * 1024;
-/// So long one refused change is remembered where no other came after it. The disk of a PostgreSQL server cannot be looked at, and a
-/// server that is called not ready for ever would never be sent the change that shows otherwise.
-const MEMORY_SECONDS: i64 = 30;
+/// How long a refused change counts when no other change follows. PostgreSQL's disk cannot be looked at, and a server that stayed
+/// unready would never be sent the change that shows that there is room again.
+const REFUSAL_SECONDS: i64 = 30;
 
 /// What the last changes showed.
 #[derive(Default)]
@@ -20,17 +20,17 @@ pub struct DatabaseDisk(Mutex<Option<Timestamp>>);
 
 impl DatabaseDisk {
     /// A change found no room.
-    pub fn refused(&self, now: Timestamp) {
+    pub fn found_no_room(&self, now: Timestamp) {
         *self.last_refusal() = Some(now);
     }
 
     /// A change found room.
-    pub fn took(&self) {
+    pub fn found_room(&self) {
         *self.last_refusal() = None;
     }
 
     fn refused_lately(&self, now: Timestamp) -> bool {
-        self.last_refusal().is_some_and(|last| last.plus_seconds(MEMORY_SECONDS) > now)
+        self.last_refusal().is_some_and(|last| last.plus_seconds(REFUSAL_SECONDS) > now)
     }
 
     fn last_refusal(&self) -> MutexGuard<'_, Option<Timestamp>> {

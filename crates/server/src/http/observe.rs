@@ -50,8 +50,8 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
 /// What changes show about the disk that they are written to.
 fn note_room(app: &App, method: &Method, response: &Response) {
     match response.extensions().get::<ErrorCode>() {
-        Some(ErrorCode::DiskFull) => app.database_disk.refused(app.now()),
-        None if !method.is_safe() && response.status().is_success() => app.database_disk.took(),
+        Some(ErrorCode::DiskFull) => app.database_disk.found_no_room(app.now()),
+        None if !method.is_safe() && response.status().is_success() => app.database_disk.found_room(),
         _ => {}
     }
 }

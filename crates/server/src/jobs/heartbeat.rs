@@ -46,9 +46,7 @@ pub async fn run(engine: &Engine) {
         match tokio::time::timeout(LIMIT, beat(engine)).await {
             Ok(Ok(())) => *engine.heartbeat.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(began),
             Ok(Err(error)) => tracing::warn!(%error, "the other servers could not be told that this one lives"),
-            Err(_) => {
-                tracing::warn!("the other servers could not be told that this one lives: the database does not answer")
-            }
+            Err(_) => tracing::warn!("the database does not answer, so other servers may take this one for dead"),
         }
         tokio::time::sleep(INTERVAL).await;
     }
