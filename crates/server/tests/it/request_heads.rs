@@ -36,14 +36,20 @@ async fn one_host(server: TestServer) {
     let get = "GET /api/v1/health HTTP/1.1";
     is_refused(&ask(&server, get, "").await, MISSING);
     is_refused(&ask(&server, get, "host: \r\n").await, MISSING);
-    is_refused(&ask(&server, get, "host: localhost\r\nHost: localhost\r\n").await, "host: is given more than once.");
+    is_refused(
+        &ask(&server, get, "host: localhost\r\nHost: localhost\r\n").await,
+        "host: is given more than once. Send it once.",
+    );
     is_refused(&ask(&server, "GET http://localhost/api/v1/health HTTP/1.1", "").await, MISSING);
     assert_eq!(ask(&server, get, "host: localhost\r\n").await.0, 200);
     assert_eq!(ask(&server, "GET http://localhost/api/v1/health HTTP/1.1", "host: localhost\r\n").await.0, 200);
     // HTTP/1.0 did not ask for one.
     assert_eq!(ask(&server, "GET /api/v1/health HTTP/1.0", "").await.0, 200);
     let twice = "host: localhost\r\nhost: localhost\r\n";
-    is_refused(&ask(&server, "GET /api/v1/health HTTP/1.0", twice).await, "host: is given more than once.");
+    is_refused(
+        &ask(&server, "GET /api/v1/health HTTP/1.0", twice).await,
+        "host: is given more than once. Send it once.",
+    );
 }
 
 /// There the authority is a field of its own, and `Host` only takes its place.
@@ -52,10 +58,18 @@ async fn one_host_over_http_2(server: TestServer) {
     for (uri, hosts, expected) in [
         (whole.as_str(), &[][..], None),
         (&whole, &[server.address.to_string()], None),
-        (&whole, &["other.example.org".to_owned()], Some("host: differs from :authority.")),
+        (
+            &whole,
+            &["other.example.org".to_owned()],
+            Some("host: differs from :authority. Send the same name in both, or leave it out."),
+        ),
         ("/api/v1/health", &["localhost".to_owned()], None),
         ("/api/v1/health", &[], Some(MISSING)),
-        ("/api/v1/health", &["localhost".to_owned(), "localhost".to_owned()], Some("host: is given more than once.")),
+        (
+            "/api/v1/health",
+            &["localhost".to_owned(), "localhost".to_owned()],
+            Some("host: is given more than once. Send it once."),
+        ),
     ] {
         let answer = ask_over_http_2(&server, uri, hosts).await;
         match expected {
@@ -90,9 +104,9 @@ async fn one_of_each(server: TestServer) {
     let organization = format!("x-organization-id: {}\r\n", ada.organization_id);
     assert_eq!(ask(&server, get, &format!("{token}{organization}")).await.0, 200);
     let twice = format!("{token}authorization: Bearer {}\r\n", ada.token);
-    is_refused(&ask(&server, get, &twice).await, "authorization: is given more than once.");
+    is_refused(&ask(&server, get, &twice).await, "authorization: is given more than once. Send it once.");
     let twice = format!("{token}{organization}{organization}");
-    is_refused(&ask(&server, get, &twice).await, "x-organization-id: is given more than once.");
+    is_refused(&ask(&server, get, &twice).await, "x-organization-id: is given more than once. Send it once.");
     let twice = format!("{token}idempotency-key: a\r\nidempotency-key: b\r\n");
-    is_refused(&ask(&server, get, &twice).await, "idempotency-key: is given more than once.");
+    is_refused(&ask(&server, get, &twice).await, "idempotency-key: is given more than once. Send it once.");
 }
