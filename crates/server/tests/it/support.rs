@@ -94,7 +94,8 @@ impl TestServer {
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = watch::channel(false);
         tokio::spawn(listen::serve(app.clone(), vec![listener], stopped));
-        let client = Client::builder(TokioExecutor::new()).build(HttpConnector::new());
+        // A kept connection may be closed by an impatient server (`idle-seconds`) in the moment it is used again.
+        let client = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(HttpConnector::new());
         Self { app, address, client, secrets: Secrets::default(), _stop: stop, place }
     }
 
