@@ -213,7 +213,6 @@ fn earlier_deployment(application_id: Uuid, user_id: Uuid, release_id: Uuid, now
         container_id: String::new(),
         container_name: String::new(),
         container_status: ContainerStatus::Removed,
-        cancel_requested_at: None,
         started_at: None,
         finished_at: None,
         requests_served: 0,

@@ -43,6 +43,8 @@ pub struct App {
     pub rows_changed: tokio::sync::Notify,
     /// Told after a commit that may have made something secret.
     pub secrets_changed: tokio::sync::watch::Sender<()>,
+    /// Told after a commit that wrote events.
+    pub events_written: tokio::sync::watch::Sender<()>,
     /// Turns true when the server is to end; whoever answers without an end stops then.
     pub stopping: tokio::sync::watch::Sender<bool>,
     /// Links the entries of the audit chains.
@@ -67,6 +69,7 @@ impl App {
             jobs_waiting: tokio::sync::Notify::new(),
             rows_changed: tokio::sync::Notify::new(),
             secrets_changed: tokio::sync::watch::Sender::new(()),
+            events_written: tokio::sync::watch::Sender::new(()),
             stopping: tokio::sync::watch::Sender::new(false),
             audit_key: keys.audit_key,
             metrics: Metrics::new(db.clone()),

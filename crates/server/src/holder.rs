@@ -13,8 +13,8 @@ use windlass_runtime::{Docker, Labels};
 use windlass_store::{Conn, Kind, instance, servers};
 
 use crate::app::App;
-use crate::engine::INSTANCE_LABEL;
 use crate::engine_health::Seen;
+use crate::labels::INSTANCE_LABEL;
 
 /// Held by the server that runs on a data folder.
 pub const SERVER_LOCK: &str = "windlass.lock";

@@ -13,10 +13,13 @@ use windlass_runtime::{ContainerEvent, ContainerSummary, Events, Happening, Heal
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::{applications, deployments, jobs, networks, releases};
 
-use crate::deploy::{self, Interruption, Result, Subject};
-use crate::engine::{DEPLOYMENT_LABEL, Engine};
+use crate::deploy::{self, Interruption, Result};
 use crate::engine_health::Seen;
+use crate::host::Host;
 use crate::host_route;
+use crate::labels::DEPLOYMENT_LABEL;
+use crate::service::states;
+use crate::subject::Subject;
 
 const INTERVAL: Duration = Duration::from_secs(5);
 /// While the engine does not answer, it is asked more often.
@@ -28,23 +31,23 @@ const PASSES_PER_SWEEP: u64 = 12;
 /// Ends that are told of at once; of more there is nothing to learn.
 const MOST_ENDS: usize = 100;
 
-pub async fn run(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
+pub async fn run(host: Arc<Host>, mut stop: watch::Receiver<bool>) {
     let (mut events, mut pass) = (None, 0_u64);
     loop {
-        let is_well = look_after(&engine, pass).await;
+        let is_well = look_after(&host, pass).await;
         if is_well && events.is_none() {
-            events = engine.docker.events(&engine.label()).await.ok();
+            events = host.docker.events(&host.label()).await.ok();
         }
         pass += 1;
         tokio::select! {
             () = tokio::time::sleep(if is_well { INTERVAL } else { HURRIED }) => {}
-            () = engine.app.rows_changed.notified() => {}
+            () = host.app.rows_changed.notified() => {}
             event = next(&mut events) => {
                 let mut ends = Vec::new();
                 hear(event, &mut events, &mut ends);
                 tokio::time::sleep(SETTLE).await;
                 pass_over(&mut events, &mut ends).await;
-                tell_ends(&engine, ends).await;
+                tell_ends(&host, ends).await;
             }
             () = stopped(&mut stop) => return,
         }
@@ -89,27 +92,27 @@ async fn next(events: &mut Option<Events>) -> Option<ContainerEvent> {
     }
 }
 
-async fn tell_ends(engine: &Engine, ends: Vec<End>) {
+async fn tell_ends(host: &Host, ends: Vec<End>) {
     for end in ends {
-        if let Err(problem) = tell_end(engine, &end).await {
+        if let Err(problem) = tell_end(host, &end).await {
             tracing::warn!(container = end.name, ?problem, "why it ended could not be told");
         }
     }
 }
 
 /// Why a live container ended, into the log of its deployment. One that ends again and again is told of ever more rarely.
-async fn tell_end(engine: &Engine, end: &End) -> Result<()> {
-    let row = containers::by_name(&mut engine.app.db.read().await?, &end.name).await?;
+async fn tell_end(host: &Host, end: &End) -> Result<()> {
+    let row = containers::by_name(&mut host.app.db.read().await?, &end.name).await?;
     let Some(row) = row.filter(|row| row.stage == Stage::Live) else { return Ok(()) };
-    let restarts = engine.docker.inspect(&end.name).await?.map_or(0, |found| found.restart_count);
+    let restarts = host.docker.inspect(&end.name).await?.map_or(0, |found| found.restart_count);
     if restarts > 1 && !restarts.is_power_of_two() {
         return Ok(());
     }
-    let subject = Subject::load(&engine.app, row.deployment_id).await?;
-    let (log, writer) = subject.open_log(engine, LogStep::Run);
+    let subject = Subject::load(&host.app, row.deployment_id).await?;
+    let (log, writer) = deploy::open_log(host, &subject, LogStep::Run);
     let (code, times) = (end.exit_code, restarts.max(1));
     // After the last of what it printed, if that does not take too long.
-    if let Err(problem) = engine.read_to_end(&end.name).await {
+    if let Err(problem) = host.read_to_end(&end.name).await {
         tracing::debug!(container = end.name, ?problem, "its last lines come later");
     }
     let words = format!("The container ended with exit code {code} and is started again ({times} times so far).");
@@ -119,12 +122,12 @@ async fn tell_end(engine: &Engine, end: &End) -> Result<()> {
     Ok(())
 }
 
-async fn look_after(engine: &Engine, pass: u64) -> bool {
-    let seen = engine.look().await;
-    let before = engine.app.engine_health.set(seen.clone());
+async fn look_after(host: &Host, pass: u64) -> bool {
+    let seen = host.look().await;
+    let before = host.app.engine_health.set(seen.clone());
     if seen != before {
         tell_what_is_seen(&seen);
-        engine.app.jobs_waiting.notify_one();
+        host.app.jobs_waiting.notify_one();
     }
     if matches!(seen, Seen::HeldByAnother { .. }) {
         return false;
@@ -132,11 +135,12 @@ async fn look_after(engine: &Engine, pass: u64) -> bool {
     let answers = seen == Seen::Well;
     if answers {
         let reconciled = async {
-            reconcile_containers(engine).await?;
+            reconcile_containers(host).await?;
             if pass.is_multiple_of(PASSES_PER_SWEEP) {
-                sweep_images(engine).await?;
-                sweep_networks(engine).await?;
-                engine.collector.forget_vanished(&engine.label()).await?;
+                sweep_images(host).await?;
+                sweep_networks(host).await?;
+                let known = host.collector.known().await?;
+                host.collector.forget_vanished(known, &host.docker.containers(&host.label()).await?).await?;
             }
             Ok::<_, Interruption>(())
         };
@@ -144,7 +148,7 @@ async fn look_after(engine: &Engine, pass: u64) -> bool {
             tracing::warn!(?problem, "the container engine could not be brought in line; trying again");
         }
     }
-    if let Err(error) = engine.routes.publish(&engine.app.db).await {
+    if let Err(error) = host.routes.publish(&host.app.db).await {
         tracing::warn!(%error, "the edge could not be told its routes; trying again");
     }
     answers
@@ -159,11 +163,11 @@ fn tell_what_is_seen(seen: &Seen) {
     }
 }
 
-async fn reconcile_containers(engine: &Engine) -> Result<()> {
+async fn reconcile_containers(host: &Host) -> Result<()> {
     // In this order: a row comes before its container and goes after it, so what has no row now is nobody's.
-    let on_engine = engine.docker.containers(&engine.label()).await?;
-    engine.collector.look_after(&on_engine);
-    let mut conn = engine.app.db.read().await?;
+    let on_engine = host.docker.containers(&host.label()).await?;
+    host.collector.look_after(&on_engine);
+    let mut conn = host.app.db.read().await?;
     let rows = containers::all(&mut conn).await?;
     let busy: HashSet<Uuid> = jobs::busy_applications(&mut conn).await?.into_iter().collect();
     drop(conn);
@@ -175,10 +179,10 @@ async fn reconcile_containers(engine: &Engine) -> Result<()> {
     {
         let found = by_name.get(row.name.as_str()).copied();
         let outcome = match row.stage {
-            Stage::Live => keep_alive(engine, row, found).await,
+            Stage::Live => keep_alive(host, row, found).await,
             // Whoever works on the application knows what to do with it.
             Stage::Starting | Stage::Leaving if busy.contains(&row.application_id) => Ok(()),
-            Stage::Starting | Stage::Leaving => forget(engine, row).await,
+            Stage::Starting | Stage::Leaving => forget(host, row).await,
         };
         if let Err(problem) = outcome {
             tracing::warn!(container = row.name, ?problem, "a container could not be brought in line; trying again");
@@ -191,7 +195,7 @@ async fn reconcile_containers(engine: &Engine) -> Result<()> {
             continue;
         }
         tracing::info!(container = stray.name, "removing a container that nobody wants");
-        if let Err(problem) = engine.remove_container(&stray.name).await {
+        if let Err(problem) = host.remove_container(&stray.name).await {
             tracing::warn!(container = stray.name, ?problem, "it could not be removed; trying again");
         }
     }
@@ -199,58 +203,58 @@ async fn reconcile_containers(engine: &Engine) -> Result<()> {
 }
 
 /// What visitors are sent to must run. At the same address: no route changes.
-async fn keep_alive(engine: &Engine, row: &Container, found: Option<&ContainerSummary>) -> Result<()> {
+async fn keep_alive(host: &Host, row: &Container, found: Option<&ContainerSummary>) -> Result<()> {
     // The rows were read when the pass began; it may be replaced or stopped by now.
-    if row.purpose != Purpose::App || !is_live(engine, row).await? {
+    if row.purpose != Purpose::App || !is_live(host, row).await? {
         return Ok(());
     }
-    let repaired = repair(engine, row, found.map(|found| found.state)).await;
+    let repaired = repair(host, row, found.map(|found| found.state)).await;
     // Also when it could not be repaired: what is shown is what is.
-    observe(engine, row).await?;
+    observe(host, row).await?;
     repaired
 }
 
-async fn is_live(engine: &Engine, row: &Container) -> Result<bool> {
-    let now = containers::by_name(&mut engine.app.db.read().await?, &row.name).await?;
+async fn is_live(host: &Host, row: &Container) -> Result<bool> {
+    let now = containers::by_name(&mut host.app.db.read().await?, &row.name).await?;
     Ok(now.is_some_and(|now| now.stage == Stage::Live))
 }
 
-async fn repair(engine: &Engine, row: &Container, state: Option<State>) -> Result<()> {
+async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()> {
     match state {
         Some(State::Running | State::Restarting | State::Paused) => Ok(()),
         Some(State::Created | State::Exited) => {
             tracing::info!(container = row.name, "starting a container that has ended");
-            engine.docker.restart_always(&row.name).await?;
-            Ok(engine.docker.start(&row.name).await?)
+            host.docker.restart_always(&row.name).await?;
+            Ok(host.docker.start(&row.name).await?)
         }
-        Some(State::Dead | State::Removing) => engine.remove_container(&row.name).await,
-        None => make_again(engine, row).await,
+        Some(State::Dead | State::Removing) => Ok(host.remove_container(&row.name).await?),
+        None => make_again(host, row).await,
     }
 }
 
-async fn make_again(engine: &Engine, row: &Container) -> Result<()> {
+async fn make_again(host: &Host, row: &Container) -> Result<()> {
     tracing::info!(container = row.name, "making a container again that has vanished");
-    let subject = Subject::load(&engine.app, row.deployment_id).await?;
-    let network = deploy::ensure_network(engine, subject.application.organization_id).await?;
-    let specification = deploy::specification(engine, &network, row, &subject)?;
-    engine.docker.create(&specification).await?;
+    let subject = Subject::load(&host.app, row.deployment_id).await?;
+    let network = deploy::ensure_network(host, subject.application.organization_id).await?;
+    let specification = deploy::specification(host, &network, row, &subject)?;
+    host.docker.create(&specification).await?;
     kill_point::reached("reconcile-made-again");
-    engine.docker.restart_always(&row.name).await?;
-    Ok(engine.docker.start(&row.name).await?)
+    host.docker.restart_always(&row.name).await?;
+    Ok(host.docker.start(&row.name).await?)
 }
 
 /// Statuses say what was seen.
-async fn observe(engine: &Engine, row: &Container) -> Result<()> {
-    let found = engine.docker.inspect(&row.name).await?;
+async fn observe(host: &Host, row: &Container) -> Result<()> {
+    let found = host.docker.inspect(&row.name).await?;
     if let Some(found) = &found
         && found.state == State::Running
         && !found.addresses.iter().any(|address| address.to_string() == row.address)
-        && is_live(engine, row).await?
+        && is_live(host, row).await?
     {
         // Nobody can reach it. Where it stood another one is made.
         tracing::warn!(container = row.name, "removing a container that has lost its address");
-        engine.remove_container(&row.name).await?;
-        return make_again(engine, row).await;
+        host.remove_container(&row.name).await?;
+        return make_again(host, row).await;
     }
     let status = match found.as_ref().map(|found| (found.state, &found.health)) {
         Some((State::Running | State::Paused, Some(Health::Unhealthy(_)))) => ContainerStatus::Unhealthy,
@@ -259,26 +263,25 @@ async fn observe(engine: &Engine, row: &Container) -> Result<()> {
         Some(_) => ContainerStatus::Exited,
         None => ContainerStatus::Removed,
     };
-    let seen = deployments::get(&mut engine.app.db.read().await?, row.deployment_id).await?;
+    let seen = deployments::get(&mut host.app.db.read().await?, row.deployment_id).await?;
     let engine_id = found.map(|found| found.id).unwrap_or_default();
     if seen.is_none_or(|seen| seen.container_status == status && seen.container_id == engine_id) {
         return Ok(());
     }
-    let (mut tx, now) = (engine.app.db.begin().await?, engine.app.now());
-    applications::lock(&mut tx, row.application_id).await?;
-    if !containers::by_name(&mut tx, &row.name).await?.is_some_and(|now| now.stage == Stage::Live) {
-        return Ok(());
-    }
-    deployments::set_container(&mut tx, row.deployment_id, &row.name, &engine_id, status, now).await?;
-    applications::settle(&mut tx, row.application_id, now).await?;
-    tx.commit().await?;
+    let mut work = host.app.begin_step().await?;
+    let Some(application) = applications::lock(&mut work, row.application_id).await? else { return Ok(()) };
+    let before = deployments::get(&mut work, row.deployment_id).await?;
+    let now = containers::by_name(&mut work, &row.name).await?;
+    let (Some(before), true) = (before, now.is_some_and(|now| now.stage == Stage::Live)) else { return Ok(()) };
+    states::observe(&mut work, &application, &before, &row.name, &engine_id, status).await?;
+    work.commit().await?;
     Ok(())
 }
 
 /// A container that its deployment or its successor has no more use for, and whose job is over.
-async fn forget(engine: &Engine, row: &Container) -> Result<()> {
+async fn forget(host: &Host, row: &Container) -> Result<()> {
     // The rows were read a moment ago, and a deployment may have ended meanwhile: look again.
-    let mut conn = engine.app.db.read().await?;
+    let mut conn = host.app.db.read().await?;
     let has_job = !jobs::of_application(&mut conn, row.application_id).await?.is_empty();
     let now = containers::by_name(&mut conn, &row.name).await?;
     drop(conn);
@@ -286,22 +289,22 @@ async fn forget(engine: &Engine, row: &Container) -> Result<()> {
         return Ok(());
     }
     tracing::info!(container = row.name, "removing a container whose work is over");
-    engine.remove_container(&row.name).await?;
-    let (mut tx, now) = (engine.app.db.begin().await?, engine.app.now());
-    applications::lock(&mut tx, row.application_id).await?;
-    containers::delete(&mut tx, row.id, now).await?;
+    host.remove_container(&row.name).await?;
+    let (mut work, now) = (host.app.begin_step().await?, host.app.now());
+    applications::lock(&mut work, row.application_id).await?;
+    containers::delete(&mut work, row.id, now).await?;
     if row.purpose == Purpose::App {
-        deployments::observe_container(&mut tx, row.deployment_id, ContainerStatus::Removed, now).await?;
-        applications::settle(&mut tx, row.application_id, now).await?;
+        deployments::observe_container(&mut work, row.deployment_id, ContainerStatus::Removed, now).await?;
+        states::settle(&mut work, row.application_id).await?;
     }
-    tx.commit().await?;
+    work.commit().await?;
     Ok(())
 }
 
 /// Removes images of this installation that belong to no release that can be made live.
-async fn sweep_images(engine: &Engine) -> Result<()> {
-    let images = engine.docker.images(&engine.label()).await?;
-    let mut conn = engine.app.db.read().await?;
+async fn sweep_images(host: &Host) -> Result<()> {
+    let images = host.docker.images(&host.label()).await?;
+    let mut conn = host.app.db.read().await?;
     let wanted: HashSet<String> = releases::wanted_images(&mut conn).await?.into_iter().collect();
     for image in images {
         if wanted.contains(&image.id) {
@@ -317,7 +320,7 @@ async fn sweep_images(engine: &Engine) -> Result<()> {
         }
         tracing::info!(image = image.id, "removing an image that nobody wants");
         for name in image.tags.iter().chain(image.tags.is_empty().then_some(&image.id)) {
-            if let Err(error) = engine.docker.remove_image(name).await {
+            if let Err(error) = host.docker.remove_image(name).await {
                 tracing::debug!(%error, name, "an image could not be removed yet");
             }
         }
@@ -326,29 +329,29 @@ async fn sweep_images(engine: &Engine) -> Result<()> {
 }
 
 /// Networks of organizations that have no application any more, and networks without a row.
-async fn sweep_networks(engine: &Engine) -> Result<()> {
-    let _one_at_a_time = engine.networks.lock().await;
-    let unused = networks::unused(&mut engine.app.db.read().await?).await?;
+async fn sweep_networks(host: &Host) -> Result<()> {
+    let _one_at_a_time = host.networks.lock().await;
+    let unused = networks::unused(&mut host.app.db.read().await?).await?;
     for network in unused {
-        if let Err(error) = engine.docker.remove_network(&network.name).await {
+        if let Err(error) = host.docker.remove_network(&network.name).await {
             tracing::warn!(network = network.name, %error, "a network could not be removed; trying again");
             continue;
         }
-        let mut tx = engine.app.db.begin().await?;
+        let mut tx = host.app.db.begin().await?;
         networks::delete_unused(&mut tx, network.organization_id).await?;
         tx.commit().await?;
     }
-    let on_engine = engine.docker.networks(Some(&engine.label())).await?;
-    let rows = networks::all(&mut engine.app.db.read().await?).await?;
+    let on_engine = host.docker.networks(Some(&host.label())).await?;
+    let rows = networks::all(&mut host.app.db.read().await?).await?;
     if !rows.is_empty() {
-        host_route::add(&engine.app.config.data_dir, engine.app.config.network_pool).await;
+        host_route::add(&host.app.config.data_dir, host.app.config.network_pool).await;
     }
     for stray in on_engine {
         if rows.iter().any(|row| row.name == stray.name) {
             continue;
         }
         tracing::info!(network = stray.name, "removing a network that nobody wants");
-        if let Err(error) = engine.docker.remove_network(&stray.name).await {
+        if let Err(error) = host.docker.remove_network(&stray.name).await {
             tracing::warn!(network = stray.name, %error, "it could not be removed; trying again");
         }
     }

@@ -21,9 +21,9 @@ use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::deploy;
 use crate::edge::Keeper;
-use crate::engine::Engine;
 use crate::engine_health::Seen;
 use crate::holder::{self, Holder, SERVER_LOCK, folder_identity};
+use crate::host::Host;
 use crate::host_route;
 use crate::logs::{Logs, retention};
 use crate::service::adoption;
@@ -130,10 +130,10 @@ impl Server {
         });
         let housekeeping = tokio::spawn(housekeeping::run(self.app.clone()));
         let retention = tokio::spawn(retention::run(self.app.clone()));
-        let engine = Arc::new(Engine::new(self.app.clone(), self.instance, self.owner, self.holder));
-        let worker = tokio::spawn(jobs::run(engine.clone(), stop.clone()));
-        let caches = tokio::spawn(caches::run(engine.clone()));
-        let reconciler = tokio::spawn(reconcile::run(engine.clone(), stop.clone()));
+        let host = Arc::new(Host::new(self.app.clone(), self.instance, self.owner, self.holder));
+        let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, deploy::registry(&host), stop.clone()));
+        let caches = tokio::spawn(caches::run(host.clone()));
+        let reconciler = tokio::spawn(reconcile::run(host.clone(), stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
         housekeeping.abort();
@@ -147,7 +147,7 @@ impl Server {
             tracing::warn!("refusals of the last minute could not be written to the audit log");
         }
         let closing = async {
-            engine.collector.stop().await;
+            host.collector.stop().await;
             self.app.logs.close().await;
         };
         if tokio::time::timeout(DATABASE_WAIT, closing).await.is_err() {

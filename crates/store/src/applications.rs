@@ -257,9 +257,19 @@ pub async fn fall_back_to_stopped(tx: &mut Tx, id: Uuid) -> Result<()> {
     Ok(())
 }
 
-/// Makes the state say what the other rows say. Whoever changes one of those calls it in the same transaction, and has locked
-/// the application before: PostgreSQL would otherwise look at the other rows as they were before somebody else's change.
-pub async fn settle(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
+/// A change of an application's state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transition {
+    pub organization_id: Uuid,
+    pub name: String,
+    pub from: ApplicationState,
+    pub to: ApplicationState,
+}
+
+/// Makes the state say what the other rows say. The caller has changed one of those in the same transaction, and has locked the
+/// application before: PostgreSQL would otherwise look at the other rows as they were before another one's change.
+pub async fn settle(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<Option<Transition>> {
+    let Some(before) = get(tx, id).await? else { return Ok(None) };
     let state = "case \
          when exists (select 1 from deployments d where d.application_id = applications.id \
              and d.state in ('queued', 'cloning', 'building', 'deploying')) then 'deploying' \
@@ -267,10 +277,13 @@ pub async fn settle(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
          when exists (select 1 from deployments d where d.id = applications.live_deployment_id \
              and d.container_status in ('running', 'unhealthy')) then 'running' \
          else 'failed' end";
-    let query =
-        format!("update applications set state = {state}, state_changed_at = $2 where id = $1 and state <> {state}");
-    sql!(tx, |c| { sqlx::query(AssertSqlSafe(query)).bind(id).bind(now.micros()).execute(c).await.map(drop) })?;
-    Ok(())
+    let query = format!(
+        "update applications set state = {state}, state_changed_at = $2 where id = $1 and state <> {state} returning state"
+    );
+    let changed: Option<String> =
+        sql!(tx, |c| sqlx::query_scalar(AssertSqlSafe(query)).bind(id).bind(now.micros()).fetch_optional(c).await)?;
+    let Some(to) = changed.and_then(|state| ApplicationState::try_from(state).ok()) else { return Ok(None) };
+    Ok(Some(Transition { organization_id: before.organization_id, name: before.name, from: before.state, to }))
 }
 
 /// Everything of it goes with it.

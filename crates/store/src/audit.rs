@@ -322,33 +322,3 @@ pub async fn end(conn: &mut Conn, chain_id: Uuid) -> Result<(Option<Head>, i64)>
     };
     Ok((head, row.last_seq))
 }
-
-/// What was recorded before there were chains.
-#[derive(Clone, Debug, FromRow)]
-pub struct Unchained {
-    pub id: Uuid,
-    pub organization_id: Option<Uuid>,
-    pub actor_id: Option<Uuid>,
-    pub actor: String,
-    pub action: String,
-    pub resource: String,
-    pub resource_id: String,
-    pub metadata: String,
-    pub ip_address: String,
-    pub request_id: String,
-    #[sqlx(try_from = "i64")]
-    pub created_at: Timestamp,
-}
-
-pub async fn count_unchained(conn: &mut Conn) -> Result<i64> {
-    Ok(sql!(conn, |c| sqlx::query_scalar("select count(*) from unchained_audit_log").fetch_one(c).await)?)
-}
-
-/// Takes all of them out, the oldest first. Of several servers that start at once, one gets them.
-pub async fn take_unchained(tx: &mut Tx) -> Result<Vec<Unchained>> {
-    let query = "delete from unchained_audit_log returning id, organization_id, actor_id, actor, action, resource, \
-                 resource_id, metadata, ip_address, request_id, created_at";
-    let mut taken: Vec<Unchained> = sql!(tx, |c| sqlx::query_as(query).fetch_all(c).await)?;
-    taken.sort_unstable_by_key(|entry| entry.id);
-    Ok(taken)
-}

@@ -29,7 +29,6 @@ pub struct Deployment {
     pub container_name: String,
     #[sqlx(try_from = "String")]
     pub container_status: ContainerStatus,
-    pub cancel_requested_at: Option<i64>,
     pub started_at: Option<i64>,
     pub finished_at: Option<i64>,
     pub requests_served: i64,
@@ -43,7 +42,7 @@ pub struct Deployment {
 macro_rules! columns {
     () => {
         "id, application_id, release_id, user_id, kind, without_cache, status_id, state, state_changed_at, failure, reason, \
-         container_id, container_name, container_status, cancel_requested_at, started_at, finished_at, requests_served, \
+         container_id, container_name, container_status, started_at, finished_at, requests_served, \
          requests_failed, created_at, updated_at"
     };
 }
@@ -115,7 +114,7 @@ macro_rules! shown {
     () => {
         "select d.id, d.application_id, d.release_id, d.user_id, d.kind, d.without_cache, d.status_id, d.state, \
          d.state_changed_at, d.failure, d.reason, d.container_id, d.container_name, d.container_status, \
-         d.cancel_requested_at, d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.created_at, \
+         d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.created_at, \
          d.updated_at, r.commit_hash, r.commit_author, r.commit_message, r.image, \
          (r.live_at is not null and r.removed_at is null and r.image_id <> '') as is_kept \
          from deployments d join releases r on r.id = d.release_id "
@@ -205,11 +204,10 @@ pub async fn explain(tx: &mut Tx, id: Uuid, failure: Option<Failure>, reason: &s
     Ok(())
 }
 
-/// Asks whoever works on it to stop.
-pub async fn request_cancel(tx: &mut Tx, id: Uuid, reason: &str, now: Timestamp) -> Result<()> {
-    let query = "update deployments set cancel_requested_at = $2, \
-                 reason = case when failure = '' then $3 else reason end, updated_at = $2 where id = $1 \
-                 and cancel_requested_at is null and state in ('queued', 'cloning', 'building', 'deploying')";
+/// Why it is to be cancelled, unless it has failed already.
+pub async fn explain_cancel(tx: &mut Tx, id: Uuid, reason: &str, now: Timestamp) -> Result<()> {
+    let query = "update deployments set reason = case when failure = '' then $3 else reason end, updated_at = $2 where id = $1 \
+                 and state in ('queued', 'cloning', 'building', 'deploying')";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).bind(reason).execute(c).await.map(drop))?;
     Ok(())
 }
@@ -257,22 +255,6 @@ pub async fn set_requests(tx: &mut Tx, id: Uuid, served: i64, failed: i64, now: 
     Ok(())
 }
 
-/// Those that wait for their turn, the oldest first. The states are listed as the index of those under way has them.
-pub async fn queued(conn: &mut Conn, limit: i64) -> Result<Vec<Deployment>> {
-    let query = concat!(
-        "select ",
-        columns!(),
-        " from deployments where state = 'queued' and state in ('queued', 'cloning', 'building', 'deploying') order by id limit $1"
-    );
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(limit).fetch_all(c).await)?)
-}
-
-pub async fn is_cancel_requested(conn: &mut Conn, id: Uuid) -> Result<bool> {
-    let query = "select exists (select 1 from deployments where id = $1 and cancel_requested_at is not null \
-                 and state in ('queued', 'cloning', 'building', 'deploying'))";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_one(c).await)?)
-}
-
 /// Another release, because the one that was asked for is not what is meant any more.
 pub async fn set_release(tx: &mut Tx, id: Uuid, release_id: Uuid) -> Result<()> {
     let query = "update deployments set release_id = $2 where id = $1";
@@ -288,7 +270,7 @@ pub async fn forget_old(tx: &mut Tx, application_id: Uuid, kept: i64) -> Result<
              and d.id < (select id from deployments where application_id = $1 order by id desc limit 1 offset $2 - 1) \
              and not exists (select 1 from applications a where a.id = $1 and a.live_deployment_id = d.id) \
              and not exists (select 1 from containers c where c.deployment_id = d.id) \
-             and not exists (select 1 from jobs j where j.deployment_id = d.id) \
+             and not exists (select 1 from jobs j where j.id = d.id) \
              and not exists (select 1 from releases r where r.id = d.release_id and r.live_at is not null \
                  and r.removed_at is null \
                  and not exists (select 1 from deployments n where n.release_id = r.id and n.id > d.id)) \

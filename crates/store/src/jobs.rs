@@ -1,80 +1,61 @@
-//! Work to be done, as rows: claimed for a time, and lost by whoever does not renew the claim.
+//! Work to be done, as rows: claimed for a time, and lost by a worker that does not renew its claim. What a job is about is its
+//! handler's business; here it has a kind, a subject and a payload.
 //!
-//! A claim raises the job's fence. Whoever writes on behalf of a job calls [`hold`] in the same transaction, so that a worker
-//! that has lost its job can change nothing.
+//! A claim raises the job's fence. A worker that writes on behalf of a job calls [`hold`] in the same transaction, so that one that
+//! has lost its job can change nothing.
 
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::Timestamp;
 
-use crate::db::sql;
+use crate::db::{parameters, sql};
 use crate::servers::LONGEST_SILENCE_SECONDS;
 use crate::{Conn, Error, Kind, Result, Tx};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobKind {
-    /// Brings a release to visitors.
-    Deploy,
-    /// Ends what a deployment has replaced, and sums up.
-    Finish,
-    Stop,
-    Delete,
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct NewJob {
+    pub id: Uuid,
+    pub kind: &'static str,
+    /// None for a job of the server itself.
+    pub organization_id: Option<Uuid>,
+    pub application_id: Option<Uuid>,
+    /// JSON.
+    pub payload: String,
+    /// What it needs for itself. Jobs with the same key are done one after another, in the order of their ids.
+    pub exclusive_key: Option<String>,
 }
 
-impl JobKind {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Deploy => "deploy",
-            Self::Finish => "finish",
-            Self::Stop => "stop",
-            Self::Delete => "delete",
-        }
-    }
-
-    /// Whether it needs the application for itself.
-    pub const fn is_exclusive(self) -> bool {
-        !matches!(self, Self::Finish)
-    }
-}
-
-impl TryFrom<String> for JobKind {
-    type Error = String;
-
-    fn try_from(text: String) -> std::result::Result<Self, String> {
-        let all = [Self::Deploy, Self::Finish, Self::Stop, Self::Delete];
-        all.into_iter().find(|kind| kind.as_str() == text).ok_or(text)
-    }
-}
-
+/// One that a worker has claimed.
 #[derive(Clone, Debug, FromRow)]
 pub struct Job {
     pub id: Uuid,
-    #[sqlx(try_from = "String")]
-    pub kind: JobKind,
-    pub application_id: Uuid,
-    pub deployment_id: Option<Uuid>,
+    pub kind: String,
+    pub organization_id: Option<Uuid>,
+    pub application_id: Option<Uuid>,
+    pub payload: String,
+    /// How often it was tried in vain.
+    pub attempts: i64,
     pub fence: i64,
-    /// How often the container engine was lost while it was worked on.
-    pub engine_losses: i64,
 }
 
-pub async fn insert(
-    tx: &mut Tx,
-    id: Uuid,
-    kind: JobKind,
-    application_id: Uuid,
-    deployment_id: Option<Uuid>,
-    now: Timestamp,
-) -> Result<()> {
-    let query = "insert into jobs (id, kind, application_id, deployment_id, exclusive, state, not_before, created_at) \
-                 values ($1, $2, $3, $4, $5, 'queued', 0, $6)";
+macro_rules! columns {
+    () => {
+        "id, kind, organization_id, application_id, payload, attempts, fence"
+    };
+}
+
+pub async fn insert(tx: &mut Tx, job: &NewJob, now: Timestamp) -> Result<()> {
+    let query = "insert into jobs (id, kind, organization_id, application_id, payload, exclusive_key, state, not_before, created_at) \
+                 values ($1, $2, $3, $4, $5, $6, 'queued', 0, $7)";
     sql!(tx, |c| {
         sqlx::query(query)
-            .bind(id)
-            .bind(kind.as_str())
-            .bind(application_id)
-            .bind(deployment_id)
-            .bind(kind.is_exclusive())
+            .bind(job.id)
+            .bind(job.kind)
+            .bind(job.organization_id)
+            .bind(job.application_id)
+            .bind(&job.payload)
+            .bind(&job.exclusive_key)
             .bind(now.micros())
             .execute(c)
             .await
@@ -84,16 +65,13 @@ pub async fn insert(
 }
 
 /// Which jobs a worker looks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
-    /// Deployments that make a release. Together with the next two, one at a time for each application, in order.
-    Deploy,
-    /// Deployments of a release that is there: a rollback must not wait for somebody's build.
-    Ready,
-    /// Stops and deletions, which mostly wait for visitors to finish.
-    End,
-    /// Beside everything else.
-    Beside,
+#[derive(Clone, Debug)]
+pub struct Search<'a> {
+    pub kinds: &'a [&'static str],
+    /// The kinds that take part in an organization's share: `kinds`, and those that use the same places later on.
+    pub sharing: &'a [&'static str],
+    /// How many of `sharing` this owner works on at once for one organization.
+    pub share: i64,
 }
 
 /// What the time is. Several servers on one PostgreSQL need one clock, which is its own; SQLite has one server.
@@ -121,47 +99,79 @@ fn is_free(kind: Kind, job: &str) -> String {
     format!("({job}.state = 'queued' or {job}.lease_until < {clock} {begun_by_the_dead})")
 }
 
-/// The oldest job that can be worked on, now this owner's for `seconds`.
-pub async fn claim(tx: &mut Tx, queue: Queue, owner: Uuid, now: Timestamp, seconds: i64) -> Result<Option<Job>> {
-    let kind = tx.kind();
-    let clock = clock(kind, "$3");
-    let its_turn = "and not exists (select 1 from jobs o where o.application_id = j.application_id and o.exclusive \
-                    and o.id <> j.id and (o.id < j.id or o.state = 'running'))";
-    let is_ready = "exists (select 1 from deployments d where d.id = j.deployment_id \
-                    and d.kind in ('rollback', 'restart', 'start'))";
-    let asked_for = match queue {
-        Queue::Deploy => format!("j.kind = 'deploy' and not {is_ready} {its_turn}"),
-        Queue::Ready => format!("j.kind = 'deploy' and {is_ready} {its_turn}"),
-        Queue::End => format!("j.kind in ('stop', 'delete') {its_turn}"),
-        Queue::Beside => "not j.exclusive".to_owned(),
-    };
-    // Whoever comes second finds the row taken: PostgreSQL must pass over it, because a plain update would wait and then
-    // take it a second time.
-    let skip = if kind == Kind::Postgres { "for update skip locked" } else { "" };
-    let (is_free, is_still_free) = (is_free(kind, "j"), is_free(kind, "jobs"));
-    let query = format!(
-        "update jobs set state = 'running', fence = fence + 1, owner = $1, lease_until = {clock} + $2 where id = ( \
-             select j.id from jobs j where {asked_for} and j.not_before <= {clock} and {is_free} \
-             order by j.id limit 1 {skip}) \
-         and {is_still_free} \
-         returning id, kind, application_id, deployment_id, fence, engine_losses"
-    );
+/// A job that can be worked on, now this owner's for `seconds`. Organizations take turns: the one that has the fewest under way comes
+/// first, then the one whose last turn is the longest ago, and of its jobs the oldest.
+pub async fn claim(tx: &mut Tx, search: &Search<'_>, owner: Uuid, now: Timestamp, seconds: i64) -> Result<Option<Job>> {
+    let query = claim_query(tx.kind(), search);
     let claimed: std::result::Result<Option<Job>, _> = sql!(tx, |c| {
-        sqlx::query_as(AssertSqlSafe(query))
+        let query = sqlx::query_as(AssertSqlSafe(query))
             .bind(owner)
             .bind(seconds.saturating_mul(1_000_000))
             .bind(now.micros())
-            .fetch_optional(c)
-            .await
+            .bind(search.share);
+        search.kinds.iter().chain(search.sharing).fold(query, |query, kind| query.bind(*kind)).fetch_optional(c).await
     });
-    match claimed.map_err(Error::from) {
-        // Somebody began another one of the application in the same instant.
-        Err(Error::Duplicate) => Ok(None),
-        claimed => claimed,
+    let claimed = match claimed.map_err(Error::from) {
+        // Another server began one with the same key in the same instant.
+        Err(Error::Duplicate) => return Ok(None),
+        claimed => claimed?,
+    };
+    if let Some(organization_id) = claimed.as_ref().and_then(|job| job.organization_id) {
+        take_turn(tx, organization_id, now).await?;
     }
+    Ok(claimed)
 }
 
-/// Keeps the job for another `seconds`. False when it is somebody else's by now, or done.
+fn claim_query(kind: Kind, search: &Search<'_>) -> String {
+    let clock = clock(kind, "$3");
+    let kinds = parameters(5, search.kinds.len());
+    let sharing = parameters(5 + search.kinds.len(), search.sharing.len());
+    let its_turn = "(j.exclusive_key is null or not exists (select 1 from jobs o where o.exclusive_key = j.exclusive_key \
+                    and o.id <> j.id and (o.id < j.id or o.state = 'running')))";
+    let under_way = |kinds: &str| {
+        format!(
+            "(select count(*) from jobs r where r.organization_id = j.organization_id and r.state = 'running' \
+             and r.owner = $1 and r.kind in ({kinds}))"
+        )
+    };
+    let (under_way, sharing) = (under_way(&kinds), under_way(&sharing));
+    // A server that comes second finds the row taken: PostgreSQL must pass over it, because a plain update would wait and then
+    // take it a second time.
+    let skip = if kind == Kind::Postgres { "for update of j skip locked" } else { "" };
+    let (is_free, is_still_free) = (is_free(kind, "j"), is_free(kind, "jobs"));
+    format!(
+        concat!(
+            "update jobs set state = 'running', fence = fence + 1, owner = $1, lease_until = {clock} + $2 where id = ( \
+                 select j.id from jobs j left join job_turns t on t.organization_id = j.organization_id \
+                 where j.kind in ({kinds}) and j.not_before <= {clock} and {is_free} and {its_turn} and {sharing} < $4 \
+                 order by {under_way}, coalesce(t.taken_at, 0), j.id limit 1 {skip}) \
+             and {is_still_free} \
+             returning ",
+            columns!()
+        ),
+        clock = clock,
+        kinds = kinds,
+        is_free = is_free,
+        its_turn = its_turn,
+        sharing = sharing,
+        under_way = under_way,
+        skip = skip,
+        is_still_free = is_still_free,
+    )
+}
+
+async fn take_turn(tx: &mut Tx, organization_id: Uuid, now: Timestamp) -> Result<()> {
+    let query = format!(
+        "insert into job_turns (organization_id, taken_at) values ($1, {}) \
+         on conflict (organization_id) do update set taken_at = excluded.taken_at",
+        clock(tx.kind(), "$2")
+    );
+    Ok(sql!(tx, |c| {
+        sqlx::query(AssertSqlSafe(query)).bind(organization_id).bind(now.micros()).execute(c).await.map(drop)
+    })?)
+}
+
+/// Keeps the job for another `seconds`. False when it is another worker's by now, or done.
 pub async fn renew(tx: &mut Tx, job: &Job, now: Timestamp, seconds: i64) -> Result<bool> {
     let query = format!(
         "update jobs set lease_until = {} + $4 where id = $1 and fence = $2 and state = 'running'",
@@ -196,7 +206,7 @@ pub async fn delete(tx: &mut Tx, job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Somebody may try again, after some time.
+/// It is to be tried again, after some time.
 pub async fn put_back(tx: &mut Tx, job: &Job, now: Timestamp, seconds: i64) -> Result<()> {
     let query = format!(
         "update jobs set state = 'queued', owner = null, lease_until = 0, not_before = {} + $4 \
@@ -216,9 +226,9 @@ pub async fn put_back(tx: &mut Tx, job: &Job, now: Timestamp, seconds: i64) -> R
     Ok(())
 }
 
-/// The engine was lost while this job was worked on, once more.
-pub async fn count_engine_loss(tx: &mut Tx, job: &Job) -> Result<()> {
-    let query = "update jobs set engine_losses = engine_losses + 1 where id = $1 and fence = $2";
+/// It was tried in vain, once more.
+pub async fn count_attempt(tx: &mut Tx, job: &Job) -> Result<()> {
+    let query = "update jobs set attempts = attempts + 1 where id = $1 and fence = $2";
     Ok(sql!(tx, |c| sqlx::query(query).bind(job.id).bind(job.fence).execute(c).await.map(drop))?)
 }
 
@@ -235,35 +245,59 @@ pub async fn release_all(tx: &mut Tx, owner: Uuid) -> Result<u64> {
     Ok(sql!(tx, |c| sqlx::query(query).bind(owner).execute(c).await.map(|done| done.rows_affected()))?)
 }
 
-/// The job of a deployment that nobody has begun is withdrawn. False when there is none.
-pub async fn withdraw(tx: &mut Tx, deployment_id: Uuid) -> Result<bool> {
-    let query = "delete from jobs where deployment_id = $1 and kind = 'deploy' and state = 'queued'";
-    let withdrawn =
-        sql!(tx, |c| sqlx::query(query).bind(deployment_id).execute(c).await.map(|done| done.rows_affected()))?;
+/// Takes back a job that no worker has begun. False when there is none.
+pub async fn withdraw(tx: &mut Tx, id: Uuid) -> Result<bool> {
+    let query = "delete from jobs where id = $1 and state = 'queued'";
+    let withdrawn = sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(|done| done.rows_affected()))?;
     Ok(withdrawn > 0)
 }
 
+/// Asks the worker of a job to call it off. False when it was asked before, or there is no such job.
+pub async fn request_cancel(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<bool> {
+    let query = "update jobs set cancel_requested_at = $2 where id = $1 and cancel_requested_at is null";
+    let asked =
+        sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).execute(c).await.map(|done| done.rows_affected()))?;
+    Ok(asked > 0)
+}
+
+pub async fn is_cancel_requested(conn: &mut Conn, id: Uuid) -> Result<bool> {
+    let query = "select exists (select 1 from jobs where id = $1 and cancel_requested_at is not null)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_one(c).await)?)
+}
+
 pub async fn of_application(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Job>> {
-    let query = "select id, kind, application_id, deployment_id, fence, engine_losses from jobs where application_id = $1 order by id";
+    let query = concat!("select ", columns!(), " from jobs where application_id = $1 order by id");
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).fetch_all(c).await)?)
 }
 
-/// Jobs that wait, and jobs that somebody works on.
+/// Those that wait, the oldest first.
+pub async fn waiting(conn: &mut Conn, kinds: &[&'static str], limit: i64) -> Result<Vec<Job>> {
+    let query = format!(
+        concat!("select ", columns!(), " from jobs where state = 'queued' and kind in ({}) order by id limit $1"),
+        parameters(2, kinds.len())
+    );
+    Ok(sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).bind(limit);
+        kinds.iter().fold(query, |query, kind| query.bind(*kind)).fetch_all(c).await
+    })?)
+}
+
+/// Jobs that wait, and jobs that are worked on.
 pub async fn counts(conn: &mut Conn) -> Result<(i64, i64)> {
     let query = "select coalesce(sum(case when state = 'queued' then 1 else 0 end), 0), \
                  coalesce(sum(case when state = 'running' then 1 else 0 end), 0) from jobs";
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_one(c).await)?)
 }
 
-/// Applications on which somebody works, or is about to.
+/// Applications that have a job, waiting or under way.
 pub async fn busy_applications(conn: &mut Conn) -> Result<Vec<Uuid>> {
-    Ok(sql!(conn, |c| sqlx::query_scalar("select distinct application_id from jobs").fetch_all(c).await)?)
+    let query = "select distinct application_id from jobs where application_id is not null";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_all(c).await)?)
 }
 
-/// An installation that is made from a copy begins nothing that the original works on. Deletions go on: they have only rows left to
-/// remove.
-pub async fn keep_deletions(tx: &mut Tx) -> Result<()> {
-    sql!(tx, |c| sqlx::query("delete from jobs where kind <> 'delete'").execute(c).await.map(drop))?;
+/// An installation that is made from a copy begins nothing that the original works on, but for jobs of this kind.
+pub async fn keep_only(tx: &mut Tx, kind: &'static str) -> Result<()> {
+    sql!(tx, |c| sqlx::query("delete from jobs where kind <> $1").bind(kind).execute(c).await.map(drop))?;
     let query = "update jobs set state = 'queued', owner = null, lease_until = 0";
     Ok(sql!(tx, |c| sqlx::query(query).execute(c).await.map(drop))?)
 }

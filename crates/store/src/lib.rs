@@ -14,6 +14,7 @@ pub mod audit;
 pub mod bearer;
 pub mod containers;
 pub mod deployments;
+pub mod events;
 pub mod idempotency_keys;
 pub mod instance;
 pub mod invitations;

@@ -15,11 +15,6 @@ pub struct MasterKey {
     pub created_at: Timestamp,
 }
 
-/// Whether the database is of a version that knows of keys at all. Everything else here fails when it is not.
-pub async fn are_known(conn: &mut Conn) -> Result<bool> {
-    conn.has_table("master_keys").await
-}
-
 /// All of them, the oldest first.
 pub async fn all(conn: &mut Conn) -> Result<Vec<MasterKey>> {
     let query = "select id, check_value, created_at from master_keys order by created_at, id";

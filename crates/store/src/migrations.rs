@@ -26,18 +26,7 @@ macro_rules! step {
     };
 }
 
-const STEPS: [Step; 10] = [
-    step!(1, "0001_people"),
-    step!(2, "0002_audit"),
-    step!(3, "0003_invitations"),
-    step!(4, "0004_keys_and_chains"),
-    step!(5, "0005_api_keys"),
-    step!(6, "0006_second_factor"),
-    step!(7, "0007_notifications"),
-    step!(8, "0008_applications"),
-    step!(9, "0009_logs_apart"),
-    step!(10, "0010_servers"),
-];
+const STEPS: [Step; 1] = [step!(1, "0001_first")];
 
 /// The log store has steps of its own: it may be another database.
 const LOG_STEPS: [Step; 1] = [step!(1, "0001_lines", in "logs/")];

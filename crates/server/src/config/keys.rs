@@ -50,7 +50,7 @@ const fn list(name: &'static str, value_name: &'static str, default: &'static st
     Key { name, value_name, is_list: true, default, help }
 }
 
-pub const KEYS: [Key; 59] = [
+pub const KEYS: [Key; 60] = [
     key("data-dir", "DIR", "windlass-data", "Folder for everything that Windlass keeps"),
     list("listen", "ADDRESS", "127.0.0.1:7780", "Address and port of the API"),
     list("edge-http", "ADDRESS", "127.0.0.1:7781", "Address and port at which visitors reach the applications"),
@@ -112,6 +112,12 @@ pub const KEYS: [Key; 59] = [
         "N",
         "32",
         "Deployments that only wait for their container to be well, beside those; more keep their place (1 to 1000)",
+    ),
+    key(
+        "organization-share",
+        "PERCENT",
+        "50",
+        "How much of the places for jobs one organization may use, so that others find some (1 to 100)",
     ),
     key(
         "start-seconds",

@@ -56,6 +56,7 @@ pub struct Config {
     pub kept_deployments: i64,
     pub parallel_deployments: usize,
     pub parallel_starts: usize,
+    pub organization_share: usize,
     pub start_limit: Duration,
     pub fetch_limit: Duration,
     pub fetch_bytes: u64,
@@ -164,6 +165,7 @@ impl Config {
         let kept_deployments = given.number("kept-deployments", 10..=100_000);
         let parallel_deployments = given.number("parallel-deployments", 1..=64);
         let parallel_starts = given.number("parallel-starts", 1..=1_000);
+        let organization_share = given.number("organization-share", 1..=100);
         let start_seconds = given.number("start-seconds", 60..=86_400);
         let fetch_seconds = given.number("fetch-seconds", 1..=7_200);
         let fetch_mib: Option<u64> = given.number("fetch-mib", 1..=1_048_576);
@@ -244,6 +246,7 @@ impl Config {
             kept_deployments: kept_deployments?,
             parallel_deployments: parallel_deployments?,
             parallel_starts: parallel_starts?,
+            organization_share: organization_share?,
             start_limit: Duration::from_secs(start_seconds?),
             fetch_limit: Duration::from_secs(fetch_seconds?),
             fetch_bytes: 1024 * 1024 * fetch_mib?,

@@ -11,7 +11,7 @@ use windlass_store::releases;
 use super::attempt::{Attempt, image_tag};
 use super::failure::{Result, failed};
 use super::{dockerfile, port};
-use crate::engine::DEPLOYMENT_LABEL;
+use crate::labels::DEPLOYMENT_LABEL;
 
 /// Lines of the builder on their way into the log.
 const LINES: usize = 100;
@@ -23,16 +23,16 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     kill_point::reached("deploy-before-build");
     if built_before(attempt, &tag).await?.is_none() {
         let built = run(attempt, tree, &tag).await;
-        attempt.engine.caches_grew.notify_one();
+        attempt.host.caches_grew.notify_one();
         built?;
     }
     kill_point::reached("deploy-built");
-    let Some(image) = attempt.engine.docker.image(&tag).await? else {
+    let Some(image) = attempt.host.docker.image(&tag).await? else {
         return failed(Failure::BuildFailed, "the build ended well, but the engine has no image of it");
     };
     check_architecture(attempt, &image).await?;
     let port = port::to_begin_with(attempt, &image);
-    let mut tx = attempt.begin_work().await?;
+    let mut tx = attempt.held.begin().await?;
     releases::set_image(&mut tx, attempt.release.id, &tag, &image.id, port).await?;
     tx.commit().await?;
     attempt.release.image = tag;
@@ -44,7 +44,7 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
 
 /// An attempt before this one may have ended just after its build did.
 async fn built_before(attempt: &Attempt<'_>, tag: &str) -> Result<Option<Image>> {
-    let image = attempt.engine.docker.image(tag).await?;
+    let image = attempt.host.docker.image(tag).await?;
     let id = attempt.deployment.id.to_string();
     Ok(image.filter(|image| image.labels.get(DEPLOYMENT_LABEL) == Some(&id)))
 }
@@ -64,19 +64,19 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
         tree,
         dockerfile,
         tag: tag.to_owned(),
-        labels: attempt.engine.labels(attempt.application.id, attempt.deployment.id),
+        labels: attempt.host.labels(attempt.application.id, attempt.deployment.id),
         args,
         secrets: secrets.into_iter().map(|(name, value)| (name, value.into_bytes())).collect(),
         no_cache: attempt.deployment.without_cache,
     };
-    let limit = attempt.engine.app.config.build_limit;
+    let limit = attempt.host.app.config.build_limit;
     let (lines, printed) = mpsc::channel(LINES);
-    let building = tokio::time::timeout(limit, attempt.engine.docker.build(build, lines));
+    let building = tokio::time::timeout(limit, attempt.host.docker.build(build, lines));
     let (built, ()) = tokio::join!(building, attempt.log.take_all(LogStep::Build, printed));
     match built {
         Ok(Ok(_)) => Ok(()),
         // An engine that is being stopped ends its builds, and some of them say something else than that.
-        Ok(Err(error)) => match attempt.engine.docker.ping().await {
+        Ok(Err(error)) => match attempt.host.docker.ping().await {
             Err(lost @ windlass_runtime::Error::Unreachable { .. }) => Err(lost.into()),
             _ => Err(error.into()),
         },
@@ -88,15 +88,15 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
 }
 
 async fn check_architecture(attempt: &Attempt<'_>, image: &Image) -> Result<()> {
-    let engine = attempt.engine.docker.ping().await?;
-    if image.architecture.is_empty() || image.architecture == engine.architecture {
+    let host = attempt.host.docker.ping().await?;
+    if image.architecture.is_empty() || image.architecture == host.architecture {
         return Ok(());
     }
     failed(
         Failure::ImageArchitecture,
         format!(
             "the image is for {}, this machine is {}. Use a base image for {}.",
-            image.architecture, engine.architecture, engine.architecture
+            image.architecture, host.architecture, host.architecture
         ),
     )
 }

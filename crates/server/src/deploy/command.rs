@@ -6,44 +6,44 @@ use windlass_api::Failure;
 use windlass_durable::kill_point;
 use windlass_runtime::{Creation, State};
 use windlass_store::containers::Purpose;
-use windlass_store::jobs::Job;
 
-use super::attempt::Subject;
 use super::failure::{Result, failed};
 use super::log::Log;
 use super::network;
 use super::start::{row, specification};
-use crate::engine::Engine;
+use crate::host::Host;
+use crate::jobs::Held;
+use crate::subject::Subject;
 
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// The exit code. A command that has begun is never begun again: after a crash its end is waited for, or looked up.
-pub async fn run(engine: &Engine, job: &Job, subject: &Subject, purpose: Purpose, log: &Log) -> Result<i64> {
+pub async fn run(host: &Host, held: &Held, subject: &Subject, purpose: Purpose, log: &Log) -> Result<i64> {
     let (what, text) = match purpose {
         Purpose::PostRun => ("post-run", &subject.configuration.post_run_command),
         Purpose::PreRun | Purpose::App => ("pre-run", &subject.configuration.pre_run_command),
     };
-    let network = network::ensure(engine, subject.application.organization_id).await?;
-    let container = row(engine, job, &subject.deployment, &network, purpose).await?;
-    let mut specification = specification(engine, &network, &container, subject)?;
+    let network = network::ensure(host, subject.application.organization_id).await?;
+    let container = row(host, held, &subject.deployment, &network, purpose).await?;
+    let mut specification = specification(host, &network, &container, subject)?;
     // The one shell there is, and it is what the user asked for.
     specification.command = Some(vec!["/bin/sh".into(), "-c".into(), text.clone()]);
     log.note(format!("Running the {what} command: {text}")).await;
     kill_point::reached("command-stored");
-    let state = match engine.docker.create(&specification).await? {
+    let state = match host.docker.create(&specification).await? {
         Creation::Created(_) => State::Created,
         Creation::Exists(found) => found.state,
     };
     kill_point::reached("command-created");
     if state == State::Created {
-        engine.docker.start(&container.name).await?;
+        host.docker.start(&container.name).await?;
     }
     kill_point::reached("command-started");
-    engine.collector.begin(&container.name).await?;
+    host.collector.begin(&container.name).await?;
     let ended = async {
-        let code = engine.docker.wait(&container.name).await?;
+        let code = host.docker.wait(&container.name).await?;
         // Before whatever is said about its end.
-        engine.read_to_end(&container.name).await?;
+        host.read_to_end(&container.name).await?;
         Ok(code)
     };
     let Ok(ended) = tokio::time::timeout(LIMIT, ended).await else {

@@ -1,20 +1,22 @@
 //! How an attempt ends: nothing of one that did not succeed remains, and its deployment says why. The reason is stored before
-//! anything is removed, so that whoever goes on after a crash cannot come to another.
+//! anything is removed, so that the worker that goes on after a crash cannot come to another.
 
 use std::path::Path;
 
+use uuid::Uuid;
 use windlass_api::{ContainerStatus, DeploymentState, Failure};
 use windlass_durable::kill_point;
-use windlass_store::jobs::{self, Job};
 use windlass_store::{applications, containers, deployments, releases};
 
-use super::attempt::{Attempt, begin_work, check_held, image_tag};
+use super::attempt::{Attempt, image_tag, record_outcome};
 use super::failure::{Interruption, Result};
 use super::git;
-use crate::engine::Engine;
+use crate::host::Host;
+use crate::jobs::Held;
 use crate::logs::text;
+use crate::service::states;
 
-/// More is not read by anybody.
+/// More is not read by people.
 const LONGEST_REASON: usize = 2_000;
 /// How often the engine may be lost during one deployment: its build may be what ends the engine.
 const MOST_TRIES: i64 = 5;
@@ -22,7 +24,7 @@ const MOST_TRIES: i64 = 5;
 impl Attempt<'_> {
     pub async fn conclude(mut self, outcome: Result<()>) -> Result<()> {
         if let Err(Interruption::EngineLost(words)) = &outcome {
-            self.engine.note_lost(words);
+            self.host.note_lost(words);
         }
         let ended = match self.bounded(outcome) {
             Ok(()) => Ok(()),
@@ -57,11 +59,11 @@ impl Attempt<'_> {
     /// What is not tried again any more has failed.
     fn bounded(&self, outcome: Result<()>) -> Result<()> {
         match outcome {
-            Err(Interruption::EngineLost(words)) if self.job.engine_losses + 1 >= MOST_TRIES => {
+            Err(Interruption::EngineLost(words)) if self.held.job.attempts + 1 >= MOST_TRIES => {
                 let words = format!(
                     "{words}. It was lost {} times during this deployment. The engine's own log (journalctl -u docker) says why it stopped; \
                      the build may have used up the memory.",
-                    self.job.engine_losses + 1
+                    self.held.job.attempts + 1
                 );
                 Err(Interruption::Failed(Failure::EngineUnreachable, words))
             }
@@ -70,34 +72,35 @@ impl Attempt<'_> {
     }
 
     async fn end(&mut self, state: DeploymentState, class: Option<Failure>, words: &str) -> Result<()> {
-        let mut tx = self.begin_work().await?;
+        let mut tx = self.held.begin().await?;
         deployments::explain(&mut tx, self.deployment.id, class, words).await?;
         containers::leave(&mut tx, self.deployment.id).await?;
         tx.commit().await?;
         kill_point::reached("end-explained");
         let is_clean = self.clean_up().await;
-        let mut tx = self.begin_change().await?;
-        let outcome = if class.is_some() { "could not deploy" } else { "cancelled a deployment of" };
-        self.record_outcome(&mut tx, outcome, class);
-        let now = self.engine.app.now();
+        let mut work = self.held.begin().await?;
+        self.record_outcome(&mut work, outcome_words(class), class);
+        let now = self.host.app.now();
         if is_clean {
-            for container in containers::of_deployment(&mut tx, self.deployment.id).await? {
-                containers::delete(&mut tx, container.id, now).await?;
+            for container in containers::of_deployment(&mut work, self.deployment.id).await? {
+                containers::delete(&mut work, container.id, now).await?;
             }
             if self.deployment.container_status != ContainerStatus::None {
-                deployments::observe_container(&mut tx, self.deployment.id, ContainerStatus::Removed, now).await?;
+                deployments::observe_container(&mut work, self.deployment.id, ContainerStatus::Removed, now).await?;
             }
         }
         if self.owns_release() {
-            releases::set_removed(&mut tx, self.release.id, now).await?;
+            releases::set_removed(&mut work, self.release.id, now).await?;
         }
-        self.advance_in(&mut tx, state).await?;
-        jobs::delete(&mut tx, &self.job).await?;
+        if !states::end(&mut work, &self.application, &self.deployment, state, class, words).await? {
+            return Err(Interruption::Lost);
+        }
+        self.held.done(&mut work).await?;
         if state == DeploymentState::Cancelled {
-            applications::fall_back_to_stopped(&mut tx, self.application.id).await?;
+            states::fall_back_to_stopped(&mut work, self.application.id).await?;
         }
-        applications::settle(&mut tx, self.application.id, now).await?;
-        tx.commit().await?;
+        states::settle(&mut work, self.application.id).await?;
+        work.commit().await?;
         Ok(())
     }
 
@@ -115,15 +118,15 @@ impl Attempt<'_> {
     }
 
     async fn remove_traces(&self) -> Result<()> {
-        let rows = containers::of_deployment(&mut self.engine.app.db.read().await?, self.deployment.id).await?;
+        let rows = containers::of_deployment(&mut self.host.app.db.read().await?, self.deployment.id).await?;
         for container in rows {
-            check_held(self.engine, &self.job).await?;
-            self.engine.remove_container(&container.name).await?;
+            self.held.check().await?;
+            self.host.remove_container(&container.name).await?;
         }
         kill_point::reached("end-containers-gone");
         if self.owns_release() {
-            check_held(self.engine, &self.job).await?;
-            self.engine.docker.remove_image(&image_tag(self.application.id, self.deployment.id)).await?;
+            self.held.check().await?;
+            self.host.docker.remove_image(&image_tag(self.application.id, self.deployment.id)).await?;
         }
         kill_point::reached("end-image-gone");
         Ok(())
@@ -131,25 +134,28 @@ impl Attempt<'_> {
 }
 
 /// For an attempt that cannot even begin, because what is stored of it cannot be read. Without a class it is cancelled.
-pub async fn end_unread(engine: &Engine, job: &Job, class: Option<Failure>, words: &str) -> Result<()> {
-    let (mut tx, now) = (begin_work(engine, job).await?, engine.app.now());
-    let id = job.deployment_id.unwrap_or_default();
-    let deployment = deployments::get(&mut tx, id).await?.ok_or(Interruption::Lost)?;
-    let application = applications::get(&mut tx, job.application_id).await?.ok_or(Interruption::Lost)?;
+pub async fn end_unread(host: &Host, held: &Held, id: Uuid, class: Option<Failure>, words: &str) -> Result<()> {
+    let (mut work, now) = (held.begin().await?, host.app.now());
+    let deployment = deployments::get(&mut work, id).await?.ok_or(Interruption::Lost)?;
+    let application = applications::get(&mut work, held.application_id()).await?.ok_or(Interruption::Lost)?;
     if application.live_deployment_id == Some(id) {
         // Visitors are served by it; there is no way back.
         return Err(Interruption::Later(words.to_owned()));
     }
     let state = if class.is_some() { DeploymentState::Failed } else { DeploymentState::Cancelled };
-    containers::leave(&mut tx, id).await?;
+    containers::leave(&mut work, id).await?;
     // Does nothing where the release is another deployment's.
-    releases::set_removed(&mut tx, id, now).await?;
-    deployments::explain(&mut tx, id, class, &for_people(words)).await?;
-    deployments::advance(&mut tx, id, deployment.state, state, now).await?;
-    jobs::delete(&mut tx, job).await?;
-    applications::settle(&mut tx, job.application_id, now).await?;
-    tx.commit().await?;
+    releases::set_removed(&mut work, id, now).await?;
+    states::end(&mut work, &application, &deployment, state, class, &for_people(words)).await?;
+    record_outcome(&mut work, &application, &deployment, outcome_words(class), class, "");
+    held.done(&mut work).await?;
+    states::settle(&mut work, application.id).await?;
+    work.commit().await?;
     Ok(())
+}
+
+fn outcome_words(class: Option<Failure>) -> &'static str {
+    if class.is_some() { "could not deploy" } else { "cancelled a deployment of" }
 }
 
 /// Some of the words are a program's own: they have no bound, they may steer a terminal, and not every database takes every

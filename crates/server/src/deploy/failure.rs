@@ -6,15 +6,18 @@ use windlass_api::{ErrorCode, Failure};
 use windlass_runtime as runtime;
 
 use super::git::FetchError;
+use crate::host::HostError;
+use crate::jobs::{Ended, Outcome};
+use crate::subject::SubjectError;
 
 /// What ends an attempt before its time.
 #[derive(Debug)]
 pub enum Interruption {
     /// It will never work like this.
     Failed(Failure, String),
-    /// Somebody asked for it.
+    /// It was asked for.
     Cancelled,
-    /// The job is somebody else's by now, who goes on with it.
+    /// The job is another worker's by now, which goes on with it.
     Lost,
     /// The connection to the container engine broke, or there was none. The job is tried again when the engine answers, some times.
     EngineLost(String),
@@ -43,6 +46,46 @@ impl From<crate::error::Error> for Interruption {
             ErrorCode::Unavailable | ErrorCode::DiskFull => Self::Later(error.cause.unwrap_or(error.message)),
             _ => Self::Failed(Failure::Internal, error.cause.unwrap_or(error.message)),
         }
+    }
+}
+
+impl From<SubjectError> for Interruption {
+    fn from(error: SubjectError) -> Self {
+        match error {
+            // Its row goes with the application's, and so does the job.
+            SubjectError::Gone => Self::Lost,
+            SubjectError::Later(words) => Self::Later(words),
+            SubjectError::Unreadable(words) => Self::Failed(Failure::Internal, words),
+        }
+    }
+}
+
+impl From<HostError> for Interruption {
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::Engine(error) => error.into(),
+            HostError::Unread(unread) => Self::Later(unread.to_string()),
+        }
+    }
+}
+
+impl From<Ended> for Interruption {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Cancelled => Self::Cancelled,
+            Ended::Lost => Self::Lost,
+        }
+    }
+}
+
+/// What the worker makes of it. What could not be carried out is tried again: containers that are to go do not stay.
+pub fn outcome(ended: Result<()>) -> Outcome {
+    match ended {
+        Ok(()) => Outcome::Done,
+        Err(Interruption::Lost) => Outcome::Lost,
+        Err(Interruption::EngineLost(words)) => Outcome::again(words),
+        Err(Interruption::Later(words) | Interruption::Failed(_, words)) => Outcome::later(words),
+        Err(Interruption::Cancelled) => Outcome::later("it was cancelled"),
     }
 }
 

@@ -25,18 +25,18 @@ pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
     attempt.log.enter(LogStep::Fetch);
     attempt.log.note(format!("Fetching {what} of {}", attempt.application.repository)).await;
     let credentials = attempt.credentials().await?;
-    let (folder, config) = (attempt.folder(), &attempt.engine.app.config);
+    let (folder, config) = (attempt.folder(), &attempt.host.app.config);
     let cache = open_cache(attempt, &url).await;
-    tokio::fs::create_dir_all(attempt.engine.work_dir()).await.or_else(|error| failed(Failure::DiskFull, error))?;
+    tokio::fs::create_dir_all(attempt.host.work_dir()).await.or_else(|error| failed(Failure::DiskFull, error))?;
     kill_point::reached("deploy-before-fetch");
     let limits = Limits { time: config.fetch_limit, bytes: config.fetch_bytes };
     let source = Source { url: &url, reference, credentials: &credentials };
     let commit = git::fetch(&source, &folder, &limits, cache.as_ref()).await;
     drop(cache);
-    attempt.engine.caches_grew.notify_one();
+    attempt.host.caches_grew.notify_one();
     let commit = commit?;
     kill_point::reached("deploy-fetched");
-    let mut tx = attempt.begin_work().await?;
+    let mut tx = attempt.held.begin().await?;
     releases::set_commit(&mut tx, attempt.release.id, &commit.hash, &commit.author, &commit.message).await?;
     tx.commit().await?;
     attempt.log.note(format!("Commit {} by {}: {}", commit.hash, commit.author, commit.message)).await;
@@ -58,10 +58,10 @@ fn reference<'a>(branch: &'a str, found: &'a str) -> Reference<'a> {
 
 /// Without one everything is fetched, which only takes longer.
 async fn open_cache(attempt: &Attempt<'_>, url: &RepositoryUrl) -> Option<Cache> {
-    if attempt.engine.app.config.repository_cache_bytes == 0 {
+    if attempt.host.app.config.repository_cache_bytes == 0 {
         return None;
     }
-    let root = attempt.engine.repositories_dir();
+    let root = attempt.host.repositories_dir();
     Cache::open(&root, attempt.application.id, url).await.unwrap_or_else(|error| {
         tracing::warn!(%error, "the last fetch of a repository cannot be used");
         None
@@ -71,7 +71,7 @@ async fn open_cache(attempt: &Attempt<'_>, url: &RepositoryUrl) -> Option<Cache>
 /// Folders of this machine are for organizations that an instance admin trusts with the machine.
 async fn url(attempt: &Attempt<'_>) -> Result<RepositoryUrl> {
     let application = &attempt.application;
-    let mut conn = attempt.engine.app.db.read().await?;
+    let mut conn = attempt.host.app.db.read().await?;
     let local = match organizations::has_host_access(&mut conn, application.organization_id).await? {
         true => LocalPaths::Allowed,
         false => LocalPaths::Refused,

@@ -19,7 +19,7 @@ use super::failure::{Interruption, Result, failed};
 use super::health_check::{Checking, Tried, shown};
 use super::port::{self, Listening, Search, listed};
 use super::start::evidence;
-use crate::engine::Engine;
+use crate::host::Host;
 
 /// Between two looks. The first ones come quickly: most applications are up in a moment.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -31,18 +31,18 @@ const USUAL_LIMIT: Duration = Duration::from_secs(60);
 
 pub async fn wait(attempt: &mut Attempt<'_>, container: &Container) -> Result<()> {
     attempt.log.enter(LogStep::Health);
-    let engine = attempt.engine;
-    let image = engine.docker.image(&attempt.release.image_id).await?;
+    let host = attempt.host;
+    let image = host.docker.image(&attempt.release.image_id).await?;
     tokio::select! {
         outcome = become_well(attempt, container, image.as_ref()) => outcome,
-        lost = engine_lost(engine, &container.name) => Err(lost),
+        lost = engine_lost(host, &container.name) => Err(lost),
     }
 }
 
 /// Returns when the connection to the engine breaks. An engine that is stopped ends its containers: one that comes back soon
 /// would show a container that has ended, as if by itself.
-async fn engine_lost(engine: &Engine, container: &str) -> Interruption {
-    match engine.docker.wait(container).await {
+async fn engine_lost(host: &Host, container: &str) -> Interruption {
+    match host.docker.wait(container).await {
         Err(lost @ runtime::Error::Unreachable { .. }) => lost.into(),
         // `become_well` sees how it ended.
         _ => std::future::pending().await,
@@ -51,13 +51,10 @@ async fn engine_lost(engine: &Engine, container: &str) -> Interruption {
 
 async fn become_well(attempt: &mut Attempt<'_>, container: &Container, image: Option<&Image>) -> Result<()> {
     let check = image.and_then(|image| image.health_check.clone());
-    let limit = Limit::new(
-        attempt.configuration.settings.health_seconds,
-        check.as_ref(),
-        attempt.engine.app.config.start_limit,
-    );
+    let limit =
+        Limit::new(attempt.configuration.settings.health_seconds, check.as_ref(), attempt.host.app.config.start_limit);
     let checking = check.map(|check| {
-        Checking::begin(attempt.engine.docker.clone(), container.name.clone(), check, attempt.secrets.clone())
+        Checking::begin(attempt.host.docker.clone(), container.name.clone(), check, attempt.secrets.clone())
     });
     let mut search = image.and_then(|image| Search::begin(attempt, image));
     let (began, mut pause) = (Instant::now(), FIRST_PAUSE);
@@ -153,7 +150,7 @@ impl Look {
 
 /// The container, unless it has ended: then it never becomes well.
 async fn running(attempt: &Attempt<'_>, container: &Container) -> Result<runtime::Container> {
-    let Some(found) = attempt.engine.docker.inspect(&container.name).await? else {
+    let Some(found) = attempt.host.docker.inspect(&container.name).await? else {
         return failed(Failure::CrashedAtStart, "the container was removed by somebody else");
     };
     match found.state {
@@ -263,7 +260,7 @@ async fn give_up(attempt: &Attempt<'_>, container: &Container, last: &Look, time
     if !matches!(last, Look::Refused) {
         return failed(Failure::UnhealthyAnswer, format!("{words}, for {time}"));
     }
-    let pid = attempt.engine.docker.inspect(&container.name).await?.and_then(|found| found.pid);
+    let pid = attempt.host.docker.inspect(&container.name).await?.and_then(|found| found.pid);
     let listening = match pid {
         Some(pid) => Listening::of(pid).await,
         None => Listening::default(),

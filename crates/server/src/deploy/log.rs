@@ -12,7 +12,9 @@ use windlass_runtime::{Line, Stream};
 use windlass_store::logs::{self, Batch};
 
 use crate::app::App;
+use crate::host::Host;
 use crate::logs::{Closed, Pen, Secrets, text};
+use crate::subject::Subject;
 
 /// Lines that wait to be stored, and are stored at once; whoever prints more waits too.
 const QUEUE: usize = 100;
@@ -65,6 +67,11 @@ pub fn open(
     };
     let log = Log { lines, step: Arc::new(Mutex::new(step)) };
     (log, Writer { writing: tokio::spawn(book.write(arriving)) })
+}
+
+/// The log of what a deployment is about.
+pub fn open_for(host: &Host, subject: &Subject, step: LogStep) -> (Log, Writer) {
+    open(host.app.clone(), subject.application.id, subject.deployment.id, Secrets::of(subject), step)
 }
 
 impl Log {

@@ -11,8 +11,9 @@ use windlass_store::networks::{self, Network};
 
 use super::failure::{Interruption, Result, failed};
 use crate::config::Subnet;
-use crate::engine::{Engine, INSTANCE_LABEL, short};
+use crate::host::Host;
 use crate::host_route;
+use crate::labels::{INSTANCE_LABEL, short};
 
 /// The length of an organization's part of the pool.
 const PREFIX: u8 = 24;
@@ -20,14 +21,14 @@ const PREFIX: u8 = 24;
 const MOST_TRIES: usize = 64;
 
 /// Makes sure that the organization has its network, and that the engine has it too.
-pub async fn ensure(engine: &Engine, organization_id: Uuid) -> Result<Network> {
-    let _one_at_a_time = engine.networks.lock().await;
+pub async fn ensure(host: &Host, organization_id: Uuid) -> Result<Network> {
+    let _one_at_a_time = host.networks.lock().await;
     let mut refused = HashSet::new();
     for _ in 0..MOST_TRIES {
-        let network = row(engine, organization_id, &refused).await?;
-        match engine.docker.create_network(&described(engine, &network)?).await {
+        let network = row(host, organization_id, &refused).await?;
+        match host.docker.create_network(&described(host, &network)?).await {
             Ok(()) => {
-                host_route::add(&engine.app.config.data_dir, engine.app.config.network_pool).await;
+                host_route::add(&host.app.config.data_dir, host.app.config.network_pool).await;
                 return Ok(network);
             }
             Err(runtime::Error::SubnetTaken { .. }) => {
@@ -40,38 +41,37 @@ pub async fn ensure(engine: &Engine, organization_id: Uuid) -> Result<Network> {
 }
 
 /// The organization's row, with a subnet that is not one of those that were refused.
-async fn row(engine: &Engine, organization_id: Uuid, refused: &HashSet<Subnet>) -> Result<Network> {
-    let stored = networks::get(&mut engine.app.db.read().await?, organization_id).await?;
+async fn row(host: &Host, organization_id: Uuid, refused: &HashSet<Subnet>) -> Result<Network> {
+    let stored = networks::get(&mut host.app.db.read().await?, organization_id).await?;
     if let Some(stored) = &stored
         && !refused.contains(&subnet(&stored.subnet)?)
     {
         return Ok(stored.clone());
     }
     if let Some(stored) = &stored
-        && networks::has_containers(&mut engine.app.db.read().await?, organization_id).await?
+        && networks::has_containers(&mut host.app.db.read().await?, organization_id).await?
     {
         // Their addresses would lie outside of another one.
         let words = format!("the organization's network {} is in use by somebody else on the engine", stored.subnet);
         return failed(Failure::EngineRefused, words);
     }
-    let on_engine = engine.docker.networks(None).await?;
+    let on_engine = host.docker.networks(None).await?;
     let on_engine =
         on_engine.iter().flat_map(|network| &network.subnets).filter_map(|text| Subnet::try_from(text.as_str()).ok());
     let mut taken: Vec<Subnet> = on_engine.chain(refused.iter().copied()).chain(host_routes().await).collect();
-    let mut tx = engine.app.db.begin().await?;
+    let mut tx = host.app.db.begin().await?;
     for network in networks::all(&mut tx).await? {
         taken.push(subnet(&network.subnet)?);
     }
-    let free =
-        engine.app.config.network_pool.parts(PREFIX).find(|part| !taken.iter().any(|other| other.overlaps(*part)));
+    let free = host.app.config.network_pool.parts(PREFIX).find(|part| !taken.iter().any(|other| other.overlaps(*part)));
     let Some(free) = free else {
         return failed(Failure::EngineRefused, "network-pool: no part of it is free. Choose a larger one.");
     };
     let network = Network {
         organization_id,
-        name: format!("wl-{}-{}", short(engine.instance), short(organization_id)),
+        name: format!("wl-{}-{}", short(host.instance), short(organization_id)),
         subnet: free.to_string(),
-        created_at: engine.app.now(),
+        created_at: host.app.now(),
     };
     match stored {
         Some(_) => networks::set_subnet(&mut tx, organization_id, &network.subnet).await?,
@@ -81,12 +81,12 @@ async fn row(engine: &Engine, organization_id: Uuid, refused: &HashSet<Subnet>) 
     Ok(network)
 }
 
-fn described(engine: &Engine, network: &Network) -> Result<runtime::Network> {
+fn described(host: &Host, network: &Network) -> Result<runtime::Network> {
     Ok(runtime::Network {
         name: network.name.clone(),
         subnet: network.subnet.clone(),
         gateway: subnet(&network.subnet)?.gateway(),
-        labels: [(INSTANCE_LABEL.to_owned(), engine.instance.to_string())].into(),
+        labels: [(INSTANCE_LABEL.to_owned(), host.instance.to_string())].into(),
     })
 }
 

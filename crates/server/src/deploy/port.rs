@@ -8,8 +8,9 @@ use windlass_api::{Configuration, Variables};
 use windlass_runtime::Image;
 use windlass_store::releases;
 
-use super::attempt::{Attempt, Subject};
+use super::attempt::Attempt;
 use super::failure::Result;
+use crate::subject::Subject;
 
 /// What an application is told to listen on when neither its user nor its image says so.
 const USUAL_PORT: u16 = 8080;
@@ -83,7 +84,7 @@ fn choose(listening: &BTreeSet<i64>, exposed: &BTreeSet<i64>) -> Option<(i64, St
 
 /// From now on this is the release's, so that a restart or a rollback knows it.
 pub async fn keep(attempt: &mut Attempt<'_>, port: i64, words: String) -> Result<()> {
-    let mut tx = attempt.begin_work().await?;
+    let mut tx = attempt.held.begin().await?;
     releases::set_port(&mut tx, attempt.release.id, port).await?;
     tx.commit().await?;
     attempt.release.port = port;

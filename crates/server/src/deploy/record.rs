@@ -1,52 +1,64 @@
 //! record: the command after the switch, what became of visitors' requests, and releases beyond those that are kept.
 
-use windlass_api::{Configuration, LogStep};
+use uuid::Uuid;
+use windlass_api::LogStep;
 use windlass_durable::kill_point;
 use windlass_edge::target::Drained;
 use windlass_store::containers::{self, Purpose};
-use windlass_store::jobs::{self, Job};
 use windlass_store::{deployments, releases};
 
-use super::attempt::{Subject, begin_work, check_held, read};
 use super::command;
 use super::failure::{Interruption, Result};
-use super::log::Log;
-use crate::engine::Engine;
+use super::log::{self, Log};
+use crate::host::Host;
+use crate::jobs::Held;
+use crate::subject::{Subject, SubjectError, read_configuration};
 
-pub async fn record(engine: &Engine, job: &Job, drained: Drained) -> Result<()> {
-    let subject = Subject::load(&engine.app, job.deployment_id.unwrap_or_default()).await?;
-    let (log, writer) = subject.open_log(engine, LogStep::Drain);
-    let recorded = sum_up(engine, job, &subject, &log, drained).await;
+pub async fn record(host: &Host, held: &Held, deployment_id: Uuid, drained: Drained) -> Result<()> {
+    let subject = match Subject::load(&host.app, deployment_id).await {
+        // It is so old by now that it was forgotten.
+        Err(SubjectError::Gone) => return end(held).await,
+        subject => subject?,
+    };
+    let (log, writer) = log::open_for(host, &subject, LogStep::Drain);
+    let recorded = sum_up(host, held, &subject, &log, drained).await;
     drop(log);
     writer.finish().await;
     recorded
 }
 
-async fn sum_up(engine: &Engine, job: &Job, subject: &Subject, log: &Log, drained: Drained) -> Result<()> {
+async fn end(held: &Held) -> Result<()> {
+    let mut work = held.begin().await?;
+    held.done(&mut work).await?;
+    work.commit().await?;
+    Ok(())
+}
+
+async fn sum_up(host: &Host, held: &Held, subject: &Subject, log: &Log, drained: Drained) -> Result<()> {
     if drained.in_flight > 0 {
         let words = format!("{} finished, {} were cut off at the deadline", drained.finished, drained.cut);
         log.note(format!("Drained the container before: of {} requests under way {words}", drained.in_flight)).await;
     }
     if !subject.configuration.post_run_command.is_empty() {
-        post_run(engine, job, subject, log).await?;
+        post_run(host, held, subject, log).await?;
     }
-    remove_commands(engine, job, subject).await?;
+    remove_commands(host, held, subject).await?;
     kill_point::reached("finish-before-record");
-    prune(engine, job, subject).await?;
+    prune(host, held, subject).await?;
     kill_point::reached("finish-pruned");
-    let mut tx = begin_work(engine, job).await?;
+    let mut tx = held.begin().await?;
     let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let (finished, cut) = (count(drained.finished), count(drained.cut));
-    deployments::set_requests(&mut tx, subject.deployment.id, finished, cut, engine.app.now()).await?;
-    jobs::delete(&mut tx, job).await?;
+    deployments::set_requests(&mut tx, subject.deployment.id, finished, cut, host.app.now()).await?;
+    held.done(&mut tx).await?;
     tx.commit().await?;
     Ok(())
 }
 
 /// Visitors are served already, so that it failed is told and changes nothing.
-async fn post_run(engine: &Engine, job: &Job, subject: &Subject, log: &Log) -> Result<()> {
+async fn post_run(host: &Host, held: &Held, subject: &Subject, log: &Log) -> Result<()> {
     log.enter(LogStep::PostRun);
-    match command::run(engine, job, subject, Purpose::PostRun, log).await {
+    match command::run(host, held, subject, Purpose::PostRun, log).await {
         Ok(0) => log.note("The post-run command ended well.").await,
         Ok(code) => log.note(format!("The post-run command ended with exit code {code}.")).await,
         Err(Interruption::Failed(_, words)) => log.note(format!("The post-run command failed: {words}.")).await,
@@ -56,36 +68,36 @@ async fn post_run(engine: &Engine, job: &Job, subject: &Subject, log: &Log) -> R
 }
 
 /// The containers of commands stay until now, so that none of them ever runs twice.
-async fn remove_commands(engine: &Engine, job: &Job, subject: &Subject) -> Result<()> {
-    let rows = containers::of_deployment(&mut engine.app.db.read().await?, subject.deployment.id).await?;
+async fn remove_commands(host: &Host, held: &Held, subject: &Subject) -> Result<()> {
+    let rows = containers::of_deployment(&mut host.app.db.read().await?, subject.deployment.id).await?;
     for container in rows {
         if container.purpose == Purpose::App {
             continue;
         }
-        check_held(engine, job).await?;
-        engine.remove_container(&container.name).await?;
-        let mut tx = begin_work(engine, job).await?;
-        containers::delete(&mut tx, container.id, engine.app.now()).await?;
+        held.check().await?;
+        host.remove_container(&container.name).await?;
+        let mut tx = held.begin().await?;
+        containers::delete(&mut tx, container.id, host.app.now()).await?;
         tx.commit().await?;
     }
     Ok(())
 }
 
 /// First the row says that the release cannot be gone back to, then its image goes.
-async fn prune(engine: &Engine, job: &Job, subject: &Subject) -> Result<()> {
-    let mut tx = begin_work(engine, job).await?;
+async fn prune(host: &Host, held: &Held, subject: &Subject) -> Result<()> {
+    let mut tx = held.begin().await?;
     // As the application has it now; the release may be an old one.
-    let configuration: Configuration = read(&subject.application.configuration)?;
+    let configuration = read_configuration(&subject.application.configuration)?;
     let kept = i64::from(configuration.settings.kept_releases);
     let surplus = releases::surplus(&mut tx, subject.application.id, kept).await?;
     for release in &surplus {
-        releases::set_removed(&mut tx, release.id, engine.app.now()).await?;
+        releases::set_removed(&mut tx, release.id, host.app.now()).await?;
     }
     tx.commit().await?;
     kill_point::reached("finish-releases-marked");
     for release in &surplus {
-        check_held(engine, job).await?;
-        if let Err(error) = engine.docker.remove_image(&release.image).await {
+        held.check().await?;
+        if let Err(error) = host.docker.remove_image(&release.image).await {
             tracing::warn!(%error, image = release.image, "the image of an old release could not be removed yet");
         }
     }

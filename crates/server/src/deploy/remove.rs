@@ -1,41 +1,45 @@
 //! remove: everything that an application has on the engine, then its rows.
 
+use windlass_api::EventName;
 use windlass_durable::kill_point;
 use windlass_runtime::Error;
-use windlass_store::jobs::Job;
 use windlass_store::{applications, releases};
 
-use super::attempt::{begin_work, check_held};
-use super::failure::Result;
+use super::failure::{Interruption, Result};
 use super::git::cache;
 use super::stop::retire_all;
-use crate::engine::Engine;
+use crate::host::Host;
+use crate::jobs::Held;
+use crate::service::states;
 
-pub async fn remove(engine: &Engine, job: &Job) -> Result<()> {
-    retire_all(engine, job).await?;
+pub async fn remove(host: &Host, held: &Held) -> Result<()> {
+    retire_all(host, held).await?;
     kill_point::reached("remove-containers-gone");
     // Not in the head of the loop, which would keep the connection until its end.
-    let images = releases::images_of(&mut engine.app.db.read().await?, job.application_id).await?;
+    let images = releases::images_of(&mut host.app.db.read().await?, held.application_id()).await?;
     for image in images {
-        check_held(engine, job).await?;
-        match engine.docker.remove_image(&image).await {
+        held.check().await?;
+        match host.docker.remove_image(&image).await {
             // Somebody else runs it. It has our label and soon no row, so it is removed when they have done with it.
             Err(Error::Conflict { message }) => tracing::warn!(image, message, "an image is still in use"),
             removed => removed?,
         }
     }
     kill_point::reached("remove-images-gone");
-    if let Err(error) = cache::forget(&engine.repositories_dir(), job.application_id).await {
+    if let Err(error) = cache::forget(&host.repositories_dir(), held.application_id()).await {
         tracing::warn!(%error, "what was fetched of a repository could not be removed; that is tried again later");
     }
     // A little at a time: others write meanwhile.
-    while !engine.app.logs.store.delete_some(job.application_id).await? {
-        check_held(engine, job).await?;
+    while !host.app.logs.store.delete_some(held.application_id()).await? {
+        held.check().await?;
     }
-    let mut tx = begin_work(engine, job).await?;
-    applications::delete(&mut tx, job.application_id).await?;
-    tx.commit().await?;
+    let mut work = held.begin().await?;
+    let application = applications::get(&mut work, held.application_id()).await?.ok_or(Interruption::Lost)?;
+    applications::delete(&mut work, application.id).await?;
+    let about = states::subject(&application, None);
+    work.tell(EventName::ApplicationDeleted, about, &[("application", &application.name)]);
+    work.commit().await?;
     kill_point::reached("remove-rows-gone");
-    engine.routes.publish(&engine.app.db).await?;
+    host.routes.publish(&host.app.db).await?;
     Ok(())
 }

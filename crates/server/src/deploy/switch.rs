@@ -4,17 +4,17 @@
 use windlass_api::{ContainerStatus, DeploymentState, LogStep, Wanted};
 use windlass_durable::kill_point;
 use windlass_store::containers::{self, Container, Purpose, Stage};
-use windlass_store::jobs::{self, JobKind};
-use windlass_store::{applications, deployments, releases};
+use windlass_store::{applications, deployments, jobs, releases};
 
 use super::attempt::Attempt;
 use super::failure::{Interruption, Result};
+use crate::service::{queue, states};
 
 pub async fn switch(attempt: &mut Attempt<'_>, container: &Container) -> Result<()> {
     kill_point::reached("deploy-before-switch");
     make_live(attempt, container).await?;
     kill_point::reached("deploy-switched");
-    attempt.engine.routes.publish(&attempt.engine.app.db).await?;
+    attempt.host.routes.publish(&attempt.host.app.db).await?;
     kill_point::reached("deploy-published");
     say_deployed(attempt).await?;
     kill_point::reached("deploy-deployed");
@@ -25,15 +25,15 @@ pub async fn switch(attempt: &mut Attempt<'_>, container: &Container) -> Result<
 
 /// Can run twice: what is live already stays so.
 async fn make_live(attempt: &Attempt<'_>, container: &Container) -> Result<()> {
-    let (app, deployment) = (&attempt.engine.app, &attempt.deployment);
-    let now = app.now();
-    let mut tx = attempt.begin_work().await?;
+    let deployment = &attempt.deployment;
+    let now = attempt.host.app.now();
+    let mut tx = attempt.held.begin().await?;
     let application = applications::lock(&mut tx, deployment.application_id).await?.ok_or(Interruption::Lost)?;
     if application.live_deployment_id == Some(deployment.id) {
         return Ok(());
     }
-    let asked = deployments::get(&mut tx, deployment.id).await?.ok_or(Interruption::Lost)?;
-    if asked.cancel_requested_at.is_some() || application.wanted != Wanted::Running {
+    let is_cancelled = jobs::is_cancel_requested(&mut tx, attempt.held.job.id).await?;
+    if is_cancelled || application.wanted != Wanted::Running {
         return Err(Interruption::Cancelled);
     }
     for other in containers::of_application(&mut tx, application.id).await? {
@@ -44,7 +44,7 @@ async fn make_live(attempt: &Attempt<'_>, container: &Container) -> Result<()> {
     if !containers::set_stage(&mut tx, container.id, Stage::Live).await? {
         return Err(Interruption::Later("the container of the deployment is gone".into()));
     }
-    applications::set_live(&mut tx, application.id, Some(deployment.id)).await?;
+    states::set_live(&mut tx, application.id, Some(deployment.id)).await?;
     releases::set_live_at(&mut tx, deployment.release_id, now).await?;
     deployments::observe_container(&mut tx, deployment.id, ContainerStatus::Running, now).await?;
     tx.commit().await?;
@@ -53,16 +53,13 @@ async fn make_live(attempt: &Attempt<'_>, container: &Container) -> Result<()> {
 
 /// What is left to do needs nothing of the application for itself, so it is a job of its own.
 async fn say_deployed(attempt: &mut Attempt<'_>) -> Result<()> {
-    let app = &attempt.engine.app;
-    let now = app.now();
-    let mut tx = attempt.begin_change().await?;
-    attempt.record_outcome(&mut tx, "deployed", None);
-    attempt.advance_in(&mut tx, DeploymentState::Deployed).await?;
-    let (application_id, deployment_id) = (attempt.application.id, attempt.deployment.id);
-    jobs::insert(&mut tx, app.new_id(), JobKind::Finish, application_id, Some(deployment_id), now).await?;
-    jobs::delete(&mut tx, &attempt.job).await?;
-    applications::settle(&mut tx, application_id, now).await?;
-    tx.commit().await?;
-    app.jobs_waiting.notify_one();
+    let mut work = attempt.held.begin().await?;
+    attempt.record_outcome(&mut work, "deployed", None);
+    attempt.advance_in(&mut work, DeploymentState::Deployed).await?;
+    let job = queue::finish(&attempt.application, attempt.host.app.new_id(), attempt.deployment.id);
+    work.enqueue(&job).await?;
+    attempt.held.done(&mut work).await?;
+    states::settle(&mut work, attempt.application.id).await?;
+    work.commit().await?;
     Ok(())
 }

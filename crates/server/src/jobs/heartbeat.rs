@@ -1,13 +1,14 @@
 //! Telling the other servers of a database that this one lives. One that is not heard of loses its jobs to them, within seconds.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
+use uuid::Uuid;
 use windlass_store::servers::{self, LONGEST_SILENCE_SECONDS};
 use windlass_store::{Db, Kind, jobs};
 
-use crate::engine::Engine;
+use crate::app::App;
 
 const INTERVAL: Duration = Duration::from_secs(2);
 /// How long the database may take.
@@ -30,34 +31,33 @@ impl Heartbeat {
     /// Whether other servers may already have taken over what this one works on, or soon will.
     pub fn is_late(&self) -> bool {
         let longest = Duration::from_secs(LONGEST_SILENCE_SECONDS.unsigned_abs()) - MARGIN;
-        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        self.is_needed && last.is_none_or(|last| last.elapsed() > longest)
+        self.is_needed && self.last.lock().is_none_or(|last| last.elapsed() > longest)
     }
-}
 
-/// Beats until it is dropped.
-pub async fn run(engine: &Engine) {
-    if !engine.heartbeat.is_needed {
-        return std::future::pending().await;
-    }
-    loop {
-        // The time before the call counts: the row holds a later one.
-        let began = Instant::now();
-        match tokio::time::timeout(LIMIT, beat(engine)).await {
-            Ok(Ok(())) => *engine.heartbeat.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(began),
-            Ok(Err(error)) => tracing::warn!(%error, "the other servers could not be told that this one lives"),
-            Err(_) => tracing::warn!("the database does not answer, so other servers may take this one for dead"),
+    /// Beats until it is dropped.
+    pub(super) async fn run(&self, app: &App, owner: Uuid) {
+        if !self.is_needed {
+            return std::future::pending().await;
         }
-        tokio::time::sleep(INTERVAL).await;
+        loop {
+            // The time before the call counts: the row holds a later one.
+            let began = Instant::now();
+            match tokio::time::timeout(LIMIT, self.beat(app, owner)).await {
+                Ok(Ok(())) => *self.last.lock() = Some(began),
+                Ok(Err(error)) => tracing::warn!(%error, "the other servers could not be told that this one lives"),
+                Err(_) => tracing::warn!("the database does not answer, so other servers may take this one for dead"),
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
     }
-}
 
-/// After a silence that was too long this server has dropped its jobs, and no other may have taken them.
-async fn beat(engine: &Engine) -> windlass_store::Result<()> {
-    let mut tx = engine.app.db.begin().await?;
-    if engine.heartbeat.is_late() {
-        jobs::release_all(&mut tx, engine.owner).await?;
+    /// After a silence that was too long this server has dropped its jobs, and no other may have taken them.
+    async fn beat(&self, app: &App, owner: Uuid) -> windlass_store::Result<()> {
+        let mut tx = app.db.begin().await?;
+        if self.is_late() {
+            jobs::release_all(&mut tx, owner).await?;
+        }
+        servers::beat(&mut tx, owner, app.now()).await?;
+        tx.commit().await
     }
-    servers::beat(&mut tx, engine.owner, engine.app.now()).await?;
-    tx.commit().await
 }

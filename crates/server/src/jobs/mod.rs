@@ -1,61 +1,53 @@
-//! The worker: claims jobs, works on them while it holds them, and leaves rows that say how far it came.
+//! The worker: claims jobs, has their handlers work on them while it holds them, and puts back what did not end. It does not know
+//! what a job is about: the [`Registry`] does.
 
-pub mod heartbeat;
-pub mod lease;
-pub mod place;
+mod heartbeat;
+mod held;
+mod lease;
+mod outcome;
+mod places;
+mod registry;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use uuid::Uuid;
-use windlass_api::{LogStep, LogStream};
-use windlass_store::jobs::{self, Job, JobKind, Queue};
-use windlass_store::logs::Line;
-use windlass_store::{deployments, servers};
+use windlass_store::jobs::{self, Job, Search};
+use windlass_store::servers;
 
-use crate::deploy::{self, Interruption};
-use crate::engine::Engine;
+use crate::app::App;
 use crate::engine_health::Seen;
-use lease::Lease;
-use place::Place;
+use heartbeat::Heartbeat;
+pub use held::Held;
+pub use lease::{Ended, Lease};
+pub use outcome::{Later, Outcome};
+pub use places::Place;
+pub use registry::{Entry, Needs, Pool, Registry, Task};
 
-/// How often to look for jobs that nobody has told of: those of other servers, and those whose time has come.
+/// How often to look for jobs that this process was not told of: those of other servers, and those whose time has come.
 const LOOK: Duration = Duration::from_secs(2);
-/// What has been interrupted is tried again after this time.
-const REST_SECONDS: i64 = 3;
-/// Rollbacks, restarts and starts: nothing is built for them.
-const MOST_READY: usize = 8;
-/// Applications being stopped or deleted: they wait for their visitors.
-const MOST_ENDING: usize = 32;
-/// Containers being drained, commands being run: they mostly wait.
-const MOST_BESIDE: usize = 64;
+/// Jobs that are told at once what they wait for.
+const MOST_TOLD: i64 = 100;
 
-/// Works until `stop` says so, then drops what is under way: whoever starts next goes on with it.
-pub async fn run(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
-    let mut worker = Worker {
-        deploying: Arc::new(Semaphore::new(engine.app.config.parallel_deployments)),
-        ready: Arc::new(Semaphore::new(MOST_READY)),
-        ending: Arc::new(Semaphore::new(MOST_ENDING)),
-        beside: Arc::new(Semaphore::new(MOST_BESIDE)),
-        starting: Arc::new(Semaphore::new(engine.app.config.parallel_starts)),
-        under_way: JoinSet::new(),
-        told: HashSet::new(),
-        engine,
-    };
+/// Works until `stop` says so, then drops what is under way: the next worker goes on with it.
+pub async fn run(app: Arc<App>, owner: Uuid, registry: Registry, mut stop: watch::Receiver<bool>) {
+    let mut worker = Worker::new(app, owner, registry);
     worker.take_back().await;
     let beating = tokio::spawn({
-        let engine = worker.engine.clone();
-        async move { heartbeat::run(&engine).await }
+        let (app, heartbeat) = (worker.app.clone(), worker.heartbeat.clone());
+        async move { heartbeat.run(&app, owner).await }
     });
     loop {
         if let Err(error) = worker.claim_all().await {
             tracing::warn!(%error, "could not look for jobs; trying again in a moment");
         }
         tokio::select! {
-            () = worker.engine.app.jobs_waiting.notified() => {}
+            () = worker.app.jobs_waiting.notified() => {}
             () = tokio::time::sleep(LOOK) => {}
             Some(_) = worker.under_way.join_next() => {}
             _ = stop.wait_for(|stop| *stop) => break,
@@ -68,24 +60,39 @@ pub async fn run(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
 }
 
 struct Worker {
-    engine: Arc<Engine>,
-    deploying: Arc<Semaphore>,
-    ready: Arc<Semaphore>,
-    ending: Arc<Semaphore>,
-    beside: Arc<Semaphore>,
-    /// Those who have built and only wait for their container to be well.
-    starting: Arc<Semaphore>,
+    app: Arc<App>,
+    /// Whose jobs are this process'. The same after a restart.
+    owner: Uuid,
+    registry: Registry,
+    heartbeat: Arc<Heartbeat>,
+    /// For each pool of the registry.
+    places: Vec<Arc<Semaphore>>,
+    /// For jobs of any pool that only wait.
+    waiting: Arc<Semaphore>,
     under_way: JoinSet<()>,
-    /// Deployments that were told that they wait for the engine.
+    /// Jobs that were told what they wait for.
     told: HashSet<Uuid>,
 }
 
 impl Worker {
+    fn new(app: Arc<App>, owner: Uuid, registry: Registry) -> Self {
+        Self {
+            heartbeat: Arc::new(Heartbeat::new(&app.db)),
+            places: registry.pools.iter().map(|(pool, _)| Arc::new(Semaphore::new(pool.places))).collect(),
+            waiting: Arc::new(Semaphore::new(registry.waiting_places)),
+            under_way: JoinSet::new(),
+            told: HashSet::new(),
+            app,
+            owner,
+            registry,
+        }
+    }
+
     /// What this server was working on when it last ended can be gone on with at once.
     async fn take_back(&self) {
         let released = async {
-            let mut tx = self.engine.app.db.begin().await?;
-            let released = jobs::release_all(&mut tx, self.engine.owner).await?;
+            let mut tx = self.app.db.begin().await?;
+            let released = jobs::release_all(&mut tx, self.owner).await?;
             tx.commit().await?;
             Ok::<_, windlass_store::Error>(released)
         };
@@ -99,8 +106,8 @@ impl Worker {
     /// The other servers need not wait until this one is missed.
     async fn leave(&self) {
         let left = async {
-            let mut tx = self.engine.app.db.begin().await?;
-            servers::leave(&mut tx, self.engine.owner).await?;
+            let mut tx = self.app.db.begin().await?;
+            servers::leave(&mut tx, self.owner).await?;
             tx.commit().await
         };
         if let Err(error) = left.await {
@@ -109,90 +116,121 @@ impl Worker {
     }
 
     async fn claim_all(&mut self) -> windlass_store::Result<()> {
-        let health = &self.engine.app.engine_health;
-        if health.seen() == Seen::Nothing || self.engine.heartbeat.is_late() {
+        if self.heartbeat.is_late() {
             return Ok(());
         }
-        if health.held_by_another().is_some() {
-            // What was begun before another installation took this one's place is not this one's to finish.
-            self.under_way.shutdown().await;
-        }
-        if let Some(problem) = self.engine.app.engine_health.problem() {
-            return self.tell_waiting(&problem).await;
-        }
-        self.told.clear();
-        let queues = [
-            (Queue::Deploy, &self.deploying),
-            (Queue::Ready, &self.ready),
-            (Queue::End, &self.ending),
-            (Queue::Beside, &self.beside),
-        ];
-        for (queue, places) in queues.map(|(queue, places)| (queue, places.clone())) {
-            while let Ok(place) = places.clone().try_acquire_owned() {
-                let Some(job) = self.claim(queue).await? else { break };
-                let (engine, mut place) = (self.engine.clone(), Place::new(place, self.starting.clone()));
-                self.under_way.spawn(async move { Box::pin(work(&engine, job, &mut place)).await });
+        let seen = self.app.engine_health.seen();
+        match &seen {
+            Seen::Well => self.told.clear(),
+            Seen::Nothing => {}
+            Seen::Unreachable(problem) => self.tell_waiting(&format!("engine unreachable: {problem}")).await?,
+            Seen::HeldByAnother { words, .. } => {
+                // What was begun before another installation took this one's place is not this one's to finish.
+                self.under_way.shutdown().await;
+                return self.tell_waiting(words).await;
             }
+        }
+        for index in 0..self.places.len() {
+            self.claim_of_pool(index, seen == Seen::Well).await?;
         }
         Ok(())
     }
 
-    async fn claim(&self, queue: Queue) -> windlass_store::Result<Option<Job>> {
-        let app = &self.engine.app;
-        let mut tx = app.db.begin().await?;
-        let job = jobs::claim(&mut tx, queue, self.engine.owner, app.now(), lease::SECONDS).await?;
+    /// Begins as many jobs of a pool as it has places.
+    async fn claim_of_pool(&mut self, index: usize, has_engine: bool) -> windlass_store::Result<()> {
+        let (pool, entries) = &self.registry.pools[index];
+        let usable: Vec<_> =
+            entries.iter().filter(|entry| has_engine || entry.needs == Needs::Nothing).cloned().collect();
+        if usable.is_empty() {
+            return Ok(());
+        }
+        let kinds: Vec<_> = usable.iter().map(|entry| entry.kind).collect();
+        let share = i64::try_from(self.registry.share(pool)).unwrap_or(i64::MAX);
+        let sharing = self.registry.sharing(index);
+        let search = Search { kinds: &kinds, sharing: &sharing, share };
+        // The longest, because it is not known yet which kind will be found. Each is renewed long before.
+        let lease = usable.iter().map(|entry| entry.lease).max().unwrap_or_default();
+        while let Ok(place) = self.places[index].clone().try_acquire_owned() {
+            let Some(job) = self.claim(&search, lease).await? else { break };
+            let Some(entry) = usable.iter().find(|entry| entry.kind == job.kind) else { break };
+            self.begin(entry.clone(), job, place, lease);
+        }
+        Ok(())
+    }
+
+    async fn claim(&self, search: &Search<'_>, lease: Duration) -> windlass_store::Result<Option<Job>> {
+        let mut tx = self.app.db.begin().await?;
+        let job = jobs::claim(&mut tx, search, self.owner, self.app.now(), lease::seconds(lease)).await?;
         tx.commit().await?;
         Ok(job)
     }
 
-    /// Whoever looks at a deployment that waits must see what for.
+    fn begin(&mut self, entry: Arc<Entry>, job: Job, place: OwnedSemaphorePermit, lease: Duration) {
+        let held = Held { app: self.app.clone(), job };
+        let lease = Lease::hold(&held, &self.heartbeat, lease);
+        let task = Task { held: held.clone(), lease, place: Place::new(place, self.waiting.clone()) };
+        self.under_way.spawn(async move {
+            let outcome = (entry.handler)(task).await;
+            settle(&held, outcome).await;
+            held.app.jobs_waiting.notify_one();
+        });
+    }
+
+    /// A person who looks at what waits must see what for.
     async fn tell_waiting(&mut self, problem: &str) -> windlass_store::Result<()> {
-        let app = &self.engine.app;
-        let waiting = deployments::queued(&mut app.db.read().await?, 100).await?;
-        let news: Vec<_> = waiting.into_iter().filter(|deployment| self.told.insert(deployment.id)).collect();
-        if news.is_empty() {
+        let entries = self.registry.pools.iter().flat_map(|(_, entries)| entries);
+        let needing: Vec<_> = entries.filter(|entry| entry.needs == Needs::ContainerEngine).cloned().collect();
+        let kinds: Vec<_> = needing.iter().map(|entry| entry.kind).collect();
+        if kinds.is_empty() {
             return Ok(());
         }
-        for deployment in news {
-            let text = format!("Waiting for the container engine: {problem}");
-            let line = Line { at: app.now(), stream: LogStream::Windlass, step: LogStep::Queue, text };
-            if !app.logs.note(deployment.application_id, deployment.id, line).await {
-                break;
+        for job in jobs::waiting(&mut self.app.db.read().await?, &kinds, MOST_TOLD).await? {
+            let entry = needing.iter().find(|entry| entry.kind == job.kind);
+            if let Some(entry) = entry.filter(|_| self.told.insert(job.id)) {
+                (entry.kept_waiting)(job, problem.to_owned()).await;
             }
         }
         Ok(())
     }
 }
 
-async fn work(engine: &Arc<Engine>, job: Job, place: &mut Place) {
-    let mut lease = Lease::hold(engine, &job);
-    let done = match job.kind {
-        JobKind::Deploy => deploy::deploy(engine, &job, &mut lease, place).await,
-        JobKind::Finish => Box::pin(lease.during(deploy::finish(engine, &job))).await,
-        JobKind::Stop => lease.during(deploy::stop(engine, &job)).await,
-        JobKind::Delete => lease.during(deploy::remove(engine, &job)).await,
+/// The job is gone, or put back, or another worker's.
+async fn settle(held: &Held, outcome: Outcome) {
+    let (id, kind) = (held.job.id, held.job.kind.as_str());
+    let settled = match outcome {
+        Outcome::Done => {
+            tracing::debug!(job = %id, kind, "done");
+            Ok(())
+        }
+        Outcome::Lost => {
+            tracing::info!(job = %id, kind, "another worker has this job by now");
+            Ok(())
+        }
+        Outcome::Later(later) => {
+            tracing::warn!(job = %id, kind, why = later.why, "interrupted; it is tried again");
+            put_back(held, &later).await
+        }
+        Outcome::Failed(why) => {
+            tracing::error!(job = %id, kind, why, "a job failed, and is given up");
+            give_up(held).await
+        }
     };
-    drop(lease);
-    let kind = job.kind.as_str();
-    match done {
-        Ok(()) => tracing::debug!(job = %job.id, kind, "done"),
-        Err(Interruption::Lost) => tracing::info!(job = %job.id, kind, "somebody else has this job by now"),
-        Err(interruption) => put_back(engine, &job, &interruption).await,
+    if let Err(error) = settled {
+        tracing::warn!(%error, "a job could not be settled; it comes back when its time is up");
     }
-    engine.app.jobs_waiting.notify_one();
 }
 
-async fn put_back(engine: &Engine, job: &Job, interruption: &Interruption) {
-    tracing::warn!(job = %job.id, kind = job.kind.as_str(), ?interruption, "interrupted; it is tried again");
-    let put_back = async {
-        let mut tx = engine.app.db.begin().await?;
-        if let Interruption::EngineLost(_) = interruption {
-            jobs::count_engine_loss(&mut tx, job).await?;
-        }
-        jobs::put_back(&mut tx, job, engine.app.now(), REST_SECONDS).await?;
-        tx.commit().await
-    };
-    if let Err(error) = put_back.await {
-        tracing::warn!(%error, "a job could not be put back; it comes back when its time is up");
+async fn put_back(held: &Held, later: &Later) -> windlass_store::Result<()> {
+    let mut tx = held.app.db.begin().await?;
+    if later.is_attempt {
+        jobs::count_attempt(&mut tx, &held.job).await?;
     }
+    jobs::put_back(&mut tx, &held.job, held.app.now(), lease::seconds(later.after)).await?;
+    tx.commit().await
+}
+
+async fn give_up(held: &Held) -> windlass_store::Result<()> {
+    let mut tx = held.app.db.begin().await?;
+    jobs::delete(&mut tx, &held.job).await?;
+    tx.commit().await
 }

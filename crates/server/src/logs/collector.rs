@@ -8,13 +8,13 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 use windlass_api::LogStep;
-use windlass_runtime::{ContainerSummary, Docker, Label, Labels};
+use windlass_runtime::{ContainerSummary, Docker, Labels};
 use windlass_store::containers::Purpose;
 use windlass_store::logs::Claim;
 
 use super::reader::{Reader, Whose, Wish};
 use crate::app::App;
-use crate::engine::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL};
+use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL};
 
 /// Readers that have lines in their hands at once; each has a bound for how many. The others wait for their turn.
 const PLACES: usize = 8;
@@ -88,11 +88,17 @@ impl Collector {
         Ok(tokio::time::timeout(PATIENCE, granted).await.unwrap_or(Err(Unread)))
     }
 
-    /// Positions of containers that somebody else has removed while nobody was reading.
-    pub async fn forget_vanished(&self, label: &Label) -> Result<(), crate::deploy::Interruption> {
-        // In this order: a container that is not on the engine now, but was read before, is gone.
-        let known = self.app.logs.store.positions().await?;
-        let on_engine = self.docker.containers(label).await?;
+    /// The containers of which it is known how far they were read.
+    pub async fn known(&self) -> windlass_store::Result<Vec<String>> {
+        self.app.logs.store.positions().await
+    }
+
+    /// Forgets those of `known` that were removed while they were not read. What is on the engine was listed after `known` was.
+    pub async fn forget_vanished(
+        &self,
+        known: Vec<String>,
+        on_engine: &[ContainerSummary],
+    ) -> windlass_store::Result<()> {
         for id in known {
             let is_there = on_engine.iter().any(|container| container.id == id);
             if !is_there && !self.readings().contains_key(&id) {

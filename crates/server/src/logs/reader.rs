@@ -14,7 +14,7 @@ use windlass_store::logs::{Batch, Claim, Line, Outcome, Progress};
 use super::{Closed, Secrets, text};
 use crate::app::App;
 use crate::config::LogSource;
-use crate::deploy::{Interruption, Subject};
+use crate::subject::{Subject, SubjectError};
 
 /// Text that is read and stored at once.
 const PORTION: usize = 512 * 1024;
@@ -232,14 +232,14 @@ impl Reader {
     /// Lines are not stored without knowing what they must not show.
     async fn secrets(&self) -> Result<Arc<Secrets>, Stop> {
         match Subject::load(&self.app, self.whose.deployment_id).await {
-            Ok(subject) => Ok(Arc::new(subject.secrets())),
-            // Its application is gone, and so is everybody who could read it.
-            Err(Interruption::Lost) => Err(Stop::Ended),
-            Err(Interruption::Failed(_, problem)) => {
+            Ok(subject) => Ok(Arc::new(Secrets::of(&subject))),
+            // Its application is gone, and so are all who could read it.
+            Err(SubjectError::Gone) => Err(Stop::Ended),
+            Err(SubjectError::Unreadable(problem)) => {
                 tracing::error!(problem, "what must not be shown cannot be read, so nothing is shown");
                 Ok(Arc::new(Secrets::Everything))
             }
-            Err(problem) => Err(Stop::Failed(format!("{problem:?}"))),
+            Err(SubjectError::Later(problem)) => Err(Stop::Failed(problem)),
         }
     }
 

@@ -7,6 +7,7 @@ use regex::Regex;
 use windlass_api::{MASK, Variables};
 
 use super::text;
+use crate::subject::Subject;
 
 /// Shorter values stand in too many places where they are no secret.
 const SHORTEST: usize = 8;
@@ -33,6 +34,13 @@ pub struct Known {
 }
 
 impl Secrets {
+    /// What was not secret when the release was made may be by now.
+    pub fn of(subject: &Subject) -> Self {
+        let mut marked = subject.variables.clone();
+        marked.secret_names.extend(subject.variables_now.secret_names.iter().cloned());
+        Self::new(&marked, subject.variables_now.secrets())
+    }
+
     pub fn new<'a>(variables: &'a Variables, others: impl IntoIterator<Item = &'a str>) -> Self {
         // A value of several lines is printed line by line.
         let lines = variables.secrets().chain(others).flat_map(str::lines).map(str::trim);

@@ -8,6 +8,7 @@ use windlass_store::{applications, containers, deployments, instance, jobs, netw
 use crate::app::App;
 use crate::holder::{Found, Holder};
 use crate::service::audit::{Action, Actor, Change, Resource};
+use crate::service::queue;
 
 /// What came of it, for the operator.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ pub async fn start_anew(app: &App) -> Result<Adopted, String> {
     let (instance, now) = (app.new_id(), app.now());
     let renewed = async {
         let mut work = app.begin().await?;
-        jobs::keep_deletions(&mut work).await?;
+        jobs::keep_only(&mut work, queue::DELETE).await?;
         containers::forget_all(&mut work).await?;
         networks::forget_all(&mut work).await?;
         servers::forget_all(&mut work).await?;

@@ -8,8 +8,9 @@ use crate::auth::token::Token;
 use crate::auth::{Ctx, Login};
 use crate::error::{Error, Result};
 use crate::records;
-use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::organizations::hold;
+use crate::service::work::Work;
 
 /// Enough of the key to recognise it, far too little to guess the rest.
 const HINT: usize = 8;

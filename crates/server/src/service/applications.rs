@@ -3,11 +3,11 @@
 use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{
-    ApplicationName, ApplicationState, Can, Changes, Configuration, CreateDeployment, ErrorCode, Given, RepositoryUrl,
-    UpdateApplication, Variables, Wanted,
+    ApplicationName, ApplicationState, Can, Changes, Configuration, CreateDeployment, ErrorCode, EventName, Given,
+    RepositoryUrl, UpdateApplication, Variables, Wanted,
 };
 use windlass_store::applications::{self, Application};
-use windlass_store::jobs::{self, JobKind};
+use windlass_store::jobs::NewJob;
 use windlass_store::memberships::Joined;
 
 use crate::auth::Ctx;
@@ -17,10 +17,11 @@ use crate::records::applications::with_lines;
 use crate::service::application_changes::{
     configure, set_credentials, set_variables, touches_credentials, touches_variables,
 };
-use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::deployments::{self, Order};
 use crate::service::idempotency::Once;
-use crate::service::{domains, organizations};
+use crate::service::work::Work;
+use crate::service::{domains, organizations, queue, states};
 
 /// Of two organizations that choose the same domain in the same instant, one finds another at the next try.
 const TRIES: usize = 3;
@@ -73,15 +74,12 @@ async fn try_to_deploy(
         None => create(&mut work, ctx, &joined, wish).await?,
     };
     let Some(application) = application else { return Ok(None) };
-    deployments::queue(&mut work, &Actor::caller(ctx), ctx.user.id, &application, Order::Deploy).await?;
+    deployments::enqueue(&mut work, &Actor::caller(ctx), ctx.user.id, &application, Order::Deploy).await?;
     if let Some(once) = once {
         once.remember(&mut work, ctx, &joined, application.id).await?;
     }
     let record = read(&mut work, ctx, &joined, application.id).await?;
     work.commit().await?;
-    ctx.app.jobs_waiting.notify_one();
-    ctx.app.rows_changed.notify_one();
-    ctx.app.secrets_changed.send_replace(());
     Ok(Some(("Deployment queued", with_lines(&ctx.app.logs.store, record).await)))
 }
 
@@ -112,6 +110,8 @@ async fn create(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, wish: &Wish<'_>
         Err(error) => return Err(error.into()),
     }
     record(work, ctx, Action::Create, &application, "created the application", "");
+    work.wake_log_readers();
+    tell(work, EventName::ApplicationCreated, &application);
     Ok(Some(application))
 }
 
@@ -271,7 +271,11 @@ async fn write(work: &mut Work<'_>, application: &mut Application) -> Result<()>
     applications::update(work, application).await.map_err(|error| match error {
         windlass_store::Error::Duplicate => domains::taken(&application.domain),
         other => other.into(),
-    })
+    })?;
+    work.wake_reconciler();
+    work.wake_log_readers();
+    tell(work, EventName::ApplicationUpdated, application);
+    Ok(())
 }
 
 pub async fn set_labels(ctx: &Ctx, organization_id: Uuid, id: Uuid, labels: &[String]) -> Result<api::Application> {
@@ -295,7 +299,8 @@ pub async fn stop(ctx: &Ctx, organization_id: Uuid, id: Uuid) -> Result<(&'stati
         drop(work);
         return Ok(("Application is stopped already", with_lines(&ctx.app.logs.store, record).await));
     }
-    end(&mut work, &application, Wanted::Stopped, JobKind::Stop, "the application was stopped").await?;
+    let job = queue::stop(&application, ctx.app.new_id());
+    end(&mut work, &application, Wanted::Stopped, &job, "the application was stopped").await?;
     record(&mut work, ctx, Action::Update, &application, "stopped the application", "");
     Ok(("Application is being stopped", finish(work, ctx, &joined, id).await?))
 }
@@ -311,21 +316,19 @@ pub async fn delete(ctx: &Ctx, organization_id: Uuid, id: Uuid, name: &str) -> R
     if application.wanted == Wanted::Deleted {
         return Ok(());
     }
-    end(&mut work, &application, Wanted::Deleted, JobKind::Delete, "the application was deleted").await?;
+    let job = queue::delete(&application, ctx.app.new_id());
+    end(&mut work, &application, Wanted::Deleted, &job, "the application was deleted").await?;
     record(&mut work, ctx, Action::Delete, &application, "deleted the application", "");
     work.commit().await?;
-    ctx.app.jobs_waiting.notify_one();
-    ctx.app.rows_changed.notify_one();
     Ok(())
 }
 
 /// What runs is to end: nothing goes on, and a job sees to the rest.
-async fn end(work: &mut Work<'_>, application: &Application, wanted: Wanted, job: JobKind, reason: &str) -> Result<()> {
-    let (app, now) = (work.app, work.app.now());
-    deployments::cancel_all(work, application.id, reason).await?;
-    applications::set_wanted(work, application.id, wanted).await?;
-    jobs::insert(work, app.new_id(), job, application.id, None, now).await?;
-    applications::settle(work, application.id, now).await?;
+async fn end(work: &mut Work<'_>, application: &Application, wanted: Wanted, job: &NewJob, reason: &str) -> Result<()> {
+    deployments::cancel_all(work, application, reason).await?;
+    states::want(work, application.id, wanted).await?;
+    work.enqueue(job).await?;
+    states::settle(work, application.id).await?;
     Ok(())
 }
 
@@ -369,13 +372,10 @@ async fn lock_to_change(work: &mut Work<'_>, joined: &Joined, id: Uuid) -> Resul
     Ok(application)
 }
 
-/// Commits, and tells those who work: routes depend on rows.
+/// Commits, and answers with the application.
 async fn finish(mut work: Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Result<api::Application> {
     let record = read(&mut work, ctx, joined, id).await?;
     work.commit().await?;
-    ctx.app.jobs_waiting.notify_one();
-    ctx.app.rows_changed.notify_one();
-    ctx.app.secrets_changed.send_replace(());
     Ok(with_lines(&ctx.app.logs.store, record).await)
 }
 
@@ -383,6 +383,10 @@ async fn read(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Resu
     let row = applications::of_organization(work, joined.organization.id, id).await?;
     let row = row.ok_or_else(|| Error::not_found("application"))?;
     records::applications::application(work, &ctx.onlooker(joined), &row).await
+}
+
+fn tell(work: &mut Work<'_>, name: EventName, application: &Application) {
+    work.tell(name, states::subject(application, None), &[("application", &application.name)]);
 }
 
 fn record(work: &mut Work<'_>, ctx: &Ctx, action: Action, application: &Application, verb: &str, fields: &str) {

@@ -5,7 +5,7 @@ use windlass_api as api;
 use windlass_api::{Can, DeploymentKind, DeploymentState, ErrorCode, Wanted};
 use windlass_store::applications::{self, Application};
 use windlass_store::deployments::{self, Deployment};
-use windlass_store::jobs::{self, JobKind};
+use windlass_store::jobs;
 use windlass_store::memberships::Joined;
 use windlass_store::releases::{self, Release};
 
@@ -13,7 +13,9 @@ use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::applications::hold_to_change;
-use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::audit::{Action, Actor, Change, Resource};
+use crate::service::work::Work;
+use crate::service::{queue, states};
 
 /// What a deployment is to bring to visitors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +78,8 @@ impl Order {
     }
 }
 
-/// Queues a deployment of an application that the caller holds. After the commit, `jobs_waiting` is to be told.
-pub async fn queue(
+/// Queues a deployment of an application that the caller holds.
+pub async fn enqueue(
     work: &mut Work<'_>,
     actor: &Actor,
     user_id: Uuid,
@@ -93,15 +95,15 @@ pub async fn queue(
     let waiting = deployments::under_way(work, application.id).await?;
     let superseded = waiting.iter().filter(|waiting| order.supersedes(waiting.kind));
     for deployment in superseded {
-        withdraw(work, deployment, &format!("superseded by {id}")).await?;
+        withdraw(work, application, deployment, &format!("superseded by {id}")).await?;
     }
     let deployment = new_deployment(id, application, release_id, user_id, order, app.new_id(), now);
-    deployments::insert(work, &deployment).await?;
-    jobs::insert(work, app.new_id(), JobKind::Deploy, application.id, Some(id), now).await?;
+    states::insert(work, application, &deployment).await?;
+    work.enqueue(&queue::deployment(application, id, order.release_id().is_some())).await?;
     if order.kind() != DeploymentKind::Restart {
-        applications::set_wanted(work, application.id, Wanted::Running).await?;
+        states::want(work, application.id, Wanted::Running).await?;
     }
-    applications::settle(work, application.id, now).await?;
+    states::settle(work, application.id).await?;
     deployments::forget_old(work, application.id, app.config.kept_deployments).await?;
     let change = Change {
         organization_id: Some(application.organization_id),
@@ -167,7 +169,6 @@ fn new_deployment(
         container_id: String::new(),
         container_name: String::new(),
         container_status: api::ContainerStatus::None,
-        cancel_requested_at: None,
         started_at: None,
         finished_at: None,
         requests_served: 0,
@@ -177,13 +178,17 @@ fn new_deployment(
     }
 }
 
-/// Cancels a deployment that nobody has begun. False when somebody has.
-async fn withdraw(work: &mut Work<'_>, deployment: &Deployment, reason: &str) -> Result<bool> {
+/// Cancels a deployment that no worker has begun. False when one has.
+async fn withdraw(
+    work: &mut Work<'_>,
+    application: &Application,
+    deployment: &Deployment,
+    reason: &str,
+) -> Result<bool> {
     let now = work.app.now();
     let is_waiting = deployment.state == DeploymentState::Queued && jobs::withdraw(work, deployment.id).await?;
     if is_waiting {
-        deployments::advance(work, deployment.id, DeploymentState::Queued, DeploymentState::Cancelled, now).await?;
-        deployments::explain(work, deployment.id, None, reason).await?;
+        states::end(work, application, deployment, DeploymentState::Cancelled, None, reason).await?;
         if deployment.release_id == deployment.id {
             releases::set_removed(work, deployment.release_id, now).await?;
         }
@@ -192,12 +197,20 @@ async fn withdraw(work: &mut Work<'_>, deployment: &Deployment, reason: &str) ->
 }
 
 /// Cancels what waits, and asks for the end of what is under way.
-pub async fn cancel_all(work: &mut Work<'_>, application_id: Uuid, reason: &str) -> Result<()> {
-    let now = work.app.now();
-    for deployment in deployments::under_way(work, application_id).await? {
-        if !withdraw(work, &deployment, reason).await? {
-            deployments::request_cancel(work, deployment.id, reason, now).await?;
+pub async fn cancel_all(work: &mut Work<'_>, application: &Application, reason: &str) -> Result<()> {
+    for deployment in deployments::under_way(work, application.id).await? {
+        if !withdraw(work, application, &deployment, reason).await? {
+            request_cancel(work, deployment.id, reason).await?;
         }
+    }
+    Ok(())
+}
+
+/// Asks the worker to call it off. The first reason that was given stays.
+async fn request_cancel(work: &mut Work<'_>, id: Uuid, reason: &str) -> Result<()> {
+    let now = work.app.now();
+    if jobs::request_cancel(work, id, now).await? {
+        deployments::explain_cancel(work, id, reason, now).await?;
     }
     Ok(())
 }
@@ -279,7 +292,6 @@ pub async fn cancel(
     let mut work = ctx.app.begin().await?;
     let (joined, application) =
         hold_to_change(&mut work, ctx, organization_id, deployment.application_id, Can::DeployUpdate).await?;
-    let now = ctx.app.now();
     let deployment = deployments::get(&mut work, deployment.id).await?.ok_or_else(|| Error::not_found("deployment"))?;
     if deployment.state.is_over() {
         let message = format!("This deployment is over: it is {}.", deployment.state.as_str());
@@ -290,17 +302,17 @@ pub async fn cancel(
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     let reason = format!("cancelled by {}", ctx.user.username);
-    let message = match withdraw(&mut work, &deployment, &reason).await? {
+    let message = match withdraw(&mut work, &application, &deployment, &reason).await? {
         true => {
-            applications::fall_back_to_stopped(&mut work, application.id).await?;
+            states::fall_back_to_stopped(&mut work, application.id).await?;
             "Deployment cancelled"
         }
         false => {
-            deployments::request_cancel(&mut work, deployment.id, &reason, now).await?;
+            request_cancel(&mut work, deployment.id, &reason).await?;
             "Deployment is being cancelled"
         }
     };
-    applications::settle(&mut work, application.id, now).await?;
+    states::settle(&mut work, application.id).await?;
     let change = Change {
         organization_id: Some(organization_id),
         action: Action::Update,
@@ -320,17 +332,16 @@ async fn order(
     application: &Application,
     order: Order,
 ) -> Result<api::ApplicationDeployment> {
-    let deployment = queue(&mut work, &Actor::caller(ctx), ctx.user.id, application, order).await?;
+    let deployment = enqueue(&mut work, &Actor::caller(ctx), ctx.user.id, application, order).await?;
     finish(work, ctx, joined, deployment.id).await
 }
 
-/// Commits, and tells those who work.
+/// Commits, and answers with the deployment.
 async fn finish(mut work: Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Result<api::ApplicationDeployment> {
     let gone = || Error::internal("a deployment vanished while it was held");
     let shown = deployments::shown(&mut work, id).await?.ok_or_else(gone)?;
     let application = applications::get(&mut work, shown.deployment.application_id).await?.ok_or_else(gone)?;
     let record = records::applications::deployment(&mut work, &ctx.onlooker(joined), &application, shown).await?;
     work.commit().await?;
-    ctx.app.jobs_waiting.notify_one();
     Ok(records::applications::deployment_with_lines(&ctx.app.logs.store, record).await)
 }

@@ -1,5 +1,5 @@
-//! What a database gets once: a master key, the key of its audit chains, and with it the entries of earlier versions. All in one
-//! transaction, so that afterwards nothing else can pass for it.
+//! What a database gets once: a master key and the key of its audit chains. Both in one transaction, so that afterwards nothing else
+//! can pass for them.
 
 use std::path::Path;
 
@@ -9,7 +9,6 @@ use windlass_store::{Db, Tx, master_keys};
 
 use crate::clock::Ids;
 use crate::service::audit::chain;
-use crate::service::audit::takeover::take_over;
 use crate::vault::ring::{MasterKey, Ring, Source, VARIABLE, write_file};
 use crate::vault::unlock::{AUDIT_KEY, UnlockError, Unlocked, in_words, read, unlock_existing};
 use crate::vault::{Place, encrypt};
@@ -40,7 +39,6 @@ async fn give_keys(db: &Db, source: &Source, ids: &Ids, now: Timestamp) -> Resul
     let audit_key = MasterKey::random().derive(AUDIT_KEY);
     record(&mut tx, key, &audit_key, ids, now).await?;
     chain::begin_instance_chain(&mut tx, &audit_key).await?;
-    take_over(&mut tx, &audit_key, ids, now).await?;
     Ok(tx.commit().await?)
 }
 

@@ -10,7 +10,7 @@ use windlass_store::memberships::Joined;
 use crate::app::App;
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
-use crate::service::audit::Work;
+use crate::service::work::Work;
 use crate::vault::ring::keyed_hash;
 
 /// How long a name is remembered.

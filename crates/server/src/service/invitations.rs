@@ -11,8 +11,9 @@ use crate::auth::token::{self, Token};
 use crate::auth::{Ctx, Login};
 use crate::error::{Error, Result};
 use crate::records;
-use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::organizations::{add_member, hold};
+use crate::service::work::Work;
 
 pub async fn send(ctx: &Ctx, organization_id: Uuid, input: &SendInvitation) -> Result<InvitationCreated> {
     let (app, token) = (&ctx.app, Token::random());

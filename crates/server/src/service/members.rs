@@ -8,8 +8,9 @@ use windlass_store::{Tx, invitations, users};
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::records;
-use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::organizations::hold;
+use crate::service::work::Work;
 
 /// What removing somebody takes: everybody may leave, but no program may leave for them.
 pub fn permission_to_remove(ctx: &Ctx, user_id: Option<Uuid>) -> Can {

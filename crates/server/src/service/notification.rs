@@ -13,9 +13,10 @@ use windlass_store::webhook_configs::{self, WebhookConfig};
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::records;
-use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::organizations::hold;
 use crate::service::targets::{check_host, check_url};
+use crate::service::work::Work;
 use crate::vault::Place;
 
 /// As the caller may see it: the whole address for those who may change it.

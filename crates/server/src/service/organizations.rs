@@ -11,7 +11,8 @@ use windlass_store::{Tx, applications, invitations};
 use crate::auth::{Ctx, Login};
 use crate::error::{Error, Result};
 use crate::records::{self, EMBEDDED_USERS, NO_USERS};
-use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::audit::{Action, Actor, Change, Resource};
+use crate::service::work::Work;
 
 pub async fn create(ctx: &Login, input: &CreateOrganization) -> Result<api::Organization> {
     let description = input.description.as_deref().unwrap_or_default();

@@ -9,10 +9,11 @@ use windlass_store::{Conn, instance, invitations};
 use crate::app::App;
 use crate::auth::{Origin, token};
 use crate::error::{Error, Result};
-use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::invitations::join_by_invitation;
 use crate::service::organizations::create_with_owner;
 use crate::service::sessions;
+use crate::service::work::Work;
 
 /// By what right somebody registers.
 enum Right {

@@ -16,8 +16,9 @@ use crate::auth::limiter::Limit;
 use crate::auth::token::{self, Token};
 use crate::error::{Error, Result};
 use crate::random;
-use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::sessions::{count_try, prove_password};
+use crate::service::work::Work;
 use crate::vault::Place;
 
 const RECOVERY_CODES: usize = 10;

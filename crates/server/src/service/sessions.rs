@@ -13,8 +13,9 @@ use crate::auth::token::Token;
 use crate::auth::{Login, Origin};
 use crate::error::{Error, Result};
 use crate::records::{self, Viewer};
-use crate::service::audit::{Action, Actor, Change, Resource, Work};
+use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::second_factor;
+use crate::service::work::Work;
 
 /// Tries of one account from all addresses together, as a multiple of those from one address: enough of them to let
 /// nobody lock somebody else out cheaply.

@@ -27,9 +27,8 @@ pub enum UnlockError {
     )]
     Wrong { source_name: String, needed: KeyId, held: String },
     #[error(
-        "master key: this database is filled but knows of no key, although there is one at {source_name}. Was the database \
-         exchanged, or tampered with? If an upgrade from a version without keys was interrupted, move that key away and \
-         start again. Nothing was changed."
+        "master key: this database is filled but knows of no key, although one may be at {source_name}. Was the database \
+         exchanged, or tampered with? Put back the one that belongs to this installation. Nothing was changed."
     )]
     Unkeyed { source_name: String },
     #[error("master key: the database is damaged: {0}. Nothing was changed.")]
@@ -55,22 +54,12 @@ pub async fn check(db: &Db, source: &Source) -> Result<(), UnlockError> {
     if !instance::is_known(&mut conn).await? {
         return Ok(());
     }
-    let has_keys = master_keys::are_known(&mut conn).await?;
-    let is_keyed = has_keys && master_keys::current(&mut conn).await?.is_some();
-    if is_keyed {
+    if master_keys::current(&mut conn).await?.is_some() {
         let ring = matching_ring(&mut conn, source, ring).await?;
         return open_audit_key(&mut conn, &Vault::new(source.clone(), ring)).await.map(drop);
     }
-    if has_keys && !master_keys::is_untouched(&mut conn).await? {
-        return Err(UnlockError::Unkeyed { source_name: source.to_string() });
-    }
-    // Filled, and without a key: it comes from a version that had none, unless something outside of the database says
-    // otherwise. Whoever can write to the database can make it look like that, but cannot take the file away.
-    let had_a_key = match source {
-        Source::File(_) => ring.is_some(),
-        Source::Environment(_) => has_keys,
-    };
-    if had_a_key && instance::admin_registered(&mut conn).await? {
+    // A database gets its key before it gets anything else.
+    if !master_keys::is_untouched(&mut conn).await? || instance::admin_registered(&mut conn).await? {
         return Err(UnlockError::Unkeyed { source_name: source.to_string() });
     }
     Ok(())
@@ -79,7 +68,7 @@ pub async fn check(db: &Db, source: &Source) -> Result<(), UnlockError> {
 /// The keys of a database that has been started before: nothing is made and nothing is written.
 pub async fn unlock_existing(db: &Db, source: Source) -> Result<Unlocked, UnlockError> {
     let mut conn = db.read().await?;
-    if !master_keys::are_known(&mut conn).await? || master_keys::current(&mut conn).await?.is_none() {
+    if !instance::is_known(&mut conn).await? || master_keys::current(&mut conn).await?.is_none() {
         return Err(UnlockError::NeverStarted);
     }
     let ring = read(&source)?;

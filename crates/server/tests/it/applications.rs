@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use windlass_api::{DeploymentState, Role, Wanted};
-use windlass_store::jobs::JobKind;
 use windlass_store::{Kind, applications, deployments, jobs};
 use windlass_testing::on_both_databases;
 
@@ -26,7 +25,7 @@ fn with(name: &str, field: &str, value: Value) -> Value {
     body
 }
 
-pub async fn jobs_of(server: &TestServer, application: &Value) -> Vec<JobKind> {
+pub async fn jobs_of(server: &TestServer, application: &Value) -> Vec<String> {
     let mut conn = server.app.db.read().await.unwrap();
     jobs::of_application(&mut conn, id_of(application)).await.unwrap().into_iter().map(|job| job.kind).collect()
 }
@@ -36,7 +35,7 @@ async fn the_least_gets_defaults(server: TestServer) {
     let reply = server.post("/deploy/application", least("My Shop!")).by(&ada).send().await;
     snapshot("handle_deploy_least", &reply.json);
     let application = &reply.json["data"];
-    assert_eq!(jobs_of(&server, application).await, [JobKind::Deploy]);
+    assert_eq!(jobs_of(&server, application).await, ["deploy"]);
     // The release has what the application had at that moment, sealed for its own place.
     let id = id_of(&application["deployments"][0]);
     let mut conn = server.app.db.read().await.unwrap();
@@ -64,7 +63,7 @@ async fn the_same_again_is_another_deployment(server: TestServer) {
     assert_eq!((&newest["status"]["status"], &oldest["status"]["status"]), (&json!("queued"), &json!("cancelled")));
     assert_eq!(oldest["reason"], format!("superseded by {}", newest["id"].as_str().unwrap()));
     assert_eq!(oldest["completed_at"], "2026-01-01T00:01:00.000000Z");
-    assert_eq!(jobs_of(&server, &second).await, [JobKind::Deploy]);
+    assert_eq!(jobs_of(&server, &second).await, ["deploy"]);
     // Without a change there is nothing to note but the deployment.
     let third = server.deploy(&ada, least("shop")).await;
     assert_eq!(third["updated_at"], second["updated_at"]);
@@ -241,7 +240,7 @@ async fn an_update_waits_for_the_next_deploy(server: TestServer) {
         reply.json["message"],
         "Application updated; at the next deploy these take effect: port, memory_mb, environment_variables, secret_names"
     );
-    assert_eq!(jobs_of(&server, &queued).await, [], "an update deploys nothing");
+    assert_eq!(jobs_of(&server, &queued).await, [""; 0], "an update deploys nothing");
     let deployment = server.post("/deploy/application/redeploy", json!({ "id": queued["id"] })).by(&ada).ok().await;
     server.make_live(id_of(&deployment)).await;
     assert_eq!(server.application(&ada, &queued["id"]).await["pending_fields"], json!([]));
@@ -360,14 +359,17 @@ async fn deleting(server: TestServer) {
     let row = applications::get(&mut conn, id_of(&shop)).await.unwrap().unwrap();
     assert_eq!(row.wanted, Wanted::Deleted);
     let under_way = deployments::get(&mut conn, id_of(&under_way)).await.unwrap().unwrap();
-    assert_eq!((under_way.state, under_way.cancel_requested_at.is_some()), (DeploymentState::Cloning, true));
+    assert_eq!(
+        (under_way.state, jobs::is_cancel_requested(&mut conn, under_way.id).await.unwrap()),
+        (DeploymentState::Cloning, true)
+    );
     let waiting = deployments::get(&mut conn, id_of(&waiting)).await.unwrap().unwrap();
     assert_eq!((waiting.state, waiting.reason.as_str()), (DeploymentState::Cancelled, "the application was deleted"));
     drop(conn);
     // It stays visible, and takes no change but this one again.
     server.application(&ada, &id).await;
     server.delete("/deploy/application").json(delete).by(&ada).ok().await;
-    assert_eq!(jobs_of(&server, &shop).await, [JobKind::Delete]);
+    assert_eq!(jobs_of(&server, &shop).await, ["deploy", "delete"], "after what is under way");
     let labels = format!("/deploy/application/labels?id={}", id_of(&shop));
     let deployment = &shop["deployments"][0]["id"];
     for call in [

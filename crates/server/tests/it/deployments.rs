@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use windlass_api::{DeploymentState, Role};
-use windlass_store::jobs::JobKind;
 use windlass_store::{applications, deployments, jobs, releases};
 use windlass_testing::on_both_databases;
 
@@ -28,10 +27,15 @@ impl TestServer {
         (row.state, row.reason)
     }
 
-    async fn jobs(&self, application: &Value) -> Vec<(JobKind, bool)> {
+    async fn jobs(&self, application: &Value) -> Vec<(String, bool)> {
         let mut conn = self.app.db.read().await.unwrap();
         let all = jobs::of_application(&mut conn, id_of(application)).await.unwrap();
-        all.into_iter().map(|job| (job.kind, job.deployment_id.is_some())).collect()
+        all.into_iter()
+            .map(|job| {
+                let is_of_deployment = job.payload.contains("deployment_id");
+                (job.kind, is_of_deployment)
+            })
+            .collect()
     }
 }
 
@@ -48,9 +52,10 @@ async fn a_newer_one_takes_the_place(server: TestServer) {
         |newer: &Value| (DeploymentState::Cancelled, format!("superseded by {}", newer["id"].as_str().unwrap()));
     assert_eq!(server.state(&restart).await, superseded_by(&waiting));
     assert_eq!(server.state(&waiting).await, superseded_by(&rollback));
-    // What somebody works on goes on.
+    // What a worker has begun goes on.
     assert_eq!(server.state(&under_way).await, (DeploymentState::Cloning, String::new()));
-    assert_eq!(server.jobs(&shop).await, [(JobKind::Deploy, true)]);
+    let jobs = [("deploy".to_owned(), true), ("roll-out".to_owned(), true)];
+    assert_eq!(server.jobs(&shop).await, jobs, "what is under way, and the last one");
 }
 
 async fn a_restart_does_not_take_the_place_of_a_deploy(server: TestServer) {
@@ -85,7 +90,8 @@ async fn cancelling(server: TestServer) {
     assert_eq!(reply.json["data"]["status"]["status"], "cloning", "as it is");
     let mut conn = server.app.db.read().await.unwrap();
     let row = deployments::get(&mut conn, id_of(&under_way)).await.unwrap().unwrap();
-    assert!(row.cancel_requested_at.is_some());
+    assert_eq!(row.reason, "cancelled by Ada");
+    assert!(jobs::is_cancel_requested(&mut conn, row.id).await.unwrap());
 }
 
 async fn stopping_and_starting(server: TestServer) {
@@ -99,13 +105,13 @@ async fn stopping_and_starting(server: TestServer) {
     let stop = json!({ "id": shop["id"] });
     let again = server.post("/deploy/application/stop", stop).by(&ada).send().await;
     assert_eq!((again.status, &again.json["message"]), (200, &json!("Application is stopped already")));
-    assert_eq!(server.jobs(&shop).await, [(JobKind::Stop, false)]);
+    assert_eq!(server.jobs(&shop).await, [("stop".to_owned(), false)]);
     assert!(server.refuses(&ada, "restart", &shop["id"], "conflict").await.contains("not running"));
 
     let started = server.act(&ada, "start", &shop["id"]).await;
     assert_eq!((&started["kind"], &started["release_id"]), (&json!("start"), &shop["deployments"][0]["id"]));
     assert_eq!(started["commit_hash"], shop["deployments"][0]["commit_hash"]);
-    assert_eq!(server.jobs(&shop).await, [(JobKind::Stop, false), (JobKind::Deploy, true)], "in this order");
+    assert_eq!(server.jobs(&shop).await, [("stop".to_owned(), false), ("roll-out".to_owned(), true)], "in this order");
     assert_eq!(server.application(&ada, &shop["id"]).await["status"]["status"], "deploying");
 
     let never = server.deploy(&ada, least("never")).await;
@@ -305,25 +311,36 @@ async fn tenants_never_meet(server: TestServer) {
 }
 
 /// After every commit that leaves something to do, whoever works is told.
+/// The worker of what there is to do, the reconciler of what visitors are to see: a page that says "stopped" must not stay when the
+/// application is started.
 async fn workers_are_told(server: TestServer) {
     let ada = server.admin().await;
-    let told = async || {
-        let waiting = server.app.jobs_waiting.notified();
-        tokio::time::timeout(std::time::Duration::from_secs(5), waiting).await.expect("workers are told");
+    let told = async |who: &str, told: &tokio::sync::Notify| {
+        tokio::time::timeout(std::time::Duration::from_secs(5), told.notified())
+            .await
+            .unwrap_or_else(|_| panic!("{who}"));
     };
+    let worker = async |what: &str| told(&format!("{what}: the worker is told"), &server.app.jobs_waiting).await;
+    let reconciler =
+        async |what: &str| told(&format!("{what}: the reconciler is told"), &server.app.rows_changed).await;
     let shop = server.deploy(&ada, least("shop")).await;
-    told().await;
+    worker("deploy").await;
+    reconciler("deploy").await;
     server.make_live(id_of(&shop["deployments"][0])).await;
     for what in ["redeploy", "restart", "stop", "start"] {
         server.act(&ada, what, &shop["id"]).await;
-        told().await;
+        worker(what).await;
+        if what != "restart" {
+            reconciler(what).await;
+        }
     }
     // Routes are made of rows.
     let body = json!({ "id": shop["id"], "domain": "www.example.org" });
     server.put("/deploy/application", body).by(&ada).ok().await;
-    told().await;
+    reconciler("update").await;
     server.delete("/deploy/application").json(json!({ "id": shop["id"], "name": "shop" })).by(&ada).ok().await;
-    told().await;
+    worker("delete").await;
+    reconciler("delete").await;
     let mut conn = server.app.db.read().await.unwrap();
     assert!(applications::get(&mut conn, id_of(&shop)).await.unwrap().is_some());
 }
@@ -336,7 +353,7 @@ async fn many_at_once(server: TestServer) {
     let seen = server.application(&ada, &shop["id"]).await;
     let states: Vec<_> = seen["deployments"].as_array().unwrap().iter().map(|row| &row["status"]["status"]).collect();
     assert_eq!(states, ["queued", "cancelled", "cancelled", "cancelled", "cancelled", "cancelled", "deployed"]);
-    assert_eq!(server.jobs(&shop).await, [(JobKind::Deploy, true)]);
+    assert_eq!(server.jobs(&shop).await, [("deploy".to_owned(), true)]);
     // Several organizations want the same domain in the same instant.
     let eve = server.stranger(&ada, "eve").await;
     let mallory = server.stranger(&ada, "mallory").await;

@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, DeploymentState, LogStep, LogStream};
+use windlass_server::service::queue;
+use windlass_store::jobs::Search;
 use windlass_store::logs::{Batch, Line};
 use windlass_store::{applications, deployments, jobs, releases};
 
@@ -77,10 +79,13 @@ impl TestServer {
         self.print(id, ["Cloning", "Step 1/2 : FROM scratch"].map(str::to_owned).into_iter()).await;
     }
 
-    /// Somebody has begun to work on a deployment.
+    /// A worker has begun to work on a deployment, the only one that waits.
     pub async fn begin_work(&self, id: Uuid) {
         let mut tx = self.app.db.begin().await.unwrap();
-        assert!(jobs::withdraw(&mut tx, id).await.unwrap(), "it was waiting");
+        let kinds = [queue::DEPLOY, queue::ROLL_OUT];
+        let search = Search { kinds: &kinds, sharing: &kinds, share: 10 };
+        let claimed = jobs::claim(&mut tx, &search, Uuid::from_u128(77), self.app.now(), 3_600).await.unwrap();
+        assert_eq!(claimed.map(|job| job.id), Some(id), "it was waiting");
         let (from, to) = (DeploymentState::Queued, DeploymentState::Cloning);
         assert!(deployments::advance(&mut tx, id, from, to, self.app.now()).await.unwrap());
         tx.commit().await.unwrap();

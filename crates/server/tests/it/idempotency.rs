@@ -3,7 +3,6 @@
 use serde_json::Value;
 use windlass_api::Role;
 use windlass_server::service::housekeeping;
-use windlass_store::jobs::JobKind;
 use windlass_testing::on_both_databases;
 
 use crate::applications::jobs_of;
@@ -51,5 +50,5 @@ async fn many_requests_with_one_key(server: TestServer) {
         assert_eq!(other["id"], a["id"]);
         assert_eq!(other["deployments"].as_array().unwrap().len(), 1);
     }
-    assert_eq!(jobs_of(&server, &a).await, [JobKind::Deploy]);
+    assert_eq!(jobs_of(&server, &a).await, ["deploy"]);
 }

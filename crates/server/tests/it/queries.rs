@@ -32,7 +32,7 @@ async fn queries_are_constant(server: TestServer) {
         ("get_deployment_logs", 6),
         ("follow_deployment_logs", 2),
         ("download_deployment_logs", 3),
-        ("handle_deploy", 27),
+        ("handle_deploy", 30),
     ] {
         assert_eq!(few[operation], expected, "{operation}");
     }

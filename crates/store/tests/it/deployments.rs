@@ -16,8 +16,7 @@ async fn a_deployment_moves_on_and_says_why(db: TestDb) {
     assert!(!deployments::advance(&mut tx, id(11), Cloning, Building, one).await.unwrap());
     assert!(deployments::advance(&mut tx, id(11), Queued, Cloning, one).await.unwrap());
     assert!(!deployments::advance(&mut tx, id(11), Queued, Cloning, two).await.unwrap());
-    deployments::request_cancel(&mut tx, id(11), "why", one).await.unwrap();
-    deployments::request_cancel(&mut tx, id(11), "why", two).await.unwrap();
+    deployments::explain_cancel(&mut tx, id(11), "why", one).await.unwrap();
     deployments::set_container(&mut tx, id(11), "wl-1", "c1", ContainerStatus::Starting, two).await.unwrap();
     assert!(deployments::observe_container(&mut tx, id(11), ContainerStatus::Exited, two).await.unwrap());
     assert!(!deployments::observe_container(&mut tx, id(11), ContainerStatus::Exited, two).await.unwrap());
@@ -27,17 +26,16 @@ async fn a_deployment_moves_on_and_says_why(db: TestDb) {
     let row = deployments::get(&mut tx, id(11)).await.unwrap().unwrap();
     assert_eq!((row.state, row.state_changed_at, row.created_at, row.updated_at), (Failed, two, NOW, two));
     assert_eq!((row.started_at, row.finished_at), (Some(one.micros()), Some(two.micros())));
-    assert_eq!(row.cancel_requested_at, Some(one.micros()));
     assert_eq!((row.failure.as_str(), row.reason.as_str()), ("build_failed", "step 3"));
     assert_eq!((row.requests_served, row.requests_failed, row.container_status), (7, 1, ContainerStatus::Exited));
     // Over is over.
     add_deployment(&mut tx, 12, 1).await;
     make_live(&mut tx, 12, 1, NOW).await;
-    deployments::request_cancel(&mut tx, id(12), "why", one).await.unwrap();
-    assert_eq!(deployments::get(&mut tx, id(12)).await.unwrap().unwrap().cancel_requested_at, None);
+    deployments::explain_cancel(&mut tx, id(12), "why", one).await.unwrap();
+    assert_eq!(deployments::get(&mut tx, id(12)).await.unwrap().unwrap().reason, "");
     // What never began has no beginning, and the first reason stays.
     add_deployment(&mut tx, 13, 1).await;
-    deployments::request_cancel(&mut tx, id(13), "the application was stopped", one).await.unwrap();
+    deployments::explain_cancel(&mut tx, id(13), "the application was stopped", one).await.unwrap();
     deployments::explain(&mut tx, id(13), None, "cancelled on request").await.unwrap();
     assert!(deployments::advance(&mut tx, id(13), Queued, DeploymentState::Cancelled, two).await.unwrap());
     let row = deployments::get(&mut tx, id(13)).await.unwrap().unwrap();

@@ -10,6 +10,7 @@ mod audit;
 mod containers;
 mod db;
 mod deployments;
+mod events;
 mod idempotency_keys;
 mod invitations;
 mod jobs;

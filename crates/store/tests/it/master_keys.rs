@@ -1,3 +1,4 @@
+use windlass_store::instance;
 use windlass_store::master_keys::{self, MasterKey};
 use windlass_testing::on_both_databases;
 
@@ -7,9 +8,9 @@ on_both_databases!(database: master_keys_change_hands);
 on_both_databases!(empty_database: a_database_before_keys);
 
 async fn a_database_before_keys(db: TestDb) {
-    assert!(!master_keys::are_known(&mut db.read().await.unwrap()).await.unwrap());
+    assert!(!instance::is_known(&mut db.read().await.unwrap()).await.unwrap());
     db.migrate().await.unwrap();
-    assert!(master_keys::are_known(&mut db.read().await.unwrap()).await.unwrap());
+    assert!(instance::is_known(&mut db.read().await.unwrap()).await.unwrap());
 }
 
 async fn master_keys_change_hands(db: TestDb) {

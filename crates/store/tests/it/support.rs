@@ -154,7 +154,6 @@ pub fn deployment(number: u128, application: u128, release: u128, kind: Deployme
         container_id: String::new(),
         container_name: String::new(),
         container_status: ContainerStatus::None,
-        cancel_requested_at: None,
         started_at: None,
         finished_at: None,
         requests_served: 0,

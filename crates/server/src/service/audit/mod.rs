@@ -4,10 +4,7 @@ pub mod chain;
 pub mod compare;
 pub mod denials;
 pub mod export;
-pub mod takeover;
 pub mod verify;
-
-use std::ops::{Deref, DerefMut};
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -15,9 +12,7 @@ pub use windlass_api::AuditAction as Action;
 use windlass_api::Timestamp;
 use windlass_store::audit::{Entry, INSTANCE_CHAIN};
 use windlass_store::users::User;
-use windlass_store::{Result, Tx};
 
-use crate::app::App;
 use crate::auth::{Ctx, Origin};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,50 +109,7 @@ pub struct Change<'a> {
     pub details: &'a [(&'a str, &'a str)],
 }
 
-/// A transaction that changes something, and what will be written down about it.
-///
-/// The entries are linked into their chains last of all, so that nobody waits for the end of a chain longer than it
-/// takes to write them, and in the order of the chains, so that no two wait for each other.
-pub struct Work<'a> {
-    tx: Tx,
-    pub app: &'a App,
-    entries: Vec<Entry>,
-}
-
-impl App {
-    /// Begins a change of state.
-    pub async fn begin(&self) -> Result<Work<'_>> {
-        Ok(Work { tx: self.db.begin().await?, app: self, entries: Vec::new() })
-    }
-}
-
-impl Work<'_> {
-    pub fn record(&mut self, actor: &Actor, change: &Change<'_>) {
-        self.entries.push(entry(self.app.new_id(), self.app.now(), actor, change));
-    }
-
-    pub async fn commit(mut self) -> Result<()> {
-        debug_assert!(!self.entries.is_empty(), "a change of state without an audit entry");
-        chain::append(&mut self.tx, &self.app.audit_key, self.entries).await?;
-        self.tx.commit().await
-    }
-}
-
-impl Deref for Work<'_> {
-    type Target = Tx;
-
-    fn deref(&self) -> &Tx {
-        &self.tx
-    }
-}
-
-impl DerefMut for Work<'_> {
-    fn deref_mut(&mut self) -> &mut Tx {
-        &mut self.tx
-    }
-}
-
-fn entry(id: Uuid, now: Timestamp, actor: &Actor, change: &Change<'_>) -> Entry {
+pub(super) fn entry(id: Uuid, now: Timestamp, actor: &Actor, change: &Change<'_>) -> Entry {
     let actor_id = actor.id.map(|id| id.to_string()).unwrap_or_default();
     let way = [
         ("actor_id", actor_id.as_str()),

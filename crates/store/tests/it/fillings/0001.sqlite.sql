@@ -9,3 +9,55 @@ insert into memberships (id, organization_id, user_id, role, created_at, updated
 values (x'00000000000000000000000000000004', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'owner', 1, 1);
 insert into sessions (id, user_id, token_hash, ip_address, user_agent, last_used_at, expires_at, created_at)
 values (x'00000000000000000000000000000005', x'00000000000000000000000000000001', zeroblob(32), '', '', 1, 2, 1);
+insert into invitations (id, organization_id, email, role, token_hash, invited_by, expires_at, created_at)
+values (x'00000000000000000000000000000007', x'00000000000000000000000000000002', 'grace@example.org', 'member', zeroblob(32),
+    x'00000000000000000000000000000001', 2, 1);
+insert into master_keys (id, check_value, created_at) values (x'0000000000000001', zeroblob(32), 1);
+update instance set master_key_id = x'0000000000000001';
+insert into instance_secrets (id, name, sealed_value) values (x'00000000000000000000000000000008', 'audit key', x'01');
+insert into audit_chains (id, count, last_mac, head_mac) values (x'00000000000000000000000000000002', 1, zeroblob(32), zeroblob(32));
+insert into audit_entries (chain_id, seq, id, actor_id, actor, action, resource, resource_id, message, metadata, search_text, created_at, mac)
+values (x'00000000000000000000000000000002', 1, x'00000000000000000000000000000009', null, 'Ada', 'create', 'organization', '', 'Ada created', '{}',
+    'ada created', 1, zeroblob(32));
+insert into api_keys (id, organization_id, user_id, name, hint, token_hash, permissions, expires_at, created_at)
+values (x'0000000000000000000000000000000a', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'ci', 'wlk_abcd',
+    zeroblob(32), 'deploy:read', 2, 1);
+update users set two_factor_enabled = 1;
+insert into second_factors (id, user_id, sealed_secret, created_at)
+values (x'0000000000000000000000000000000b', x'00000000000000000000000000000001', x'01', 1);
+insert into recovery_codes (user_id, code_hash) values (x'00000000000000000000000000000001', zeroblob(32));
+insert into webhook_configs (id, organization_id, user_id, type, sealed_url, is_active, created_at, updated_at)
+values (x'0000000000000000000000000000000c', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'slack', x'01', 1, 1, 1);
+insert into smtp_configs (id, organization_id, user_id, host, port, username, sealed_password, from_email, from_name, security, is_active,
+    created_at, updated_at)
+values (x'0000000000000000000000000000000d', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'mail.example.org', 587, '',
+    null, 'ops@example.org', '', 'starttls', 1, 1, 1);
+update instance set engine_label = x'00000000000000000000000000000015';
+insert into applications (id, organization_id, user_id, name, repository, domain, configuration, sealed_variables, sealed_credentials, labels,
+    wanted, live_deployment_id, status_id, state, state_changed_at, created_at, updated_at)
+values (x'0000000000000000000000000000000e', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'shop',
+    'https://git.example.org/shop.git', 'shop.localhost', '{}', x'01', null, '[]', 'running', x'0000000000000000000000000000000f',
+    x'00000000000000000000000000000010', 'running', 1, 1, 1);
+insert into releases (id, application_id, configuration, sealed_variables, image, image_id, port, live_at, created_at)
+values (x'0000000000000000000000000000000f', x'0000000000000000000000000000000e', '{}', x'01', 'shop', 'sha256:01', 8080, 1, 1);
+insert into deployments (id, application_id, release_id, user_id, kind, without_cache, status_id, state, state_changed_at, created_at, updated_at)
+values (x'0000000000000000000000000000000f', x'0000000000000000000000000000000e', x'0000000000000000000000000000000f',
+    x'00000000000000000000000000000001', 'deploy', 0, x'00000000000000000000000000000011', 'deployed', 1, 1, 1);
+insert into networks (organization_id, name, subnet, created_at) values (x'00000000000000000000000000000002', 'wl-1', '10.192.0.0/24', 1);
+insert into containers (id, application_id, deployment_id, purpose, stage, name, engine_id, address, created_at)
+values (x'00000000000000000000000000000012', x'0000000000000000000000000000000e', x'0000000000000000000000000000000f', 'app', 'live',
+    'wl-shop', 'c1', '10.192.0.2', 1);
+insert into addresses (organization_id, address, container_id, freed_at)
+values (x'00000000000000000000000000000002', '10.192.0.2', x'00000000000000000000000000000012', 0);
+insert into jobs (id, kind, organization_id, application_id, payload, exclusive_key, state, not_before, created_at)
+values (x'00000000000000000000000000000013', 'stop', x'00000000000000000000000000000002', x'0000000000000000000000000000000e', '{}',
+    'application', 'queued', 0, 1);
+insert into job_turns (organization_id, taken_at) values (x'00000000000000000000000000000002', 1);
+insert into events (seq, name, organization_id, details, created_at)
+values (1, 'application.created', x'00000000000000000000000000000002', '{}', 1);
+update event_head set last_seq = 1;
+insert into event_cursors (consumer, seq) values ('test', 1);
+insert into idempotency_keys (organization_id, user_id, name, body_hash, application_id, created_at)
+values (x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'once', zeroblob(32),
+    x'0000000000000000000000000000000e', 1);
+insert into servers (id, engine_id, seen_at) values (x'000000000000000000000000000000b1', 'ENGN', 1);

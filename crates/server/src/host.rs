@@ -1,4 +1,4 @@
-//! All that deploying needs, in one value: the rows, the container engine, the edge, and this process' name among others.
+//! The host that deployments run on: the container engine, what its containers print, and the edge in front of them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,20 +8,27 @@ use uuid::Uuid;
 use windlass_runtime::{Docker, Label, Labels};
 
 use crate::app::App;
-use crate::deploy::Interruption;
 use crate::engine_health::Seen;
 use crate::holder::{self, Holder};
-use crate::jobs::heartbeat::Heartbeat;
-use crate::logs::collector::Collector;
+use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, INSTANCE_LABEL};
+use crate::logs::collector::{Collector, Unread};
 use crate::routes::Routes;
 
-/// The labels of everything that Windlass makes on an engine.
-pub const INSTANCE_LABEL: &str = "windlass.instance";
-pub const APPLICATION_LABEL: &str = "windlass.app";
-pub const DEPLOYMENT_LABEL: &str = "windlass.deployment";
-pub const PURPOSE_LABEL: &str = "windlass.purpose";
+/// Why something could not be done with a container.
+#[derive(Debug)]
+pub enum HostError {
+    Engine(windlass_runtime::Error),
+    /// What it has printed is not stored yet.
+    Unread(Unread),
+}
 
-pub struct Engine {
+impl From<windlass_runtime::Error> for HostError {
+    fn from(error: windlass_runtime::Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+pub struct Host {
     pub app: Arc<App>,
     pub docker: Docker,
     pub routes: Routes,
@@ -31,23 +38,20 @@ pub struct Engine {
     pub instance: Uuid,
     /// Proves that it is this installation's to change.
     holder: Holder,
-    /// Whose jobs are this process'. The same after a restart.
-    pub owner: Uuid,
-    /// Whether the other servers of the database know that this one lives.
-    pub heartbeat: Heartbeat,
+    /// This server among those that share a database. The same after a restart.
+    owner: Uuid,
     /// Networks are made one at a time: the engine would make two of one name.
     pub networks: tokio::sync::Mutex<()>,
     /// Told after a fetch or a build: both leave something that is kept for the next one.
     pub caches_grew: tokio::sync::Notify,
 }
 
-impl Engine {
+impl Host {
     pub fn new(app: Arc<App>, instance: Uuid, owner: Uuid, holder: Holder) -> Self {
         let (docker, routes) = (Docker::new(&app.config.docker_socket), Routes::new(app.config.data_dir.clone()));
         let collector = Collector::new(app.clone(), docker.clone(), owner);
-        let heartbeat = Heartbeat::new(&app.db);
         let (networks, caches_grew) = (tokio::sync::Mutex::default(), tokio::sync::Notify::new());
-        Self { app, docker, routes, collector, instance, holder, owner, heartbeat, networks, caches_grew }
+        Self { app, docker, routes, collector, instance, holder, owner, networks, caches_grew }
     }
 
     /// Whether the engine answers, and whether this server is the one to change what the installation has on it.
@@ -56,13 +60,13 @@ impl Engine {
     }
 
     /// Waits until everything that a container has printed is stored, as before it is removed.
-    pub async fn read_to_end(&self, container: &str) -> Result<(), Interruption> {
+    pub async fn read_to_end(&self, container: &str) -> Result<(), HostError> {
         let read = self.collector.read_to_end(container).await?;
-        read.map_err(|unread| Interruption::Later(unread.to_string()))
+        read.map_err(HostError::Unread)
     }
 
     /// Ends a container now, and removes it once its last lines are stored.
-    pub async fn remove_container(&self, name: &str) -> Result<(), Interruption> {
+    pub async fn remove_container(&self, name: &str) -> Result<(), HostError> {
         self.docker.stop(name, Duration::ZERO).await?;
         self.read_to_end(name).await?;
         Ok(self.docker.remove(name).await?)
@@ -94,10 +98,4 @@ impl Engine {
     pub fn repositories_dir(&self) -> PathBuf {
         self.app.config.data_dir.join("repositories")
     }
-}
-
-/// A short name for people and for the engine: the end of an id is its random part.
-pub fn short(id: Uuid) -> String {
-    let text = id.simple().to_string();
-    text[text.len() - 12..].to_owned()
 }

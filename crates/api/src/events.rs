@@ -1,0 +1,78 @@
+//! What happens, as consumers hear of it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::closed_set::closed_set;
+use crate::{ApplicationState, DeploymentState, Timestamp};
+
+closed_set! {
+    /// What happened. A name never changes its meaning; there may be more of them later.
+    pub enum EventName {
+        ApplicationCreated = "application.created",
+        /// Its configuration, its name, its domain or its labels changed.
+        ApplicationUpdated = "application.updated",
+        /// A deployment of it waits or is under way.
+        ApplicationDeploying = "application.deploying",
+        /// Visitors are served.
+        ApplicationRunning = "application.running",
+        ApplicationStopped = "application.stopped",
+        /// Nothing is serving, though something should be.
+        ApplicationFailed = "application.failed",
+        /// Its container ended by itself; it is started again.
+        ApplicationCrashed = "application.crashed",
+        /// Everything of it is gone.
+        ApplicationDeleted = "application.deleted",
+        DeploymentQueued = "deployment.queued",
+        DeploymentCloning = "deployment.cloning",
+        DeploymentBuilding = "deployment.building",
+        DeploymentDeploying = "deployment.deploying",
+        /// Visitors are served by it.
+        DeploymentSucceeded = "deployment.succeeded",
+        DeploymentFailed = "deployment.failed",
+        DeploymentCancelled = "deployment.cancelled",
+    }
+}
+
+impl From<ApplicationState> for EventName {
+    fn from(state: ApplicationState) -> Self {
+        match state {
+            ApplicationState::Deploying => Self::ApplicationDeploying,
+            ApplicationState::Running => Self::ApplicationRunning,
+            ApplicationState::Stopped => Self::ApplicationStopped,
+            ApplicationState::Failed => Self::ApplicationFailed,
+        }
+    }
+}
+
+impl From<DeploymentState> for EventName {
+    fn from(state: DeploymentState) -> Self {
+        match state {
+            DeploymentState::Queued => Self::DeploymentQueued,
+            DeploymentState::Cloning => Self::DeploymentCloning,
+            DeploymentState::Building => Self::DeploymentBuilding,
+            DeploymentState::Deploying => Self::DeploymentDeploying,
+            DeploymentState::Deployed => Self::DeploymentSucceeded,
+            DeploymentState::Failed => Self::DeploymentFailed,
+            DeploymentState::Cancelled => Self::DeploymentCancelled,
+        }
+    }
+}
+
+/// Something that happened in an organization.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Event {
+    /// Rises by the order in which things happened. Numbers may be left out: those of other organizations.
+    pub id: i64,
+    pub name: EventName,
+    pub organization_id: Uuid,
+    /// None for what is not about an application.
+    pub application_id: Option<Uuid>,
+    /// None for what is not about a deployment.
+    pub deployment_id: Option<Uuid>,
+    /// What else there is to say: texts by name, such as `application` and `reason`.
+    pub details: Map<String, Value>,
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,83 @@
+//! The handlers of the jobs that deploy, and how many of each are worked on at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_api::{LogStep, LogStream};
+use windlass_store::jobs::Job;
+use windlass_store::logs::Line;
+
+use super::failure::{Interruption, Result, outcome};
+use super::{deploy, finish, remove, stop};
+use crate::app::App;
+use crate::host::Host;
+use crate::jobs::{Entry, Needs, Outcome, Pool, Registry, Task};
+use crate::service::queue::{self, OfDeployment};
+
+const LEASE: Duration = Duration::from_secs(180);
+/// Rollbacks, restarts and starts: nothing is built for them.
+const MOST_ROLL_OUTS: usize = 8;
+/// Applications being stopped or deleted: they wait for their visitors.
+const MOST_ENDING: usize = 32;
+/// Containers being drained, commands being run: they mostly wait.
+const MOST_FINISHING: usize = 64;
+
+/// Every kind of job there is.
+pub fn registry(host: &Arc<Host>) -> Registry {
+    let config = &host.app.config;
+    let pool = |places| Pool { places, may_wait: false };
+    let waiting_pool = |places| Pool { places, may_wait: true };
+    Registry::new(config.parallel_starts, config.organization_share)
+        .add(waiting_pool(config.parallel_deployments), vec![entry(host, queue::DEPLOY)])
+        .add(waiting_pool(MOST_ROLL_OUTS), vec![entry(host, queue::ROLL_OUT)])
+        .add(pool(MOST_ENDING), vec![entry(host, queue::STOP), entry(host, queue::DELETE)])
+        .add(pool(MOST_FINISHING), vec![entry(host, queue::FINISH)])
+}
+
+fn entry(host: &Arc<Host>, kind: &'static str) -> Entry {
+    let (worker, app) = (host.clone(), host.app.clone());
+    Entry {
+        kind,
+        lease: LEASE,
+        needs: Needs::ContainerEngine,
+        handler: Box::new(move |task| {
+            let host = worker.clone();
+            Box::pin(async move { handle(&host, kind, task).await })
+        }),
+        kept_waiting: Box::new(move |job, problem| {
+            let app = app.clone();
+            Box::pin(async move { note_waiting(&app, &job, &problem).await })
+        }),
+    }
+}
+
+async fn handle(host: &Host, kind: &'static str, task: Task) -> Outcome {
+    let Task { held, mut lease, mut place } = task;
+    let ended = match kind {
+        queue::STOP => lease.during(stop::stop(host, &held)).await,
+        queue::DELETE => lease.during(remove::remove(host, &held)).await,
+        _ => {
+            let OfDeployment { deployment_id } = match held.payload() {
+                Ok(payload) => payload,
+                Err(unreadable) => return unreadable,
+            };
+            match kind {
+                queue::FINISH => Box::pin(lease.during(finish(host, &held, deployment_id))).await,
+                _ => Some(Box::pin(deploy(host, &held, deployment_id, &mut lease, &mut place)).await),
+            }
+        }
+    };
+    outcome(ended.unwrap_or(Err(Interruption::Lost)))
+}
+
+/// A person who looks at a deployment that waits must see what for.
+async fn note_waiting(app: &App, job: &Job, problem: &str) {
+    let payload: Result<OfDeployment> = serde_json::from_str(&job.payload).map_err(|_| Interruption::Lost);
+    let (Ok(OfDeployment { deployment_id }), Some(application_id)) = (payload, job.application_id) else { return };
+    if job.kind == queue::FINISH {
+        return;
+    }
+    let text = format!("Waiting for the container engine: {problem}");
+    let line = Line { at: app.now(), stream: LogStream::Windlass, step: LogStep::Queue, text };
+    app.logs.note(application_id, deployment_id, line).await;
+}

@@ -1,0 +1,89 @@
+//! Who does which kind of job, how many at once, and what for.
+
+use std::collections::BTreeSet;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_store::jobs::Job;
+
+use super::lease::Lease;
+use super::places::Place;
+use super::{Held, Outcome};
+
+type Doing = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+type Noting = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What a handler gets: the job, its lease, and its place among those that are worked on at once.
+pub struct Task {
+    pub held: Held,
+    pub lease: Lease,
+    pub place: Place,
+}
+
+/// What a kind of job cannot be done without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    Nothing,
+    ContainerEngine,
+}
+
+/// Jobs that share places.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool {
+    /// How many are worked on at once.
+    pub places: usize,
+    /// Whether a job may leave its place to another while it only waits (see [`Place::leave_to_wait`]).
+    pub may_wait: bool,
+}
+
+/// One kind of job.
+pub struct Entry {
+    pub kind: &'static str,
+    /// How long a claim lasts unless it is renewed, which it is as long as the process lives and the database answers.
+    pub lease: Duration,
+    pub needs: Needs,
+    pub handler: Box<dyn Fn(Task) -> Doing + Send + Sync>,
+    /// Told once of a job that waits for what it needs, and of the reason.
+    pub kept_waiting: Box<dyn Fn(Job, String) -> Noting + Send + Sync>,
+}
+
+/// All kinds, by pool.
+pub struct Registry {
+    pub(super) pools: Vec<(Pool, Vec<Arc<Entry>>)>,
+    /// Places of jobs that only wait.
+    pub(super) waiting_places: usize,
+    /// How much of the places one organization may use, in percent.
+    pub(super) share_percent: usize,
+}
+
+impl Registry {
+    pub fn new(waiting_places: usize, share_percent: usize) -> Self {
+        Self { pools: Vec::new(), waiting_places, share_percent }
+    }
+
+    /// Adds kinds that share the places of a pool.
+    pub fn add(mut self, pool: Pool, entries: Vec<Entry>) -> Self {
+        self.pools.push((pool, entries.into_iter().map(Arc::new).collect()));
+        self
+    }
+
+    /// Every kind, once.
+    pub fn kinds(&self) -> BTreeSet<&'static str> {
+        self.pools.iter().flat_map(|(_, entries)| entries.iter().map(|entry| entry.kind)).collect()
+    }
+
+    /// How many jobs of a pool one organization may have under way, so that others find a place. Those that may wait count together,
+    /// against the places for waiting: there are more of them, and a job that waits in one never keeps another from being begun.
+    pub(super) fn share(&self, pool: &Pool) -> usize {
+        let places = if pool.may_wait { self.waiting_places } else { pool.places };
+        (places * self.share_percent / 100).max(1)
+    }
+
+    /// The kinds whose jobs count for an organization's share of a pool.
+    pub(super) fn sharing(&self, index: usize) -> Vec<&'static str> {
+        let own = |number: usize, pool: &Pool| number == index || (pool.may_wait && self.pools[index].0.may_wait);
+        let counted = self.pools.iter().enumerate().filter(|(number, (pool, _))| own(*number, pool));
+        counted.flat_map(|(_, (_, entries))| entries.iter().map(|entry| entry.kind)).collect()
+    }
+}

@@ -1,0 +1,56 @@
+//! What is left for the worker to do: the kinds of jobs, and what each is about. Their handlers are in `deploy`.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+use windlass_store::applications::Application;
+use windlass_store::jobs::NewJob;
+
+/// Makes a release and brings it to visitors.
+pub const DEPLOY: &str = "deploy";
+/// Brings a release that is there to visitors: it waits for nobody's build.
+pub const ROLL_OUT: &str = "roll-out";
+/// Ends what a deployment has replaced, and sums up.
+pub const FINISH: &str = "finish";
+pub const STOP: &str = "stop";
+pub const DELETE: &str = "delete";
+
+/// The payload of [`DEPLOY`], [`ROLL_OUT`] and [`FINISH`].
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct OfDeployment {
+    pub deployment_id: Uuid,
+}
+
+/// The job that carries out a deployment. It has the deployment's id, by which it can be withdrawn or cancelled.
+pub fn deployment(application: &Application, deployment_id: Uuid, is_built: bool) -> NewJob {
+    let kind = if is_built { ROLL_OUT } else { DEPLOY };
+    NewJob { payload: of_deployment(deployment_id), ..alone(application, deployment_id, kind) }
+}
+
+/// Runs beside others of its application.
+pub fn finish(application: &Application, id: Uuid, deployment_id: Uuid) -> NewJob {
+    NewJob { payload: of_deployment(deployment_id), exclusive_key: None, ..alone(application, id, FINISH) }
+}
+
+pub fn stop(application: &Application, id: Uuid) -> NewJob {
+    alone(application, id, STOP)
+}
+
+pub fn delete(application: &Application, id: Uuid) -> NewJob {
+    alone(application, id, DELETE)
+}
+
+/// A job that needs the application for itself.
+fn alone(application: &Application, id: Uuid, kind: &'static str) -> NewJob {
+    NewJob {
+        id,
+        kind,
+        organization_id: Some(application.organization_id),
+        application_id: Some(application.id),
+        payload: "{}".into(),
+        exclusive_key: Some(format!("application {}", application.id)),
+    }
+}
+
+fn of_deployment(deployment_id: Uuid) -> String {
+    serde_json::json!({ "deployment_id": deployment_id }).to_string()
+}

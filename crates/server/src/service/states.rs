@@ -1,0 +1,123 @@
+//! The states of applications and deployments: every change of one is made here, and told.
+
+use uuid::Uuid;
+use windlass_api::{ContainerStatus, DeploymentState, EventName, Failure, Wanted};
+use windlass_store::applications::{self, Application, Transition};
+use windlass_store::deployments::{self, Deployment};
+
+use crate::service::work::{EventSubject, Work};
+
+type Result<T> = windlass_store::Result<T>;
+
+/// What an application's users want from now on. The caller holds the application, and settles it afterwards.
+pub async fn want(work: &mut Work<'_>, application_id: Uuid, wanted: Wanted) -> Result<()> {
+    work.wake_reconciler();
+    applications::set_wanted(work, application_id, wanted).await
+}
+
+/// When a deployment was called off before anything was live: what was stopped before it is stopped again. The caller settles it
+/// afterwards.
+pub async fn fall_back_to_stopped(work: &mut Work<'_>, application_id: Uuid) -> Result<()> {
+    work.wake_reconciler();
+    applications::fall_back_to_stopped(work, application_id).await
+}
+
+/// The deployment whose container visitors reach. The caller holds the application, and settles it afterwards.
+pub async fn set_live(work: &mut Work<'_>, application_id: Uuid, deployment_id: Option<Uuid>) -> Result<()> {
+    work.wake_reconciler();
+    applications::set_live(work, application_id, deployment_id).await
+}
+
+/// Makes the application's state say what the other rows say. The transition that happened, if one did.
+pub async fn settle(work: &mut Work<'_>, application_id: Uuid) -> Result<Option<Transition>> {
+    let now = work.app.now();
+    let Some(transition) = applications::settle(work, application_id, now).await? else { return Ok(None) };
+    work.wake_reconciler();
+    let about = EventSubject {
+        organization_id: transition.organization_id,
+        application_id: Some(application_id),
+        deployment_id: None,
+    };
+    let details = [("application", transition.name.as_str()), ("before", transition.from.as_str())];
+    work.tell(transition.to.into(), about, &details);
+    Ok(Some(transition))
+}
+
+/// The next state of a deployment. False when it was in another state than the row says, and nothing changed.
+pub async fn advance(
+    work: &mut Work<'_>,
+    application: &Application,
+    deployment: &Deployment,
+    to: DeploymentState,
+) -> Result<bool> {
+    let now = work.app.now();
+    if !deployments::advance(work, deployment.id, deployment.state, to, now).await? {
+        return Ok(false);
+    }
+    tell_deployment(work, application, deployment.id, to, deployment.kind.as_str(), None, "");
+    Ok(true)
+}
+
+/// The last state of a deployment that did not succeed, and why. False when it was in another state than the row says, and nothing
+/// changed. A reason that was given before stays, unless it failed.
+pub async fn end(
+    work: &mut Work<'_>,
+    application: &Application,
+    deployment: &Deployment,
+    to: DeploymentState,
+    failure: Option<Failure>,
+    reason: &str,
+) -> Result<bool> {
+    let now = work.app.now();
+    deployments::explain(work, deployment.id, failure, reason).await?;
+    if !deployments::advance(work, deployment.id, deployment.state, to, now).await? {
+        return Ok(false);
+    }
+    tell_deployment(work, application, deployment.id, to, deployment.kind.as_str(), failure, reason);
+    Ok(true)
+}
+
+/// A deployment that waits for its turn.
+pub async fn insert(work: &mut Work<'_>, application: &Application, deployment: &Deployment) -> Result<()> {
+    deployments::insert(work, deployment).await?;
+    tell_deployment(work, application, deployment.id, deployment.state, deployment.kind.as_str(), None, "");
+    Ok(())
+}
+
+/// What was seen of the live container of an application.
+pub async fn observe(
+    work: &mut Work<'_>,
+    application: &Application,
+    before: &Deployment,
+    container_name: &str,
+    engine_id: &str,
+    status: ContainerStatus,
+) -> Result<()> {
+    let now = work.app.now();
+    deployments::set_container(work, before.id, container_name, engine_id, status, now).await?;
+    let was_there = matches!(before.container_status, ContainerStatus::Running | ContainerStatus::Unhealthy);
+    if was_there && status == ContainerStatus::Exited {
+        let about = subject(application, Some(before.id));
+        work.tell(EventName::ApplicationCrashed, about, &[("application", &application.name)]);
+    }
+    settle(work, application.id).await.map(drop)
+}
+
+pub fn subject(application: &Application, deployment_id: Option<Uuid>) -> EventSubject {
+    EventSubject { organization_id: application.organization_id, application_id: Some(application.id), deployment_id }
+}
+
+fn tell_deployment(
+    work: &mut Work<'_>,
+    application: &Application,
+    deployment_id: Uuid,
+    state: DeploymentState,
+    kind: &str,
+    failure: Option<Failure>,
+    reason: &str,
+) {
+    let failure = failure.map_or("", Failure::as_str);
+    let details =
+        [("application", application.name.as_str()), ("kind", kind), ("failure", failure), ("reason", reason)];
+    work.tell(state.into(), subject(application, Some(deployment_id)), &details);
+}

@@ -1,0 +1,155 @@
+//! The one way to change state: a transaction together with what is written down about it, what is told of it, and which tasks of
+//! this server are woken by it.
+
+use std::ops::{Deref, DerefMut};
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+use windlass_api::EventName;
+use windlass_store::audit::Entry;
+use windlass_store::events::{self, NewEvent};
+use windlass_store::jobs::{self, NewJob};
+use windlass_store::{Result, Tx};
+
+use crate::app::App;
+use crate::service::audit::{Actor, Change, chain, entry};
+
+/// A transaction that changes something. [`Work::commit`] does all that belongs to it.
+///
+/// Audit entries are linked into their chains last of all, so that others wait for the end of a chain no longer than it takes to
+/// write them, and in the order of the chains, so that no two transactions wait for each other. Then come the events, for which all
+/// transactions wait in one line.
+pub struct Work<'a> {
+    tx: Tx,
+    pub app: &'a App,
+    entries: Vec<Entry>,
+    events: Vec<NewEvent>,
+    woken: Woken,
+    kind: WorkKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WorkKind {
+    /// Asked for by an actor: it must say so in the audit log.
+    Asked,
+    /// A step of something that was asked for, or something that was observed.
+    Step,
+}
+
+/// The tasks of this server that have something to do after the commit.
+#[derive(Clone, Copy, Default)]
+struct Woken {
+    worker: bool,
+    reconciler: bool,
+    log_readers: bool,
+}
+
+/// What an event is about.
+#[derive(Clone, Copy, Debug)]
+pub struct EventSubject {
+    pub organization_id: Uuid,
+    pub application_id: Option<Uuid>,
+    pub deployment_id: Option<Uuid>,
+}
+
+impl App {
+    /// Begins a change that an actor has asked for.
+    pub async fn begin(&self) -> Result<Work<'_>> {
+        self.begin_work(WorkKind::Asked).await
+    }
+
+    /// Begins a step of something that was asked for, whose beginning and end are in the audit log, or writes down what was observed.
+    pub async fn begin_step(&self) -> Result<Work<'_>> {
+        self.begin_work(WorkKind::Step).await
+    }
+
+    async fn begin_work(&self, kind: WorkKind) -> Result<Work<'_>> {
+        let (tx, woken) = (self.db.begin().await?, Woken::default());
+        Ok(Work { tx, app: self, entries: Vec::new(), events: Vec::new(), woken, kind })
+    }
+}
+
+impl Work<'_> {
+    /// What will be in the audit log.
+    pub fn record(&mut self, actor: &Actor, change: &Change<'_>) {
+        self.entries.push(entry(self.app.new_id(), self.app.now(), actor, change));
+    }
+
+    /// What consumers of events will hear.
+    pub fn tell(&mut self, name: EventName, about: EventSubject, details: &[(&str, &str)]) {
+        let known = details.iter().filter(|(_, value)| !value.is_empty());
+        let details: Map<_, _> = known.map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
+        self.events.push(NewEvent {
+            name,
+            organization_id: about.organization_id,
+            application_id: about.application_id,
+            deployment_id: about.deployment_id,
+            details: Value::Object(details).to_string(),
+            created_at: self.app.now(),
+        });
+    }
+
+    /// Leaves something for the worker to do.
+    pub async fn enqueue(&mut self, job: &NewJob) -> Result<()> {
+        self.woken.worker = true;
+        jobs::insert(&mut self.tx, job, self.app.now()).await
+    }
+
+    /// Engine or edge may no longer agree with the rows.
+    pub fn wake_reconciler(&mut self) {
+        self.woken.reconciler = true;
+    }
+
+    /// Something may have become secret.
+    pub fn wake_log_readers(&mut self) {
+        self.woken.log_readers = true;
+    }
+
+    pub async fn commit(mut self) -> Result<()> {
+        debug_assert!(
+            self.kind == WorkKind::Step || !self.entries.is_empty(),
+            "a change that was asked for, without an audit entry"
+        );
+        if !self.entries.is_empty() {
+            chain::append(&mut self.tx, &self.app.audit_key, self.entries).await?;
+        }
+        let has_events = !self.events.is_empty();
+        if has_events {
+            events::append(&mut self.tx, &self.events).await?;
+        }
+        self.tx.commit().await?;
+        self.woken.wake(self.app);
+        if has_events {
+            self.app.events_written.send_replace(());
+        }
+        Ok(())
+    }
+}
+
+impl Woken {
+    fn wake(self, app: &App) {
+        if self.worker {
+            app.jobs_waiting.notify_one();
+        }
+        if self.reconciler {
+            app.rows_changed.notify_one();
+        }
+        if self.log_readers {
+            app.secrets_changed.send_replace(());
+        }
+    }
+}
+
+impl Deref for Work<'_> {
+    type Target = Tx;
+
+    fn deref(&self) -> &Tx {
+        &self.tx
+    }
+}
+
+impl DerefMut for Work<'_> {
+    fn deref_mut(&mut self) -> &mut Tx {
+        &mut self.tx
+    }
+}

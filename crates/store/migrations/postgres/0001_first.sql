@@ -1,0 +1,401 @@
+-- The schema. Nothing was released before it; from then on a change is a step of its own.
+--
+-- Times are microseconds since 1970, as in SQLite, so that order and equality are the same in both. A column that holds a ciphertext is called
+-- sealed_<something>. Closed sets of texts are checked by the program when it reads them, so that a new value needs no new table.
+
+-- The master keys that a ciphertext may be under: one, and two while a rotation is under way. The keys themselves are
+-- never here; the check value tells whether somebody holds the right one.
+create table master_keys (
+    id bytea primary key check (length(id) = 8),
+    check_value bytea not null check (length(check_value) = 32),
+    created_at bigint not null
+);
+
+-- One row about this installation.
+create table instance (
+    id integer primary key check (id = 1),
+    admin_registered boolean not null default false,
+    -- The key under which new ciphertexts are written; none before the first start.
+    master_key_id bytea references master_keys (id),
+    -- Marks what belongs to this installation on an engine that others use too; none before the first start.
+    engine_label uuid
+);
+
+insert into instance (id) values (1);
+
+create table instance_secrets (
+    id uuid primary key,
+    name text not null unique,
+    sealed_value bytea not null
+);
+
+create table organizations (
+    id uuid primary key,
+    name text not null,
+    description text not null,
+    host_access boolean not null default false,
+    created_at bigint not null,
+    updated_at bigint not null
+);
+
+create table users (
+    id uuid primary key,
+    username text not null,
+    email text not null unique,
+    password_hash text not null,
+    avatar text not null default '',
+    type text not null,
+    is_verified boolean not null,
+    two_factor_enabled boolean not null default false,
+    default_organization_id uuid references organizations (id) on delete set null,
+    created_at bigint not null,
+    updated_at bigint not null
+);
+
+create index users_default_organization on users (default_organization_id);
+
+create table user_settings (
+    id uuid primary key,
+    user_id uuid not null unique references users (id) on delete cascade,
+    auto_update boolean not null,
+    theme text not null,
+    font_family text not null,
+    font_size bigint not null,
+    language text not null,
+    created_at bigint not null,
+    updated_at bigint not null
+);
+
+create table memberships (
+    id uuid primary key,
+    organization_id uuid not null references organizations (id) on delete cascade,
+    user_id uuid not null references users (id) on delete cascade,
+    role text not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    unique (organization_id, user_id)
+);
+
+create index memberships_user on memberships (user_id, organization_id);
+
+create table sessions (
+    id uuid primary key,
+    user_id uuid not null references users (id) on delete cascade,
+    token_hash bytea not null unique check (length(token_hash) = 32),
+    ip_address text not null,
+    user_agent text not null,
+    last_used_at bigint not null,
+    expires_at bigint not null,
+    created_at bigint not null
+);
+
+create index sessions_user on sessions (user_id);
+create index sessions_expiry on sessions (expires_at);
+
+create table invitations (
+    id uuid primary key,
+    organization_id uuid not null references organizations (id) on delete cascade,
+    email text not null,
+    role text not null,
+    token_hash bytea not null unique check (length(token_hash) = 32),
+    invited_by uuid references users (id) on delete set null,
+    expires_at bigint not null,
+    created_at bigint not null,
+    unique (organization_id, email)
+);
+
+create index invitations_expiry on invitations (expires_at);
+create index invitations_invited_by on invitations (invited_by);
+
+-- A chain belongs to an organization and has its id; the instance's own has the id 0. No foreign keys: a chain outlives
+-- whom and what it speaks of.
+create table audit_chains (
+    id uuid primary key,
+    count bigint not null,
+    last_mac bytea not null check (length(last_mac) = 32),
+    head_mac bytea not null check (length(head_mac) = 32)
+);
+
+create table audit_entries (
+    chain_id uuid not null,
+    seq bigint not null check (seq > 0),
+    id uuid not null,
+    actor_id uuid,
+    actor text not null,
+    action text not null,
+    resource text not null,
+    resource_id text not null,
+    message text not null,
+    metadata text not null,
+    search_text text not null,
+    created_at bigint not null,
+    mac bytea not null check (length(mac) = 32),
+    primary key (chain_id, seq)
+);
+
+-- A key goes with the membership that it acts for.
+create table api_keys (
+    id uuid primary key,
+    organization_id uuid not null,
+    user_id uuid not null,
+    name text not null,
+    hint text not null,
+    token_hash bytea not null unique check (length(token_hash) = 32),
+    -- Names, separated by spaces.
+    permissions text not null,
+    last_used_at bigint,
+    expires_at bigint not null,
+    created_at bigint not null,
+    foreign key (organization_id, user_id) references memberships (organization_id, user_id) on delete cascade
+);
+
+create index api_keys_member on api_keys (organization_id, user_id);
+create index api_keys_user on api_keys (user_id);
+create index api_keys_expiry on api_keys (expires_at);
+
+-- Being set up until users.two_factor_enabled says otherwise.
+create table second_factors (
+    id uuid primary key,
+    user_id uuid not null unique references users (id) on delete cascade,
+    sealed_secret bytea not null,
+    -- The last half minute whose code was used: none works twice.
+    last_step bigint not null default 0,
+    created_at bigint not null
+);
+
+create table recovery_codes (
+    user_id uuid not null references users (id) on delete cascade,
+    code_hash bytea not null check (length(code_hash) = 32),
+    primary key (user_id, code_hash)
+);
+
+create table webhook_configs (
+    id uuid primary key,
+    organization_id uuid not null references organizations (id) on delete cascade,
+    user_id uuid not null,
+    type text not null,
+    sealed_url bytea not null,
+    is_active boolean not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    unique (organization_id, type)
+);
+
+create table smtp_configs (
+    id uuid primary key,
+    organization_id uuid not null unique references organizations (id) on delete cascade,
+    user_id uuid not null,
+    host text not null,
+    port bigint not null check (port between 1 and 65535),
+    username text not null,
+    -- None for a server that asks for no password.
+    sealed_password bytea,
+    from_email text not null,
+    from_name text not null,
+    security text not null,
+    is_active boolean not null,
+    created_at bigint not null,
+    updated_at bigint not null
+);
+
+-- What is deployed, and the work of deploying it.
+
+create table applications (
+    id uuid primary key,
+    -- Not deleted with it: what runs must end first.
+    organization_id uuid not null references organizations (id),
+    user_id uuid not null,
+    name text not null,
+    repository text not null,
+    domain text not null unique,
+    -- JSON: what the next release will be made with, variables apart.
+    configuration text not null,
+    -- JSON: a list.
+    labels text not null,
+    -- What its users want; `state` is what is.
+    wanted text not null,
+    -- The deployment whose container visitors reach.
+    live_deployment_id uuid,
+    status_id uuid not null,
+    state text not null,
+    state_changed_at bigint not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    -- Last, because they are long: whoever wants the others need not read past them.
+    -- JSON: variables for building and for running, and which of them are secret.
+    sealed_variables bytea not null,
+    -- JSON: what the repository asks for; none for a public one.
+    sealed_credentials bytea,
+    unique (organization_id, name)
+);
+
+create index applications_by_age on applications (organization_id, created_at, id);
+
+-- What can be made live: an image and the whole configuration that goes with it. It has the id of the deployment that made it.
+create table releases (
+    id uuid primary key,
+    application_id uuid not null references applications (id) on delete cascade,
+    configuration text not null,
+    commit_hash text not null default '',
+    commit_author text not null default '',
+    commit_message text not null default '',
+    -- Empty until it is built.
+    image text not null default '',
+    image_id text not null default '',
+    port bigint not null default 0,
+    -- When it last became live; none if it never did.
+    live_at bigint,
+    -- When its image was removed; a release without an image cannot be made live.
+    removed_at bigint,
+    created_at bigint not null,
+    -- Last, because they are long: whoever wants the others need not read past them.
+    sealed_variables bytea not null
+);
+create index releases_of_application on releases (application_id, id);
+create index releases_kept on releases (application_id, live_at, id) where live_at is not null and removed_at is null;
+create index releases_with_image on releases (image_id) where removed_at is null and image_id <> '';
+
+create table deployments (
+    id uuid primary key,
+    application_id uuid not null references applications (id) on delete cascade,
+    release_id uuid not null references releases (id) on delete cascade,
+    user_id uuid not null,
+    kind text not null,
+    without_cache boolean not null,
+    status_id uuid not null,
+    state text not null,
+    state_changed_at bigint not null,
+    -- Why it failed: the class, and the words for people.
+    failure text not null default '',
+    reason text not null default '',
+    container_id text not null default '',
+    container_name text not null default '',
+    container_status text not null default '',
+    started_at bigint,
+    finished_at bigint,
+    -- Visitors' requests from the switch until the old container was empty.
+    requests_served bigint not null default 0,
+    requests_failed bigint not null default 0,
+    created_at bigint not null,
+    updated_at bigint not null
+);
+create index deployments_of_application on deployments (application_id, id);
+create index deployments_of_release on deployments (release_id);
+create index deployments_under_way on deployments (application_id) where state in ('queued', 'cloning', 'building', 'deploying');
+
+-- The network of an organization on the engine.
+create table networks (
+    organization_id uuid primary key,
+    name text not null unique,
+    subnet text not null unique,
+    created_at bigint not null
+);
+
+-- Every container that there is or may be. The row comes before the container and goes after it.
+create table containers (
+    id uuid primary key,
+    application_id uuid not null references applications (id) on delete cascade,
+    deployment_id uuid not null references deployments (id) on delete cascade,
+    purpose text not null,
+    stage text not null,
+    name text not null unique,
+    engine_id text not null default '',
+    address text not null,
+    created_at bigint not null
+);
+create index containers_of_deployment on containers (deployment_id);
+create index containers_of_application on containers (application_id);
+
+-- Addresses that were given out. One that is free again has no container; the longest free is given out first.
+create table addresses (
+    organization_id uuid not null references networks (organization_id) on delete cascade,
+    address text not null,
+    container_id uuid references containers (id) on delete set null,
+    freed_at bigint not null,
+    primary key (organization_id, address)
+);
+create index addresses_of_container on addresses (container_id);
+
+-- Work to be done. What is done has no row.
+create table jobs (
+    id uuid primary key,
+    -- Which handler does it.
+    kind text not null,
+    -- What it is about: none for a job of the server itself.
+    organization_id uuid references organizations (id) on delete cascade,
+    application_id uuid references applications (id) on delete cascade,
+    -- JSON: what only its handler understands.
+    payload text not null,
+    -- What it needs for itself: jobs with the same key run one after another, in the order of their ids.
+    exclusive_key text,
+    state text not null,
+    cancel_requested_at bigint,
+    -- How often it was tried in vain.
+    attempts bigint not null default 0,
+    -- Rises with every claim. A worker with an older one has lost the job.
+    fence bigint not null default 0,
+    owner uuid,
+    lease_until bigint not null default 0,
+    not_before bigint not null,
+    created_at bigint not null
+);
+create unique index jobs_exclusive on jobs (exclusive_key) where state = 'running';
+create index jobs_of_key on jobs (exclusive_key, id);
+create index jobs_of_application on jobs (application_id, id);
+create index jobs_running on jobs (organization_id, kind) where state = 'running';
+
+-- When an organization was last given a worker, so that they take turns.
+create table job_turns (
+    organization_id uuid primary key references organizations (id) on delete cascade,
+    taken_at bigint not null
+);
+
+-- Servers that share this database: which of them live, and which container engine they use.
+create table servers (
+    id uuid primary key,
+    -- Empty as long as it may not use its engine.
+    engine_id text not null default '',
+    seen_at bigint not null
+);
+
+-- What happened, for consumers that want to hear of it: written with the change itself, numbered in the order of the commits.
+-- No foreign keys: an event outlives what it speaks of.
+create table events (
+    seq bigint primary key,
+    name text not null,
+    organization_id uuid not null,
+    application_id uuid,
+    deployment_id uuid,
+    -- JSON: what else there is to say.
+    details text not null,
+    created_at bigint not null
+);
+create index events_of_organization on events (organization_id, seq);
+create index events_by_age on events (created_at);
+
+-- The number of the newest event. A transaction holds the row from there to its commit, so that no number becomes visible before a
+-- smaller one.
+create table event_head (
+    id integer primary key check (id = 1),
+    last_seq bigint not null
+);
+
+insert into event_head (id, last_seq) values (1, 0);
+
+-- How far each consumer has come.
+create table event_cursors (
+    consumer text primary key,
+    seq bigint not null
+);
+
+-- Requests that must not be done twice, as their senders name them.
+create table idempotency_keys (
+    organization_id uuid not null references organizations (id) on delete cascade,
+    user_id uuid not null,
+    name text not null,
+    body_hash bytea not null check (length(body_hash) = 32),
+    application_id uuid not null,
+    created_at bigint not null,
+    primary key (organization_id, user_id, name)
+);
+create index idempotency_keys_by_age on idempotency_keys (created_at);

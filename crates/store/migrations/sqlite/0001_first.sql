@@ -1,0 +1,401 @@
+-- The schema. Nothing was released before it; from then on a change is a step of its own.
+--
+-- Times are microseconds since 1970; ids are the 16 bytes of a UUID. A column that holds a ciphertext is called
+-- sealed_<something>. Closed sets of texts are checked by the program when it reads them, so that a new value needs no new table.
+
+-- The master keys that a ciphertext may be under: one, and two while a rotation is under way. The keys themselves are
+-- never here; the check value tells whether somebody holds the right one.
+create table master_keys (
+    id blob primary key check (length(id) = 8),
+    check_value blob not null check (length(check_value) = 32),
+    created_at integer not null
+) strict, without rowid;
+
+-- One row about this installation.
+create table instance (
+    id integer primary key check (id = 1),
+    admin_registered integer not null default 0 check (admin_registered in (0, 1)),
+    -- The key under which new ciphertexts are written; none before the first start.
+    master_key_id blob references master_keys (id),
+    -- Marks what belongs to this installation on an engine that others use too; none before the first start.
+    engine_label blob
+) strict;
+
+insert into instance (id) values (1);
+
+create table instance_secrets (
+    id blob primary key check (length(id) = 16),
+    name text not null unique,
+    sealed_value blob not null
+) strict, without rowid;
+
+create table organizations (
+    id blob primary key check (length(id) = 16),
+    name text not null,
+    description text not null,
+    host_access integer not null default 0 check (host_access in (0, 1)),
+    created_at integer not null,
+    updated_at integer not null
+) strict, without rowid;
+
+create table users (
+    id blob primary key check (length(id) = 16),
+    username text not null,
+    email text not null unique,
+    password_hash text not null,
+    avatar text not null default '',
+    type text not null,
+    is_verified integer not null check (is_verified in (0, 1)),
+    two_factor_enabled integer not null default 0 check (two_factor_enabled in (0, 1)),
+    default_organization_id blob references organizations (id) on delete set null,
+    created_at integer not null,
+    updated_at integer not null
+) strict, without rowid;
+
+create index users_default_organization on users (default_organization_id);
+
+create table user_settings (
+    id blob primary key check (length(id) = 16),
+    user_id blob not null unique references users (id) on delete cascade,
+    auto_update integer not null check (auto_update in (0, 1)),
+    theme text not null,
+    font_family text not null,
+    font_size integer not null,
+    language text not null,
+    created_at integer not null,
+    updated_at integer not null
+) strict, without rowid;
+
+create table memberships (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null references organizations (id) on delete cascade,
+    user_id blob not null references users (id) on delete cascade,
+    role text not null,
+    created_at integer not null,
+    updated_at integer not null,
+    unique (organization_id, user_id)
+) strict, without rowid;
+
+create index memberships_user on memberships (user_id, organization_id);
+
+create table sessions (
+    id blob primary key check (length(id) = 16),
+    user_id blob not null references users (id) on delete cascade,
+    token_hash blob not null unique check (length(token_hash) = 32),
+    ip_address text not null,
+    user_agent text not null,
+    last_used_at integer not null,
+    expires_at integer not null,
+    created_at integer not null
+) strict, without rowid;
+
+create index sessions_user on sessions (user_id);
+create index sessions_expiry on sessions (expires_at);
+
+create table invitations (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null references organizations (id) on delete cascade,
+    email text not null,
+    role text not null,
+    token_hash blob not null unique check (length(token_hash) = 32),
+    invited_by blob references users (id) on delete set null,
+    expires_at integer not null,
+    created_at integer not null,
+    unique (organization_id, email)
+) strict, without rowid;
+
+create index invitations_expiry on invitations (expires_at);
+create index invitations_invited_by on invitations (invited_by);
+
+-- A chain belongs to an organization and has its id; the instance's own has the id 0. No foreign keys: a chain outlives
+-- whom and what it speaks of.
+create table audit_chains (
+    id blob primary key check (length(id) = 16),
+    count integer not null,
+    last_mac blob not null check (length(last_mac) = 32),
+    head_mac blob not null check (length(head_mac) = 32)
+) strict, without rowid;
+
+create table audit_entries (
+    chain_id blob not null check (length(chain_id) = 16),
+    seq integer not null check (seq > 0),
+    id blob not null check (length(id) = 16),
+    actor_id blob,
+    actor text not null,
+    action text not null,
+    resource text not null,
+    resource_id text not null,
+    message text not null,
+    metadata text not null,
+    search_text text not null,
+    created_at integer not null,
+    mac blob not null check (length(mac) = 32),
+    primary key (chain_id, seq)
+) strict, without rowid;
+
+-- A key goes with the membership that it acts for.
+create table api_keys (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null,
+    user_id blob not null,
+    name text not null,
+    hint text not null,
+    token_hash blob not null unique check (length(token_hash) = 32),
+    -- Names, separated by spaces.
+    permissions text not null,
+    last_used_at integer,
+    expires_at integer not null,
+    created_at integer not null,
+    foreign key (organization_id, user_id) references memberships (organization_id, user_id) on delete cascade
+) strict, without rowid;
+
+create index api_keys_member on api_keys (organization_id, user_id);
+create index api_keys_user on api_keys (user_id);
+create index api_keys_expiry on api_keys (expires_at);
+
+-- Being set up until users.two_factor_enabled says otherwise.
+create table second_factors (
+    id blob primary key check (length(id) = 16),
+    user_id blob not null unique references users (id) on delete cascade,
+    sealed_secret blob not null,
+    -- The last half minute whose code was used: none works twice.
+    last_step integer not null default 0,
+    created_at integer not null
+) strict, without rowid;
+
+create table recovery_codes (
+    user_id blob not null references users (id) on delete cascade,
+    code_hash blob not null check (length(code_hash) = 32),
+    primary key (user_id, code_hash)
+) strict, without rowid;
+
+create table webhook_configs (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null references organizations (id) on delete cascade,
+    user_id blob not null,
+    type text not null,
+    sealed_url blob not null,
+    is_active integer not null check (is_active in (0, 1)),
+    created_at integer not null,
+    updated_at integer not null,
+    unique (organization_id, type)
+) strict, without rowid;
+
+create table smtp_configs (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null unique references organizations (id) on delete cascade,
+    user_id blob not null,
+    host text not null,
+    port integer not null check (port between 1 and 65535),
+    username text not null,
+    -- None for a server that asks for no password.
+    sealed_password blob,
+    from_email text not null,
+    from_name text not null,
+    security text not null,
+    is_active integer not null check (is_active in (0, 1)),
+    created_at integer not null,
+    updated_at integer not null
+) strict, without rowid;
+
+-- What is deployed, and the work of deploying it.
+
+create table applications (
+    id blob primary key check (length(id) = 16),
+    -- Not deleted with it: what runs must end first.
+    organization_id blob not null references organizations (id),
+    user_id blob not null,
+    name text not null,
+    repository text not null,
+    domain text not null unique,
+    -- JSON: what the next release will be made with, variables apart.
+    configuration text not null,
+    -- JSON: a list.
+    labels text not null,
+    -- What its users want; `state` is what is.
+    wanted text not null,
+    -- The deployment whose container visitors reach.
+    live_deployment_id blob,
+    status_id blob not null,
+    state text not null,
+    state_changed_at integer not null,
+    created_at integer not null,
+    updated_at integer not null,
+    -- Last, because they are long: whoever wants the others need not read past them.
+    -- JSON: variables for building and for running, and which of them are secret.
+    sealed_variables blob not null,
+    -- JSON: what the repository asks for; none for a public one.
+    sealed_credentials blob,
+    unique (organization_id, name)
+) strict, without rowid;
+
+create index applications_by_age on applications (organization_id, created_at, id);
+
+-- What can be made live: an image and the whole configuration that goes with it. It has the id of the deployment that made it.
+create table releases (
+    id blob primary key check (length(id) = 16),
+    application_id blob not null references applications (id) on delete cascade,
+    configuration text not null,
+    commit_hash text not null default '',
+    commit_author text not null default '',
+    commit_message text not null default '',
+    -- Empty until it is built.
+    image text not null default '',
+    image_id text not null default '',
+    port integer not null default 0,
+    -- When it last became live; none if it never did.
+    live_at integer,
+    -- When its image was removed; a release without an image cannot be made live.
+    removed_at integer,
+    created_at integer not null,
+    -- Last, because they are long: whoever wants the others need not read past them.
+    sealed_variables blob not null
+) strict, without rowid;
+create index releases_of_application on releases (application_id, id);
+create index releases_kept on releases (application_id, live_at, id) where live_at is not null and removed_at is null;
+create index releases_with_image on releases (image_id) where removed_at is null and image_id <> '';
+
+create table deployments (
+    id blob primary key check (length(id) = 16),
+    application_id blob not null references applications (id) on delete cascade,
+    release_id blob not null references releases (id) on delete cascade,
+    user_id blob not null,
+    kind text not null,
+    without_cache integer not null check (without_cache in (0, 1)),
+    status_id blob not null,
+    state text not null,
+    state_changed_at integer not null,
+    -- Why it failed: the class, and the words for people.
+    failure text not null default '',
+    reason text not null default '',
+    container_id text not null default '',
+    container_name text not null default '',
+    container_status text not null default '',
+    started_at integer,
+    finished_at integer,
+    -- Visitors' requests from the switch until the old container was empty.
+    requests_served integer not null default 0,
+    requests_failed integer not null default 0,
+    created_at integer not null,
+    updated_at integer not null
+) strict, without rowid;
+create index deployments_of_application on deployments (application_id, id);
+create index deployments_of_release on deployments (release_id);
+create index deployments_under_way on deployments (application_id) where state in ('queued', 'cloning', 'building', 'deploying');
+
+-- The network of an organization on the engine.
+create table networks (
+    organization_id blob primary key check (length(organization_id) = 16),
+    name text not null unique,
+    subnet text not null unique,
+    created_at integer not null
+) strict, without rowid;
+
+-- Every container that there is or may be. The row comes before the container and goes after it.
+create table containers (
+    id blob primary key check (length(id) = 16),
+    application_id blob not null references applications (id) on delete cascade,
+    deployment_id blob not null references deployments (id) on delete cascade,
+    purpose text not null,
+    stage text not null,
+    name text not null unique,
+    engine_id text not null default '',
+    address text not null,
+    created_at integer not null
+) strict, without rowid;
+create index containers_of_deployment on containers (deployment_id);
+create index containers_of_application on containers (application_id);
+
+-- Addresses that were given out. One that is free again has no container; the longest free is given out first.
+create table addresses (
+    organization_id blob not null references networks (organization_id) on delete cascade,
+    address text not null,
+    container_id blob references containers (id) on delete set null,
+    freed_at integer not null,
+    primary key (organization_id, address)
+) strict, without rowid;
+create index addresses_of_container on addresses (container_id);
+
+-- Work to be done. What is done has no row.
+create table jobs (
+    id blob primary key check (length(id) = 16),
+    -- Which handler does it.
+    kind text not null,
+    -- What it is about: none for a job of the server itself.
+    organization_id blob references organizations (id) on delete cascade,
+    application_id blob references applications (id) on delete cascade,
+    -- JSON: what only its handler understands.
+    payload text not null,
+    -- What it needs for itself: jobs with the same key run one after another, in the order of their ids.
+    exclusive_key text,
+    state text not null,
+    cancel_requested_at integer,
+    -- How often it was tried in vain.
+    attempts integer not null default 0,
+    -- Rises with every claim. A worker with an older one has lost the job.
+    fence integer not null default 0,
+    owner blob,
+    lease_until integer not null default 0,
+    not_before integer not null,
+    created_at integer not null
+) strict, without rowid;
+create unique index jobs_exclusive on jobs (exclusive_key) where state = 'running';
+create index jobs_of_key on jobs (exclusive_key, id);
+create index jobs_of_application on jobs (application_id, id);
+create index jobs_running on jobs (organization_id, kind) where state = 'running';
+
+-- When an organization was last given a worker, so that they take turns.
+create table job_turns (
+    organization_id blob primary key references organizations (id) on delete cascade,
+    taken_at integer not null
+) strict, without rowid;
+
+-- Servers that share this database: which of them live, and which container engine they use.
+create table servers (
+    id blob primary key check (length(id) = 16),
+    -- Empty as long as it may not use its engine.
+    engine_id text not null default '',
+    seen_at integer not null
+) strict, without rowid;
+
+-- What happened, for consumers that want to hear of it: written with the change itself, numbered in the order of the commits.
+-- No foreign keys: an event outlives what it speaks of.
+create table events (
+    seq integer primary key,
+    name text not null,
+    organization_id blob not null,
+    application_id blob,
+    deployment_id blob,
+    -- JSON: what else there is to say.
+    details text not null,
+    created_at integer not null
+) strict;
+create index events_of_organization on events (organization_id, seq);
+create index events_by_age on events (created_at);
+
+-- The number of the newest event. A transaction holds the row from there to its commit, so that no number becomes visible before a
+-- smaller one.
+create table event_head (
+    id integer primary key check (id = 1),
+    last_seq integer not null
+) strict;
+
+insert into event_head (id, last_seq) values (1, 0);
+
+-- How far each consumer has come.
+create table event_cursors (
+    consumer text primary key,
+    seq integer not null
+) strict, without rowid;
+
+-- Requests that must not be done twice, as their senders name them.
+create table idempotency_keys (
+    organization_id blob not null references organizations (id) on delete cascade,
+    user_id blob not null,
+    name text not null,
+    body_hash blob not null check (length(body_hash) = 32),
+    application_id blob not null,
+    created_at integer not null,
+    primary key (organization_id, user_id, name)
+) strict, without rowid;
+create index idempotency_keys_by_age on idempotency_keys (created_at);

@@ -1,3 +1,0 @@
-insert into audit_log (id, organization_id, actor_id, actor, action, resource, resource_id, metadata, ip_address, request_id, created_at)
-values (x'00000000000000000000000000000006', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'Ada', 'create',
-    'organization', '', '{}', '', '', 1);

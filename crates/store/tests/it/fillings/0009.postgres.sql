@@ -1,2 +1,0 @@
--- This step only takes away.
-select 1;
