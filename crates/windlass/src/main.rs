@@ -161,9 +161,12 @@ fn configure(matches: &ArgMatches) -> Result<Config, String> {
         Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => given.add_problem(format!("config: {file} cannot be read: {error}")),
     }
-    Config::from_given(given).map_err(|problems| {
+    let mut config = Config::from_given(given).map_err(|problems| {
         format!("the configuration has {} problem(s):\n  {}", problems.len(), problems.join("\n  "))
-    })
+    })?;
+    // Programs that are started in other folders, such as git, are given paths below it.
+    config.data_dir = std::path::absolute(&config.data_dir).map_err(|error| format!("data-dir: {error}"))?;
+    Ok(config)
 }
 
 #[tokio::main]

@@ -66,11 +66,12 @@ impl Process {
         Self::spawn(command, data_dir)
     }
 
-    /// At the ports that are the default, which only one test at a time can have.
-    pub fn start_at_default_ports(data_dir: &Path) -> Self {
+    /// As `make run` starts it, with the data in `data` below the folder: at the ports that are the default, which only one test at
+    /// a time can have.
+    pub fn start_as_make_does(folder: &Path) -> Self {
         let mut command = windlass();
-        command.args(["serve", "--data-dir"]).arg(data_dir);
-        Self::spawn(command, data_dir)
+        command.current_dir(folder).args(["serve", "--data-dir", "data"]);
+        Self::spawn(command, &folder.join("data"))
     }
 
     fn spawn(mut command: Command, data_dir: &Path) -> Self {

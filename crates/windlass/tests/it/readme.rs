@@ -29,7 +29,7 @@ fn what_the_readme_tells_to_type_works() {
     let folder = folder_with_programs();
     // What the example stands on, for an engine that cannot pull it.
     assert!(run(&mut Command::new(root().join("scripts/base-image"))).status.success());
-    let _server = Process::start_at_default_ports(&folder.path().join("data"));
+    let _server = Process::start_as_make_does(folder.path());
     type_into_shell(folder.path(), &typed(&readme));
     let answers = answers(folder.path());
     assert!(answers.len() > 60, "only {} answers", answers.len());
