@@ -1,28 +1,57 @@
 //! The documents say what is true.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use windlass_api::{Can, DeploymentState, ErrorCode, Failure, LogStep, LogStream, Role};
 
 use crate::process::{run, windlass};
 
-fn root() -> PathBuf {
+/// Printed by the binary; a test of its own compares the two.
+const GENERATED: &str = "docs/settings.md";
+const KIB: usize = 1024;
+
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+pub fn read(document: &str) -> String {
+    std::fs::read_to_string(root().join(document)).unwrap_or_else(|_| panic!("{document} is missing"))
+}
+
+/// The documents for those who use and operate Windlass.
+pub fn guides() -> Vec<String> {
+    let files = std::fs::read_dir(root().join("docs")).unwrap().map(|file| file.unwrap().file_name());
+    let names = files.map(|name| format!("docs/{}", name.to_str().unwrap()));
+    let mut guides: Vec<_> = names.filter(|name| name.ends_with(".md") && name != GENERATED).collect();
+    guides.sort();
+    guides
+}
+
+fn documents() -> Vec<String> {
+    let others = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md"];
+    others.map(str::to_owned).into_iter().chain(guides()).collect()
+}
+
+fn description() -> Value {
+    serde_json::from_str(&read("openapi.json")).unwrap()
 }
 
 #[test]
 fn the_checked_in_description_is_the_one_that_is_served() {
     let printed = String::from_utf8(run(windlass().arg("openapi")).stdout).unwrap();
-    let checked_in = std::fs::read_to_string(root().join("openapi.json")).unwrap();
-    assert!(printed == checked_in, "openapi.json is out of date: cargo run -p windlass -- openapi > openapi.json");
+    assert!(
+        printed == read("openapi.json"),
+        "openapi.json is out of date: cargo run -p windlass -- openapi > openapi.json"
+    );
 }
 
 /// Of a `oneOf` of constants generators make a type for each word, of a `default` a required field, and of a header's format an
 /// object that is no header.
 #[test]
 fn the_description_has_nothing_that_generators_of_clients_trip_over() {
-    let text = std::fs::read_to_string(root().join("openapi.json")).unwrap();
-    let description: Value = serde_json::from_str(&text).unwrap();
+    let description = description();
     let mut checked = 0;
     let mut open = vec![&description];
     while let Some(value) = open.pop() {
@@ -37,19 +66,28 @@ fn the_description_has_nothing_that_generators_of_clients_trip_over() {
     assert!(checked > 500, "only {checked} schemas were found");
 }
 
-/// Every path in code quotes or links exists: from the root, or inside the source of the server or of the edge, of which most
-/// is told.
+#[test]
+fn documents_are_short() {
+    for (document, most) in [("README.md", 8 * KIB), ("ARCHITECTURE.md", 16 * KIB)] {
+        let bytes = read(document).len();
+        assert!(bytes <= most, "{document} has {bytes} bytes, at most {most} are meant to be read");
+    }
+    let words = rows(&read("ARCHITECTURE.md"), "| Word |").len();
+    assert!((1..=30).contains(&words), "the glossary has {words} words");
+}
+
+/// Every path in code quotes exists: from the root, or inside the source of a crate of which much is told.
 #[test]
 fn named_paths_exist() {
     let sources = ["crates/server/src", "crates/edge/src", "crates/runtime/src"];
     let roots = [vec![root()], sources.map(|folder| root().join(folder)).to_vec()].concat();
     let mut checked = 0;
-    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md"] {
-        let text = std::fs::read_to_string(root().join(document)).unwrap_or_else(|_| panic!("{document} is missing"));
-        for path in quoted(&text).chain(linked(&text)).filter(|path| is_path(path)) {
+    for document in documents() {
+        for path in quoted(&read(&document)).into_iter().filter(|path| is_path(path)) {
             // A pattern names a family: its folder must exist.
             let fixed = path.split(['<', '*']).next().unwrap_or_default();
-            let fixed = if fixed == path { path } else { fixed.rsplit_once('/').map_or("", |(folder, _)| folder) };
+            let fixed =
+                if fixed == path { path.as_str() } else { fixed.rsplit_once('/').map_or("", |(folder, _)| folder) };
             let exists = roots.iter().any(|root| root.join(fixed).exists());
             assert!(exists, "{document} names {path}, which does not exist");
             checked += 1;
@@ -61,30 +99,229 @@ fn named_paths_exist() {
 /// Relative, and with a folder or a known ending. What begins with a slash is the path of a URL.
 fn is_path(text: &str) -> bool {
     let ending = [".rs", ".md", ".toml", ".json", ".sql", ".sh"].iter().any(|ending| text.ends_with(ending));
-    let whole = !text.contains([' ', ':', '$', '|', '"', '(']) && !text.starts_with(['/', '-', '#']);
-    // Written by a run, or a name that the reader chooses.
-    let exists_later = text.starts_with("bench/results") || text.starts_with("target/");
+    let whole = !text.contains([' ', ':', '$', '|', '"', '(', '\n']) && !text.starts_with(['/', '-', '#']);
+    // Written by a run, or by the edge into its data folder.
+    let exists_later = text.starts_with("bench/results") || text.starts_with("target/") || text == "routes.json";
     // A range of addresses.
     let is_subnet = text.split_once('/').is_some_and(|(address, _)| address.parse::<std::net::Ipv4Addr>().is_ok());
     whole && !exists_later && !is_subnet && (ending || text.contains('/'))
 }
 
-fn quoted(text: &str) -> impl Iterator<Item = &str> {
-    text.split('`').skip(1).step_by(2)
+/// The text without its blocks of code.
+fn prose(text: &str) -> String {
+    text.split("```").step_by(2).collect()
 }
 
-fn linked(text: &str) -> impl Iterator<Item = &str> {
-    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    targets.filter(|target| !target.contains("://") && !target.starts_with('#'))
+fn quoted(text: &str) -> Vec<String> {
+    prose(text).split('`').skip(1).step_by(2).map(|quoted| quoted.replace('\n', " ")).collect()
+}
+
+/// The rows of the table whose head begins like that.
+fn rows(text: &str, head: &str) -> Vec<String> {
+    let mut lines = text.lines().skip_while(|line| !line.starts_with(head));
+    assert!(lines.next().is_some(), "there is no table {head}");
+    lines.skip(1).take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
+}
+
+/// What is in code quotes in the first column.
+fn first_column(rows: &[String]) -> BTreeSet<String> {
+    rows.iter().flat_map(|row| quoted(row.split('|').nth(1).unwrap_or_default())).collect()
+}
+
+fn set<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
 }
 
 #[test]
-fn every_setting_is_in_the_readme() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    for key in &windlass_server::config::KEYS {
-        let row = readme.lines().find(|line| line.starts_with(&format!("| `{}` |", key.name)));
-        let row = row.unwrap_or_else(|| panic!("the README does not list {}", key.name));
-        let default = if key.default.is_empty() { "| |".to_owned() } else { format!("| `{}` |", key.default) };
-        assert!(row.contains(&default), "the README's default of {} is not {:?}: {row}", key.name, key.default);
+fn links_between_documents_resolve() {
+    let mut checked = 0;
+    for document in documents() {
+        let text = prose(&read(&document));
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| !target.contains("://")) {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let folder = root().join(&document).parent().unwrap().to_owned();
+            let path = if file.is_empty() { root().join(&document) } else { folder.join(file) };
+            if path.ends_with(GENERATED) {
+                continue;
+            }
+            assert!(path.exists(), "{document} links to {target}, which does not exist");
+            let is_there = anchor.is_empty() || anchors(&std::fs::read_to_string(path).unwrap()).contains(anchor);
+            assert!(is_there, "{document} links to {target}, but no heading is called so");
+            checked += 1;
+        }
     }
+    assert!(checked > 30, "only {checked} links were found in the documents");
+}
+
+fn anchors(text: &str) -> BTreeSet<String> {
+    let text = prose(text);
+    let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let anchor = |heading: &str| {
+        let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+        kept.collect::<String>().to_lowercase().replace(' ', "-")
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn the_readme_leads_to_every_guide() {
+    let readme = read("README.md");
+    for guide in guides() {
+        assert!(readme.contains(&format!("]({guide})")), "the README does not link to {guide}");
+    }
+}
+
+/// `GET /api/v1/...`, and paths alone.
+#[test]
+fn named_endpoints_exist() {
+    let description = description();
+    let paths = description["paths"].as_object().unwrap();
+    // Not under the table of routes, or written otherwise on purpose.
+    let others = ["/metrics", "/api/v1/docs", "/api/v1/openapi.json", "/api/v1/api/v1/"];
+    let mut checked = 0;
+    for document in ["README.md".to_owned()].into_iter().chain(guides()) {
+        for text in quoted(&read(&document)) {
+            let (method, path) = text.split_once(' ').unwrap_or(("", &text));
+            if !path.starts_with("/api/") || others.contains(&path) {
+                continue;
+            }
+            let route = paths.get(path).unwrap_or_else(|| panic!("{document} names {text}, which is no endpoint"));
+            let has_method = method.is_empty() || route.get(method.to_lowercase()).is_some();
+            assert!(has_method, "{document} names {text}, which has no such method");
+            checked += 1;
+        }
+    }
+    assert!(checked > 15, "only {checked} endpoints were found in the guides");
+}
+
+/// Words with hyphens in code quotes are settings, apart from a few.
+#[test]
+fn named_settings_exist() {
+    let help = String::from_utf8(run(windlass().args(["serve", "--help"])).stdout).unwrap();
+    let flags: BTreeSet<_> = help.split_whitespace().filter_map(|word| word.strip_prefix("--")).collect();
+    let description = read("openapi.json");
+    let others = ["openapi-typescript", "openapi-python-client", "host-route", "server-id", "rotate-key"];
+    let mut checked = 0;
+    for guide in guides().into_iter().filter(|guide| guide != "docs/decisions.md") {
+        for word in quoted(&read(&guide)) {
+            let is_plain =
+                word.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-');
+            if !is_plain || !word.contains('-') || word.starts_with('-') || others.contains(&word.as_str()) {
+                continue;
+            }
+            let is_value = description.contains(&format!("\"{word}\""));
+            assert!(flags.contains(word.as_str()) || is_value, "{guide} names {word}, which is no setting");
+            checked += 1;
+        }
+    }
+    assert!(checked > 40, "only {checked} settings were found in the guides");
+}
+
+/// `windlass ...` in code quotes and in blocks: the command exists, and so do its flags.
+#[test]
+fn named_commands_exist() {
+    let mut checked = BTreeSet::new();
+    for document in ["README.md".to_owned()].into_iter().chain(guides()) {
+        let text = read(&document);
+        let in_blocks = text.split("```").skip(1).step_by(2).flat_map(str::lines).map(str::to_owned);
+        let lines = in_blocks.chain(quoted(&text)).filter(|line| {
+            line.starts_with("windlass ") || line.starts_with("until windlass ") || line.starts_with("ExecStart=")
+        });
+        for line in lines {
+            let (_, rest) = line.split_once("windlass ").unwrap();
+            let words: Vec<_> = rest.split_whitespace().take_while(|word| *word != "#").collect();
+            let is_group = matches!(words.first(), Some(&("admin" | "audit" | "routes")));
+            let command = words.get(..if is_group { 2 } else { 1 }).unwrap_or_else(|| panic!("{document}: {line}"));
+            let help = run(windlass().args(command).arg("--help"));
+            assert!(help.status.success(), "{document} names a command that does not exist: {line}");
+            let help = String::from_utf8(help.stdout).unwrap();
+            for flag in words.iter().filter(|word| word.starts_with("--")) {
+                let flag = flag.trim_end_matches(';');
+                assert!(help.split_whitespace().any(|word| word == flag), "{document}: {line}: there is no {flag}");
+            }
+            checked.insert(command.join(" "));
+        }
+    }
+    assert!(checked.len() > 10, "only {checked:?} were found in the guides");
+}
+
+#[test]
+fn the_guide_to_the_api_has_every_error_with_its_status() {
+    let rows = rows(&read("docs/api.md"), "| Status |");
+    let said: BTreeSet<_> = rows
+        .iter()
+        .flat_map(|row| {
+            let (status, codes) = row.trim_matches('|').split_once('|').unwrap();
+            let codes = quoted(codes).into_iter().filter(|code| code != "Retry-After").collect::<Vec<_>>();
+            codes.into_iter().map(|code| (status.trim().parse::<u16>().unwrap(), code)).collect::<Vec<_>>()
+        })
+        .collect();
+    let true_ones: BTreeSet<_> = ErrorCode::ALL.iter().map(|code| (code.status(), code.as_str().to_owned())).collect();
+    assert_eq!(said, true_ones);
+}
+
+#[test]
+fn the_guide_to_people_has_every_permission_with_its_role() {
+    let rows = rows(&read("docs/people-and-keys.md"), "| Role |");
+    assert_eq!(rows.len(), Role::ALL.len());
+    for (row, role) in rows.iter().zip(Role::ALL) {
+        let mut named = quoted(row);
+        assert_eq!(named.remove(0), role.as_str());
+        let added = Can::all().filter(|can| can.least_role() == *role).map(Can::as_str);
+        assert_eq!(named.into_iter().collect::<BTreeSet<_>>(), set(added), "{role:?}");
+    }
+}
+
+#[test]
+fn the_guide_to_deploying_has_every_field_state_and_failure() {
+    let guide = read("docs/deploying.md");
+    let description = description();
+    let fields = description["components"]["schemas"]["CreateDeployment"]["properties"].as_object().unwrap();
+    assert_eq!(first_column(&rows(&guide, "| Field |")), set(fields.keys().map(String::as_str)));
+    let states = DeploymentState::ALL.iter().map(|state| state.as_str());
+    assert_eq!(first_column(&rows(&guide, "| State |")), set(states));
+    let failures = Failure::ALL.iter().map(|failure| failure.as_str());
+    assert_eq!(first_column(&rows(&guide, "| `failure` |")), set(failures));
+}
+
+#[test]
+fn the_guide_to_logs_has_every_parameter_step_and_stream() {
+    let guide = quoted(&read("docs/logs.md")).into_iter().collect::<BTreeSet<_>>();
+    let description = description();
+    let parameters = &description["paths"]["/api/v1/deploy/application/logs/{application_id}"]["get"]["parameters"];
+    let parameters = parameters.as_array().unwrap().iter().filter(|parameter| parameter["in"] == "query");
+    let parameters = set(parameters.map(|parameter| parameter["name"].as_str().unwrap()));
+    let words =
+        set(LogStep::ALL.iter().map(|step| step.as_str()).chain(LogStream::ALL.iter().map(|stream| stream.as_str())));
+    for word in parameters.union(&words) {
+        assert!(guide.contains(word), "the guide to logs does not name {word}");
+    }
+}
+
+/// A stop of the unit must leave the edge, and give the server the time that it may take.
+#[test]
+fn the_unit_in_the_guide_suits_the_server() {
+    let guide = read("docs/operating.md");
+    let unit = guide.split("```ini\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let value = |name: &str| {
+        let line = unit.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("the unit has no {name}"))
+    };
+    assert_eq!(value("KillMode"), "process");
+    assert_eq!(value("ExecStart").split_once(" --data-dir ").unwrap().1.split(' ').next(), Some("/var/lib/windlass"));
+    assert_eq!(value("StateDirectory"), "windlass");
+    let help = String::from_utf8(run(windlass().args(["serve", "--help"])).stdout).unwrap();
+    let shutdown = help.split("--shutdown-seconds").nth(1).unwrap().split("[default: ").nth(1).unwrap();
+    let shutdown: u64 = shutdown.split(']').next().unwrap().parse().unwrap();
+    assert!(value("TimeoutStopSec").parse::<u64>().unwrap() > shutdown);
+}
+
+#[test]
+fn every_dependency_has_a_reason() {
+    let manifest = read("Cargo.toml");
+    let section = manifest.split("[workspace.dependencies]\n").nth(1).unwrap().split("\n[").next().unwrap();
+    let names = section.lines().filter_map(|line| line.split_once(" = ").map(|(name, _)| name));
+    let names = set(names.filter(|name| !name.starts_with("windlass-")));
+    assert_eq!(first_column(&rows(&read("docs/decisions.md"), "| Crate |")), names);
 }

@@ -1,17 +1,23 @@
-//! What the README tells its reader to type works when it is typed: all of its commands, in order, into one `sh`, with a fresh data
-//! folder. No other test may use the ports 7780 to 7782.
+//! What the README and the guides tell their reader to type works when it is typed: the README's commands, then those of one guide, in
+//! order, into one `sh`, with a fresh data folder. No other test may use the ports 7780 to 7782.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::process::{Process, run};
+use crate::documents::{guides, read, root};
+use crate::process::{Process, run, windlass};
 
 const DEADLINE: Duration = Duration::from_secs(180);
+
+/// Held by the test that uses the ports.
+static PORTS: Mutex<()> = Mutex::new(());
 
 /// In place of `curl`: does what it does, and keeps how it ended, what it was asked and what came.
 const CURL: &str = r#"#!/bin/sh
@@ -23,32 +29,107 @@ rm "$kept.body"
 exit "$status"
 "#;
 
+/// The guides with commands, each typed by a test below.
+const TYPED: [&str; 6] = [
+    "docs/api.md",
+    "docs/deploying.md",
+    "docs/edge.md",
+    "docs/logs.md",
+    "docs/operating.md",
+    "docs/people-and-keys.md",
+];
+
 #[test]
-fn what_the_readme_tells_to_type_works() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let folder = folder_with_programs();
-    // What the example stands on, for an engine that cannot pull it.
-    assert!(run(&mut Command::new(root().join("scripts/base-image"))).status.success());
-    let _server = Process::start_as_make_does(folder.path());
-    type_into_shell(folder.path(), &typed(&readme));
-    let answers = answers(folder.path());
-    assert!(answers.len() > 60, "only {} answers", answers.len());
-    for answer in answers {
-        answer.check(&readme);
+fn every_guide_with_commands_is_typed() {
+    let with_commands: Vec<_> = guides().into_iter().filter(|guide| read(guide).contains("```sh\n")).collect();
+    assert_eq!(with_commands, TYPED);
+}
+
+#[test]
+fn the_readme_and_the_guide_to_the_api() {
+    Session::after_typing("docs/api.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_deploying() {
+    Session::after_typing("docs/deploying.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_the_edge() {
+    Session::after_typing("docs/edge.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_logs() {
+    Session::after_typing("docs/logs.md");
+}
+
+/// Beside what is typed: the metrics are those that the guide lists, and the host route is the one that it shows.
+#[test]
+fn the_readme_and_the_guide_to_operating() {
+    let session = Session::after_typing("docs/operating.md");
+    let guide = read("docs/operating.md");
+    let words = guide.split('`').filter(|word| word.starts_with("windlass_"));
+    let listed: BTreeSet<_> = words.map(str::to_owned).collect();
+    let metrics = answers(session.folder.path()).into_iter().find(|answer| answer.asked.contains("/metrics")).unwrap();
+    let types = metrics.body.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    assert_eq!(listed, types.map(str::to_owned).collect());
+    let route = guide.split('`').find(|text| text.starts_with("unreachable ")).unwrap();
+    let said = session.said();
+    assert!(said.lines().any(|line| line.trim() == route), "no {route} in:\n{said}");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_people_and_keys() {
+    Session::after_typing("docs/people-and-keys.md");
+}
+
+/// A server as the reader starts it, and a shell beside it in which everything was typed.
+struct Session {
+    folder: TempDir,
+    _server: Process,
+    _ports: MutexGuard<'static, ()>,
+}
+
+impl Session {
+    fn after_typing(guide: &str) -> Self {
+        let _ports = PORTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = folder_with_programs();
+        let session = Self { _server: Process::start_as_make_does(folder.path()), folder, _ports };
+        let documents = [read("README.md"), read(guide)].concat();
+        let commands = typed(&documents);
+        type_into_shell(session.folder.path(), &commands);
+        let answers = answers(session.folder.path());
+        assert!(answers.len() >= commands.matches("curl -").count(), "only {} answers", answers.len());
+        for answer in answers {
+            answer.check(&documents);
+        }
+        session
+    }
+
+    fn said(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.folder.path().join("said")).unwrap()).into_owned()
     }
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+/// What was typed has started processes of its own, which must not be there when the next guide is typed.
+impl Drop for Session {
+    fn drop(&mut self) {
+        for data_dir in
+            ["data", "site"].map(|name| self.folder.path().join(name)).iter().filter(|folder| folder.exists())
+        {
+            run(windlass().arg("stop").arg("--data-dir").arg(data_dir));
+        }
+    }
 }
 
-/// The README's commands as they are typed. All of them but these:
-/// - `make ...`: `make run` is what this test does by itself, with the binary that cargo has built for it; `make demo` is another
-///   server on the same ports; `make test` is where this runs.
+/// The commands as they are typed. All of them but these:
+/// - `make run` is what this test does by itself, with the binary that cargo has built for it.
 /// - Following logs has no end: it is given two seconds, after which `curl` says 28.
-fn typed(readme: &str) -> String {
-    let blocks = readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("\n```").next());
-    let lines = blocks.filter(|block| !block.starts_with("make ")).flat_map(str::lines).map(|line| {
+fn typed(documents: &str) -> String {
+    let blocks = documents.split("```sh\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+    let lines = blocks.flat_map(str::lines).filter(|line| !line.starts_with("make ")).map(|line| {
         if line.contains("/follow\"") {
             let command = line.split("  #").next().unwrap_or_default();
             format!("{command} --max-time 2 || test $? = 28\n")
@@ -59,14 +140,15 @@ fn typed(readme: &str) -> String {
     lines.collect()
 }
 
-/// A folder like the one that the reader is in, with what the commands name: the examples, and programs to be found before others.
+/// A folder like the one that the reader is in, with what the commands name: examples and scripts, and programs to be found before others.
 fn folder_with_programs() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let [bin, answers] = ["bin", "answers"].map(|name| folder.path().join(name));
     for new in [&bin, &answers] {
         std::fs::create_dir(new).unwrap();
     }
-    assert!(run(Command::new("cp").arg("-r").arg(root().join("examples")).arg(folder.path())).status.success());
+    let copied = ["examples", "scripts"].map(|name| root().join(name));
+    assert!(run(Command::new("cp").arg("-r").args(copied).arg(folder.path())).status.success());
     symlink(env!("CARGO_BIN_EXE_windlass"), bin.join("windlass")).unwrap();
     let path = std::env::var_os("PATH").unwrap();
     let curl = std::env::split_paths(&path).map(|folder| folder.join("curl")).find(|file| file.exists());
@@ -122,14 +204,17 @@ fn answers(folder: &Path) -> Vec<Answer> {
 }
 
 impl Answer {
-    fn check(&self, readme: &str) {
+    fn check(&self, documents: &str) {
         let Self { status, asked, body } = self;
         let has_envelope = asked.contains("/api/v1/") && !asked.contains("/follow") && !asked.contains("/download");
-        // Until the application is deployed, curl is refused.
+        // Until an application is deployed, or a server ready, curl is refused.
         let may_fail = asked.contains("/follow") || asked.starts_with("-sf ");
         assert!(status == "0" || may_fail, "{status}: curl {asked}: {body}");
-        // What is refused is shown in the README, word for word.
-        let is_shown_error = body.starts_with("{\"status\":\"error\"") && readme.contains(body.trim_end());
+        if status != "0" {
+            return;
+        }
+        // What is refused is shown to the reader, word for word.
+        let is_shown_error = body.starts_with("{\"status\":\"error\"") && documents.contains(body.trim_end());
         assert!(!has_envelope || body.starts_with("{\"status\":\"success\"") || is_shown_error, "curl {asked}: {body}");
     }
 }
