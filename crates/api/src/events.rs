@@ -1,12 +1,13 @@
 //! What happens, as consumers hear of it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::closed_set::closed_set;
-use crate::{ApplicationState, DeploymentState, Timestamp};
+use crate::text::absent_when_empty;
+use crate::{ApplicationState, Can, DeploymentState, Timestamp};
 
 closed_set! {
     /// What happened. A name never changes its meaning; there may be more of them later.
@@ -33,6 +34,29 @@ closed_set! {
         DeploymentSucceeded = "deployment.succeeded",
         DeploymentFailed = "deployment.failed",
         DeploymentCancelled = "deployment.cancelled",
+    }
+}
+
+impl EventName {
+    /// Who may hear of it: members who may do this.
+    pub const fn needs(self) -> Can {
+        match self {
+            Self::ApplicationCreated
+            | Self::ApplicationUpdated
+            | Self::ApplicationDeploying
+            | Self::ApplicationRunning
+            | Self::ApplicationStopped
+            | Self::ApplicationFailed
+            | Self::ApplicationCrashed
+            | Self::ApplicationDeleted
+            | Self::DeploymentQueued
+            | Self::DeploymentCloning
+            | Self::DeploymentBuilding
+            | Self::DeploymentDeploying
+            | Self::DeploymentSucceeded
+            | Self::DeploymentFailed
+            | Self::DeploymentCancelled => Can::DeployRead,
+        }
     }
 }
 
@@ -75,4 +99,27 @@ pub struct Event {
     /// What else there is to say: texts by name, such as `application` and `reason`.
     pub details: Map<String, Value>,
     pub created_at: Timestamp,
+}
+
+/// Where to begin.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct EventsQuery {
+    /// The id of an event, or 0 for the oldest that is kept. `Last-Event-ID` goes before it. Without either: what happens from now on.
+    #[serde(deserialize_with = "absent_when_empty")]
+    pub after: Option<EventCursor>,
+}
+
+/// The id of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(transparent, inline)]
+pub struct EventCursor(#[schemars(with = "String")] pub i64);
+
+impl TryFrom<&str> for EventCursor {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        let seq = text.parse().ok().filter(|seq| *seq >= 0);
+        seq.map(Self).ok_or_else(|| "must be the id of an event".to_owned())
+    }
 }

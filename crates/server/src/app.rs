@@ -15,6 +15,7 @@ use crate::logs::Logs;
 use crate::logs::readers::Readers;
 use crate::metrics::Metrics;
 use crate::resolver::Resolver;
+use crate::streams::Streams;
 use crate::vault::Vault;
 use crate::vault::unlock::Unlocked;
 
@@ -24,6 +25,8 @@ pub struct App {
     pub logs: Logs,
     /// Who reads them at present.
     pub readers: Readers,
+    /// Answers that go on, by organization.
+    pub streams: Streams,
     pub config: Config,
     pub clock: Clock,
     pub ids: Ids,
@@ -80,6 +83,7 @@ impl App {
             database_disk: DatabaseDisk::default(),
             logs,
             readers: Readers::default(),
+            streams: Streams::default(),
             config,
             clock,
             ids,

@@ -11,6 +11,7 @@ pub mod disk;
 pub mod edge;
 pub mod engine_health;
 pub mod error;
+mod event_follower;
 pub mod holder;
 pub mod host;
 pub mod host_route;
@@ -28,6 +29,7 @@ pub mod resolver;
 pub mod routes;
 pub mod serve;
 pub mod service;
+mod streams;
 mod subject;
 pub mod vault;
 

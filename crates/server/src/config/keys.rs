@@ -50,7 +50,7 @@ const fn list(name: &'static str, value_name: &'static str, default: &'static st
     Key { name, value_name, is_list: true, default, help }
 }
 
-pub const KEYS: [Key; 60] = [
+pub const KEYS: [Key; 62] = [
     key("data-dir", "DIR", "windlass-data", "Folder for everything that Windlass keeps"),
     list("listen", "ADDRESS", "127.0.0.1:7780", "Address and port of the API"),
     list("edge-http", "ADDRESS", "127.0.0.1:7781", "Address and port at which visitors reach the applications"),
@@ -155,6 +155,8 @@ pub const KEYS: [Key; 60] = [
     ),
     key("log-line-kib", "KIB", "256", "Longest log line; the rest of it is cut off, with a mark (1 to 1024)"),
     key("log-followers", "N", "200", "Who can follow or download the logs of one organization at once (1 to 10000)"),
+    key("event-followers", "N", "200", "Who can follow the events of one organization at once (1 to 10000)"),
+    key("event-days", "DAYS", "7", "How long events are kept (1 to 365)"),
     key(
         "search-seconds",
         "SECONDS",

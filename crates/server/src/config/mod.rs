@@ -70,6 +70,8 @@ pub struct Config {
     pub log_bytes: i64,
     pub log_line_bytes: usize,
     pub log_followers: usize,
+    pub event_followers: usize,
+    pub event_days: i64,
     pub search_limit: Duration,
     pub engine_log_bytes: u64,
     pub engine_log_files: u32,
@@ -176,6 +178,8 @@ impl Config {
         let log_days: Option<i64> = given.number("log-days", 1..=3_650);
         let log_mib: Option<i64> = given.number("log-mib", 1..=1_048_576);
         let log_line_kib: Option<usize> = given.number("log-line-kib", 1..=1_024);
+        let event_followers = given.number("event-followers", 1..=10_000);
+        let event_days = given.number("event-days", 1..=365);
         let log_followers = given.number("log-followers", 1..=10_000);
         let search_seconds = given.number("search-seconds", 1..=60);
         let engine_log_mib: Option<u64> = given.number("engine-log-mib", 1..=4_096);
@@ -258,6 +262,8 @@ impl Config {
             log_bytes: 1024 * 1024 * log_mib?,
             log_line_bytes: 1024 * log_line_kib?,
             log_followers: log_followers?,
+            event_followers: event_followers?,
+            event_days: event_days?,
             search_limit: Duration::from_secs(search_seconds?),
             engine_log_bytes: 1024 * 1024 * engine_log_mib?,
             engine_log_files: engine_log_files?,

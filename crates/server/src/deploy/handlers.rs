@@ -51,19 +51,19 @@ fn entry(host: &Arc<Host>, kind: &'static str) -> Entry {
     }
 }
 
-async fn handle(host: &Host, kind: &'static str, task: Task) -> Outcome {
-    let Task { held, mut lease, mut place } = task;
+async fn handle(host: &Host, kind: &'static str, mut task: Task) -> Outcome {
+    let (held, lease, place) = task.parts();
     let ended = match kind {
-        queue::STOP => lease.during(stop::stop(host, &held)).await,
-        queue::DELETE => lease.during(remove::remove(host, &held)).await,
+        queue::STOP => lease.during(stop::stop(host, held)).await,
+        queue::DELETE => lease.during(remove::remove(host, held)).await,
         _ => {
             let OfDeployment { deployment_id } = match held.payload() {
                 Ok(payload) => payload,
                 Err(unreadable) => return unreadable,
             };
             match kind {
-                queue::FINISH => Box::pin(lease.during(finish(host, &held, deployment_id))).await,
-                _ => Some(Box::pin(deploy(host, &held, deployment_id, &mut lease, &mut place)).await),
+                queue::FINISH => Box::pin(lease.during(finish(host, held, deployment_id))).await,
+                _ => Some(Box::pin(deploy(host, held, deployment_id, lease, place)).await),
             }
         }
     };

@@ -8,6 +8,7 @@ mod body;
 mod compress;
 mod deployments;
 mod docs;
+mod events;
 mod head;
 mod invitations;
 mod logs;
@@ -158,6 +159,9 @@ fn table() -> Table {
             .note(FOLLOWING).query::<FollowLogsQuery>().query::<LogFilter>().events())
         .get("/deploy/application/deployments/{deployment_id}/logs/download", logs::download_of_deployment, member_who::<()>("Download deployment logs", Can::DeployRead)
             .note(DOWNLOADING).query::<LogFilter>().text())
+        // What happens
+        .get("/events", events::follow, member_who::<Event>("Follow events", Can::DeployRead)
+            .note(EVENTS).query::<EventsQuery>().events())
         // What was done
         .get("/audit/logs", audit::list, member_who::<AuditActivities>("Get recent audit logs", Can::AuditRead).query::<AuditQuery>())
         // Where notifications go
@@ -185,6 +189,10 @@ const FOLLOWING: &str = "Server-sent events: the data of each is an `Application
     meanwhile. What has only an id, at the beginning and every 15 seconds, says how far the lines were looked at. The stream ends when the server \
     stops, when the caller may not read any more, and when nothing of it was taken for too long; with `Last-Event-ID` nothing is lost or repeated. \
     How many can follow or download at once is limited for each organization.";
+const EVENTS: &str = "Server-sent events of the current organization: the data of each is an `Event`, the id its number. An event called `gap` \
+    tells that some were removed meanwhile. What has only an id, at the beginning and every 15 seconds, says how far was looked. The stream ends \
+    when the server stops, when the caller may not read any more, and when nothing of it was taken for too long; with `Last-Event-ID` nothing \
+    is lost or repeated. How many can follow at once is limited for each organization.";
 const DOWNLOADING: &str = "One line each: time, stream, step and text. It ends with the newest line at the time of the request. Where lines of the \
     application were removed meanwhile, a line in brackets says how many. An answer that is cut off is not complete: also that of a caller \
     who may not read any more.";

@@ -1,8 +1,11 @@
 //! Answers, and the one place where an error becomes one.
 
-use axum::body::Body;
-use axum::http::{HeaderValue, StatusCode, header};
+use std::convert::Infallible;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::stream;
 use serde::Serialize;
 use windlass_api::Envelope;
 
@@ -33,6 +36,25 @@ pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// Server-sent events, as long as `next` has some.
+pub fn events<S, F>(state: S, mut next: impl FnMut(S) -> F + Send + 'static) -> Response
+where
+    S: Send + 'static,
+    F: Future<Output = Option<(Bytes, S)>> + Send + 'static,
+{
+    let parts = stream::unfold(state, move |state| {
+        let next = next(state);
+        async move { next.await.map(|(events, state)| (Ok::<Bytes, Infallible>(events), state)) }
+    });
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store"),
+        // Proxies that would collect an answer first are asked not to.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    (headers, Body::from_stream(parts)).into_response()
 }
 
 /// What went wrong inside, on its way to the log; it never leaves the server.

@@ -14,11 +14,22 @@ use super::{Held, Outcome};
 type Doing = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 type Noting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What a handler gets: the job, its lease, and its place among those that are worked on at once.
+/// What a handler gets. It is held as a whole: lease and place end with it, not before.
 pub struct Task {
-    pub held: Held,
-    pub lease: Lease,
-    pub place: Place,
+    pub(super) held: Held,
+    pub(super) lease: Lease,
+    pub(super) place: Place,
+}
+
+impl Task {
+    pub fn held(&self) -> &Held {
+        &self.held
+    }
+
+    /// The job, its lease, and its place among those that are worked on at once.
+    pub fn parts(&mut self) -> (&Held, &mut Lease, &mut Place) {
+        (&self.held, &mut self.lease, &mut self.place)
+    }
 }
 
 /// What a kind of job cannot be done without.

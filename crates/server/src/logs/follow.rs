@@ -15,11 +15,12 @@ use windlass_api::ErrorCode;
 use windlass_store::logs::{Of, Page, Query, Stored};
 
 use super::Published;
-use super::readers::{Place, may_still_read};
+use super::readers::may_still_read;
 use crate::app::App;
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::records::logs::log;
+use crate::streams::OpenStream;
 
 /// How long a client is to wait before it comes again.
 const RETRY_MILLIS: u32 = 1_000;
@@ -58,15 +59,15 @@ pub struct Follower {
     next_beat: Instant,
     next_look: Instant,
     first: Option<Bytes>,
-    place: Place,
+    open: OpenStream,
 }
 
 impl Follower {
-    pub async fn begin(ctx: Ctx, place: Place, application_id: Uuid, query: Query, start: Start) -> Result<Self> {
+    pub async fn begin(ctx: Ctx, open: OpenStream, application_id: Uuid, query: Query, start: Start) -> Result<Self> {
         let app = ctx.app.clone();
         // Before anything is read, so that nothing comes in between unseen.
         let news = app.logs.watch(application_id);
-        let (cursor, lines) = begin(&app, &place, application_id, &query, start).await?;
+        let (cursor, lines) = begin(&app, &open, application_id, &query, start).await?;
         // Whoever is cut off before they have seen a line comes again for the same lines.
         let before = lines.first().map_or(cursor, |line| line.seq - 1);
         let mut first = format!("retry: {RETRY_MILLIS}\nid: {before}\n\n").into_bytes();
@@ -83,7 +84,7 @@ impl Follower {
             next_beat: now + app.readers.heartbeat,
             next_look: now + LOOK_EVERY,
             first: Some(first.into()),
-            place,
+            open,
         })
     }
 
@@ -171,7 +172,7 @@ impl Follower {
         let (application_id, cursor, query) = (self.application_id, self.cursor, self.query.clone());
         let turn = match query.filter.has_patterns() {
             true => {
-                let turn = self.ctx.app.readers.turn(self.place.organization_id);
+                let turn = self.ctx.app.readers.turn(self.open.organization_id);
                 Some(timeout_at(self.next_beat, turn).await.ok()?)
             }
             false => None,
@@ -215,7 +216,7 @@ impl Follower {
             return Ok(Bytes::new());
         }
         let is_search = !self.query.filter.is_empty();
-        let bounds = app.readers.bounds(self.place.organization_id, is_search, LINES, READ_LIMIT);
+        let bounds = app.readers.bounds(self.open.organization_id, is_search, LINES, READ_LIMIT);
         // Whoever waits long for their turn still hears something.
         let Ok(bounds) = timeout_at(self.next_beat, bounds).await else { return Ok(Bytes::new()) };
         let page = store.after(&self.query, self.cursor, bounds).await?;
@@ -247,7 +248,7 @@ impl Follower {
 /// Where the follower is then, and the lines to begin with, oldest first.
 async fn begin(
     app: &App,
-    place: &Place,
+    open: &OpenStream,
     application_id: Uuid,
     query: &Query,
     start: Start,
@@ -261,7 +262,7 @@ async fn begin(
         Start::Newest(0) => Ok((head - 1, Vec::new())),
         Start::Newest(lines) => {
             let (is_search, limit) = (!query.filter.is_empty(), app.config.search_limit);
-            let bounds = app.readers.bounds(place.organization_id, is_search, lines, limit).await;
+            let bounds = app.readers.bounds(open.organization_id, is_search, lines, limit).await;
             let mut lines = store.before(query, i64::MAX, 0, bounds).await?.lines;
             lines.reverse();
             Ok((lines.last().map_or(0, |line| line.seq).max(head - 1), lines))

@@ -16,6 +16,8 @@ use prometheus_client::registry::Registry;
 use windlass_edge::stats::Stats;
 use windlass_store::Db;
 
+use crate::streams::StreamKind;
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Answered {
     method: &'static str,
@@ -32,7 +34,8 @@ pub struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
     durations: Family<Route, Histogram>,
-    pub log_followers: Gauge,
+    log_followers: Gauge,
+    event_followers: Gauge,
     pub build_cache_bytes: Gauge,
 }
 
@@ -48,9 +51,19 @@ impl Metrics {
         registry.register("database_queries", "Queries sent to the database", Queries(db));
         let log_followers = Gauge::default();
         registry.register("log_followers", "Who follows or downloads logs at present", log_followers.clone());
+        let event_followers = Gauge::default();
+        registry.register("event_followers", "Who follows events at present", event_followers.clone());
         let build_cache_bytes = Gauge::default();
         registry.register("build_cache_bytes", "What the engine keeps of builds", build_cache_bytes.clone());
-        Self { registry, requests, durations, log_followers, build_cache_bytes }
+        Self { registry, requests, durations, log_followers, event_followers, build_cache_bytes }
+    }
+
+    /// How many streams of a kind are open.
+    pub fn open_streams(&self, kind: StreamKind) -> &Gauge {
+        match kind {
+            StreamKind::Logs => &self.log_followers,
+            StreamKind::Events => &self.event_followers,
+        }
     }
 
     /// All figures in the text format of Prometheus, with those of the edge.

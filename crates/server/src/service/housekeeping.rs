@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_store::{Result, api_keys, idempotency_keys, invitations, sessions};
+use windlass_store::{Result, api_keys, events, idempotency_keys, invitations, sessions};
 
 use crate::app::App;
 use crate::service::idempotency;
@@ -11,6 +11,7 @@ use crate::service::idempotency;
 /// An expired API key stays listed for a while, so that its owner sees why it stopped working.
 const EXPIRED_KEYS_SECONDS: i64 = 30 * 86_400;
 
+const EVENTS_AT_ONCE: i64 = 1_000;
 const INTERVAL: Duration = Duration::from_secs(3_600);
 
 /// Runs until it is dropped.
@@ -28,7 +29,7 @@ pub async fn run(app: Arc<App>) {
 
 pub async fn sweep(app: &App) -> Result<u64> {
     let now = app.now();
-    // Each table in a transaction of its own: whoever removes a member meets them in another order.
+    // Each table in a transaction of its own: the removal of a member meets them in another order.
     let mut tx = app.db.begin().await?;
     let mut removed = sessions::delete_expired(&mut tx, now).await?;
     tx.commit().await?;
@@ -41,5 +42,21 @@ pub async fn sweep(app: &App) -> Result<u64> {
     let mut tx = app.db.begin().await?;
     removed += idempotency_keys::delete_older_than(&mut tx, now.plus_seconds(-idempotency::SECONDS)).await?;
     tx.commit().await?;
+    removed += forget_events(app).await?;
     Ok(removed)
+}
+
+/// A little at a time: others write meanwhile.
+async fn forget_events(app: &App) -> Result<u64> {
+    let before = app.now().plus_seconds(-app.config.event_days * 86_400);
+    let mut forgotten = 0;
+    loop {
+        let mut tx = app.db.begin().await?;
+        let some = events::forget_before(&mut tx, before, EVENTS_AT_ONCE).await?;
+        tx.commit().await?;
+        forgotten += some;
+        if some == 0 {
+            return Ok(forgotten);
+        }
+    }
 }

@@ -166,6 +166,10 @@ impl World {
                 let id = id_of(&self.running().await);
                 (path.replace("{application_id}", &id.to_string()), Value::Null)
             }
+            "follow_events" => {
+                self.running().await;
+                (format!("{path}?after=0"), Value::Null)
+            }
             "get_deployment_by_id" | "get_deployment_logs" | "follow_deployment_logs" | "download_deployment_logs" => {
                 let id = id_of(&self.running().await["deployments"][0]);
                 (path.replace("{deployment_id}", &id.to_string()), Value::Null)

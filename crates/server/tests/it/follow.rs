@@ -30,14 +30,14 @@ pub struct Events {
 }
 
 #[derive(Debug, PartialEq)]
-struct Event {
-    id: String,
-    name: String,
-    data: Value,
+pub struct Event {
+    pub id: String,
+    pub name: String,
+    pub data: Value,
 }
 
 impl Events {
-    async fn open(call: Call<'_>) -> Self {
+    pub async fn open(call: Call<'_>) -> Self {
         let answer = call.open().await;
         assert_eq!(answer.status(), 200);
         assert_eq!(answer.headers()["content-type"], EVENT_STREAM);
@@ -50,7 +50,7 @@ impl Events {
     }
 
     /// Up to the next empty line; nothing at the end of the stream.
-    async fn part(&mut self) -> Option<String> {
+    pub async fn part(&mut self) -> Option<String> {
         loop {
             if let Some((part, rest)) = self.text.split_once("\n\n") {
                 let part = part.to_owned();
@@ -64,7 +64,7 @@ impl Events {
     }
 
     /// The next event that is not just a sign of life.
-    async fn next(&mut self) -> Option<Event> {
+    pub async fn next(&mut self) -> Option<Event> {
         loop {
             let part = self.part().await?;
             if part.starts_with(":\nid: ") {
@@ -90,7 +90,7 @@ impl Events {
         lines
     }
 
-    async fn ends(mut self) {
+    pub async fn ends(mut self) {
         while self.part().await.is_some() {}
     }
 }

@@ -253,7 +253,8 @@ impl Call<'_> {
         server.secrets.learn_from_request(&self.body);
         let reply = self.unchecked().await;
         let whole = path.split('?').next().unwrap();
-        let is_stream = reply.status == 200 && (whole.ends_with("/follow") || whole.ends_with("/download"));
+        let is_stream = reply.status == 200
+            && (whole.ends_with("/follow") || whole.ends_with("/events") || whole.ends_with("/download"));
         let has_envelope =
             path.starts_with("/api/v1/") && !path.ends_with("openapi.json") && !path.ends_with("docs") && !is_stream;
         if has_envelope && method != Method::HEAD {

@@ -18,7 +18,8 @@ use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::http::params::{PathId, RawParams};
 use crate::http::respond::Answer;
-use crate::logs::readers::{Place, may_still_read};
+use crate::logs::readers::may_still_read;
+use crate::streams::{OpenStream, StreamKind};
 
 /// Lines that are read at once.
 const LINES: usize = 1_000;
@@ -39,9 +40,9 @@ pub async fn download_of_deployment(ctx: Ctx, PathId(id): PathId, params: RawPar
 
 async fn file(ctx: Ctx, application: &Application, of: Of, params: &RawParams) -> Answer {
     let query = filter::query(of, params).await?;
-    let place = Place::take(&ctx.app, application.organization_id)?;
+    let open = OpenStream::open(&ctx.app, StreamKind::Logs, application.organization_id)?;
     let name = file_name(&application.name, ctx.app.now());
-    let download = Download::begin(ctx, place, application.id, query).await?;
+    let download = Download::begin(ctx, open, application.id, query).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
@@ -62,18 +63,18 @@ struct Download {
     /// When to look again whether the caller may still read.
     next_look: Instant,
     first: String,
-    place: Place,
+    open: OpenStream,
 }
 
 impl Download {
     /// With its first page read: what goes wrong until then can be answered properly.
-    async fn begin(ctx: Ctx, place: Place, application_id: Uuid, query: Query) -> Result<Self> {
+    async fn begin(ctx: Ctx, open: OpenStream, application_id: Uuid, query: Query) -> Result<Self> {
         let store = &ctx.app.logs.store;
         let head = store.next_seq(application_id).await?;
         let cursor = store.first_seq(application_id).await?.unwrap_or(head) - 1;
         let next_look = Instant::now() + ctx.app.readers.heartbeat;
         let first = String::new();
-        let mut download = Self { ctx, application_id, query, cursor, last: head - 1, next_look, first, place };
+        let mut download = Self { ctx, application_id, query, cursor, last: head - 1, next_look, first, open };
         if download.cursor < download.last {
             download.first = download.read().await?;
         }
@@ -106,7 +107,7 @@ impl Download {
             self.look_again().await?;
         }
         let (app, is_search) = (&self.ctx.app, !self.query.filter.is_empty());
-        let bounds = app.readers.bounds(self.place.organization_id, is_search, LINES, app.config.search_limit).await;
+        let bounds = app.readers.bounds(self.open.organization_id, is_search, LINES, app.config.search_limit).await;
         let page = app.logs.store.after(&self.query, self.cursor, bounds).await?;
         let end = self.end(&page);
         let mut text = self.removed(&page, end).await?;

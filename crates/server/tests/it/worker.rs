@@ -1,0 +1,223 @@
+//! The worker, with handlers of the test's own: it knows nothing of what its jobs are about.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, watch};
+use uuid::Uuid;
+use windlass_server::engine_health::Seen;
+use windlass_server::jobs::{self, Entry, Held, Needs, Outcome, Pool, Registry};
+use windlass_store::jobs::NewJob;
+use windlass_testing::on_both_databases;
+
+use crate::support::{TestServer, server};
+
+on_both_databases!(server: jobs_that_need_no_engine_run_without_one, a_job_that_fails_is_given_up,
+    a_job_that_is_put_back_is_tried_again, a_cancelled_job_hears_of_it, organizations_share_the_places);
+
+const OWNER: Uuid = Uuid::from_u128(77);
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// A worker, and what its handlers have done.
+struct Scene {
+    server: TestServer,
+    done: Arc<Mutex<Vec<String>>>,
+    stop: watch::Sender<bool>,
+    worker: tokio::task::JoinHandle<()>,
+}
+
+impl Scene {
+    fn new(server: TestServer, registry: impl FnOnce(Arc<Mutex<Vec<String>>>) -> Registry) -> Self {
+        let done = Arc::new(Mutex::default());
+        let (stop, stopped) = watch::channel(false);
+        let worker = tokio::spawn(jobs::run(server.app.clone(), OWNER, registry(done.clone()), stopped));
+        Self { server, done, stop, worker }
+    }
+
+    async fn add(&self, kind: &'static str, organization_id: Option<Uuid>) -> Uuid {
+        let id = self.server.app.new_id();
+        let job = NewJob {
+            id,
+            kind,
+            organization_id,
+            application_id: None,
+            payload: r#"{"text":"hello"}"#.into(),
+            exclusive_key: None,
+        };
+        let mut work = self.server.app.begin_step().await.unwrap();
+        work.enqueue(&job).await.unwrap();
+        work.commit().await.unwrap();
+        id
+    }
+
+    /// Waits until this was done.
+    async fn done(&self, expected: &[&str]) {
+        let deadline = tokio::time::Instant::now() + LIMIT;
+        while *self.done.lock() != expected {
+            assert!(tokio::time::Instant::now() < deadline, "{:?}", self.done.lock());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn jobs(&self) -> (i64, i64) {
+        windlass_store::jobs::counts(&mut self.server.app.db.read().await.unwrap()).await.unwrap()
+    }
+
+    async fn no_jobs(&self) {
+        let deadline = tokio::time::Instant::now() + LIMIT;
+        while self.jobs().await != (0, 0) {
+            assert!(tokio::time::Instant::now() < deadline, "{:?}", self.jobs().await);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn end(self) {
+        self.stop.send_replace(true);
+        tokio::time::timeout(LIMIT, self.worker).await.expect("in time").unwrap();
+    }
+}
+
+fn entry<F>(kind: &'static str, needs: Needs, handler: impl Fn(jobs::Task) -> F + Send + Sync + 'static) -> Entry
+where
+    F: Future<Output = Outcome> + Send + 'static,
+{
+    Entry {
+        kind,
+        lease: Duration::from_secs(60),
+        needs,
+        handler: Box::new(move |task| Box::pin(handler(task))),
+        kept_waiting: Box::new(|_, _| Box::pin(async {})),
+    }
+}
+
+async fn finish(held: &Held) -> Outcome {
+    let mut work = held.begin().await.unwrap();
+    held.done(&mut work).await.unwrap();
+    work.commit().await.unwrap();
+    Outcome::Done
+}
+
+const POOL: Pool = Pool { places: 2, may_wait: false };
+
+async fn jobs_that_need_no_engine_run_without_one(server: TestServer) {
+    server.app.engine_health.set(Seen::Unreachable("it is being repaired".into()));
+    let scene = Scene::new(server, |done| {
+        let record = move |task: jobs::Task| {
+            let done = done.clone();
+            async move {
+                #[derive(serde::Deserialize)]
+                struct Payload {
+                    text: String,
+                }
+                let Payload { text } = task.held().payload().unwrap();
+                done.lock().push(format!("{} {text}", task.held().job.kind));
+                finish(task.held()).await
+            }
+        };
+        let entries =
+            vec![entry("free", Needs::Nothing, record.clone()), entry("bound", Needs::ContainerEngine, record)];
+        Registry::new(10, 100).add(POOL, entries)
+    });
+    scene.add("bound", None).await;
+    scene.add("free", None).await;
+    scene.done(&["free hello"]).await;
+    assert_eq!(scene.jobs().await.0, 1);
+    scene.server.app.engine_health.set(Seen::Well);
+    scene.server.app.jobs_waiting.notify_one();
+    scene.done(&["free hello", "bound hello"]).await;
+    scene.no_jobs().await;
+    scene.end().await;
+}
+
+async fn a_job_that_fails_is_given_up(server: TestServer) {
+    let scene = Scene::new(server, |done| {
+        let entries = vec![entry("hopeless", Needs::Nothing, move |_| {
+            done.lock().push("tried".into());
+            async { Outcome::Failed("it cannot be done".into()) }
+        })];
+        Registry::new(10, 100).add(POOL, entries)
+    });
+    scene.add("hopeless", None).await;
+    scene.done(&["tried"]).await;
+    scene.no_jobs().await;
+    scene.end().await;
+}
+
+async fn a_job_that_is_put_back_is_tried_again(server: TestServer) {
+    let scene = Scene::new(server, |done| {
+        let entries = vec![entry("stubborn", Needs::Nothing, move |task| {
+            let done = done.clone();
+            async move {
+                let attempts = task.held().job.attempts;
+                done.lock().push(format!("attempt {attempts}"));
+                match attempts {
+                    0 => Outcome::Later(jobs::Later { after: Duration::ZERO, why: "no luck".into(), is_attempt: true }),
+                    1 => Outcome::Later(jobs::Later { after: Duration::ZERO, why: "not yet".into(), is_attempt: true }),
+                    _ => finish(task.held()).await,
+                }
+            }
+        })];
+        Registry::new(10, 100).add(POOL, entries)
+    });
+    scene.add("stubborn", None).await;
+    scene.done(&["attempt 0", "attempt 1", "attempt 2"]).await;
+    scene.no_jobs().await;
+    scene.end().await;
+}
+
+async fn a_cancelled_job_hears_of_it(server: TestServer) {
+    let scene = Scene::new(server, |done| {
+        let entries = vec![entry("endless", Needs::Nothing, move |mut task| {
+            let done = done.clone();
+            async move {
+                done.lock().push("begun".into());
+                let ended = task.parts().1.ended().await;
+                done.lock().push(format!("{ended:?}"));
+                finish(task.held()).await
+            }
+        })];
+        Registry::new(10, 100).add(POOL, entries)
+    });
+    let id = scene.add("endless", None).await;
+    scene.done(&["begun"]).await;
+    let mut tx = scene.server.app.db.begin().await.unwrap();
+    windlass_store::jobs::request_cancel(&mut tx, id, scene.server.app.now()).await.unwrap();
+    tx.commit().await.unwrap();
+    scene.done(&["begun", "Cancelled"]).await;
+    scene.no_jobs().await;
+    scene.end().await;
+}
+
+/// One organization queues 200 builds and fills every place; the build of another, which comes later, is begun next. And as long as
+/// jobs only wait, an organization never has more than its share under way.
+async fn organizations_share_the_places(server: TestServer) {
+    let ada = server.admin().await;
+    let bob = server.stranger(&ada, "bob").await;
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = gate.clone();
+    let (many, one) = (ada.organization_id, bob.organization_id);
+    let scene = Scene::new(server, move |done| {
+        let build = move |task: jobs::Task| {
+            let (done, gate) = (done.clone(), gate.clone());
+            async move {
+                let whose = if task.held().job.organization_id == Some(one) { "one" } else { "many" };
+                done.lock().push(whose.into());
+                gate.acquire().await.unwrap().forget();
+                finish(task.held()).await
+            }
+        };
+        let pool = Pool { places: 2, may_wait: true };
+        Registry::new(8, 50).add(pool, vec![entry("build", Needs::Nothing, build)])
+    });
+    for _ in 0..200 {
+        scene.add("build", Some(many)).await;
+    }
+    scene.done(&["many", "many"]).await;
+    scene.add("build", Some(one)).await;
+    opened.add_permits(1);
+    scene.done(&["many", "many", "one"]).await;
+    opened.add_permits(1);
+    scene.done(&["many", "many", "one", "many"]).await;
+    scene.end().await;
+}
