@@ -1,32 +1,23 @@
 //! The edge: visitors' traffic to the right target, exactly drained. It knows hosts, services and targets; it knows neither
 //! applications nor the database.
+//!
+//! A visitor's request goes from `visitor` through `request` to `target` or `files`. `process` is around all of them.
 
-mod activity;
-mod answer;
 mod body;
-mod connection;
-pub mod control;
-pub mod counters;
-mod descriptors;
-pub mod edge;
-mod exchange;
+mod edge;
 mod files;
-mod forward;
-pub mod hand_over;
-mod headers;
-mod health;
-mod journey;
-mod listen;
-mod pages;
-pub mod process;
-mod request_body;
-pub mod route_file;
+mod leaving;
+mod process;
+mod request;
+mod request_ids;
 pub mod routes;
-mod service;
-pub mod stats;
+mod scheme;
+mod settings;
 mod table;
-pub mod target;
-mod tunnel;
-mod upstream;
-mod visitors_stream;
-mod workers;
+mod targets;
+mod visitor;
+
+pub use self::process::{EdgeError, Options, control, hand_over, route_file, run};
+pub use self::scheme::Scheme;
+pub use self::settings::Settings;
+pub use self::targets::{Drained, counters, stats};

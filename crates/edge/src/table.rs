@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::files::Cache;
 use crate::routes::RouteSet;
-use crate::service::Service;
-use crate::target::Target;
+use crate::targets::Target;
+use crate::targets::service::Service;
 
 #[derive(Default)]
 pub struct Table {
@@ -56,7 +56,7 @@ impl Table {
         candidates.find_map(|paths| longest(paths, path))
     }
 
-    /// The targets of `self` that `next` no longer sends anybody to.
+    /// The targets of `self` that `next` no longer sends requests to.
     pub fn targets_missing_in(&self, next: &Self) -> Vec<(String, Arc<Target>)> {
         let mut missing = Vec::new();
         for (name, service) in &self.services {

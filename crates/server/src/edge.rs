@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
+use windlass_edge::Options;
 use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{self, Hello};
-use windlass_edge::process::Options;
 use windlass_edge::stats::Stats;
 
 use crate::config::{Config, LogFormat, LogLevel};

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use windlass_api::{ApplicationState, Wanted};
+use windlass_edge::Drained;
 use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{Code, Drain};
 use windlass_edge::routes::{Notice, Owner, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
-use windlass_edge::target::Drained;
 use windlass_store::applications::{self, Routed};
 use windlass_store::{Conn, Db};
 

@@ -8,7 +8,7 @@ use clap::ArgMatches;
 use rustix::process::{Signal, kill_process};
 use tokio::sync::watch;
 use windlass_durable::lock::holder;
-use windlass_edge::process::Options;
+use windlass_edge::Options;
 use windlass_server::config::{Config, KEYS};
 use windlass_server::edge::{self, GRACE, Orders};
 use windlass_server::holder::SERVER_LOCK;
@@ -70,7 +70,7 @@ pub async fn run(orders: Orders) -> Result<(), String> {
         let _ = signal.wait_for(Option::is_some).await;
         stop.send_replace(true);
     });
-    windlass_edge::process::run(orders.options, stopped).await.map_err(|error| error.to_string())?;
+    windlass_edge::run(orders.options, stopped).await.map_err(|error| error.to_string())?;
     tracing::info!("the edge has stopped");
     Ok(())
 }

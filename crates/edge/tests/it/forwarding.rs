@@ -52,7 +52,7 @@ async fn the_application_learns_who_came_and_cannot_be_told_otherwise() {
 
 #[tokio::test]
 async fn proxies_that_are_trusted_are_believed() {
-    let trusting = windlass_edge::edge::Settings { trusted_proxies: vec!["127.0.0.1".parse().unwrap()], ..settings() };
+    let trusting = windlass_edge::Settings { trusted_proxies: vec!["127.0.0.1".parse().unwrap()], ..settings() };
     let edge = TestEdge::with(trusting).await;
     let app = App::start("app").await;
     edge.send_to(&[app.address]).await;

@@ -14,13 +14,13 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use windlass_edge::Drained;
+use windlass_edge::Settings;
 use windlass_edge::control::Drain;
 use windlass_edge::control::client::Client;
-use windlass_edge::edge::Settings;
-use windlass_edge::process::{Options, run};
 use windlass_edge::routes::{Limits, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
 use windlass_edge::stats::Stats;
-use windlass_edge::target::Drained;
+use windlass_edge::{Options, run};
 
 /// Nothing in these tests takes longer unless something is wrong.
 pub const DEADLINE: Duration = Duration::from_secs(20);

@@ -83,7 +83,7 @@ pub struct Config {
     pub max_connections: usize,
     pub shutdown_limit: Duration,
     pub edge_http: Vec<SocketAddr>,
-    pub edge: windlass_edge::edge::Settings,
+    pub edge: windlass_edge::Settings,
 }
 
 /// Holds a password, so it shows itself only when asked.
@@ -198,7 +198,7 @@ impl Config {
         let edge_head_kib = given.number("edge-head-kib", 8..=1024);
         let edge_idle_seconds = given.number("edge-idle-seconds", 1..=3_600);
         let hand_over_seconds = given.number("hand-over-seconds", 1..=86_400);
-        let edge = windlass_edge::edge::Settings {
+        let edge = windlass_edge::Settings {
             threads: match edge_threads? {
                 0 => std::thread::available_parallelism().map_or(1, usize::from),
                 threads => threads,

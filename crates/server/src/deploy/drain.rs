@@ -6,7 +6,7 @@ use std::time::Duration;
 use uuid::Uuid;
 use windlass_api::ContainerStatus;
 use windlass_durable::kill_point;
-use windlass_edge::target::Drained;
+use windlass_edge::Drained;
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::{deployments, releases};
 

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 use windlass_api::LogStep;
 use windlass_durable::kill_point;
-use windlass_edge::target::Drained;
+use windlass_edge::Drained;
 use windlass_store::containers::{self, Purpose};
 use windlass_store::{deployments, releases};
 

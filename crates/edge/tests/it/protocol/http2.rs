@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use windlass_edge::Settings;
 use windlass_edge::counters::Cause;
-use windlass_edge::edge::Settings;
 
 use crate::protocol::wire::{FINE, Recorder, Stage, connect, ends, is_quiet, is_well};
 use crate::support::{DEADLINE, TestEdge, read_head, settings};

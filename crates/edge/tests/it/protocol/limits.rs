@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
+use windlass_edge::Settings;
 use windlass_edge::counters::Cause;
-use windlass_edge::edge::Settings;
 use windlass_edge::routes::Limits;
 
 use crate::protocol::wire::{Recorder, Stage, connect, ends, is_quiet, is_well, limited, say, statuses, until_closed};

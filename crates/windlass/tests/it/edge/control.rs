@@ -4,7 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 
-use windlass_edge::control::{self, LONGEST_LINE};
+use windlass_edge::control;
+use windlass_edge::control::lines::LONGEST_LINE;
 
 use super::app::App;
 use super::load::{Load, Visitor};

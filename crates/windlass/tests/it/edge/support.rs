@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+use windlass_edge::Drained;
 use windlass_edge::control::client::Client;
 use windlass_edge::control::{Drain, Hello};
 use windlass_edge::routes::{Limits, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
-use windlass_edge::target::Drained;
 
 use crate::process::{end_edge, windlass};
 

@@ -1,0 +1,86 @@
+//! A visitor's request: where it belongs, and the answer to it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, CONNECTION, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, Version};
+
+use super::counted;
+use super::exchange::{AccessLogEntry, Exchange};
+use super::headers;
+use super::host::{Host, host};
+use super::journey::Journey;
+use super::pages::Page;
+use super::visitor::Visitor;
+use super::worker::Worker;
+use crate::body::Body;
+use crate::edge::{Edge, Routed};
+use crate::files::Files;
+use crate::targets::service::Service;
+
+pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<Incoming>) -> Response<Body> {
+    let started = Instant::now();
+    let (parts, body) = request.into_parts();
+    let host = match host(&parts) {
+        Ok(host) => host,
+        Err(bad) => return refuse(Page::BadRequest(bad.sentence()), &parts),
+    };
+    if parts.method == Method::CONNECT {
+        return refuse(Page::MethodNotAllowed, &parts);
+    }
+    if !headers::is_plainly_framed(&parts.headers) {
+        return refuse(Page::BadRequest("The request's transfer coding is not one that is understood here."), &parts);
+    }
+    let begin = |service: Arc<Service>| {
+        let log_entry = service.spec.access_log.then(|| log_entry(&parts, &host, visitor));
+        Exchange::begin(service, started, log_entry)
+    };
+    match worker.edge.route(&host.name, parts.uri.path(), &[]) {
+        Routed::Nowhere => nowhere(&worker.edge).answer(parts.headers.get(ACCEPT)),
+        Routed::Page(service, notice) => counted::page(begin(service), notice.into(), parts.headers.get(ACCEPT)),
+        Routed::Files(service, files) => {
+            visitor.must_end(started + service.times().total);
+            file(begin(service), &files, &parts).await
+        }
+        Routed::Target(service, entry) => {
+            let mut exchange = begin(service);
+            exchange.enter(entry);
+            Journey::new(worker, visitor, exchange, host, parts, body).run().await
+        }
+    }
+}
+
+/// The last answer on its connection: the sender of such a request may mean something else by the bytes after it than the
+/// edge does.
+fn refuse(page: Page, parts: &Parts) -> Response<Body> {
+    let mut answer = page.answer(parts.headers.get(ACCEPT));
+    if parts.version != Version::HTTP_2 {
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer
+}
+
+fn nowhere(edge: &Edge) -> Page {
+    if edge.has_damaged_routes() { Page::RoutesDamaged } else { Page::UnknownHost }
+}
+
+async fn file(exchange: Exchange, files: &Arc<Files>, parts: &Parts) -> Response<Body> {
+    let answer = match files.answer(parts).await {
+        Some(answer) => answer,
+        None => Page::NotFound.answer(parts.headers.get(ACCEPT)),
+    };
+    counted::counted(exchange, answer)
+}
+
+fn log_entry(parts: &Parts, host: &Host, visitor: &Visitor) -> Box<AccessLogEntry> {
+    Box::new(AccessLogEntry {
+        method: parts.method.clone(),
+        host: host.name.clone(),
+        path: parts.uri.path().to_owned(),
+        visitor: visitor.address,
+        request_id: None,
+    })
+}

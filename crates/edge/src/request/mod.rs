@@ -1,0 +1,16 @@
+//! One request of a visitor: where it belongs, its way to a target and back, and the answers that the edge gives itself.
+
+mod answer_body;
+mod counted;
+mod exchange;
+pub mod forward;
+mod forwarded;
+mod headers;
+mod host;
+mod journey;
+mod pages;
+mod traffic;
+mod tunnel;
+pub mod visitor;
+mod visitors_body;
+pub mod worker;

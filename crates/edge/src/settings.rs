@@ -1,0 +1,25 @@
+//! How the edge treats its visitors.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    pub threads: usize,
+    /// Proxies in front of the edge; what they say about the visitor is believed.
+    pub trusted_proxies: Vec<IpAddr>,
+    pub max_connections: usize,
+    /// Connections from one address; 0 for no limit.
+    pub address_connections: usize,
+    /// How long the head of a request may take.
+    pub head_limit: Duration,
+    /// How long a connection may be silent.
+    pub idle_limit: Duration,
+    pub head_bytes: usize,
+    /// How long requests under way may go on when the edge is stopped.
+    pub stop_limit: Duration,
+    /// How long they may go on when another process has taken over.
+    pub hand_over_limit: Duration,
+}

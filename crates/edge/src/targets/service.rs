@@ -1,0 +1,150 @@
+//! One service: what it serves, and which of its targets gets the next request.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::counters::Counters;
+use super::stats::ServiceStats;
+use super::{Target, TargetEntry};
+use crate::files::{Cache, Files};
+use crate::routes::{Limits, Notice, Serves, ServiceSpec};
+
+pub struct Service {
+    pub spec: ServiceSpec,
+    pub serving: Serving,
+    pub counters: Arc<Counters>,
+}
+
+pub enum Serving {
+    Targets(Targets),
+    Files(Arc<Files>),
+    Page(Notice),
+}
+
+pub struct Targets {
+    pub all: Vec<Arc<Target>>,
+    pub times: TimeLimits,
+    /// Where the search for the least busy one begins, so that equally busy ones take turns.
+    turn: AtomicUsize,
+}
+
+/// The limits of a service, as they are used.
+#[derive(Clone, Copy)]
+pub struct TimeLimits {
+    pub connect: Duration,
+    pub answer: Duration,
+    pub idle: Duration,
+    pub upgrade_idle: Duration,
+    pub total: Duration,
+    pub body_bytes: u64,
+}
+
+impl From<Limits> for TimeLimits {
+    fn from(limits: Limits) -> Self {
+        Self {
+            connect: Duration::from_millis(limits.connect_ms),
+            answer: Duration::from_millis(limits.answer_ms),
+            idle: Duration::from_millis(limits.idle_ms),
+            upgrade_idle: Duration::from_millis(limits.upgrade_idle_ms),
+            total: Duration::from_millis(limits.total_ms),
+            body_bytes: limits.body_bytes,
+        }
+    }
+}
+
+impl Service {
+    /// The service that `spec` describes. What was there before under this name is kept where it is the same: its
+    /// counters, and its targets with all that is in them.
+    pub fn new(spec: &ServiceSpec, before: Option<&Arc<Self>>, workers: usize, cache: &Arc<Cache>) -> Arc<Self> {
+        if let Some(before) = before.filter(|before| before.spec == *spec && !before.is_draining()) {
+            return before.clone();
+        }
+        let serving = match &spec.serves {
+            Serves::Targets(targets) => {
+                let known: HashMap<SocketAddr, &Arc<Target>> = before
+                    .into_iter()
+                    .flat_map(|before| before.targets())
+                    .map(|target| (target.address, target))
+                    .collect();
+                let target = |address: &SocketAddr| match known.get(address) {
+                    Some(target) if !target.is_draining() => {
+                        if targets.health.is_none() {
+                            // The checks have ended: no later one would take back what the last one said.
+                            target.health.check_says(true);
+                        }
+                        (*target).clone()
+                    }
+                    _ => Arc::new(Target::new(*address, workers)),
+                };
+                Serving::Targets(Targets {
+                    all: targets.addresses.iter().map(target).collect(),
+                    times: targets.limits.into(),
+                    turn: AtomicUsize::new(0),
+                })
+            }
+            Serves::Files(files) => Serving::Files(Arc::new(Files::new(files.clone(), cache.clone()))),
+            Serves::Page(notice) => Serving::Page(*notice),
+        };
+        let counters = before.map_or_else(Arc::default, |before| before.counters.clone());
+        Arc::new(Self { spec: spec.clone(), serving, counters })
+    }
+
+    pub fn targets(&self) -> &[Arc<Target>] {
+        match &self.serving {
+            Serving::Targets(targets) => &targets.all,
+            Serving::Files(_) | Serving::Page(_) => &[],
+        }
+    }
+
+    pub fn stats(&self) -> ServiceStats {
+        ServiceStats {
+            name: self.spec.name.clone(),
+            figures: self.counters.figures(),
+            targets: self.targets().iter().map(|target| target.stats()).collect(),
+        }
+    }
+
+    pub fn times(&self) -> TimeLimits {
+        match &self.serving {
+            Serving::Targets(targets) => targets.times,
+            Serving::Files(_) | Serving::Page(_) => Limits::default().into(),
+        }
+    }
+
+    /// Whether there is a target that was not tried yet.
+    pub fn has_another(&self, tried: &[Arc<Target>]) -> bool {
+        self.targets().iter().any(|target| !tried.iter().any(|tried| Arc::ptr_eq(tried, target)))
+    }
+
+    fn is_draining(&self) -> bool {
+        self.targets().iter().any(|target| target.is_draining())
+    }
+}
+
+impl Targets {
+    /// Enters the least busy target, of those that are well if there are any, and none of `tried` if there is
+    /// another. None when all are draining: there is a newer table.
+    pub fn enter(&self, tried: &[Arc<Target>]) -> Option<TargetEntry> {
+        if let [only] = self.all.as_slice() {
+            return only.enter();
+        }
+        let mut left: Vec<&Arc<Target>> = self.all.iter().collect();
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        while !left.is_empty() {
+            let count = left.len();
+            let best = (0..count).map(|offset| (turn + offset) % count).min_by_key(|index| {
+                let target = left[*index];
+                let is_tried = tried.iter().any(|tried| Arc::ptr_eq(tried, target));
+                (is_tried, !target.health.is_preferred(), target.in_flight())
+            })?;
+            if let Some(entry) = left[best].enter() {
+                return Some(entry);
+            }
+            left.swap_remove(best);
+        }
+        None
+    }
+}
