@@ -35,7 +35,7 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(apply)
         .subcommand(drain)
-        .subcommand(with_settings(Command::new("show")).about("Print the routes that are saved"))
+        .subcommand(with_settings(Command::new("show")).about("Print the routes that are saved, without private keys"))
         .subcommand(with_settings(Command::new("stats")).about("Print what the edge has counted"))
 }
 
@@ -60,7 +60,8 @@ pub async fn run(config: &Config, name: &str, matches: &ArgMatches) -> Result<()
 fn show(config: &Config) -> Result<(), String> {
     let path = route_file::path(&config.data_dir);
     let text = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    print_json(&serde_json::from_slice::<RouteSet>(&text).map_err(|error| format!("{}: {error}", path.display()))?)
+    let routes: RouteSet = serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    print_json(&routes.without_keys())
 }
 
 fn read(matches: &ArgMatches) -> Result<RouteSet, String> {

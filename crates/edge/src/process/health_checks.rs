@@ -65,7 +65,7 @@ pub async fn run(edge: Arc<Edge>) {
     }
 }
 
-/// The targets to be checked, each under a name of its own: a target that comes again is another one.
+/// The targets to be checked, each under a key of its own: a target that comes again is another one.
 fn wanted(table: &Table) -> HashMap<usize, (&Arc<Target>, &HealthSpec)> {
     let mut wanted = HashMap::new();
     for service in table.services.values() {

@@ -1,19 +1,21 @@
 //! What the edge is told to serve: the whole table, as it crosses the control socket and as it lies on disk.
 
-use std::collections::{BTreeSet, HashSet};
+mod certificates;
+mod check;
+
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// The version of this format that this binary writes and reads.
-pub const VERSION: u32 = 1;
+pub use self::certificates::{Certificate, Challenge, PrivateKey};
 
-/// More than one machine serves, and few enough for every table to be built in a moment.
-const MOST_ROUTES: usize = 200_000;
-const MOST_TARGETS: usize = 256;
-/// A table with more problems than this is not read to its end by anybody.
-const MOST_PROBLEMS: usize = 20;
+/// The first version of this format: without certificates and challenges. A table that needs neither is of this version, so
+/// that older processes can read it.
+pub const FIRST_VERSION: u32 = 1;
+/// The newest version that this binary reads.
+pub const NEWEST_VERSION: u32 = 2;
 
 /// The whole table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,11 +26,24 @@ pub struct RouteSet {
     pub owner: Owner,
     pub routes: Vec<Route>,
     pub services: Vec<ServiceSpec>,
+    /// From version 2 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub certificates: Vec<Certificate>,
+    /// From version 2 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub challenges: Vec<Challenge>,
 }
 
 impl Default for RouteSet {
     fn default() -> Self {
-        Self { version: VERSION, owner: Owner::Operator, routes: Vec::new(), services: Vec::new() }
+        Self {
+            version: FIRST_VERSION,
+            owner: Owner::Operator,
+            routes: Vec::new(),
+            services: Vec::new(),
+            certificates: Vec::new(),
+            challenges: Vec::new(),
+        }
     }
 }
 
@@ -158,7 +173,7 @@ pub struct FilesSpec {
     /// `/about` is answered with `about.html`, and `/about.html` leads to `/about`.
     #[serde(default = "yes")]
     pub clean_urls: bool,
-    /// A path without a file is answered with `/index.html` and status 200, for pages that find their own way.
+    /// A path without a file is answered with `/index.html` and status 200, for pages that read the path themselves.
     #[serde(default)]
     pub single_page: bool,
     /// The file that is shown for a path without one, relative to the folder.
@@ -179,36 +194,6 @@ fn not_found_file() -> String {
 }
 
 impl RouteSet {
-    /// Every problem, each with the place where it is.
-    pub fn check(&self) -> Result<(), Vec<String>> {
-        let mut problems = Problems::default();
-        if self.version != VERSION {
-            problems.add(format!("version: is {}, and this edge knows version {VERSION} only", self.version));
-        }
-        if self.routes.len() > MOST_ROUTES || self.services.len() > MOST_ROUTES {
-            problems.add(format!("routes: more than {MOST_ROUTES}"));
-            return problems.into_result();
-        }
-        let mut names = HashSet::new();
-        for (index, service) in self.services.iter().enumerate() {
-            service.check(&format!("services[{index}]"), &mut problems);
-            if !names.insert(service.name.as_str()) {
-                problems.add(format!("services[{index}].name: {:?} is there twice", service.name));
-            }
-        }
-        let mut places = HashSet::new();
-        for (index, route) in self.routes.iter().enumerate() {
-            route.check(&format!("routes[{index}]"), &mut problems);
-            if !names.contains(route.service.as_str()) {
-                problems.add(format!("routes[{index}].service: there is no service {:?}", route.service));
-            }
-            if !places.insert((route.host.as_str(), route.path.trim_end_matches('/'))) {
-                problems.add(format!("routes[{index}]: {}{} is there twice", route.host, route.path));
-            }
-        }
-        problems.into_result()
-    }
-
     /// Every target of every service.
     pub fn addresses(&self) -> BTreeSet<SocketAddr> {
         let targets = self.services.iter().filter_map(|service| match &service.serves {
@@ -217,130 +202,31 @@ impl RouteSet {
         });
         targets.flatten().copied().collect()
     }
-}
 
-#[derive(Default)]
-struct Problems(Vec<String>);
-
-impl Problems {
-    fn add(&mut self, problem: String) {
-        if self.0.len() < MOST_PROBLEMS {
-            self.0.push(problem);
+    /// The table as a process can read it that knows no newer version than this. It could not use the rest either.
+    pub fn for_version(&self, version: u32) -> Self {
+        if version >= self.version {
+            return self.clone();
+        }
+        Self {
+            version: FIRST_VERSION,
+            owner: self.owner,
+            routes: self.routes.clone(),
+            services: self.services.clone(),
+            ..Self::default()
         }
     }
 
-    fn into_result(self) -> Result<(), Vec<String>> {
-        if self.0.is_empty() { Ok(()) } else { Err(self.0) }
+    /// The table as it may be shown.
+    pub fn without_keys(mut self) -> Self {
+        for certificate in &mut self.certificates {
+            certificate.key_pem = PrivateKey::hidden();
+        }
+        self
     }
 }
 
-impl Route {
-    fn check(&self, place: &str, problems: &mut Problems) {
-        if !is_host_pattern(&self.host) {
-            problems.add(format!("{place}.host: {:?} is not a host name in lower case, nor *.name, nor *", self.host));
-        }
-        let visible = self.path.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#'));
-        if !self.path.starts_with('/') || !visible || self.path.len() > 1024 {
-            problems.add(format!("{place}.path: {:?} is not a path, such as / or /api", self.path));
-        }
-    }
-}
-
-fn is_host_pattern(host: &str) -> bool {
-    let name = host.strip_prefix("*.").unwrap_or(host);
-    host == "*" || is_host(name)
-}
-
-/// A name or an address, as it comes in a request once it is in lower case and without its port.
-fn is_host(name: &str) -> bool {
-    if let Some(inside) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return inside.parse::<std::net::Ipv6Addr>().is_ok_and(|address| address.to_string() == inside);
-    }
-    let label = |label: &str| {
-        (1..=63).contains(&label.len())
-            && label
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_'))
-    };
-    name.len() <= 253 && name.split('.').all(label)
-}
-
-impl ServiceSpec {
-    fn check(&self, place: &str, problems: &mut Problems) {
-        if self.name.is_empty() || self.name.len() > 200 || !self.name.bytes().all(|byte| byte.is_ascii_graphic()) {
-            problems.add(format!("{place}.name: must be 1 to 200 visible ASCII characters"));
-        }
-        match &self.serves {
-            Serves::Targets(targets) => targets.check(&format!("{place}.serves.targets"), problems),
-            Serves::Files(files) => files.check(&format!("{place}.serves.files"), problems),
-            Serves::Page(_) => {}
-        }
-    }
-}
-
-impl TargetsSpec {
-    fn check(&self, place: &str, problems: &mut Problems) {
-        if self.addresses.is_empty() || self.addresses.len() > MOST_TARGETS {
-            problems.add(format!("{place}.addresses: must be 1 to {MOST_TARGETS}"));
-        }
-        let mut seen = HashSet::new();
-        for address in &self.addresses {
-            if address.port() == 0 || address.ip().is_unspecified() || address.ip().is_multicast() {
-                problems.add(format!("{place}.addresses: {address} cannot be connected to"));
-            }
-            if !seen.insert(address) {
-                problems.add(format!("{place}.addresses: {address} is there twice"));
-            }
-        }
-        let limits = &self.limits;
-        let times = [
-            ("connect_ms", limits.connect_ms),
-            ("answer_ms", limits.answer_ms),
-            ("idle_ms", limits.idle_ms),
-            ("upgrade_idle_ms", limits.upgrade_idle_ms),
-            ("total_ms", limits.total_ms),
-        ];
-        for (name, value) in times {
-            check_time(&format!("{place}.limits.{name}"), value, problems);
-        }
-        if let Some(health) = &self.health {
-            health.check(&format!("{place}.health"), problems);
-        }
-    }
-}
-
-impl HealthSpec {
-    fn check(&self, place: &str, problems: &mut Problems) {
-        if !self.path.starts_with('/') || !self.path.bytes().all(|byte| byte.is_ascii_graphic()) {
-            problems.add(format!("{place}.path: {:?} is not a path, such as /health", self.path));
-        }
-        check_time(&format!("{place}.interval_ms"), self.interval_ms, problems);
-        check_time(&format!("{place}.timeout_ms"), self.timeout_ms, problems);
-        if self.interval_ms < 100 {
-            problems.add(format!("{place}.interval_ms: must be at least 100"));
-        }
-        for (name, value) in [("unhealthy_after", self.unhealthy_after), ("healthy_after", self.healthy_after)] {
-            if !(1..=1000).contains(&value) {
-                problems.add(format!("{place}.{name}: must be 1 to 1000"));
-            }
-        }
-    }
-}
-
-fn check_time(place: &str, millis: u64, problems: &mut Problems) {
-    const LONGEST: u64 = 7 * 86_400_000;
-    if !(1..=LONGEST).contains(&millis) {
-        problems.add(format!("{place}: must be 1 to {LONGEST}, in milliseconds"));
-    }
-}
-
-impl FilesSpec {
-    fn check(&self, place: &str, problems: &mut Problems) {
-        if !self.folder.is_absolute() {
-            problems.add(format!("{place}.folder: {} is not an absolute path", self.folder.display()));
-        }
-        if self.not_found.split('/').any(|part| matches!(part, "" | "." | "..")) || self.not_found.contains('\0') {
-            problems.add(format!("{place}.not_found: {:?} is not a path inside the folder", self.not_found));
-        }
-    }
+/// What a process knows that does not say which version it knows.
+pub(crate) fn first_version() -> u32 {
+    FIRST_VERSION
 }

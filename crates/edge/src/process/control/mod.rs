@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::de::{self, Error as _, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::routes::RouteSet;
+use crate::routes::{RouteSet, first_version};
 use crate::settings::Settings;
 
 /// The version of this protocol that this binary speaks.
@@ -125,6 +125,9 @@ pub struct LeavingTarget {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TakeOver {
     pub pid: u32,
+    /// The newest version of tables that the caller can read.
+    #[serde(default = "first_version")]
+    pub route_version: u32,
 }
 
 /// What comes back for a call.

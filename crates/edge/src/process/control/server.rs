@@ -71,7 +71,7 @@ async fn next(stream: &mut BufReader<UnixStream>, lines: &Semaphore) -> io::Resu
     tokio::time::timeout(LINE_LIMIT, read_call(stream)).await?
 }
 
-/// Answers what changes nothing about whose sockets these are.
+/// Answers a call that is no part of a hand-over.
 pub async fn answer(process: &Process, call: Call) -> Result<serde_json::Value, Refusal> {
     match call {
         Call::Hello {} => value(&hello(process)),

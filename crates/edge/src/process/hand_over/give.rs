@@ -15,7 +15,7 @@ use crate::process::control::server::answer;
 use crate::process::control::{Call, Code, Done, Refusal, Reply, TakeOver};
 use crate::process::descriptors;
 use crate::process::running::Process;
-use crate::routes::RouteSet;
+use crate::routes::NEWEST_VERSION;
 
 /// How long the old process waits to be released. Visitors wait as long if the new one hangs before it has accepted any.
 const RELEASE_LIMIT: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ pub async fn give(process: &Arc<Process>, mut stream: BufReader<UnixStream>, suc
         Err(refusal) => return write_reply(&mut stream, Err(refusal)).await,
     };
     tracing::info!(pid = successor.pid, "another process asks to take over");
-    if let Err(error) = hand(process, &mut stream).await {
+    if let Err(error) = send_and_wait(process, &mut stream, successor.route_version).await {
         tracing::warn!(%error, pid = successor.pid, "the other process did not take over; this one goes on");
         take_back(process).await;
         drop(change);
@@ -39,12 +39,16 @@ pub async fn give(process: &Arc<Process>, mut stream: BufReader<UnixStream>, suc
     Ok(())
 }
 
-async fn hand(process: &Arc<Process>, stream: &mut BufReader<UnixStream>) -> io::Result<()> {
-    send_inventory(process, stream.get_ref()).await?;
+async fn send_and_wait(
+    process: &Arc<Process>,
+    stream: &mut BufReader<UnixStream>,
+    route_version: u32,
+) -> io::Result<()> {
+    send_inventory(process, stream.get_ref(), route_version).await?;
     match tokio::time::timeout(STEP_LIMIT, read_call(stream)).await?? {
         Some(Ok(Call::Ready {})) => {}
         Some(_) => return Err(io::Error::other("it said something else than that it is ready")),
-        None => return Err(io::Error::other("it is gone")),
+        None => return Err(io::Error::other("it has ended the connection")),
     }
     process.stop_accepting().await;
     write_reply(stream, value(&Done {})).await?;
@@ -65,16 +69,17 @@ async fn until_released(process: &Arc<Process>, stream: &mut BufReader<UnixStrea
                     return Ok(());
                 }
             }
-            None => return Err(io::Error::other("it is gone")),
+            None => return Err(io::Error::other("it has ended the connection")),
         }
     }
 }
 
-async fn send_inventory(process: &Process, stream: &UnixStream) -> io::Result<()> {
+async fn send_inventory(process: &Process, stream: &UnixStream, route_version: u32) -> io::Result<()> {
     let inventory = Inventory {
-        routes: RouteSet::clone(&process.edge.table().routes),
+        routes: process.edge.table().routes.for_version(route_version),
         damaged: process.damage(),
         requested: process.requested.clone(),
+        route_version: NEWEST_VERSION,
     };
     let sent: Vec<OwnedFd> = process.with_holdings(|holdings| {
         let sockets = holdings.sockets.iter().map(|socket| socket.listener.as_fd());

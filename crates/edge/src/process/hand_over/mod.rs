@@ -2,7 +2,7 @@
 //!
 //! The new process asks the old one for its sockets, loads everything and says that it is ready; the old one stops
 //! accepting and says so; the new one accepts. Visitors who come in between wait in the system's queue. The old one keeps
-//! the sockets until the new one has served for a while, and goes on as before if it vanishes until then. After that the
+//! the sockets until the new one has served for a while, and goes on as before if it ends until then. After that the
 //! connection between them stays, for what still concerns both: changes of the table, drains and a stop.
 
 pub mod give;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::routes::RouteSet;
+use crate::routes::{RouteSet, first_version};
 
 /// The points of a take-over at which a test can crash.
 pub const KILL_POINTS: [&str; 3] =
@@ -32,4 +32,7 @@ struct Inventory {
     routes: RouteSet,
     damaged: Option<String>,
     requested: Vec<SocketAddr>,
+    /// The newest version of tables that the old process can read.
+    #[serde(default = "first_version")]
+    route_version: u32,
 }

@@ -19,13 +19,15 @@ use crate::targets::Drained;
 use crate::targets::stats::Stats;
 
 /// How long a new process serves before it releases the old one.
-const PROBATION: Duration = Duration::from_secs(2);
+const RELEASE_DELAY: Duration = Duration::from_secs(2);
 /// How long a call to a predecessor that is not released may take.
 const UNRELEASED_CALL_LIMIT: Duration = Duration::from_secs(3600);
 
 pub struct Predecessor {
     /// None once it is known to have ended.
     client: Mutex<Option<Client>>,
+    /// The newest version of tables that it can read.
+    route_version: u32,
     /// What it has said last of targets that are being drained: it may end before it is asked again.
     heard: parking_lot::Mutex<HashMap<LeavingTarget, Drained>>,
     /// What it has said last of what it counts.
@@ -43,9 +45,10 @@ fn at_its_end(heard: Option<&Drained>) -> Drained {
 }
 
 impl Predecessor {
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: Client, route_version: u32) -> Self {
         Self {
             client: Mutex::new(Some(client)),
+            route_version,
             heard: parking_lot::Mutex::default(),
             counted: parking_lot::Mutex::default(),
             serves_again: AtomicBool::new(false),
@@ -53,7 +56,8 @@ impl Predecessor {
         }
     }
 
-    /// Calls it, one call at a time. A call that is not answered ends the connection: the next answer would be that of an earlier call.
+    /// Calls it, one call at a time. A call that is not answered ends the connection: the next answer would be
+    /// that of an earlier call.
     async fn call<T: DeserializeOwned>(&self, call: &Call) -> Result<T, CallError> {
         let mut client = self.client.lock().await;
         // Taken out: a call that is given up in the middle must not leave its answer to the next one.
@@ -95,19 +99,19 @@ impl Predecessor {
 
     /// Releases it, after a while. False if it serves again.
     pub async fn release(&self) -> bool {
-        tokio::time::sleep(PROBATION).await;
+        tokio::time::sleep(RELEASE_DELAY).await;
         kill_point::reached("take-over-before-release");
         if let Err(error) = self.call::<Done>(&Call::Release {}).await {
-            tracing::warn!(%error, "the previous edge process did not hear that it can go");
+            tracing::warn!(%error, "the previous edge process did not hear that it is released");
         }
         self.is_released.store(true, Ordering::Release);
         !self.serves_again()
     }
 
-    /// Its connections are to go where ours go.
+    /// Tells it the new table, which is for its last connections too.
     pub async fn apply(&self, routes: &RouteSet) {
         if self.is_there()
-            && let Err(error) = self.call::<Applied>(&Call::Apply(routes.clone())).await
+            && let Err(error) = self.call::<Applied>(&Call::Apply(routes.for_version(self.route_version))).await
         {
             tracing::warn!(%error, "the previous edge process did not hear of the new routes");
         }

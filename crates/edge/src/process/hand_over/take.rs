@@ -19,12 +19,13 @@ use crate::process::holdings::{Holdings, VisitorSocket, bind};
 use crate::process::options::{EdgeError, Options};
 use crate::process::route_file::Loaded;
 use crate::process::start::Start;
+use crate::routes::NEWEST_VERSION;
 
 pub async fn take(options: &Options) -> Result<Start, EdgeError> {
     let failed = |error: io::Error| EdgeError::TakeOver(error.to_string());
     let receiving = async {
         let stream = UnixStream::connect(control::socket(&options.data_dir)).await?;
-        let call = Call::TakeOver(TakeOver { pid: std::process::id() });
+        let call = Call::TakeOver(TakeOver { pid: std::process::id(), route_version: NEWEST_VERSION });
         descriptors::send(&stream, &line(&Message { version: VERSION, call })?, &[]).await?;
         let (text, received) = descriptors::receive_line(&stream, LONGEST_LINE).await?;
         Ok((stream, text, received))
@@ -48,7 +49,8 @@ pub async fn take(options: &Options) -> Result<Start, EdgeError> {
         Some(why) => Loaded::Damaged(why),
         None => Loaded::Routes(inventory.routes),
     };
-    Ok(Start { holdings, routes, predecessor: Some(Predecessor::new(Client::new(stream))) })
+    let predecessor = Predecessor::new(Client::new(stream), inventory.route_version);
+    Ok(Start { holdings, routes, predecessor: Some(predecessor) })
 }
 
 /// The sockets that this process is to listen on: those that it was given, and new ones for the rest.

@@ -13,3 +13,4 @@ mod predecessor;
 mod route_file;
 mod starts;
 mod successor;
+mod versions;

@@ -24,7 +24,7 @@ fn text(routes: &RouteSet) -> Vec<u8> {
 async fn a_damaged_file_is_reported_kept_and_healed() {
     let app = App::start("app").await;
     let good = text(&everything_to(app.address));
-    let unknown = String::from_utf8(good.clone()).unwrap().replacen("\"version\":1", "\"version\":2", 1);
+    let unknown = String::from_utf8(good.clone()).unwrap().replacen("\"version\":1", "\"version\":99", 1);
     let invalid = String::from_utf8(good.clone()).unwrap().replacen("\"host\":\"*\"", "\"host\":\"NOT A HOST\"", 1);
     let cases: [(&str, Vec<u8>); 5] = [
         ("truncated", good[..good.len() / 2].to_vec()),
@@ -48,7 +48,7 @@ async fn heals(name: &'static str, content: Vec<u8>, target: SocketAddr) {
     first.logs(&kept.display().to_string()).await;
     assert_eq!(std::fs::read(&kept).unwrap(), content, "{name}");
     is_damaged(&home, name).await;
-    // Nobody has healed it meanwhile, so it is no better after a restart or in other hands.
+    // No routes were applied meanwhile, so it is no better after a restart or a hand-over.
     drop(first);
     let mut second = home.edge().await;
     is_damaged(&home, name).await;

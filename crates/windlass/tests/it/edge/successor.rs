@@ -41,7 +41,7 @@ impl Impostor {
     }
 }
 
-fn receive_line(stream: &UnixStream) -> (String, Vec<OwnedFd>) {
+pub fn receive_line(stream: &UnixStream) -> (String, Vec<OwnedFd>) {
     let (mut line, mut received) = (Vec::new(), Vec::new());
     while !line.ends_with(b"\n") {
         let mut buffer = [0; 4096];
@@ -114,7 +114,7 @@ async fn successors_that_crash_change_nothing() {
     let mut old = home.edge().await;
     home.send_to(app.address).await;
     for point in KILL_POINTS {
-        // Whoever comes while a successor serves is lost with it; those who were there before are not.
+        // Visitors who come while a successor serves are lost with it; those who were there before are not.
         let has_served = point == "take-over-before-release";
         let address = home.address().await;
         let load = if has_served { Load::kept(address) } else { Load::start(address) };
