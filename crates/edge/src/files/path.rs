@@ -2,44 +2,45 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+
 /// Longer than any path that the system opens.
 const LONGEST: usize = 4096;
+
+/// What is escaped in `Location`: all but letters, digits, and what RFC 3986 allows in a path.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b':')
+    .remove(b'@');
 
 /// The path with its escapes undone, once, and still with its first slash. None for what never names a file here: broken
 /// escapes, NUL, an escaped slash, an empty segment inside, and hidden names, which `.` and `..` are as well.
 pub fn decode(raw: &str) -> Option<Cow<'_, [u8]>> {
-    let raw = raw.as_bytes();
-    let decoded = if raw.contains(&b'%') { Cow::Owned(undo_escapes(raw)?) } else { Cow::Borrowed(raw) };
-    (decoded.len() <= LONGEST && is_servable(&decoded)).then_some(decoded)
+    let decoded: Cow<'_, [u8]> = percent_decode_str(raw).into();
+    let mut escapes = raw.as_bytes().split(|&byte| byte == b'%').skip(1);
+    (escapes.all(begins_with_escape) && decoded.len() <= LONGEST && is_servable(&decoded)).then_some(decoded)
 }
 
-fn undo_escapes(raw: &[u8]) -> Option<Vec<u8>> {
-    let mut decoded = Vec::with_capacity(raw.len());
-    let mut rest = raw;
-    while let Some((&byte, after)) = rest.split_first() {
-        if byte != b'%' {
-            decoded.push(byte);
-            rest = after;
-            continue;
-        }
-        let (digits, after) = after.split_first_chunk::<2>()?;
-        let byte = hex_digit(digits[0])? << 4 | hex_digit(digits[1])?;
-        if matches!(byte, b'/' | 0) {
-            return None;
-        }
-        decoded.push(byte);
-        rest = after;
-    }
-    Some(decoded)
-}
-
-fn hex_digit(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
-    }
+/// What follows a `%`: two digits that mean neither a slash nor NUL.
+fn begins_with_escape(text: &[u8]) -> bool {
+    text.first_chunk::<2>().is_some_and(|digits| {
+        digits.iter().all(u8::is_ascii_hexdigit) && !digits.eq_ignore_ascii_case(b"2f") && digits != b"00"
+    })
 }
 
 fn is_servable(path: &[u8]) -> bool {
@@ -60,17 +61,7 @@ fn is_servable_name(name: &[u8]) -> bool {
 /// A path for `Location`. It begins with one slash and has no empty segment, because `decode` lets none through; and a
 /// backslash, which browsers take for a slash, is escaped. So it never leads to another host.
 pub fn encode(decoded: &[u8]) -> String {
-    use std::fmt::Write;
-    let mut encoded = String::with_capacity(decoded.len());
-    for &byte in decoded {
-        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
+    percent_encode(decoded, ESCAPED).to_string()
 }
 
 /// What follows the last slash.
