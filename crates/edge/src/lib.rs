@@ -1,7 +1,7 @@
 //! The edge: visitors' traffic to the right target, exactly drained. It knows hosts, services and targets; it knows neither
 //! applications nor the database.
 //!
-//! A visitor's request goes from `visitor` through `request` to `target` or `files`. `process` is around all of them.
+//! A visitor's request goes from `visitor` through `request` to `targets` or `files`. `process` is around all of them.
 
 mod body;
 mod edge;

@@ -16,7 +16,7 @@ use windlass_server::host_route;
 
 use crate::{configure, log, print, stop_signal};
 
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// From the server that starts it, or from the settings.
 pub fn orders(matches: &ArgMatches) -> Result<Orders, String> {
@@ -107,7 +107,7 @@ async fn wait_for(path: &Path, limit: Duration) -> Result<(), String> {
         if Instant::now() > deadline {
             return Err(format!("process {pid} did not end within {} seconds", limit.as_secs()));
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(LOOK_INTERVAL).await;
     }
     Ok(())
 }

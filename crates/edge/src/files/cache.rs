@@ -5,19 +5,20 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 
 use super::load::{Found, Scope};
 use super::lru::Lru;
-use super::page::Page;
+use super::served_file::ServedFile;
 
 /// How long an entry is used without a look at the disk, in milliseconds.
 const FRESH: u64 = 1000;
-/// Each part of the cache has its own lock. A part is large enough for any page.
+/// Each part of the cache has its own lock. A part is large enough for any file that is kept in memory.
 const PART: usize = 8 * 1024 * 1024;
 const MOST_PARTS: usize = 16;
 /// Looks at the disk at the same time, those for visitors who have left included.
@@ -35,7 +36,7 @@ pub struct Cache {
 type Key = (Arc<Scope>, Box<[u8]>);
 
 impl Cache {
-    /// What a process gives to its files, unless it knows better.
+    /// The size of a process's cache.
     pub const DEFAULT_BYTES: usize = 64 * 1024 * 1024;
 
     pub fn new(limit_bytes: usize) -> Self {
@@ -49,37 +50,37 @@ impl Cache {
         }
     }
 
-    /// Services with the same folder share its pages, and so does a service with the one that it replaces.
+    /// Services with the same folder share its files, and so does a service with the one that it replaces.
     pub(super) fn scope(&self, folder: OsString, clean_urls: bool) -> Arc<Scope> {
         let id = self.hasher.hash_one((&folder, clean_urls));
         Arc::new(Scope { id, folder, clean_urls })
     }
 
-    /// The page if it is here and was compared with the disk a moment ago.
-    pub(super) fn fresh(&self, scope: &Arc<Scope>, path: &[u8]) -> Option<Arc<Page>> {
-        self.get(scope, path).filter(|page| self.is_fresh(page))
+    /// The file if it is here and was compared with the disk a moment ago.
+    pub(super) fn fresh(&self, scope: &Arc<Scope>, path: &[u8]) -> Option<Arc<ServedFile>> {
+        self.get(scope, path).filter(|file| self.is_fresh(file))
     }
 
-    /// The page from memory, or what `load` finds on disk. `load` is given the page as it was before.
+    /// The file from memory, or what `load` finds on disk. `load` is given the file as it was before.
     pub(super) async fn find<L>(self: &Arc<Self>, scope: &Arc<Scope>, path: &[u8], load: L) -> Found
     where
-        L: FnOnce(Option<Arc<Page>>) -> Found + Send + 'static,
+        L: FnOnce(Option<Arc<ServedFile>>) -> Found + Send + 'static,
     {
         loop {
-            if let Some(page) = self.fresh(scope, path) {
-                return Found::Page(page);
+            if let Some(file) = self.fresh(scope, path) {
+                return Found::File(file);
             }
             let look = match self.join(scope, path) {
                 Turn::Look(look) => look,
                 Turn::Wait(mut answer) => match answer.wait_for(Option::is_some).await.map(|found| found.clone()) {
                     Ok(Some(found)) => return found,
-                    // Whoever was to look has left before it began.
+                    // The request that was to look was given up before it began.
                     Ok(None) | Err(_) => continue,
                 },
             };
-            // Somebody else's look may have ended between the two questions above.
-            if let Some(page) = self.fresh(scope, path) {
-                return Found::Page(page);
+            // The look of another request may have ended between the two questions above.
+            if let Some(file) = self.fresh(scope, path) {
+                return Found::File(file);
             }
             let Ok(permit) = self.looks.clone().acquire_owned().await else { return Found::Failure };
             let looking = tokio::task::spawn_blocking(move || {
@@ -91,7 +92,7 @@ impl Cache {
     }
 
     fn join(self: &Arc<Self>, scope: &Arc<Scope>, path: &[u8]) -> Turn {
-        match lock(&self.under_way).entry((scope.clone(), path.into())) {
+        match self.under_way.lock().entry((scope.clone(), path.into())) {
             Entry::Occupied(answer) => Turn::Wait(answer.get().clone()),
             Entry::Vacant(place) => {
                 let (sender, receiver) = watch::channel(None);
@@ -101,18 +102,24 @@ impl Cache {
         }
     }
 
-    fn get(&self, scope: &Arc<Scope>, path: &[u8]) -> Option<Arc<Page>> {
+    fn get(&self, scope: &Arc<Scope>, path: &[u8]) -> Option<Arc<ServedFile>> {
         let hash = self.hash(scope, path);
-        lock(self.part(hash)).get(hash, scope, path)
+        self.part(hash).lock().get(hash, scope, path)
     }
 
     fn keep(&self, scope: &Arc<Scope>, path: &[u8], found: &Found) {
         let hash = self.hash(scope, path);
         let part = self.part(hash);
-        // What goes is freed after the lock is given back.
         match found {
-            Found::Page(page) => drop(lock(part).insert(hash, scope, path, page.clone())),
-            Found::Elsewhere(_) | Found::Nothing => drop(lock(part).remove(hash)),
+            Found::File(file) => {
+                // Freed after the lock is given back.
+                let gone = part.lock().insert(hash, scope, path, file.clone());
+                drop(gone);
+            }
+            Found::Elsewhere(_) | Found::Nothing => {
+                let gone = part.lock().remove(hash);
+                drop(gone);
+            }
             Found::Failure => {}
         }
     }
@@ -126,8 +133,8 @@ impl Cache {
         &self.parts[(hash >> 40) as usize % self.parts.len()]
     }
 
-    fn is_fresh(&self, page: &Page) -> bool {
-        self.now().saturating_sub(page.checked.load(Ordering::Relaxed)) < FRESH
+    fn is_fresh(&self, file: &ServedFile) -> bool {
+        self.now().saturating_sub(file.checked.load(Ordering::Relaxed)) < FRESH
     }
 
     fn now(&self) -> u64 {
@@ -136,7 +143,7 @@ impl Cache {
 
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
-        self.parts.iter().map(|part| lock(part).held()).sum()
+        self.parts.iter().map(|part| part.lock().held()).sum()
     }
 }
 
@@ -145,7 +152,7 @@ enum Turn {
     Wait(watch::Receiver<Option<Found>>),
 }
 
-/// The one look at the disk for a path. Once it has begun it goes to its end, whoever still waits for it.
+/// The one look at the disk for a path. Once it has begun it goes to its end, even if no request waits for it any more.
 struct Look {
     cache: Arc<Cache>,
     scope: Arc<Scope>,
@@ -154,13 +161,13 @@ struct Look {
 }
 
 impl Look {
-    fn with(self, load: impl FnOnce(Option<Arc<Page>>) -> Found) -> Found {
+    fn with(self, load: impl FnOnce(Option<Arc<ServedFile>>) -> Found) -> Found {
         // From before it looks: what changes meanwhile is seen a second after that.
         let begun = self.cache.now();
         let old = self.cache.get(&self.scope, &self.path);
         let found = load(old);
-        if let Found::Page(page) = &found {
-            page.checked.store(begun, Ordering::Relaxed);
+        if let Found::File(file) = &found {
+            file.checked.store(begun, Ordering::Relaxed);
         }
         self.cache.keep(&self.scope, &self.path, &found);
         self.answer.send_replace(Some(found.clone()));
@@ -171,11 +178,6 @@ impl Look {
 impl Drop for Look {
     fn drop(&mut self) {
         let path = std::mem::take(&mut self.path);
-        lock(&self.cache.under_way).remove(&(self.scope.clone(), path));
+        self.cache.under_way.lock().remove(&(self.scope.clone(), path));
     }
-}
-
-/// Nothing that holds these locks can panic halfway.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

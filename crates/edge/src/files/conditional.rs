@@ -6,29 +6,29 @@ use hyper::HeaderMap;
 use hyper::header::{self, GetAll, HeaderValue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Precondition {
     Proceed,
     NotModified,
     Failed,
 }
 
 /// In the order of section 13.2.2: a condition about the tag makes the one about the date void.
-pub fn check(headers: &HeaderMap, etag: &HeaderValue, modified: u64) -> Verdict {
+pub fn check(headers: &HeaderMap, etag: &HeaderValue, modified: u64) -> Precondition {
     if headers.contains_key(header::IF_MATCH) {
         if !any_tag(&headers.get_all(header::IF_MATCH), |tag, weak| !weak && tag == etag.as_bytes()) {
-            return Verdict::Failed;
+            return Precondition::Failed;
         }
     } else if date(headers, &header::IF_UNMODIFIED_SINCE).is_some_and(|limit| modified > limit) {
-        return Verdict::Failed;
+        return Precondition::Failed;
     }
     if headers.contains_key(header::IF_NONE_MATCH) {
         if any_tag(&headers.get_all(header::IF_NONE_MATCH), |tag, _| tag == etag.as_bytes()) {
-            return Verdict::NotModified;
+            return Precondition::NotModified;
         }
     } else if date(headers, &header::IF_MODIFIED_SINCE).is_some_and(|known| modified <= known) {
-        return Verdict::NotModified;
+        return Precondition::NotModified;
     }
-    Verdict::Proceed
+    Precondition::Proceed
 }
 
 /// Whether a part of the file is still a part of what the visitor has. A date must be exactly the one that was sent.

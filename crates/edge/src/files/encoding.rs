@@ -53,13 +53,13 @@ impl Encoding {
     }
 }
 
-/// How much a request likes each encoding, from 0 (not at all) to 1000.
-pub struct Accepted([u16; 4]);
+/// How much a request prefers each encoding, from 0 (not at all) to 1000.
+pub struct AcceptedEncodings([u16; 4]);
 
 /// Identity is always allowed unless it is refused, but a request that names others prefers those.
 const UNNAMED_IDENTITY: u16 = 1;
 
-impl Accepted {
+impl AcceptedEncodings {
     /// A request that says nothing gets the file as it is.
     pub fn from(headers: &HeaderMap) -> Self {
         let mut named = [None; 4];
@@ -94,7 +94,7 @@ fn quality(item: &[u8]) -> (&[u8], u16) {
     (token, written.map_or(1000, thousandths))
 }
 
-/// A quality that is none refuses.
+/// What is not a quality refuses the encoding.
 fn thousandths(text: &[u8]) -> u16 {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f32>().ok());
     number.filter(|number| (0.0..=1.0).contains(number)).map_or(0, |number| (number * 1000.0) as u16)

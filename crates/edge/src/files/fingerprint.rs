@@ -5,7 +5,7 @@ use super::path::split_extension;
 const SHORTEST: usize = 8;
 
 /// Whether the part between the last `.` or `-` and the extension is a fingerprint. A wrong yes would leave visitors with
-/// an old file for a year, and a wrong no only costs a question, so what could be a word, a version or a date is none.
+/// an old file for a year, and a wrong no only costs a request, so what could be a word, a version or a date is none.
 /// Pages are never asked for by a name of this kind.
 pub fn is_fingerprinted(name: &[u8]) -> bool {
     let Some((stem, extension)) = split_extension(name) else { return false };

@@ -13,7 +13,7 @@ const TRIES: usize = 8;
 
 pub struct Folder(OwnedFd);
 
-pub enum Entry {
+pub enum FolderEntry {
     File(Opened),
     Folder,
     Nothing,
@@ -25,7 +25,7 @@ pub struct Opened {
     pub stamp: Stamp,
 }
 
-/// What changes when a file does. Nobody can set the time of the last change, so two versions of a file differ in it even
+/// What changes when a file does. No program can set the time of the last change, so two versions of a file differ in it even
 /// when their size and time of modification were made the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
@@ -52,18 +52,18 @@ impl Folder {
     }
 
     /// What is at a path. A link is followed if it stays inside the folder; what is outside is not there.
-    pub fn look(&self, path: &[u8]) -> io::Result<Entry> {
+    pub fn look(&self, path: &[u8]) -> io::Result<FolderEntry> {
         match self.open_beneath(path) {
             Ok(fd) => entry(fd),
-            Err(errno) if means_nothing(errno) => Ok(Entry::Nothing),
+            Err(errno) if means_nothing(errno) => Ok(FolderEntry::Nothing),
             Err(errno) => Err(errno.into()),
         }
     }
 
     pub fn file(&self, path: &[u8]) -> io::Result<Option<Opened>> {
         Ok(match self.look(path)? {
-            Entry::File(opened) => Some(opened),
-            Entry::Folder | Entry::Nothing => None,
+            FolderEntry::File(opened) => Some(opened),
+            FolderEntry::Folder | FolderEntry::Nothing => None,
         })
     }
 
@@ -82,12 +82,12 @@ impl Folder {
     }
 }
 
-fn entry(fd: OwnedFd) -> io::Result<Entry> {
+fn entry(fd: OwnedFd) -> io::Result<FolderEntry> {
     let stat = rustix::fs::fstat(&fd)?;
     Ok(match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Entry::File(Opened { fd, stamp: Stamp::from(&stat) }),
-        FileType::Directory => Entry::Folder,
-        _ => Entry::Nothing,
+        FileType::RegularFile => FolderEntry::File(Opened { fd, stamp: Stamp::from(&stat) }),
+        FileType::Directory => FolderEntry::Folder,
+        _ => FolderEntry::Nothing,
     })
 }
 

@@ -1,4 +1,4 @@
-//! From a path to the page that answers it. Everything here blocks: it runs where that is allowed.
+//! From a path to the file that answers it. Everything here blocks: it runs where that is allowed.
 
 use std::ffi::OsString;
 use std::io;
@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::encoding::{Encoding, gzip};
-use super::folder::{Entry, Folder, Moment, Opened, read_whole};
-use super::page::{Common, Looks, Page, Part};
+use super::folder::{Folder, FolderEntry, Moment, Opened, read_whole};
 use super::path::{encode, name};
+use super::served_file::{Common, FileStamps, Part, ServedFile};
 use super::types::{Kind, kind};
 
 /// Files up to this size are kept in memory.
@@ -22,7 +22,7 @@ const WORTH_COMPRESSING: u64 = 256;
 /// Longer than the ticks of any file system's clock that keeps fractions of a second.
 const SETTLING: Duration = Duration::from_millis(100);
 
-/// What decides which page answers a path.
+/// What decides which file answers a path.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Scope {
     /// A hash of the other fields, to be combined with a path's.
@@ -33,30 +33,30 @@ pub struct Scope {
 
 #[derive(Clone)]
 pub enum Found {
-    Page(Arc<Page>),
-    /// The path that the same page is to be asked for by.
+    File(Arc<ServedFile>),
+    /// The path under which the same file is to be asked for.
     Elsewhere(Arc<str>),
     Nothing,
     /// This machine could not tell.
     Failure,
 }
 
-/// A path that begins with a slash is a request's; one that does not is the name of a file below the folder, whatever
-/// requests for it would get. `old` is returned if nothing about it changed, and also if that cannot be told.
-pub fn load(scope: &Scope, path: &[u8], old: Option<Arc<Page>>) -> Found {
+/// A path that begins with a slash is a request's; one that does not is the name of a file below the folder, also if
+/// requests for it would get another one. `old` is returned if nothing about it changed, and also if that cannot be told.
+pub fn load(scope: &Scope, path: &[u8], old: Option<Arc<ServedFile>>) -> Found {
     match try_load(scope, path, old.as_ref()) {
         Ok(found) => found,
         Err(error) => {
             tracing::warn!(folder = ?scope.folder, path = %path.escape_ascii(), %error, "a file could not be read");
-            old.map_or(Found::Failure, Found::Page)
+            old.map_or(Found::Failure, Found::File)
         }
     }
 }
 
-fn try_load(scope: &Scope, path: &[u8], old: Option<&Arc<Page>>) -> io::Result<Found> {
+fn try_load(scope: &Scope, path: &[u8], old: Option<&Arc<ServedFile>>) -> io::Result<Found> {
     let Some(folder) = Folder::open(Path::new(&scope.folder))? else { return Ok(Found::Nothing) };
     match locate(&folder, path, scope.clean_urls)? {
-        Located::File(path, file) => Ok(Found::Page(page(&folder, &path, file, old)?)),
+        Located::File(path, file) => Ok(Found::File(served_file(&folder, &path, file, old)?)),
         Located::Elsewhere(path) => Ok(Found::Elsewhere(encode(&path).into())),
         Located::Nothing => Ok(Found::Nothing),
     }
@@ -68,7 +68,7 @@ enum Located {
     Nothing,
 }
 
-/// The order is: the file of that very name, `name.html` if names may be clean, the folder's index. A generator that makes
+/// The order is: the file of exactly that name, `name.html` if names may be clean, the folder's index. A generator that makes
 /// both `docs.html` and `docs/` means the first by `/docs`.
 fn locate(folder: &Folder, path: &[u8], clean_urls: bool) -> io::Result<Located> {
     let Some(relative) = path.strip_prefix(b"/") else {
@@ -80,7 +80,7 @@ fn locate(folder: &Folder, path: &[u8], clean_urls: bool) -> io::Result<Located>
         return Ok(located(index, file));
     }
     let entry = folder.look(relative)?;
-    if let Entry::File(file) = entry {
+    if let FolderEntry::File(file) = entry {
         return match clean_name(path).filter(|_| clean_urls) {
             Some(clean) if leads_back(folder, clean)? => Ok(Located::Elsewhere(clean.to_vec())),
             _ => Ok(Located::File(relative.to_vec(), file)),
@@ -95,7 +95,7 @@ fn locate(folder: &Folder, path: &[u8], clean_urls: bool) -> io::Result<Located>
             });
         }
     }
-    if matches!(entry, Entry::Folder) && folder.file(&[relative, b"/index.html"].concat())?.is_some() {
+    if matches!(entry, FolderEntry::Folder) && folder.file(&[relative, b"/index.html"].concat())?.is_some() {
         return Ok(Located::Elsewhere([path, b"/"].concat()));
     }
     Ok(Located::Nothing)
@@ -117,14 +117,19 @@ fn leads_back(folder: &Folder, clean: &[u8]) -> io::Result<bool> {
     Ok(clean.ends_with(b"/") || folder.file(relative)?.is_none())
 }
 
-fn page(folder: &Folder, path: &[u8], file: Opened, old: Option<&Arc<Page>>) -> io::Result<Arc<Page>> {
+fn served_file(
+    folder: &Folder,
+    path: &[u8],
+    file: Opened,
+    old: Option<&Arc<ServedFile>>,
+) -> io::Result<Arc<ServedFile>> {
     let mut siblings = [None, None, None];
     for (sibling, encoding) in siblings.iter_mut().zip(Encoding::COMPRESSED) {
         *sibling = folder.file(&[path, encoding.suffix().as_bytes()].concat())?;
     }
     let now = now();
-    let looks = looks(&file, &siblings, now);
-    if let Some(old) = old.filter(|old| old.looks.settled && old.looks == looks) {
+    let stamps = stamps(&file, &siblings, now);
+    if let Some(old) = old.filter(|old| old.stamps.settled && old.stamps == stamps) {
         return Ok(old.clone());
     }
     let kind = kind(name(path));
@@ -133,20 +138,20 @@ fn page(folder: &Folder, path: &[u8], file: Opened, old: Option<&Arc<Page>>) -> 
     let parts = if held { parts_in_memory(&file, siblings, kind)? } else { parts_on_disk(file, siblings) };
     let (identity, compressed) = parts;
     let common = Common { name: name(path), kind, modified, varies: !compressed.is_empty() };
-    Ok(Arc::new(Page {
+    Ok(Arc::new(ServedFile {
         identity: common.variant(identity),
         compressed: compressed.into_iter().map(|part| common.variant(part)).collect(),
         modified,
-        looks,
+        stamps,
         checked: AtomicU64::new(0),
     }))
 }
 
 type Siblings = [Option<Opened>; Encoding::COMPRESSED.len()];
 
-fn looks(file: &Opened, siblings: &Siblings, now: Duration) -> Looks {
+fn stamps(file: &Opened, siblings: &Siblings, now: Duration) -> FileStamps {
     let settled = |file: &Opened| moment(now.saturating_sub(SETTLING)) > file.stamp.changed;
-    Looks {
+    FileStamps {
         original: file.stamp,
         siblings: siblings.each_ref().map(|sibling| sibling.as_ref().map(|sibling| sibling.stamp)),
         settled: settled(file) && siblings.iter().flatten().all(settled),
@@ -168,7 +173,7 @@ fn parts_on_disk(file: Opened, siblings: Siblings) -> (Part, Vec<Part>) {
     (Part::on_disk(Encoding::Identity, file), compressed)
 }
 
-/// A page is in memory with all its parts, so a sibling that is too large for that does not count.
+/// A file is in memory with all its variants, so a sibling that is too large for that does not count.
 fn parts_in_memory(file: &Opened, siblings: Siblings, kind: Kind) -> io::Result<(Part, Vec<Part>)> {
     let bytes = read(file)?;
     let mut compressed = Vec::new();

@@ -1,20 +1,20 @@
-//! Pages in memory, bounded in bytes: the one that was not used for the longest time goes first.
+//! Files in memory, bounded in bytes: the one that was not used for the longest time goes first.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use super::load::Scope;
-use super::page::Page;
+use super::served_file::ServedFile;
 
-/// What a slot takes beside its page and its path.
+/// What a slot takes beside its file and its path.
 const OVERHEAD: usize = 256;
 /// No neighbour.
 const NONE: usize = usize::MAX;
 
 pub struct Lru {
-    /// By the hash of the key, which is made with a secret: nobody can make two keys meet, and if two ever do, they only
-    /// take each other's place.
+    /// By the hash of the key, which is made with a secret: a visitor cannot choose two keys with the same hash,
+    /// and if there ever are two, each replaces the other.
     places: HashMap<u64, usize, BuildHasherDefault<AlreadyHashed>>,
     slots: Vec<Slot>,
     newest: usize,
@@ -27,7 +27,7 @@ pub struct Slot {
     hash: u64,
     scope: Arc<Scope>,
     path: Box<[u8]>,
-    page: Arc<Page>,
+    file: Arc<ServedFile>,
     weight: usize,
     newer: usize,
     older: usize,
@@ -38,24 +38,24 @@ impl Lru {
         Self { places: HashMap::default(), slots: Vec::new(), newest: NONE, oldest: NONE, held: 0, limit }
     }
 
-    pub fn get(&mut self, hash: u64, scope: &Arc<Scope>, path: &[u8]) -> Option<Arc<Page>> {
+    pub fn get(&mut self, hash: u64, scope: &Arc<Scope>, path: &[u8]) -> Option<Arc<ServedFile>> {
         let at = *self.places.get(&hash)?;
         let slot = &self.slots[at];
         if *slot.path != *path || slot.scope != *scope {
             return None;
         }
-        let page = slot.page.clone();
+        let file = slot.file.clone();
         if self.newest != at {
             self.unlink(at);
             self.link(at);
         }
-        Some(page)
+        Some(file)
     }
 
     /// Returns what had to go, so that it can be freed without the lock.
-    pub fn insert(&mut self, hash: u64, scope: &Arc<Scope>, path: &[u8], page: Arc<Page>) -> Vec<Slot> {
+    pub fn insert(&mut self, hash: u64, scope: &Arc<Scope>, path: &[u8], file: Arc<ServedFile>) -> Vec<Slot> {
         let mut gone: Vec<_> = self.remove(hash).into_iter().collect();
-        let Some(weight) = page.weight().map(|weight| weight + path.len() + OVERHEAD) else { return gone };
+        let Some(weight) = file.weight().map(|weight| weight + path.len() + OVERHEAD) else { return gone };
         if weight > self.limit {
             return gone;
         }
@@ -63,7 +63,7 @@ impl Lru {
             gone.push(self.take(self.oldest));
         }
         let at = self.slots.len();
-        self.slots.push(Slot { hash, scope: scope.clone(), path: path.into(), page, weight, newer: NONE, older: NONE });
+        self.slots.push(Slot { hash, scope: scope.clone(), path: path.into(), file, weight, newer: NONE, older: NONE });
         self.places.insert(hash, at);
         self.held += weight;
         self.link(at);

@@ -7,10 +7,10 @@ mod fingerprint;
 mod folder;
 mod load;
 mod lru;
-mod page;
 mod path;
 mod range;
 mod respond;
+mod served_file;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -51,11 +51,11 @@ impl Files {
         }
         let Some(path) = path::decode(request.uri.path()) else { return self.not_found(request).await };
         // Most requests end here, without a look at the disk.
-        if let Some(page) = self.cache.fresh(&self.scope, &path) {
-            return Some(respond::page(request, &page));
+        if let Some(file) = self.cache.fresh(&self.scope, &path) {
+            return Some(respond::file(request, &file));
         }
         match self.find(&path).await {
-            Found::Page(page) => Some(respond::page(request, &page)),
+            Found::File(file) => Some(respond::file(request, &file)),
             Found::Elsewhere(path) => Some(respond::elsewhere(request, &path)),
             Found::Failure => Some(respond::unavailable()),
             Found::Nothing if self.single_page && wants_page(request, &path) => self.single_page(request).await,
@@ -65,7 +65,7 @@ impl Files {
 
     async fn single_page(&self, request: &Parts) -> Option<Response<Body>> {
         match self.find(SINGLE_PAGE).await {
-            Found::Page(page) => Some(respond::page(request, &page)),
+            Found::File(file) => Some(respond::file(request, &file)),
             Found::Failure => Some(respond::unavailable()),
             Found::Elsewhere(_) | Found::Nothing => self.not_found(request).await,
         }
@@ -73,7 +73,7 @@ impl Files {
 
     async fn not_found(&self, request: &Parts) -> Option<Response<Body>> {
         match self.find(self.not_found.as_bytes()).await {
-            Found::Page(page) => Some(respond::not_found(request, &page)),
+            Found::File(file) => Some(respond::not_found(request, &file)),
             Found::Failure | Found::Elsewhere(_) | Found::Nothing => None,
         }
     }
@@ -84,7 +84,7 @@ impl Files {
     }
 }
 
-/// Whether a path without a file may be one that a single page finds its own way by. A script or a picture that is no
+/// Whether a path without a file may be one that a single page reads itself. A script or a picture that is no
 /// longer there must not be answered with a page, so what looks like one is none, unless the request says that it wants a
 /// page, as browsers do for what is in their address bar: `/people/jane.doe` is one then.
 fn wants_page(request: &Parts, path: &[u8]) -> bool {

@@ -13,7 +13,7 @@ pub enum Wanted {
     Outside,
 }
 
-/// What `Range` asks for. Several parts get the whole file: hardly anybody asks for them, an answer in several parts is a
+/// What `Range` asks for. Several parts get the whole file: hardly a client asks for them, an answer in several parts is a
 /// known way to make a server send a file many times over, and the whole is a correct answer to every range. What is not
 /// understood counts as absent, as the standard wants it.
 pub fn wanted(headers: &HeaderMap, length: u64) -> Wanted {

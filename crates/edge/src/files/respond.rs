@@ -1,4 +1,4 @@
-//! The answers that are made from a page, and those without one.
+//! The answers that are made from a file, and those without one.
 
 use std::ops::Range;
 
@@ -6,35 +6,35 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Response, StatusCode};
 
-use super::conditional::{self, Verdict};
-use super::page::{Content, Page, Variant};
+use super::conditional::{self, Precondition};
 use super::range::{self, Wanted};
+use super::served_file::{Content, ServedFile, Variant};
 use super::stream::FileStream;
 use crate::body::Body;
 
-/// A request for a range is about the file as it is: a range of a compressed one is of no use to anybody.
-pub fn page(request: &Parts, page: &Page) -> Response<Body> {
+/// A request for a range is about the file as it is: a range of a compressed one is of no use.
+pub fn file(request: &Parts, file: &ServedFile) -> Response<Body> {
     let headers = &request.headers;
     let ranged = request.method == Method::GET && headers.contains_key(header::RANGE);
-    let variant = if ranged { &page.identity } else { page.choose(headers) };
-    match conditional::check(headers, &variant.etag, page.modified) {
-        Verdict::Failed => bare(StatusCode::PRECONDITION_FAILED, only(&variant.head, &[header::ETAG])),
-        Verdict::NotModified => not_modified(variant),
-        Verdict::Proceed if ranged && conditional::if_range_holds(headers, &variant.etag, page.modified) => {
+    let variant = if ranged { &file.identity } else { file.choose(headers) };
+    match conditional::check(headers, &variant.etag, file.modified) {
+        Precondition::Failed => bare(StatusCode::PRECONDITION_FAILED, only(&variant.head, &[header::ETAG])),
+        Precondition::NotModified => not_modified(variant),
+        Precondition::Proceed if ranged && conditional::if_range_holds(headers, &variant.etag, file.modified) => {
             match range::wanted(headers, variant.length) {
                 Wanted::Whole => whole(&request.method, variant),
                 Wanted::Part(part) => partial(variant, part),
                 Wanted::Outside => outside(variant),
             }
         }
-        Verdict::Proceed => whole(&request.method, variant),
+        Precondition::Proceed => whole(&request.method, variant),
     }
 }
 
-/// The page for a path without a file. Conditions and ranges are about files that are there, so it has nothing to make
-/// them with.
-pub fn not_found(request: &Parts, page: &Page) -> Response<Body> {
-    let mut response = whole(&request.method, page.choose(&request.headers));
+/// The file that is shown for a path without one. Conditions and ranges are about files that are there, so this answer has no
+/// headers to make them with.
+pub fn not_found(request: &Parts, file: &ServedFile) -> Response<Body> {
+    let mut response = whole(&request.method, file.choose(&request.headers));
     *response.status_mut() = StatusCode::NOT_FOUND;
     let head = response.headers_mut();
     for name in [header::ETAG, header::LAST_MODIFIED, header::ACCEPT_RANGES] {
@@ -44,7 +44,7 @@ pub fn not_found(request: &Parts, page: &Page) -> Response<Body> {
     response
 }
 
-/// For good, but not to be kept without asking: the next deployment may have a page there. `path` is encoded.
+/// A permanent redirect that browsers must ask for again: the next deployment may have a file there. `path` is encoded.
 pub fn elsewhere(request: &Parts, path: &str) -> Response<Body> {
     let location = match request.uri.query() {
         Some(query) => HeaderValue::try_from(format!("{path}?{query}")),
@@ -87,7 +87,7 @@ fn outside(variant: &Variant) -> Response<Body> {
     bare(StatusCode::RANGE_NOT_SATISFIABLE, head)
 }
 
-/// With what the visitor's copy is to be brought up to date by, and nothing about a content that is not sent.
+/// The headers that update the visitor's copy, and none about content that is not sent.
 fn not_modified(variant: &Variant) -> Response<Body> {
     let kept = [header::ETAG, header::LAST_MODIFIED, header::CACHE_CONTROL, header::VARY];
     answer(StatusCode::NOT_MODIFIED, only(&variant.head, &kept), Body::empty())

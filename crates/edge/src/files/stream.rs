@@ -17,7 +17,7 @@ use crate::body::BodyError;
 const CHUNK: u64 = 64 * 1024;
 
 /// Ends with an error when the file is shorter than it was when the answer's head was made: the length is announced, and
-/// nothing that could be put in the place of the missing bytes is true. What is appended meanwhile is not sent.
+/// no other bytes can take the place of the missing ones. What is appended meanwhile is not sent.
 pub struct FileStream {
     file: Arc<OwnedFd>,
     left: Range<u64>,
@@ -66,7 +66,7 @@ impl hyper::body::Body for FileStream {
         };
         let frame = joined.map_err(BodyError::from).and_then(|chunk| self.accept(chunk));
         if frame.is_err() {
-            // Nothing follows an error, even for somebody who asks again.
+            // Nothing follows an error, even if the connection asks again.
             self.left.start = self.left.end;
         }
         Poll::Ready(Some(frame))
@@ -82,7 +82,7 @@ impl hyper::body::Body for FileStream {
 }
 
 impl Drop for FileStream {
-    /// Visitors who leave do not leave work behind that has not begun.
+    /// A read that has not begun is called off when the visitor has left.
     fn drop(&mut self) {
         if let Some(reading) = self.reading.take() {
             reading.abort();

@@ -28,7 +28,7 @@ pub struct AnswerBody {
     total_limit: Duration,
     /// Since when nothing has come, while nothing comes.
     waiting_since: Option<Instant>,
-    /// Runs from the first time that the target keeps us waiting.
+    /// Runs from the first time that the target keeps the edge waiting.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
@@ -70,7 +70,7 @@ impl AnswerBody {
         }
     }
 
-    /// Ready when the target has kept us waiting for too long.
+    /// Ready when the target has kept the edge waiting for too long.
     fn poll_alarm(&mut self, context: &mut Context<'_>) -> Poll<BodyError> {
         let since = *self.waiting_since.get_or_insert_with(Instant::now);
         let deadline = (since + self.idle_limit).min(self.exchange.started + self.total_limit);

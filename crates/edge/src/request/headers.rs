@@ -42,7 +42,7 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
         || [KEEP_ALIVE, PROXY_CONNECTION, HTTP2_SETTINGS].contains(name)
 }
 
-/// A visitor's request, for the target: hop by hop out, `Host` in, framing as the body needs it.
+/// A visitor's request, for the target: without what is hop by hop, with `Host`, framed as the body needs it.
 pub fn prepare_request(headers: &mut HeaderMap, host: HeaderValue, is_chunked: bool, upgrade: Option<HeaderValue>) {
     let wants_trailers = headers.get(TE).is_some_and(|te| has_token(te, "trailers"));
     remove_hop_by_hop(headers);

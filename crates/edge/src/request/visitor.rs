@@ -14,7 +14,7 @@ use crate::scheme::Scheme;
 
 pub struct Visitor {
     pub address: IpAddr,
-    /// Of the connection, whatever proxies in front of the edge say about theirs.
+    /// Of this connection. A proxy in front of the edge may have been asked over another one.
     pub scheme: Scheme,
     connected: Instant,
     forwarded: Mutex<ForwardedHeaders>,
@@ -42,8 +42,8 @@ impl Visitor {
         self.forwarded.lock().set(headers, host, request_id);
     }
 
-    /// The connection is to be closed then if the answer is not complete: no timer of the request's own runs while a
-    /// visitor takes its answer ever so slowly.
+    /// The connection is to be closed then if the answer is not complete: the request has no timer of its
+    /// own that runs while the visitor takes the answer.
     pub fn must_end(&self, deadline: Instant) {
         let millis = u64::try_from(deadline.saturating_duration_since(self.connected).as_millis()).unwrap_or(u64::MAX);
         self.must_end.store(millis.max(1), Ordering::Relaxed);

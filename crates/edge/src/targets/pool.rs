@@ -41,8 +41,8 @@ impl Drop for Sender {
     }
 }
 
-/// Idle connections of one worker to one target. The one that was used last is used next, so that those beyond the need
-/// grow old and are closed.
+/// Idle connections of one worker to one target. The one that was used last is used next, so that those that are not
+/// needed stay idle and are closed.
 #[derive(Default)]
 pub struct Pool(Mutex<Kept>);
 

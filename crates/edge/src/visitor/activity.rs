@@ -26,7 +26,7 @@ pub struct Activity {
     taken: AtomicU64,
     /// When the first byte of a head came that is not complete yet, in milliseconds after `started`; 0 for none.
     head_since: AtomicU64,
-    /// When the last answer was complete, and in the system's hands.
+    /// When the last answer was complete, and handed to the system.
     quiet_since: AtomicU64,
     /// Whether the visitor takes no more bytes for now.
     is_blocked: AtomicBool,
@@ -86,7 +86,7 @@ impl Activity {
         let now = Instant::now();
         let requests = self.requests.load(Ordering::Relaxed);
         let since = match self.is_at_work() {
-            // Where all of them wait for the visitor, the silence is the visitor's.
+            // Where all of them wait for the visitor, it is the visitor that is silent.
             true if requests > 0 && self.offered.load(Ordering::Relaxed) == requests => self.at(&self.taken),
             true => now,
             false => self.quiet_since(),
@@ -126,7 +126,7 @@ impl Activity {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// To be called whenever something was written: if the last byte of the last answer is in the system's hands, the edge
+    /// To be called whenever something was written: if the last byte of the last answer is handed to the system, the edge
     /// need not wait for this connection any more.
     pub fn settle(&self) {
         if !self.is_at_work() && self.is_busy.swap(false, Ordering::Relaxed) {

@@ -22,7 +22,7 @@ pub struct VisitorStream {
     activity: Arc<Activity>,
     /// Bytes that were read already, and are to be read before all others.
     first: Bytes,
-    /// Here, because an upgraded connection is one as long as its bytes are carried, whatever protocol they are of.
+    /// Here, because an upgraded connection counts for as long as the tunnel has its stream.
     _permit: ConnectionPermit,
 }
 

@@ -55,7 +55,7 @@ impl hyper::body::Body for TrackedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let is_http2 = self.is_http2;
         let frame = match &mut self.body {
-            // What is given away in one piece counts as taken, and a visitor over HTTP/2 takes it bit by bit.
+            // What is given away in one piece counts as taken, and a visitor over HTTP/2 takes it part by part.
             Body::Full(bytes) if is_http2 && bytes.len() > PART => {
                 Poll::Ready(Some(Ok(Frame::data(bytes.split_to(PART)))))
             }

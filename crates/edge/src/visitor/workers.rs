@@ -15,19 +15,19 @@ use super::transport::Transport;
 use crate::edge::Edge;
 use crate::request::worker::Worker;
 
-/// How often connections to targets that are not in use grow a second older.
+/// How often each worker looks for connections to targets that were idle for too long.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 pub struct Workers(Vec<WorkerThread>);
 
 struct WorkerThread {
     /// As many can be in it as there are permits for connections.
-    connections: UnboundedSender<Accepted>,
+    connections: UnboundedSender<AcceptedConnection>,
     open: Arc<AtomicUsize>,
     _thread: JoinHandle<()>,
 }
 
-type Accepted = (TcpStream, SocketAddr, ConnectionPermit);
+type AcceptedConnection = (TcpStream, SocketAddr, ConnectionPermit);
 
 impl Workers {
     pub fn start(edge: &Arc<Edge>) -> io::Result<Self> {
@@ -61,7 +61,7 @@ impl WorkerThread {
     }
 }
 
-async fn run(worker: Worker, mut waiting: UnboundedReceiver<Accepted>) {
+async fn run(worker: Worker, mut waiting: UnboundedReceiver<AcceptedConnection>) {
     tokio::spawn(sweep(worker.clone()));
     while let Some((stream, peer, permit)) = waiting.recv().await {
         match Transport::plain(stream) {

@@ -178,13 +178,13 @@ impl hyper::body::Body for Frames {
     }
 }
 
-/// Says back whatever it hears.
+/// Says back all that it hears.
 fn upgrade(mut request: Request<Incoming>, active: Active) -> Response<Body> {
     let upgrade = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         let Ok(upgraded) = upgrade.await else { return };
         let mut stream = TokioIo::new(upgraded);
-        // Over before the connection is: whoever sees that end looks here next.
+        // Over before the connection is: a test that sees that end looks here next.
         let _active = active;
         let mut buffer = [0; 1024];
         while let Ok(read @ 1..) = stream.read(&mut buffer).await {

@@ -1,4 +1,4 @@
-//! Swaps and drains: nobody fails, nobody comes late, and the counts are right.
+//! Swaps and drains: no request fails, none comes late, and the counts are right.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -120,10 +120,10 @@ async fn two_hundred_swaps_under_load_lose_nothing() {
         let after_drain = current.requests();
         assert_eq!(drained.cut, 0, "swap {swap}");
         assert_eq!(drained.finished, drained.in_flight, "swap {swap}");
-        // Whoever comes after the swap entered before it, and is one of those that were in flight.
+        // A request that comes after the swap entered before it, and is one of those that were in flight.
         assert!(after_drain - at_swap <= drained.in_flight as usize, "swap {swap}: {drained:?}");
-        assert_eq!(current.seen.active.load(Ordering::SeqCst), 0, "swap {swap}: somebody is still in");
-        // The old instance ends here: whoever came late now would fail.
+        assert_eq!(current.seen.active.load(Ordering::SeqCst), 0, "swap {swap}: a request is still in");
+        // The old instance ends here: a request that came late now would fail.
         current = next;
         until("requests go on", async || (load.done.load(Ordering::SeqCst) > before).then_some(())).await;
     }
@@ -185,8 +185,12 @@ async fn a_drain_counts_exactly_what_finished_and_what_was_cut() {
         let read = tokio::time::timeout(DEADLINE, socket.read_to_end(&mut rest)).await.expect("it ends");
         assert!(read.is_err() || rest.is_empty());
     }
-    until("nobody is in any more", async || (active() == 0).then_some(())).await;
-    assert_eq!(edge.drain(old.address, Duration::from_secs(1)).await, drained, "whoever asks again hears the same");
+    until("no request is in any more", async || (active() == 0).then_some(())).await;
+    assert_eq!(
+        edge.drain(old.address, Duration::from_secs(1)).await,
+        drained,
+        "a caller that asks again hears the same"
+    );
     // The same instance comes back and leaves again: what was before is not counted twice.
     edge.send_to(&[old.address]).await;
     edge.send_to(&[new.address]).await;

@@ -139,7 +139,7 @@ async fn script(answers: Vec<&'static str>) -> (SocketAddr, tokio::task::JoinHan
 /// The first connection is kept and then closed by the target, while the next request is on its way: it is sent again if that
 /// can do no harm.
 #[tokio::test]
-async fn a_kept_connection_that_ended_costs_nobody_an_answer() {
+async fn a_kept_connection_that_ended_costs_no_visitor_an_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let edge = TestEdge::start().await;
@@ -172,7 +172,7 @@ async fn a_kept_connection_that_ended_costs_nobody_an_answer() {
 async fn a_target_that_cannot_be_reached_is_passed_over() {
     let edge = TestEdge::start().await;
     let app = App::start("app").await;
-    // Nobody listens there any more.
+    // No process listens there any more.
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     edge.send_to(&[gone, app.address]).await;
     for _ in 0..20 {
@@ -303,7 +303,7 @@ async fn targets_are_asked_whether_they_are_well() {
     for _ in 0..10 {
         assert_eq!(edge.visitor().await.get("/").await.unwrap(), (200, "two".into()));
     }
-    // When nobody is well, everybody is tried.
+    // When no target is well, all are tried.
     two.is_ill(true);
     are([false, false]).await;
     assert_eq!(edge.visitor().await.get("/").await.unwrap().0, 200);

@@ -19,7 +19,7 @@ async fn see(edge: &TestEdge, accept: &str) -> (u16, String, String) {
     (status, line.to_owned(), body.to_owned())
 }
 
-async fn nobody() -> SocketAddr {
+async fn unused_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
 }
 
@@ -44,7 +44,7 @@ async fn every_page_says_what_happened() {
         (RouteSet::default(), 404, "unknown_host", "knows of no application"),
         (everything(Serves::Page(Notice::Starting)), 503, "starting", "is being started"),
         (everything(Serves::Page(Notice::Stopped)), 503, "stopped", "has been stopped"),
-        (everything_to(&[nobody().await]), 503, "no_healthy_target", "can be reached"),
+        (everything_to(&[unused_address().await]), 503, "no_healthy_target", "can be reached"),
         (everything_to(&[rude().await]), 502, "upstream_error", "ended the connection"),
         (everything(Serves::Targets(slow)), 504, "time_limit", "within its time limit"),
     ];
@@ -96,7 +96,7 @@ async fn routes_that_make_no_sense_change_nothing() {
     bad.routes[0].host = "Not A Host".into();
     bad.routes[0].path = "no-slash".into();
     bad.routes.push(bad.routes[0].clone());
-    bad.routes[1].service = "nobody".into();
+    bad.routes[1].service = "missing".into();
     let refused = edge.control().await.apply(bad).await.unwrap_err().to_string();
     for place in ["routes[0].host", "routes[0].path", "routes[1].service", "services[0].serves.targets.addresses"] {
         assert!(refused.contains(place), "{place} in {refused}");

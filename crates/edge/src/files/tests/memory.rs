@@ -155,7 +155,7 @@ async fn requests_for_the_same_path_share_one_look() {
 }
 
 #[tokio::test]
-async fn a_visitor_who_leaves_takes_nobody_along() {
+async fn a_visitor_who_leaves_does_not_end_the_look_of_others() {
     let site = Site::new();
     let (release, released) = mpsc::channel::<()>();
     let (cache, scope) = (site.cache.clone(), site.files.scope.clone());
@@ -173,7 +173,7 @@ async fn a_visitor_who_leaves_takes_nobody_along() {
     first.abort();
     release.send(()).unwrap();
     let found = tokio::time::timeout(DEADLINE, second).await.unwrap().unwrap();
-    assert!(matches!(found, Found::Elsewhere(_)), "the look that had begun is for whoever still waits");
+    assert!(matches!(found, Found::Elsewhere(_)), "the look that had begun is for the requests that still wait");
 }
 
 #[tokio::test]
@@ -231,7 +231,7 @@ fn the_list_of_pages_keeps_its_order() {
     let site = Site::new();
     site.write("a.bin", noise(100));
     let scope = site.files.scope.clone();
-    let Found::Page(page) = load(&scope, b"/a.bin", None) else { panic!("no page") };
+    let Found::File(page) = load(&scope, b"/a.bin", None) else { panic!("no page") };
     let mut lru = Lru::new(30_000);
     // The same by the simplest means: the oldest is the first.
     let mut model: Vec<(u64, Vec<u8>)> = Vec::new();

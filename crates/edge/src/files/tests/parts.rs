@@ -155,7 +155,7 @@ async fn a_chunk_is_read_when_it_is_asked_for() {
     let mut body = site.respond("GET", "/large.bin", &[]).await.unwrap().into_body();
     let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
     assert!(first.len() <= 64 * 1024 && first[..] == noise(LARGE)[..first.len()]);
-    // Long enough for a chunk that nobody asked for to be read.
+    // Long enough for a chunk to be read that was not asked for.
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     let mut file = fs::File::options().write(true).open(site.path("large.bin")).unwrap();
     file.seek(SeekFrom::Start(first.len() as u64)).unwrap();

@@ -213,7 +213,7 @@ async fn what_may_not_be_read_is_not_there() {
     site.write("closed.txt", "closed");
     fs::set_permissions(site.path("closed.txt"), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(site.path("closed.txt")).is_ok() {
-        return; // Whoever runs this may read everything.
+        return; // The user who runs this may read everything.
     }
     site.assert_nothing_at("/closed.txt").await;
 }

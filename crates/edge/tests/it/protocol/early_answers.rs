@@ -116,7 +116,7 @@ async fn the_rest_of_a_body_is_not_a_request() {
     let mut heard = vec![0; length];
     target.read_exact(&mut heard).await.unwrap();
     assert!(heard.ends_with(smuggled.as_bytes()), "it belongs to the body");
-    assert!(!stage.somebody_waits().await, "it became a request of its own");
+    assert!(!stage.connection_waits().await, "it became a request of its own");
     drop(stream);
     recovers(&edge).await;
 }

@@ -243,7 +243,7 @@ async fn a_body_of_another_length_than_announced_is_refused() {
     }
 }
 
-/// One without a body is whole before the first frame of what was not announced: it may be answered, but that is nobody's request.
+/// One without a body is whole before the first frame of what was not announced: it may be answered, but that is no request.
 #[tokio::test]
 async fn what_follows_an_empty_body_is_no_request() {
     let (target, edge) = Recorder::with_edge().await;
@@ -283,7 +283,7 @@ async fn a_stream_that_is_reset_ends_its_request() {
 
 /// Streams opened and reset as fast as they can be written.
 #[tokio::test]
-async fn rapid_resets_harm_nobody_else() {
+async fn rapid_resets_harm_no_other_visitor() {
     let (_target, edge) = Recorder::with_edge().await;
     let mut peer = Peer::connect(&edge).await;
     let mut flood = Vec::new();
@@ -303,7 +303,7 @@ async fn rapid_resets_harm_nobody_else() {
             break;
         }
     }
-    assert!(was_sent_away, "2000 resets in one go are more than anybody needs");
+    assert!(was_sent_away, "2000 resets in one go are more than a client needs");
     is_well(&edge).await;
 }
 
@@ -371,12 +371,12 @@ async fn one_connection_has_so_many_requests_at_once() {
     assert_eq!(edge.stats().await.services[0].figures.in_flight, 128);
     drop(peer);
     is_quiet(&edge).await;
-    assert!(!stage.somebody_waits().await, "no more than 128 came");
+    assert!(!stage.connection_waits().await, "no more than 128 came");
 }
 
 /// Frames that cost nothing to send and want an answer, or nothing.
 #[tokio::test]
-async fn floods_of_small_frames_harm_nobody_else() {
+async fn floods_of_small_frames_harm_no_other_visitor() {
     let (_target, edge) = Recorder::with_edge().await;
     for flood in [
         frame(SETTINGS, 0, 0, &[]),

@@ -13,7 +13,7 @@ use windlass_edge::routes::Limits;
 use crate::protocol::wire::{Recorder, Stage, connect, ends, is_quiet, is_well, limited, say, statuses, until_closed};
 use crate::support::{DEADLINE, TestEdge, read_all, read_head, settings, until};
 
-/// More than the buffers of the edge and of the system between two ends, less than what anybody would call unbounded.
+/// More than the buffers of the edge and of the system between two ends, far less than unbounded.
 const BOUND: usize = 48 * 1024 * 1024;
 /// A side that takes no byte for this long takes none.
 const STALL: Duration = Duration::from_millis(500);
@@ -205,7 +205,7 @@ async fn bodies_have_a_largest_size() {
     }
 }
 
-/// Writes until nobody takes any more; how many bytes that were.
+/// Writes until no more is taken; how many bytes that were.
 async fn push(stream: &mut (impl AsyncWriteExt + Unpin), bytes: &[u8]) -> usize {
     let mut pushed = 0;
     while let Ok(Ok(count @ 1..)) = tokio::time::timeout(STALL, stream.write(bytes)).await {
@@ -353,7 +353,7 @@ async fn visitors_beyond_all_places_wait() {
     is_well(&edge).await;
 }
 
-/// A crowd that says nothing takes nobody's place for longer than its limit.
+/// Many connections that say nothing keep others waiting for no longer than their limit.
 #[tokio::test]
 async fn a_silent_crowd_leaves() {
     let (_target, edge) =

@@ -270,7 +270,7 @@ async fn the_authority_of_the_target_goes_before_the_host_header() {
     assert_eq!(heard[0].all("x-forwarded-host"), ["real.example.org:81"]);
 }
 
-/// `Connection` takes out what is between neighbours, not what says where a request ends and whom it is for.
+/// `Connection` takes out what is between neighbours, not what says where a request ends and which host it is for.
 #[tokio::test]
 async fn the_connection_header_cannot_take_the_framing_away() {
     let (target, edge) = Recorder::with_edge().await;

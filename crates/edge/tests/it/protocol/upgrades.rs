@@ -182,7 +182,7 @@ async fn an_upgrade_may_have_a_body() {
     recovers(&edge).await;
 }
 
-/// A target that changes before it has the whole body: nobody knows where the tunnel begins, so there is none.
+/// A target that changes before it has the whole body: it is not known where the tunnel begins, so there is none.
 #[tokio::test]
 async fn an_upgrade_in_the_middle_of_a_body_is_502() {
     let (stage, edge) = Stage::with_edge().await;

@@ -1,5 +1,5 @@
 //! Targets that break the rules. A visitor gets the target's answer, whole, or learns that there is none; never a part of it
-//! that looks like all of it, and never somebody else's.
+//! that looks like all of it, and never another visitor's.
 
 use std::time::Duration;
 
@@ -180,7 +180,7 @@ async fn answers_that_are_odd_but_clear_pass() {
                 Stay,
                 Whole(200, "fine"),
             ),
-            // These have no body, whatever comes after them.
+            // These have no body, even if bytes come after them.
             ("HTTP/1.1 204 No Content\r\n\r\nhello", Stay, Whole(204, "")),
             ("HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello", Stay, Whole(204, "")),
             (
@@ -244,9 +244,9 @@ async fn http_1_0_visitors_get_no_chunks() {
     playing.await.unwrap();
 }
 
-/// Bytes beyond an answer's end are nobody's answer, whether they come with it or later.
+/// Bytes beyond an answer's end are no visitor's answer, whether they come with it or later.
 #[tokio::test]
-async fn bytes_that_nobody_asked_for_are_nobodys_answer() {
+async fn bytes_that_were_not_asked_for_are_no_visitors_answer() {
     const EVIL: &str = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil";
     let (stage, edge) = Stage::with_edge().await;
     let mut visitor = edge.visitor().await;
@@ -374,7 +374,7 @@ async fn only_what_is_harmless_is_sent_again() {
         let (answer, ()) = tokio::join!(asking, playing);
         // The second try fails as well, on a connection of its own: there is no third.
         assert_eq!(answer.unwrap().status(), 502, "{method} {body:?}");
-        assert!(!stage.somebody_waits().await, "{method} {body:?}");
+        assert!(!stage.connection_waits().await, "{method} {body:?}");
         recovers(&edge).await;
     }
 }
@@ -399,7 +399,7 @@ async fn a_visitor_who_leaves_ends_the_targets_connection() {
     }
 }
 
-/// Two visitors at once on two connections, slow and in parts: nobody hears a word of the other's answer.
+/// Two visitors at once on two connections, slow and in parts: neither gets a byte of the other's answer.
 #[tokio::test]
 async fn answers_in_small_parts_are_not_mixed() {
     let (stage, edge) = Stage::with_edge().await;

@@ -190,8 +190,8 @@ impl Stage {
         accepted.expect("the edge comes").unwrap().0
     }
 
-    /// Whether somebody has come already.
-    pub async fn somebody_waits(&self) -> bool {
+    /// Whether a connection has come already.
+    pub async fn connection_waits(&self) -> bool {
         tokio::time::timeout(Duration::ZERO, self.listener.accept()).await.is_ok()
     }
 }
@@ -217,7 +217,7 @@ pub fn statuses(text: &str) -> Vec<u16> {
     answers.filter_map(|answer| answer.get(9..12)?.parse().ok()).collect()
 }
 
-/// Whatever was done to it, the edge has nothing left to do.
+/// After all that was done to it, the edge has nothing left to do.
 pub async fn is_quiet(edge: &TestEdge) {
     until("nothing is in flight", async || {
         let stats = edge.stats().await;

@@ -45,7 +45,7 @@ async fn only_the_owner_can_call() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn callers_who_make_no_sense_disturb_nobody() {
+async fn callers_who_make_no_sense_disturb_no_visitor() {
     let (home, app) = (Home::new(), App::start("app").await);
     let edge = home.edge().await;
     home.send_to(app.address).await;
@@ -110,7 +110,7 @@ async fn a_line_that_does_not_end_is_dropped() {
     assert_eq!(home.hello().await.pid, edge.pid());
 }
 
-/// Nobody who is connected, silent or in the middle of a line keeps another from being heard.
+/// No caller who is connected, silent or in the middle of a line keeps another from being heard.
 #[tokio::test]
 async fn a_hundred_callers_at_once_are_all_heard() {
     let (home, app) = (Home::new(), App::start("app").await);

@@ -68,7 +68,7 @@ async fn a_lingering_process_is_not_in_the_way() {
     second.signal(Signal::KILL);
     second.ended().await;
     let refused = tokio::net::TcpStream::connect(address).await;
-    assert!(refused.is_err(), "somebody who serves nobody takes connections");
+    assert!(refused.is_err(), "a process that does not serve takes connections");
     let mut command = home.command();
     let third = Edge::spawn(command.args(["--edge-http", &address.to_string()]));
     let hello = home.answers_as(third.pid()).await;

@@ -1,4 +1,4 @@
-//! The server and the edge beside it: who starts, finds, replaces and stops whom.
+//! The server and the edge beside it: which of them starts, finds, replaces and stops the other.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -25,7 +25,7 @@ fn stop(home: &Home) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_killed_ten_times_is_noticed_by_nobody() {
+async fn a_server_that_is_killed_ten_times_is_noticed_by_no_visitor() {
     let (home, app) = (Home::new(), App::start("app").await);
     let mut servers = vec![Process::serve(home.path(), &[])];
     let edge = home.hello().await.pid;
@@ -61,7 +61,7 @@ async fn sigterm_leaves_the_edge_and_ctrl_c_stops_both() {
 }
 
 #[tokio::test]
-async fn stop_ends_whatever_runs_and_says_what() {
+async fn stop_ends_all_that_runs_and_says_what() {
     let home = Home::new();
     assert!(stop(&home).starts_with("Nothing is running on"));
     let mut server = Process::serve(home.path(), &[]);
@@ -90,7 +90,7 @@ async fn an_edge_that_is_killed_is_back_at_once() {
         assert!(killed.elapsed() < Duration::from_secs(3), "it took {:?}", killed.elapsed());
         assert_eq!(Visitor::new(hello.listening[0]).get("/").await.unwrap(), (200, "app".into()));
         let entry = format!("/proc/{pid}");
-        until("somebody asks what became of the edge", async || (!Path::new(&entry).exists()).then_some(())).await;
+        until("a process asks what became of the edge", async || (!Path::new(&entry).exists()).then_some(())).await;
     }
     assert!(server.request("GET", "/health", "", "").starts_with("HTTP/1.1 200"));
 }
@@ -99,7 +99,7 @@ async fn an_edge_that_is_killed_is_back_at_once() {
 #[tokio::test]
 async fn an_edge_that_is_killed_after_a_hand_over_is_back_too() {
     let (home, app) = (Home::new(), App::start("app").await);
-    // At an address that no other test uses, so that nobody is given the port meanwhile.
+    // At an address that no other test uses, so that no other process is given the port meanwhile.
     let port = std::net::TcpListener::bind("127.0.0.3:0").unwrap().local_addr().unwrap();
     let _server = Process::serve(home.path(), &["--edge-http", &port.to_string()]);
     let first = home.hello().await.pid;
@@ -130,7 +130,7 @@ async fn released(home: &Home, pid: u32) {
     .await;
 }
 
-/// Somebody hands over by hand, with other settings: the server, which has no reason to know better, does not undo it.
+/// An operator hands over by hand, with other settings: the server, which has no reason to know better, does not undo it.
 #[tokio::test]
 async fn a_hand_over_by_hand_is_not_undone() {
     let (home, app) = (Home::new(), App::start("app").await);
@@ -222,14 +222,14 @@ async fn the_edge_has_no_secrets_and_a_session_of_its_own() {
     assert!(!environment(edge).contains("WINDLASS_"), "{}", environment(edge));
     let orders = std::fs::read(format!("/proc/{edge}/cmdline")).unwrap();
     assert!(!String::from_utf8_lossy(&orders).contains(KEY));
-    // The leader of the session, and so in nobody else's.
+    // The leader of the session, and so in no other process's.
     let pid = Pid::from_raw(edge as i32);
     assert_eq!(getsid(pid).unwrap(), pid.unwrap());
 }
 
-/// Whoever read the log of the server and its edge has gone, as a terminal does.
+/// The reader of the log of the server and its edge has gone, as a terminal does.
 #[tokio::test]
-async fn an_edge_whose_log_nobody_reads_goes_on() {
+async fn an_edge_whose_log_is_not_read_goes_on() {
     let (home, app) = (Home::new(), App::start("app").await);
     let mut command = windlass();
     command.args(["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--log-level", "info"]);
@@ -259,7 +259,7 @@ fn piped(command: &mut Command) -> std::process::Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// An edge that says who it is in words that this version does not know is asked to hand over, not taken for nobody.
+/// An edge that says who it is in words that this version does not know is asked to hand over, not taken for absent.
 #[test]
 fn an_edge_of_another_version_is_asked_to_hand_over() {
     use std::io::{BufRead, BufReader, Write};

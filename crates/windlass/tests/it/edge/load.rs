@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use super::support::{DEADLINE, until};
 
 /// Leaves the processor to others now and then; load is not what is measured here.
-const BREATH: Duration = Duration::from_millis(3);
+const REQUEST_PAUSE: Duration = Duration::from_millis(3);
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -103,7 +103,7 @@ async fn come_again(edge: SocketAddr, progress: Arc<Progress>, kind: impl Fn(usi
             visitor = Visitor::new(edge);
         }
         progress.done[kind as usize].fetch_add(1, Ordering::SeqCst);
-        tokio::time::sleep(BREATH).await;
+        tokio::time::sleep(REQUEST_PAUSE).await;
     }
     failures
 }
@@ -158,7 +158,7 @@ impl Visitor {
         let mut socket = Socket::open(self.edge).await?;
         for _ in 0..5 {
             socket.echoes().await?;
-            tokio::time::sleep(BREATH).await;
+            tokio::time::sleep(REQUEST_PAUSE).await;
         }
         Ok(())
     }

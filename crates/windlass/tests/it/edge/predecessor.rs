@@ -58,9 +58,9 @@ impl Scene {
         let count = held.len();
         let draining = self.home.drain(self.old.address, DEADLINE);
         let letting_go = async {
-            // Time enough to come back at once if nobody is counted.
+            // Time enough to come back at once if no request is counted.
             tokio::time::sleep(Duration::from_millis(300)).await;
-            assert_eq!(self.active(), count, "somebody was cut");
+            assert_eq!(self.active(), count, "a request was cut");
             self.old.let_go(count);
         };
         let (drained, ()) = tokio::join!(draining, letting_go);
@@ -96,7 +96,7 @@ async fn a_drain_waits_for_all_processes_before() {
 
 /// In the first seconds the old process can still take the sockets back. Neither a drain nor new routes may make it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_drain_right_after_a_hand_over_disturbs_nobody() {
+async fn a_drain_right_after_a_hand_over_disturbs_no_visitor() {
     let mut scene = Scene::new().await;
     let load = Load::start(scene.home.address().await);
     let held = scene.hold().await;

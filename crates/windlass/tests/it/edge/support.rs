@@ -32,7 +32,7 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T
     panic!("in vain: {what}");
 }
 
-/// A data folder. Whatever edge holds it at the end is ended.
+/// A data folder. The edge that holds it at the end is ended.
 pub struct Home {
     folder: TempDir,
 }
@@ -200,7 +200,7 @@ impl Drop for Edge {
     }
 }
 
-/// Whether a process that need not be our child runs. One that nobody has asked about after its end does not.
+/// Whether a process that need not be our child runs. One that has ended and is not reaped yet does not.
 pub fn is_running(pid: u32) -> bool {
     let state = |stat: String| stat.rsplit(')').next().is_some_and(|rest| !rest.trim_start().starts_with('Z'));
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(state)

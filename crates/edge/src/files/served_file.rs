@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{self, HeaderValue};
 
-use super::encoding::{Accepted, Encoding};
+use super::encoding::{AcceptedEncodings, Encoding};
 use super::fingerprint::is_fingerprinted;
 use super::folder::{Opened, Stamp};
 use super::types::Kind;
@@ -18,20 +18,20 @@ use super::types::Kind;
 /// What a variant takes in memory beside its bytes: the head, mostly.
 const OVERHEAD: usize = 2048;
 
-pub struct Page {
+pub struct ServedFile {
     pub identity: Variant,
     /// The best first.
     pub compressed: Vec<Variant>,
     /// In seconds since 1970, as in `Last-Modified`.
     pub modified: u64,
-    pub looks: Looks,
+    pub stamps: FileStamps,
     /// When the disk was last looked at, as the cache counts time.
     pub checked: AtomicU64,
 }
 
-/// What a page was made from: it is the same page as long as this is the same.
+/// What a file was made from: it is the same as long as this is the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Looks {
+pub struct FileStamps {
     pub original: Stamp,
     pub siblings: [Option<Stamp>; Encoding::COMPRESSED.len()],
     /// False right after a change: one more could follow within the same tick of the file system's clock, and not show.
@@ -52,13 +52,13 @@ pub enum Content {
     OnDisk(Arc<OwnedFd>),
 }
 
-impl Page {
-    /// The variant that a request likes best; the file as it is when it likes none, which says more than no answer.
+impl ServedFile {
+    /// The variant that a request prefers; the file as it is when it accepts none, which is of more use than no answer.
     pub fn choose(&self, headers: &HeaderMap) -> &Variant {
         if self.compressed.is_empty() {
             return &self.identity;
         }
-        let accepted = Accepted::from(headers);
+        let accepted = AcceptedEncodings::from(headers);
         let mut best = (&self.identity, accepted.quality(Encoding::Identity));
         for variant in self.compressed.iter().rev() {
             let quality = accepted.quality(variant.encoding);
@@ -69,7 +69,7 @@ impl Page {
         best.0
     }
 
-    /// The bytes it takes in memory. None for a page that is read from disk for each answer.
+    /// The bytes it takes in memory. None for a file that is read from disk for each answer.
     pub fn weight(&self) -> Option<usize> {
         let variants = self.compressed.iter().chain([&self.identity]);
         variants.map(Variant::weight).sum()
@@ -112,7 +112,7 @@ fn hash(what: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
-/// What all variants of a page have in common.
+/// What all variants of a file have in common.
 pub struct Common<'a> {
     pub name: &'a [u8],
     pub kind: Kind,
