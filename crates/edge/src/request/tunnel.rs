@@ -18,13 +18,15 @@ use crate::targets::counters::Cause;
 const UPGRADE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Carries bytes between the two until both have ended or nothing moves for `idle_limit`.
-pub async fn run(visitor: OnUpgrade, target: OnUpgrade, idle_limit: Duration, mut exchange: Exchange) {
+pub async fn run(visitor: OnUpgrade, target: OnUpgrade, idle_limit: Duration, exchange: Exchange) {
     let both = async { tokio::try_join!(visitor, target) };
     let Ok(Ok((visitor, target))) = tokio::time::timeout(UPGRADE_LIMIT, both).await else { return };
     let traffic = Arc::new(Traffic::new());
-    exchange.upgraded(traffic.clone());
     let mut visitor = TokioIo::new(visitor);
     let mut target = Watched { inner: TokioIo::new(target), traffic: traffic.clone() };
+    // Declared last and so dropped first: it is counted to its end before the connection is closed.
+    let mut exchange = exchange;
+    exchange.upgraded(traffic.clone());
     let copied = tokio::select! {
         copied = tokio::io::copy_bidirectional(&mut visitor, &mut target) => copied,
         () = traffic.still_for(idle_limit) => Err(io::ErrorKind::TimedOut.into()),

@@ -1,10 +1,11 @@
-//! What a visitor's connection is doing: one that does nothing gives back its memory or is closed, and one that does something
-//! is waited for when the edge ends.
+//! What a visitor's connection is doing: one that does nothing gives back its memory or is closed, and one that does
+//! something is waited for when the edge ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::permit::ConnectionPermit;
 use crate::edge::Edge;
 use crate::request::visitor::Visitor;
 
@@ -20,7 +21,8 @@ pub struct Activity {
     started: Instant,
     /// Requests whose answers are not complete.
     requests: AtomicU32,
-    /// Those of them of which a part is ready that an HTTP/2 visitor does not take. Over HTTP/1.1 the system watches this.
+    /// Those of them of which a part is ready that an HTTP/2 visitor does not take. Over HTTP/1.1 the system watches
+    /// this.
     offered: AtomicU32,
     /// When such a part was last taken.
     taken: AtomicU64,
@@ -32,6 +34,8 @@ pub struct Activity {
     is_blocked: AtomicBool,
     /// Whether the edge waits for this connection when it ends.
     is_busy: AtomicBool,
+    /// Given back when the stream is closed, in a tunnel too, and its requests are counted to their end.
+    _permit: ConnectionPermit,
 }
 
 /// What is to become of a connection.
@@ -44,7 +48,7 @@ pub enum IdleVerdict {
 }
 
 impl Activity {
-    pub fn new(edge: Arc<Edge>, visitor: Arc<Visitor>) -> Self {
+    pub fn new(edge: Arc<Edge>, visitor: Arc<Visitor>, permit: ConnectionPermit) -> Self {
         Self {
             edge,
             visitor,
@@ -56,6 +60,7 @@ impl Activity {
             quiet_since: AtomicU64::new(0),
             is_blocked: AtomicBool::new(false),
             is_busy: AtomicBool::new(false),
+            _permit: permit,
         }
     }
 
@@ -126,8 +131,8 @@ impl Activity {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// To be called whenever something was written: if the last byte of the last answer is handed to the system, the edge
-    /// need not wait for this connection any more.
+    /// To be called whenever something was written: if the last byte of the last answer is handed to the system, the
+    /// edge need not wait for this connection any more.
     pub fn settle(&self) {
         if !self.is_at_work() && self.is_busy.swap(false, Ordering::Relaxed) {
             self.quiet_since.store(self.now(), Ordering::Relaxed);

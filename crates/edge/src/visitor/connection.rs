@@ -30,7 +30,7 @@ const SEND_BUFFER: usize = 64 * 1024;
 
 /// Why a connection was closed by the edge.
 #[derive(Debug, thiserror::Error)]
-enum Ended {
+enum ConnectionEnd {
     #[error("silent for too long")]
     Silent,
     #[error(transparent)]
@@ -50,8 +50,8 @@ struct Connection {
 pub async fn serve(worker: Worker, transport: Transport, peer: SocketAddr, permit: ConnectionPermit) {
     transport.prepare(worker.edge.settings.idle_limit);
     let visitor = Arc::new(Visitor::new(peer.ip(), transport.scheme(), &worker.edge.trusted_proxies));
-    let activity = Arc::new(Activity::new(worker.edge.clone(), visitor.clone()));
-    let stream = VisitorStream::new(transport, activity.clone(), permit);
+    let activity = Arc::new(Activity::new(worker.edge.clone(), visitor.clone(), permit));
+    let stream = VisitorStream::new(transport, activity.clone());
     let connection = Arc::new(Connection { worker, visitor, activity });
     if let Err(error) = connection.serve(stream).await {
         tracing::debug!(%error, %peer, scheme = %connection.visitor.scheme, "connection ended");
@@ -67,10 +67,10 @@ impl Connection {
 
     /// While nothing is under way, all that is left of a connection is this small future: the large ones are boxed and
     /// dropped.
-    async fn serve(self: &Arc<Self>, mut stream: VisitorStream) -> Result<(), Ended> {
+    async fn serve(self: &Arc<Self>, mut stream: VisitorStream) -> Result<(), ConnectionEnd> {
         self.in_time(stream.readable()).await?;
         let learning = tokio::time::timeout(self.settings().head_limit, stream.speaks_http2());
-        if learning.await.map_err(|_| Ended::Silent)?? {
+        if learning.await.map_err(|_| ConnectionEnd::Silent)?? {
             return Box::pin(self.serve_http2(stream)).await;
         }
         while let Some(resting) = Box::pin(self.serve_http1(stream)).await? {
@@ -81,13 +81,13 @@ impl Connection {
     }
 
     /// Waits for the visitor to say something.
-    async fn in_time(&self, something: impl Future<Output = std::io::Result<()>>) -> Result<(), Ended> {
+    async fn in_time(&self, something: impl Future<Output = std::io::Result<()>>) -> Result<(), ConnectionEnd> {
         let deadline = self.activity.quiet_since() + self.settings().idle_limit;
-        Ok(tokio::time::timeout_at(deadline.into(), something).await.map_err(|_| Ended::Silent)??)
+        Ok(tokio::time::timeout_at(deadline.into(), something).await.map_err(|_| ConnectionEnd::Silent)??)
     }
 
     /// Serves until the connection ends, or until it is to rest.
-    async fn serve_http1(self: &Arc<Self>, stream: VisitorStream) -> Result<Option<VisitorStream>, Ended> {
+    async fn serve_http1(self: &Arc<Self>, stream: VisitorStream) -> Result<Option<VisitorStream>, ConnectionEnd> {
         let mut builder = http1::Builder::new();
         // Silence is watched here, without a timer for every request.
         builder.header_read_timeout(None).max_buf_size(self.settings().head_bytes);
@@ -95,14 +95,14 @@ impl Connection {
         let mut alarm = pin!(tokio::time::sleep(self.activity.first_look()));
         let is_resting = std::future::poll_fn(|context| {
             if let Poll::Ready(ended) = Pin::new(&mut connection).poll(context) {
-                return Poll::Ready(ended.map(|()| false).map_err(Ended::Http));
+                return Poll::Ready(ended.map(|()| false).map_err(ConnectionEnd::Http));
             }
             self.activity.settle();
             while alarm.as_mut().poll(context).is_ready() {
                 match self.activity.verdict() {
                     IdleVerdict::Wait(until) => alarm.as_mut().reset(until.into()),
                     IdleVerdict::Rest => return Poll::Ready(Ok(true)),
-                    IdleVerdict::Close => return Poll::Ready(Err(Ended::Silent)),
+                    IdleVerdict::Close => return Poll::Ready(Err(ConnectionEnd::Silent)),
                 }
             }
             Poll::Pending
@@ -113,7 +113,7 @@ impl Connection {
         }
     }
 
-    async fn serve_http2(self: &Arc<Self>, stream: VisitorStream) -> Result<(), Ended> {
+    async fn serve_http2(self: &Arc<Self>, stream: VisitorStream) -> Result<(), ConnectionEnd> {
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder
             .max_concurrent_streams(STREAMS)
@@ -124,7 +124,7 @@ impl Connection {
         let mut is_leaving = false;
         std::future::poll_fn(|context| {
             if let Poll::Ready(ended) = connection.as_mut().poll(context) {
-                return Poll::Ready(ended.map_err(Ended::Http));
+                return Poll::Ready(ended.map_err(ConnectionEnd::Http));
             }
             // Only now, with a request at hand: one that is on its way to an idle connection would be lost.
             if !is_leaving && self.worker.edge.is_closing() {
@@ -136,7 +136,7 @@ impl Connection {
             while alarm.as_mut().poll(context).is_ready() {
                 match self.activity.verdict_http2() {
                     IdleVerdict::Wait(until) => alarm.as_mut().reset(until.into()),
-                    IdleVerdict::Rest | IdleVerdict::Close => return Poll::Ready(Err(Ended::Silent)),
+                    IdleVerdict::Rest | IdleVerdict::Close => return Poll::Ready(Err(ConnectionEnd::Silent)),
                 }
             }
             Poll::Pending

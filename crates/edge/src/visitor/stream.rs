@@ -9,7 +9,6 @@ use bytes::Bytes;
 use hyper::rt::{Read, ReadBufCursor, Write};
 
 use super::activity::Activity;
-use super::permit::ConnectionPermit;
 use super::transport::Transport;
 
 /// A connection that speaks HTTP/2 begins with these bytes, and no other connection does.
@@ -22,13 +21,11 @@ pub struct VisitorStream {
     activity: Arc<Activity>,
     /// Bytes that were read already, and are to be read before all others.
     first: Bytes,
-    /// Here, because an upgraded connection counts for as long as the tunnel has its stream.
-    _permit: ConnectionPermit,
 }
 
 impl VisitorStream {
-    pub fn new(transport: Transport, activity: Arc<Activity>, permit: ConnectionPermit) -> Self {
-        Self { transport, activity, first: Bytes::new(), _permit: permit }
+    pub fn new(transport: Transport, activity: Arc<Activity>) -> Self {
+        Self { transport, activity, first: Bytes::new() }
     }
 
     /// Takes back what was read of a request that is not complete yet.

@@ -13,6 +13,7 @@ use crate::body::{Body, BodyError};
 const PART: usize = 16 * 1024;
 
 pub struct TrackedBody {
+    /// Dropped before `request`, and counted to its end with it.
     body: Body,
     is_http2: bool,
     /// A part was given and the next is not asked for yet.

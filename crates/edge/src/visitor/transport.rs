@@ -33,7 +33,8 @@ impl Transport {
         let socket = self.socket();
         // What is written is complete: waiting to fill a packet only delays it.
         let _ = socket.set_nodelay(true);
-        // A visitor who does not take an answer is given up by the system. Where that cannot be set, the answer just waits.
+        // A visitor who does not take an answer is given up by the system. Where that cannot be set, the answer just
+        // waits.
         let millis = u32::try_from(idle_limit.as_millis()).unwrap_or(u32::MAX);
         let _ = set_tcp_user_timeout(socket, millis);
     }

@@ -1,4 +1,5 @@
-//! The threads that serve connections: each with a runtime of its own, so that a request never crosses from one to another.
+//! The threads that serve connections: each with a runtime of its own, so that a request never crosses from one to
+//! another.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
