@@ -1,4 +1,5 @@
-//! What all workers share: the table behind its one pointer, the targets that are leaving it, and whether the edge is ending.
+//! What all workers share: the table behind its one pointer, the targets that are leaving it, and whether the edge is
+//! ending.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use arc_swap::ArcSwap;
 use hyper::header::HeaderValue;
 use serde::{Deserialize, Serialize};
 
-use crate::files::{Cache, Files};
+use crate::files::{FileCache, Files};
 use crate::leaving::LeavingTargets;
 use crate::request_ids::RequestIds;
 use crate::routes::{Notice, RouteSet};
@@ -26,7 +27,7 @@ pub struct Edge {
     pub settings: Settings,
     pub trusted_proxies: Arc<[IpAddr]>,
     table: ArcSwap<Table>,
-    cache: Arc<Cache>,
+    cache: Arc<FileCache>,
     leaving: LeavingTargets,
     request_ids: RequestIds,
     /// Requests for hosts that have no route.
@@ -44,7 +45,7 @@ pub struct Edge {
 }
 
 /// Where a request goes.
-pub enum Routed {
+pub enum Destination {
     Target(Arc<Service>, TargetEntry),
     Files(Arc<Service>, Arc<Files>),
     Page(Arc<Service>, Notice),
@@ -75,7 +76,7 @@ impl Edge {
             trusted_proxies: settings.trusted_proxies.iter().map(IpAddr::to_canonical).collect(),
             settings,
             table: ArcSwap::default(),
-            cache: Arc::new(Cache::new(Cache::DEFAULT_BYTES)),
+            cache: Arc::new(FileCache::new(FileCache::DEFAULT_BYTES)),
             leaving: LeavingTargets::default(),
             request_ids: RequestIds::new(),
             unrouted: AtomicU64::new(0),
@@ -101,7 +102,8 @@ impl Edge {
         let before = self.table.load_full();
         let next = Arc::new(Table::new(routes, &before, self.settings.threads, &self.cache));
         let built = Instant::now();
-        // The order matters: a request that finds a target closed looks into the table again, and must find the new one.
+        // The order matters: a request that finds a target closed looks into the table again, and must find the new
+        // one.
         self.table.store(next.clone());
         let missing = before.targets_missing_in(&next);
         for (_, target) in &missing {
@@ -155,24 +157,24 @@ impl Edge {
     }
 
     /// Where a request for this host and path goes, into none of the tried targets if there is another.
-    pub fn route(&self, host: &str, path: &str, tried: &[Arc<Target>]) -> Routed {
+    pub fn route(&self, host: &str, path: &str, tried: &[Arc<Target>]) -> Destination {
         for _ in 0..LOOKS {
             let table = self.table.load();
             let Some(service) = table.find(host, path) else {
                 self.unrouted.fetch_add(1, Ordering::Relaxed);
-                return Routed::Nowhere;
+                return Destination::Nowhere;
             };
             match &service.serving {
-                Serving::Files(files) => return Routed::Files(service.clone(), files.clone()),
-                Serving::Page(notice) => return Routed::Page(service.clone(), *notice),
+                Serving::Files(files) => return Destination::Files(service.clone(), files.clone()),
+                Serving::Page(notice) => return Destination::Page(service.clone(), *notice),
                 Serving::Targets(targets) => {
                     if let Some(entry) = targets.enter(tried) {
-                        return Routed::Target(service.clone(), entry);
+                        return Destination::Target(service.clone(), entry);
                     }
                 }
             }
         }
-        Routed::Nowhere
+        Destination::Nowhere
     }
 
     /// What was counted, service by service in the order of their names.

@@ -1,5 +1,5 @@
-//! The edge: visitors' traffic to the right target, exactly drained. It knows hosts, services and targets; it knows neither
-//! applications nor the database.
+//! The edge: visitors' traffic to the right target, exactly drained. It knows hosts, services and targets; it knows
+//! neither applications nor the database.
 //!
 //! A visitor's request goes from `visitor` through `request` to `targets` or `files`. `process` is around all of them.
 

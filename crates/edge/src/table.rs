@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::files::Cache;
+use crate::files::FileCache;
 use crate::routes::RouteSet;
 use crate::targets::Target;
 use crate::targets::service::Service;
@@ -24,7 +24,7 @@ type Paths = Vec<(String, Arc<Service>)>;
 
 impl Table {
     /// The table for a checked set of routes. What is the same as before is kept as it is.
-    pub fn new(routes: &Arc<RouteSet>, before: &Self, workers: usize, cache: &Arc<Cache>) -> Self {
+    pub fn new(routes: &Arc<RouteSet>, before: &Self, workers: usize, cache: &Arc<FileCache>) -> Self {
         let mut table = Self { routes: routes.clone(), ..Self::default() };
         for spec in &routes.services {
             let service = Service::new(spec, before.services.get(&spec.name), workers, cache);
@@ -47,8 +47,8 @@ impl Table {
         table
     }
 
-    /// The exact name first, then the nearest name above it with a wildcard, then the route for all others; of these, the
-    /// first that has the path.
+    /// The exact name first, then the nearest name above it with a wildcard, then the route for all others; of these,
+    /// the first that has the path.
     pub fn find(&self, host: &str, path: &str) -> Option<&Arc<Service>> {
         let above = std::iter::successors(parent(host), |name| parent(name));
         let wildcards = above.filter_map(|name| self.below.get(name));
@@ -95,7 +95,7 @@ mod tests {
             set.services.push(ServiceSpec { name: (*service).into(), serves: page, access_log: false });
         }
         set.check().unwrap();
-        Table::new(&Arc::new(set), &Table::default(), 1, &Arc::new(Cache::new(0)))
+        Table::new(&Arc::new(set), &Table::default(), 1, &Arc::new(FileCache::new(0)))
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 
-use super::load::{Found, Scope};
+use super::load::{FoundFile, Scope};
 use super::lru::Lru;
 use super::served_file::ServedFile;
 
@@ -25,17 +25,17 @@ const MOST_PARTS: usize = 16;
 const MOST_LOOKS: usize = 64;
 
 /// Bounded in bytes.
-pub struct Cache {
+pub struct FileCache {
     parts: Box<[Mutex<Lru>]>,
     hasher: RandomState,
     begun: Instant,
     looks: Arc<Semaphore>,
-    under_way: Mutex<HashMap<Key, watch::Receiver<Option<Found>>>>,
+    under_way: Mutex<HashMap<CacheKey, watch::Receiver<Option<FoundFile>>>>,
 }
 
-type Key = (Arc<Scope>, Box<[u8]>);
+type CacheKey = (Arc<Scope>, Box<[u8]>);
 
-impl Cache {
+impl FileCache {
     /// The size of a process's cache.
     pub const DEFAULT_BYTES: usize = 64 * 1024 * 1024;
 
@@ -62,17 +62,17 @@ impl Cache {
     }
 
     /// The file from memory, or what `load` finds on disk. `load` is given the file as it was before.
-    pub(super) async fn find<L>(self: &Arc<Self>, scope: &Arc<Scope>, path: &[u8], load: L) -> Found
+    pub(super) async fn find<L>(self: &Arc<Self>, scope: &Arc<Scope>, path: &[u8], load: L) -> FoundFile
     where
-        L: FnOnce(Option<Arc<ServedFile>>) -> Found + Send + 'static,
+        L: FnOnce(Option<Arc<ServedFile>>) -> FoundFile + Send + 'static,
     {
         loop {
             if let Some(file) = self.fresh(scope, path) {
-                return Found::File(file);
+                return FoundFile::File(file);
             }
             let look = match self.join(scope, path) {
-                Turn::Look(look) => look,
-                Turn::Wait(mut answer) => match answer.wait_for(Option::is_some).await.map(|found| found.clone()) {
+                LookTurn::Look(look) => look,
+                LookTurn::Wait(mut answer) => match answer.wait_for(Option::is_some).await.map(|found| found.clone()) {
                     Ok(Some(found)) => return found,
                     // The request that was to look was given up before it began.
                     Ok(None) | Err(_) => continue,
@@ -80,24 +80,29 @@ impl Cache {
             };
             // The look of another request may have ended between the two questions above.
             if let Some(file) = self.fresh(scope, path) {
-                return Found::File(file);
+                return FoundFile::File(file);
             }
-            let Ok(permit) = self.looks.clone().acquire_owned().await else { return Found::Failure };
+            let Ok(permit) = self.looks.clone().acquire_owned().await else { return FoundFile::Failure };
             let looking = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
                 look.with(load)
             });
-            return looking.await.unwrap_or(Found::Failure);
+            return looking.await.unwrap_or(FoundFile::Failure);
         }
     }
 
-    fn join(self: &Arc<Self>, scope: &Arc<Scope>, path: &[u8]) -> Turn {
+    fn join(self: &Arc<Self>, scope: &Arc<Scope>, path: &[u8]) -> LookTurn {
         match self.under_way.lock().entry((scope.clone(), path.into())) {
-            Entry::Occupied(answer) => Turn::Wait(answer.get().clone()),
+            Entry::Occupied(answer) => LookTurn::Wait(answer.get().clone()),
             Entry::Vacant(place) => {
                 let (sender, receiver) = watch::channel(None);
                 place.insert(receiver);
-                Turn::Look(Look { cache: self.clone(), scope: scope.clone(), path: path.into(), answer: sender })
+                LookTurn::Look(DiskLook {
+                    cache: self.clone(),
+                    scope: scope.clone(),
+                    path: path.into(),
+                    answer: sender,
+                })
             }
         }
     }
@@ -107,20 +112,20 @@ impl Cache {
         self.part(hash).lock().get(hash, scope, path)
     }
 
-    fn keep(&self, scope: &Arc<Scope>, path: &[u8], found: &Found) {
+    fn keep(&self, scope: &Arc<Scope>, path: &[u8], found: &FoundFile) {
         let hash = self.hash(scope, path);
         let part = self.part(hash);
         match found {
-            Found::File(file) => {
+            FoundFile::File(file) => {
                 // Freed after the lock is given back.
                 let gone = part.lock().insert(hash, scope, path, file.clone());
                 drop(gone);
             }
-            Found::Elsewhere(_) | Found::Nothing => {
+            FoundFile::Elsewhere(_) | FoundFile::Nothing => {
                 let gone = part.lock().remove(hash);
                 drop(gone);
             }
-            Found::Failure => {}
+            FoundFile::Failure => {}
         }
     }
 
@@ -147,26 +152,26 @@ impl Cache {
     }
 }
 
-enum Turn {
-    Look(Look),
-    Wait(watch::Receiver<Option<Found>>),
+enum LookTurn {
+    Look(DiskLook),
+    Wait(watch::Receiver<Option<FoundFile>>),
 }
 
 /// The one look at the disk for a path. Once it has begun it goes to its end, even if no request waits for it any more.
-struct Look {
-    cache: Arc<Cache>,
+struct DiskLook {
+    cache: Arc<FileCache>,
     scope: Arc<Scope>,
     path: Box<[u8]>,
-    answer: watch::Sender<Option<Found>>,
+    answer: watch::Sender<Option<FoundFile>>,
 }
 
-impl Look {
-    fn with(self, load: impl FnOnce(Option<Arc<ServedFile>>) -> Found) -> Found {
+impl DiskLook {
+    fn with(self, load: impl FnOnce(Option<Arc<ServedFile>>) -> FoundFile) -> FoundFile {
         // From before it looks: what changes meanwhile is seen a second after that.
         let begun = self.cache.now();
         let old = self.cache.get(&self.scope, &self.path);
         let found = load(old);
-        if let Found::File(file) = &found {
+        if let FoundFile::File(file) = &found {
             file.checked.store(begun, Ordering::Relaxed);
         }
         self.cache.keep(&self.scope, &self.path, &found);
@@ -175,7 +180,7 @@ impl Look {
     }
 }
 
-impl Drop for Look {
+impl Drop for DiskLook {
     fn drop(&mut self) {
         let path = std::mem::take(&mut self.path);
         self.cache.under_way.lock().remove(&(self.scope.clone(), path));

@@ -4,9 +4,9 @@ use super::path::split_extension;
 
 const SHORTEST: usize = 8;
 
-/// Whether the part between the last `.` or `-` and the extension is a fingerprint. A wrong yes would leave visitors with
-/// an old file for a year, and a wrong no only costs a request, so what could be a word, a version or a date is none.
-/// Pages are never asked for by a name of this kind.
+/// Whether the part between the last `.` or `-` and the extension is a fingerprint. A wrong yes would leave visitors
+/// with an old file for a year, and a wrong no only costs a request, so what could be a word, a version or a date is
+/// none. Pages are never asked for by a name of this kind.
 pub fn is_fingerprinted(name: &[u8]) -> bool {
     let Some((stem, extension)) = split_extension(name) else { return false };
     if extension.eq_ignore_ascii_case(b"html") || extension.eq_ignore_ascii_case(b"htm") {
@@ -24,8 +24,8 @@ fn is_hex(part: &[u8]) -> bool {
     hex && part.iter().any(u8::is_ascii_digit) && part[..SHORTEST].iter().any(u8::is_ascii_alphabetic)
 }
 
-/// Base64 and base32: capitals, and a digit that is not just the number at the end of a word (`December2024`). More digits
-/// than letters are a date and a time (`20240115T120000Z`).
+/// Base64 and base32: capitals, and a digit that is not just the number at the end of a word (`December2024`). More
+/// digits than letters are a date and a time (`20240115T120000Z`).
 fn is_mixed(part: &[u8]) -> bool {
     let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
     let letters = part.iter().filter(|byte| byte.is_ascii_alphabetic()).count();

@@ -25,20 +25,20 @@ pub struct Opened {
     pub stamp: Stamp,
 }
 
-/// What changes when a file does. No program can set the time of the last change, so two versions of a file differ in it even
-/// when their size and time of modification were made the same.
+/// What changes when a file does. No program can set the time of the last change, so two versions of a file differ in
+/// it even when their size and time of modification were made the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     device: u64,
     inode: u64,
     pub size: u64,
-    pub modified: Moment,
-    pub changed: Moment,
+    pub modified: FileTime,
+    pub changed: FileTime,
 }
 
 /// Seconds since 1970 and nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(pub i64, pub i64);
+pub struct FileTime(pub i64, pub i64);
 
 impl Folder {
     /// None when it is not there. It is looked up for each use: a deployment may put another folder in its place.
@@ -97,8 +97,8 @@ impl From<&rustix::fs::Stat> for Stamp {
             device: stat.st_dev,
             inode: stat.st_ino,
             size: u64::try_from(stat.st_size).unwrap_or(0),
-            modified: Moment(stat.st_mtime, stat.st_mtime_nsec as i64),
-            changed: Moment(stat.st_ctime, stat.st_ctime_nsec as i64),
+            modified: FileTime(stat.st_mtime, stat.st_mtime_nsec as i64),
+            changed: FileTime(stat.st_ctime, stat.st_ctime_nsec as i64),
         }
     }
 }

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::encoding::{Encoding, gzip};
-use super::folder::{Folder, FolderEntry, Moment, Opened, read_whole};
+use super::folder::{FileTime, Folder, FolderEntry, Opened, read_whole};
 use super::path::{encode, name};
-use super::served_file::{Common, FileStamps, Part, ServedFile};
-use super::types::{Kind, kind};
+use super::served_file::{Common, FileStamps, ServedFile, VariantBody};
+use super::types::{FileKind, kind};
 
 /// Files up to this size are kept in memory.
 const HELD: u64 = 256 * 1024;
@@ -32,7 +32,7 @@ pub struct Scope {
 }
 
 #[derive(Clone)]
-pub enum Found {
+pub enum FoundFile {
     File(Arc<ServedFile>),
     /// The path under which the same file is to be asked for.
     Elsewhere(Arc<str>),
@@ -42,23 +42,24 @@ pub enum Found {
 }
 
 /// A path that begins with a slash is a request's; one that does not is the name of a file below the folder, also if
-/// requests for it would get another one. `old` is returned if nothing about it changed, and also if that cannot be told.
-pub fn load(scope: &Scope, path: &[u8], old: Option<Arc<ServedFile>>) -> Found {
+/// requests for it would get another one. `old` is returned if nothing about it changed, and also if that cannot be
+/// told.
+pub fn load(scope: &Scope, path: &[u8], old: Option<Arc<ServedFile>>) -> FoundFile {
     match try_load(scope, path, old.as_ref()) {
         Ok(found) => found,
         Err(error) => {
             tracing::warn!(folder = ?scope.folder, path = %path.escape_ascii(), %error, "a file could not be read");
-            old.map_or(Found::Failure, Found::File)
+            old.map_or(FoundFile::Failure, FoundFile::File)
         }
     }
 }
 
-fn try_load(scope: &Scope, path: &[u8], old: Option<&Arc<ServedFile>>) -> io::Result<Found> {
-    let Some(folder) = Folder::open(Path::new(&scope.folder))? else { return Ok(Found::Nothing) };
+fn try_load(scope: &Scope, path: &[u8], old: Option<&Arc<ServedFile>>) -> io::Result<FoundFile> {
+    let Some(folder) = Folder::open(Path::new(&scope.folder))? else { return Ok(FoundFile::Nothing) };
     match locate(&folder, path, scope.clean_urls)? {
-        Located::File(path, file) => Ok(Found::File(served_file(&folder, &path, file, old)?)),
-        Located::Elsewhere(path) => Ok(Found::Elsewhere(encode(&path).into())),
-        Located::Nothing => Ok(Found::Nothing),
+        Located::File(path, file) => Ok(FoundFile::File(served_file(&folder, &path, file, old)?)),
+        Located::Elsewhere(path) => Ok(FoundFile::Elsewhere(encode(&path).into())),
+        Located::Nothing => Ok(FoundFile::Nothing),
     }
 }
 
@@ -68,8 +69,8 @@ enum Located {
     Nothing,
 }
 
-/// The order is: the file of exactly that name, `name.html` if names may be clean, the folder's index. A generator that makes
-/// both `docs.html` and `docs/` means the first by `/docs`.
+/// The order is: the file of exactly that name, `name.html` if names may be clean, the folder's index. A generator that
+/// makes both `docs.html` and `docs/` means the first by `/docs`.
 fn locate(folder: &Folder, path: &[u8], clean_urls: bool) -> io::Result<Located> {
     let Some(relative) = path.strip_prefix(b"/") else {
         return Ok(located(path.to_vec(), folder.file(path)?));
@@ -168,23 +169,24 @@ fn usable(file: &Opened, siblings: Siblings) -> impl Iterator<Item = (Encoding, 
         .filter(move |(_, sibling)| sibling.stamp.modified >= modified && sibling.stamp.size > 0)
 }
 
-fn parts_on_disk(file: Opened, siblings: Siblings) -> (Part, Vec<Part>) {
-    let compressed = usable(&file, siblings).map(|(encoding, sibling)| Part::on_disk(encoding, sibling)).collect();
-    (Part::on_disk(Encoding::Identity, file), compressed)
+fn parts_on_disk(file: Opened, siblings: Siblings) -> (VariantBody, Vec<VariantBody>) {
+    let compressed =
+        usable(&file, siblings).map(|(encoding, sibling)| VariantBody::on_disk(encoding, sibling)).collect();
+    (VariantBody::on_disk(Encoding::Identity, file), compressed)
 }
 
 /// A file is in memory with all its variants, so a sibling that is too large for that does not count.
-fn parts_in_memory(file: &Opened, siblings: Siblings, kind: Kind) -> io::Result<(Part, Vec<Part>)> {
+fn parts_in_memory(file: &Opened, siblings: Siblings, kind: FileKind) -> io::Result<(VariantBody, Vec<VariantBody>)> {
     let bytes = read(file)?;
     let mut compressed = Vec::new();
     for (encoding, sibling) in usable(file, siblings).filter(|(_, sibling)| sibling.stamp.size <= HELD_TEXT) {
-        compressed.push(Part::held(encoding, read(&sibling)?));
+        compressed.push(VariantBody::held(encoding, read(&sibling)?));
     }
     let has_gzip = compressed.iter().any(|part| part.encoding == Encoding::Gzip);
     if kind.compressible && !has_gzip && bytes.len() as u64 >= WORTH_COMPRESSING {
-        compressed.extend(gzip(&bytes).map(|packed| Part::held(Encoding::Gzip, packed)));
+        compressed.extend(gzip(&bytes).map(|packed| VariantBody::held(Encoding::Gzip, packed)));
     }
-    Ok((Part::held(Encoding::Identity, bytes), compressed))
+    Ok((VariantBody::held(Encoding::Identity, bytes), compressed))
 }
 
 fn read(file: &Opened) -> io::Result<Vec<u8>> {
@@ -196,12 +198,12 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-fn moment(since_1970: Duration) -> Moment {
+fn moment(since_1970: Duration) -> FileTime {
     let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(i64::MAX);
-    Moment(seconds, i64::from(since_1970.subsec_nanos()))
+    FileTime(seconds, i64::from(since_1970.subsec_nanos()))
 }
 
 /// In seconds since 1970. A file from the future was changed now, as far as a visitor's clock is concerned.
-fn not_after(modified: Moment, now: Duration) -> u64 {
+fn not_after(modified: FileTime, now: Duration) -> u64 {
     u64::try_from(modified.0).unwrap_or(0).min(now.as_secs())
 }

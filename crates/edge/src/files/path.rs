@@ -28,8 +28,8 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':')
     .remove(b'@');
 
-/// The path with its escapes undone, once, and still with its first slash. None for what never names a file here: broken
-/// escapes, NUL, an escaped slash, an empty segment inside, and hidden names, which `.` and `..` are as well.
+/// The path with its escapes undone, once, and still with its first slash. None for what never names a file here:
+/// broken escapes, NUL, an escaped slash, an empty segment inside, and hidden names, which `.` and `..` are as well.
 pub fn decode(raw: &str) -> Option<Cow<'_, [u8]>> {
     let decoded: Cow<'_, [u8]> = percent_decode_str(raw).into();
     let mut escapes = raw.as_bytes().split(|&byte| byte == b'%').skip(1);

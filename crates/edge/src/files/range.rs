@@ -6,23 +6,23 @@ use hyper::HeaderMap;
 use hyper::header;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedRange {
     Whole,
     Part(Range<u64>),
     /// Nothing of what the file has.
     Outside,
 }
 
-/// What `Range` asks for. Several parts get the whole file: hardly a client asks for them, an answer in several parts is a
-/// known way to make a server send a file many times over, and the whole is a correct answer to every range. What is not
-/// understood counts as absent, as the standard wants it.
-pub fn wanted(headers: &HeaderMap, length: u64) -> Wanted {
+/// What `Range` asks for. Several parts get the whole file: hardly a client asks for them, an answer in several parts
+/// is a known way to make a server send a file many times over, and the whole is a correct answer to every range. What
+/// is not understood counts as absent, as the standard wants it.
+pub fn wanted(headers: &HeaderMap, length: u64) -> WantedRange {
     let mut values = headers.get_all(header::RANGE).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return Wanted::Whole };
-    parse(value.as_bytes(), length).unwrap_or(Wanted::Whole)
+    let (Some(value), None) = (values.next(), values.next()) else { return WantedRange::Whole };
+    parse(value.as_bytes(), length).unwrap_or(WantedRange::Whole)
 }
 
-fn parse(value: &[u8], length: u64) -> Option<Wanted> {
+fn parse(value: &[u8], length: u64) -> Option<WantedRange> {
     let (unit, range) = value.split_at_checked(6)?;
     if !unit.eq_ignore_ascii_case(b"bytes=") {
         return None;
@@ -39,17 +39,17 @@ fn parse(value: &[u8], length: u64) -> Option<Wanted> {
         return None;
     }
     if first >= length {
-        return Some(Wanted::Outside);
+        return Some(WantedRange::Outside);
     }
-    Some(Wanted::Part(first..last.saturating_add(1).min(length)))
+    Some(WantedRange::Part(first..last.saturating_add(1).min(length)))
 }
 
 /// The last bytes. An empty file has none, and no way to say so in `Content-Range`: it is sent whole.
-fn suffix(count: u64, length: u64) -> Wanted {
+fn suffix(count: u64, length: u64) -> WantedRange {
     match (count, length) {
-        (0, _) => Wanted::Outside,
-        (_, 0) => Wanted::Whole,
-        _ => Wanted::Part(length.saturating_sub(count)..length),
+        (0, _) => WantedRange::Outside,
+        (_, 0) => WantedRange::Whole,
+        _ => WantedRange::Part(length.saturating_sub(count)..length),
     }
 }
 

@@ -7,7 +7,7 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Response, StatusCode};
 
 use super::conditional::{self, Precondition};
-use super::range::{self, Wanted};
+use super::range::{self, WantedRange};
 use super::served_file::{Content, ServedFile, Variant};
 use super::stream::FileStream;
 use crate::body::Body;
@@ -22,17 +22,17 @@ pub fn file(request: &Parts, file: &ServedFile) -> Response<Body> {
         Precondition::NotModified => not_modified(variant),
         Precondition::Proceed if ranged && conditional::if_range_holds(headers, &variant.etag, file.modified) => {
             match range::wanted(headers, variant.length) {
-                Wanted::Whole => whole(&request.method, variant),
-                Wanted::Part(part) => partial(variant, part),
-                Wanted::Outside => outside(variant),
+                WantedRange::Whole => whole(&request.method, variant),
+                WantedRange::Part(part) => partial(variant, part),
+                WantedRange::Outside => outside(variant),
             }
         }
         Precondition::Proceed => whole(&request.method, variant),
     }
 }
 
-/// The file that is shown for a path without one. Conditions and ranges are about files that are there, so this answer has no
-/// headers to make them with.
+/// The file that is shown for a path without one. Conditions and ranges are about files that are there, so this answer
+/// has no headers to make them with.
 pub fn not_found(request: &Parts, file: &ServedFile) -> Response<Body> {
     let mut response = whole(&request.method, file.choose(&request.headers));
     *response.status_mut() = StatusCode::NOT_FOUND;

@@ -1,4 +1,5 @@
-//! A file as it is answered: each of its encodings with the head that goes with it, made once and copied for each request.
+//! A file as it is answered: each of its encodings with the head that goes with it, made once and copied for each
+//! request.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::OwnedFd;
@@ -13,7 +14,7 @@ use hyper::header::{self, HeaderValue};
 use super::encoding::{AcceptedEncodings, Encoding};
 use super::fingerprint::is_fingerprinted;
 use super::folder::{Opened, Stamp};
-use super::types::Kind;
+use super::types::FileKind;
 
 /// What a variant takes in memory beside its bytes: the head, mostly.
 const OVERHEAD: usize = 2048;
@@ -86,14 +87,14 @@ impl Variant {
 }
 
 /// The body of a variant before its head is made.
-pub struct Part {
+pub struct VariantBody {
     pub encoding: Encoding,
     pub content: Content,
     length: u64,
     hash: u64,
 }
 
-impl Part {
+impl VariantBody {
     /// Its tag is made from the content: a deployment that changes nothing lets visitors keep what they have.
     pub fn held(encoding: Encoding, bytes: Vec<u8>) -> Self {
         Self { encoding, length: bytes.len() as u64, hash: hash(&bytes), content: Content::Held(bytes.into()) }
@@ -115,15 +116,15 @@ fn hash(what: &(impl Hash + ?Sized)) -> u64 {
 /// What all variants of a file have in common.
 pub struct Common<'a> {
     pub name: &'a [u8],
-    pub kind: Kind,
+    pub kind: FileKind,
     /// In seconds since 1970, and not in the future.
     pub modified: u64,
     pub varies: bool,
 }
 
 impl Common<'_> {
-    pub fn variant(&self, part: Part) -> Variant {
-        let Part { encoding, content, length, hash } = part;
+    pub fn variant(&self, part: VariantBody) -> Variant {
+        let VariantBody { encoding, content, length, hash } = part;
         let etag = match encoding {
             Encoding::Identity => value(format!("\"{length:x}-{hash:016x}\"")),
             _ => value(format!("\"{length:x}-{hash:016x}-{}\"", encoding.token())),

@@ -16,8 +16,8 @@ use crate::body::BodyError;
 
 const CHUNK: u64 = 64 * 1024;
 
-/// Ends with an error when the file is shorter than it was when the answer's head was made: the length is announced, and
-/// no other bytes can take the place of the missing ones. What is appended meanwhile is not sent.
+/// Ends with an error when the file is shorter than it was when the answer's head was made: the length is announced,
+/// and no other bytes can take the place of the missing ones. What is appended meanwhile is not sent.
 pub struct FileStream {
     file: Arc<OwnedFd>,
     left: Range<u64>,

@@ -15,17 +15,17 @@ use http_body_util::BodyExt;
 use hyper::{HeaderMap, Request, Response};
 use tempfile::TempDir;
 
-use super::{Cache, Files};
+use super::{FileCache, Files};
 use crate::body::Body;
 use crate::routes::FilesSpec;
 
 struct Site {
     folder: TempDir,
-    cache: Arc<Cache>,
+    cache: Arc<FileCache>,
     files: Arc<Files>,
 }
 
-struct Answer {
+struct FileAnswer {
     status: u16,
     head: HeaderMap,
     body: Vec<u8>,
@@ -37,10 +37,10 @@ impl Site {
     }
 
     fn with(change: impl FnOnce(&mut FilesSpec)) -> Self {
-        Self::with_cache(Cache::new(Cache::DEFAULT_BYTES), change)
+        Self::with_cache(FileCache::new(FileCache::DEFAULT_BYTES), change)
     }
 
-    fn with_cache(cache: Cache, change: impl FnOnce(&mut FilesSpec)) -> Self {
+    fn with_cache(cache: FileCache, change: impl FnOnce(&mut FilesSpec)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut spec = FilesSpec {
             folder: folder.path().to_owned(),
@@ -78,21 +78,21 @@ impl Site {
         tokio::time::timeout(Duration::from_secs(20), answer).await.expect("an answer in time")
     }
 
-    async fn try_ask(&self, method: &str, uri: &str, headers: &[(&str, &str)]) -> Option<Answer> {
+    async fn try_ask(&self, method: &str, uri: &str, headers: &[(&str, &str)]) -> Option<FileAnswer> {
         let (parts, body) = self.respond(method, uri, headers).await?.into_parts();
         let body = body.collect().await.unwrap().to_bytes().to_vec();
-        Some(Answer { status: parts.status.as_u16(), head: parts.headers, body })
+        Some(FileAnswer { status: parts.status.as_u16(), head: parts.headers, body })
     }
 
-    async fn ask(&self, method: &str, uri: &str, headers: &[(&str, &str)]) -> Answer {
+    async fn ask(&self, method: &str, uri: &str, headers: &[(&str, &str)]) -> FileAnswer {
         self.try_ask(method, uri, headers).await.unwrap_or_else(|| panic!("nothing at {uri}"))
     }
 
-    async fn get(&self, uri: &str) -> Answer {
+    async fn get(&self, uri: &str) -> FileAnswer {
         self.ask("GET", uri, &[]).await
     }
 
-    async fn get_with(&self, uri: &str, name: &str, value: &str) -> Answer {
+    async fn get_with(&self, uri: &str, name: &str, value: &str) -> FileAnswer {
         self.ask("GET", uri, &[(name, value)]).await
     }
 
@@ -103,7 +103,7 @@ impl Site {
     }
 }
 
-impl Answer {
+impl FileAnswer {
     fn header(&self, name: &str) -> Option<&str> {
         self.head.get(name).map(|value| value.to_str().unwrap())
     }

@@ -3,18 +3,18 @@
 use super::path::split_extension;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct FileKind {
     pub content_type: &'static str,
     /// Whether gzip makes it smaller as a rule.
     pub compressible: bool,
 }
 
-pub fn kind(name: &[u8]) -> Kind {
+pub fn kind(name: &[u8]) -> FileKind {
     let extension = split_extension(name).map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
-    text(&extension).or_else(|| binary(&extension)).unwrap_or(Kind::packed("application/octet-stream"))
+    text(&extension).or_else(|| binary(&extension)).unwrap_or(FileKind::packed("application/octet-stream"))
 }
 
-impl Kind {
+impl FileKind {
     const fn loose(content_type: &'static str) -> Self {
         Self { content_type, compressible: true }
     }
@@ -25,8 +25,8 @@ impl Kind {
 }
 
 /// What becomes smaller. Only types that have a charset parameter say one: JSON is always UTF-8, and XML says its own.
-fn text(extension: &[u8]) -> Option<Kind> {
-    Some(Kind::loose(match extension {
+fn text(extension: &[u8]) -> Option<FileKind> {
+    Some(FileKind::loose(match extension {
         b"html" | b"htm" => "text/html; charset=utf-8",
         b"css" => "text/css; charset=utf-8",
         b"js" | b"mjs" | b"cjs" => "text/javascript; charset=utf-8",
@@ -59,8 +59,8 @@ fn text(extension: &[u8]) -> Option<Kind> {
 }
 
 /// What is packed already.
-fn binary(extension: &[u8]) -> Option<Kind> {
-    Some(Kind::packed(match extension {
+fn binary(extension: &[u8]) -> Option<FileKind> {
+    Some(FileKind::packed(match extension {
         b"png" => "image/png",
         b"apng" => "image/apng",
         b"jpg" | b"jpeg" => "image/jpeg",

@@ -40,8 +40,8 @@ pub fn bind(address: SocketAddr) -> Result<VisitorSocket, EdgeError> {
     Ok(VisitorSocket { requested: address, listener })
 }
 
-/// It gets its name only once no other user can open it. What is there under that name is a dead process's: this process has
-/// the lock.
+/// It gets its name only once no other user can open it. What is there under that name is a dead process's: this
+/// process has the lock.
 pub fn bind_control(data_dir: &Path) -> io::Result<UnixListener> {
     let (path, new) = (control::socket(data_dir), data_dir.join("edge.sock.new"));
     let _ = fs::remove_file(&new);

@@ -67,8 +67,8 @@ async fn hand_over_when_asked(process: Arc<Process>, mut asked: UnboundedReceive
     }
 }
 
-/// Releases the predecessor, and keeps up with what it counts until it ends. If it has waited too long and serves again, this
-/// process ends.
+/// Releases the predecessor, and keeps up with what it counts until it ends. If it has waited too long and serves
+/// again, this process ends.
 async fn outlive_predecessor(process: Arc<Process>) {
     let Some(predecessor) = &process.predecessor else { return };
     if !predecessor.release().await {

@@ -22,7 +22,8 @@ pub enum EdgeError {
     #[error("data-dir: {path} cannot be used: {source}")]
     DataDir { path: String, source: io::Error },
     #[error(
-        "data-dir: {path} is served by another edge, process {holder}. Stop it (windlass stop), or choose another folder."
+        "data-dir: {path} is served by another edge, process {holder}. Stop it (windlass stop), or choose another \
+         folder."
     )]
     Held { path: String, holder: String },
     #[error("edge-http: {address}: {source}")]

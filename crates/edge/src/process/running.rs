@@ -18,7 +18,7 @@ use super::hand_over::predecessor::Predecessor;
 use super::holdings::Holdings;
 use super::options::{EdgeError, Options};
 use super::route_file::Loaded;
-use super::start::Start;
+use super::start::ProcessStart;
 use crate::edge::{Applied, Edge};
 use crate::routes::RouteSet;
 use crate::targets::Drained;
@@ -60,7 +60,11 @@ pub struct TakeOverAsked {
 }
 
 impl Process {
-    pub fn new(options: Options, start: Start, take_overs: UnboundedSender<TakeOverAsked>) -> Result<Self, EdgeError> {
+    pub fn new(
+        options: Options,
+        start: ProcessStart,
+        take_overs: UnboundedSender<TakeOverAsked>,
+    ) -> Result<Self, EdgeError> {
         let edge = Arc::new(Edge::new(options.settings));
         let workers = Arc::new(Workers::start(&edge)?);
         let sockets = &start.holdings.sockets;
@@ -100,7 +104,8 @@ impl Process {
         *self.accepting.lock() = accepting;
     }
 
-    /// From here on visitors and callers wait in the system's queue, for this process or another one that has the sockets.
+    /// From here on visitors and callers wait in the system's queue, for this process or another one that has the
+    /// sockets.
     pub async fn stop_accepting(&self) {
         let mut accepting = std::mem::take(&mut *self.accepting.lock());
         accepting.shutdown().await;
@@ -213,8 +218,8 @@ impl Process {
         let _ = self.take_overs.send(asked);
     }
 
-    /// The sockets are another process's now; what is under way here still belongs to this one. Not even closed sockets may
-    /// stay: they would take connections for as long as this process lives, and keep their ports from the next one.
+    /// The sockets are another process's now; what is under way here still belongs to this one. Not even closed sockets
+    /// may stay: they would take connections for as long as this process lives, and keep their ports from the next one.
     pub fn is_over(&self, mut change: MutexGuard<'_, bool>) {
         *change = true;
         self.edge.close();

@@ -8,14 +8,14 @@ use super::holdings::{Holdings, bind, bind_control, lock};
 use super::options::{EdgeError, Options};
 use super::route_file::{self, Loaded};
 
-pub struct Start {
+pub struct ProcessStart {
     pub holdings: Holdings,
     pub routes: Loaded,
     pub predecessor: Option<Predecessor>,
 }
 
 /// A first start: no other process may serve the folder.
-pub fn first(options: &Options) -> Result<Start, EdgeError> {
+pub fn first(options: &Options) -> Result<ProcessStart, EdgeError> {
     let data_dir = &options.data_dir;
     let unusable = |source| EdgeError::DataDir { path: data_dir.display().to_string(), source };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(unusable)?;
@@ -23,5 +23,5 @@ pub fn first(options: &Options) -> Result<Start, EdgeError> {
     let routes = route_file::load(data_dir).map_err(unusable)?;
     let sockets = options.listen.iter().map(|address| bind(*address)).collect::<Result<_, _>>()?;
     let control = bind_control(data_dir).map_err(unusable)?;
-    Ok(Start { holdings: Holdings { lock, control, sockets }, routes, predecessor: None })
+    Ok(ProcessStart { holdings: Holdings { lock, control, sockets }, routes, predecessor: None })
 }

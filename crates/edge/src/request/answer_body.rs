@@ -130,8 +130,8 @@ impl hyper::body::Body for AnswerBody {
     }
 }
 
-/// A connection, its answer taken, waits for the next request. A body that is still being sent may go on as long as it moves,
-/// until the deadline.
+/// A connection, its answer taken, waits for the next request. A body that is still being sent may go on as long as it
+/// moves, until the deadline.
 fn give_back(
     target: &Arc<Target>,
     worker: usize,

@@ -24,11 +24,11 @@ pub struct Exchange {
     traffic: Option<Arc<Traffic>>,
     status: u16,
     sent: u64,
-    outcome: Outcome,
+    outcome: ExchangeOutcome,
     log_entry: Option<Box<AccessLogEntry>>,
 }
 
-enum Outcome {
+enum ExchangeOutcome {
     /// If it is dropped now, the visitor has left in the middle.
     UnderWay,
     Complete,
@@ -55,7 +55,7 @@ impl Exchange {
             traffic: None,
             status: 0,
             sent: 0,
-            outcome: Outcome::UnderWay,
+            outcome: ExchangeOutcome::UnderWay,
             log_entry,
         }
     }
@@ -126,16 +126,16 @@ impl Exchange {
     }
 
     pub fn complete(&mut self) {
-        if matches!(self.outcome, Outcome::UnderWay) {
-            self.outcome = Outcome::Complete;
+        if matches!(self.outcome, ExchangeOutcome::UnderWay) {
+            self.outcome = ExchangeOutcome::Complete;
         }
     }
 
     /// The first cause is the one that counts.
     pub fn failed(&mut self, cause: Cause) {
-        if matches!(self.outcome, Outcome::UnderWay) {
+        if matches!(self.outcome, ExchangeOutcome::UnderWay) {
             let cause = if self.target().is_some_and(|target| target.is_cut()) { Cause::Cut } else { cause };
-            self.outcome = Outcome::Failed(cause);
+            self.outcome = ExchangeOutcome::Failed(cause);
             self.service.counters.failed(cause);
             if let Some(entry) = &self.entry {
                 entry.target().counters.failed(cause);
@@ -154,8 +154,8 @@ impl Exchange {
 
     fn log(&self, entry: &AccessLogEntry) {
         let failure = match self.outcome {
-            Outcome::Failed(cause) => cause.name(),
-            Outcome::UnderWay | Outcome::Complete => "",
+            ExchangeOutcome::Failed(cause) => cause.name(),
+            ExchangeOutcome::UnderWay | ExchangeOutcome::Complete => "",
         };
         let target = self.target().map(|target| target.address.to_string()).unwrap_or_default();
         tracing::info!(

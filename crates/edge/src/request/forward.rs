@@ -17,7 +17,7 @@ use super::pages::Page;
 use super::visitor::Visitor;
 use super::worker::Worker;
 use crate::body::Body;
-use crate::edge::{Edge, Routed};
+use crate::edge::{Destination, Edge};
 use crate::files::Files;
 use crate::targets::service::Service;
 
@@ -39,13 +39,13 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
         Exchange::begin(service, started, log_entry)
     };
     match worker.edge.route(&host.name, parts.uri.path(), &[]) {
-        Routed::Nowhere => nowhere(&worker.edge).answer(parts.headers.get(ACCEPT)),
-        Routed::Page(service, notice) => counted::page(begin(service), notice.into(), parts.headers.get(ACCEPT)),
-        Routed::Files(service, files) => {
+        Destination::Nowhere => nowhere(&worker.edge).answer(parts.headers.get(ACCEPT)),
+        Destination::Page(service, notice) => counted::page(begin(service), notice.into(), parts.headers.get(ACCEPT)),
+        Destination::Files(service, files) => {
             visitor.must_end(started + service.times().total);
             file(begin(service), &files, &parts).await
         }
-        Routed::Target(service, entry) => {
+        Destination::Target(service, entry) => {
             let mut exchange = begin(service);
             exchange.enter(entry);
             Journey::new(worker, visitor, exchange, host, parts, body).run().await
@@ -53,8 +53,8 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
     }
 }
 
-/// The last answer on its connection: the sender of such a request may mean something else by the bytes after it than the
-/// edge does.
+/// The last answer on its connection: the sender of such a request may mean something else by the bytes after it than
+/// the edge does.
 fn refuse(page: Page, parts: &Parts) -> Response<Body> {
     let mut answer = page.answer(parts.headers.get(ACCEPT));
     if parts.version != Version::HTTP_2 {

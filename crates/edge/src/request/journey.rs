@@ -22,7 +22,7 @@ use super::visitor::{BodyBeingRead, Visitor};
 use super::visitors_body::{BodyFault, BodyProgress, VisitorsBody};
 use super::worker::Worker;
 use crate::body::Body;
-use crate::edge::Routed;
+use crate::edge::Destination;
 use crate::targets::connect::connect;
 use crate::targets::counters::Cause;
 use crate::targets::service::TimeLimits;
@@ -129,15 +129,15 @@ impl<'a> Journey<'a> {
         }
         let path = self.request.as_ref().map_or("/", |request| request.uri().path());
         match self.worker.edge.route(&self.host.name, path, &self.tried) {
-            Routed::Target(service, entry) => {
+            Destination::Target(service, entry) => {
                 self.exchange.leave_for_another(cause);
                 self.exchange.move_to(service);
                 self.exchange.enter(entry);
                 self.exchange.service.counters.retried();
                 Ok(())
             }
-            Routed::Page(_, notice) => Err(notice.into()),
-            Routed::Files(..) | Routed::Nowhere => Err(Page::NoTarget),
+            Destination::Page(_, notice) => Err(notice.into()),
+            Destination::Files(..) | Destination::Nowhere => Err(Page::NoTarget),
         }
     }
 

@@ -1,4 +1,5 @@
-//! One request of a visitor: where it belongs, its way to a target and back, and the answers that the edge gives itself.
+//! One request of a visitor: where it belongs, its way to a target and back, and the answers that the edge gives
+//! itself.
 
 mod answer_body;
 mod counted;

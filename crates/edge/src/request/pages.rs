@@ -50,7 +50,8 @@ impl Page {
             Self::RoutesDamaged => (
                 "routes_damaged",
                 "Temporarily unavailable",
-                "This server could not read its routes when it started and is waiting to be given them again. Its log says more.",
+                "This server could not read its routes when it started and is waiting to be given them again. \
+                 Its log says more.",
             ),
             Self::NotFound => ("not_found", "Not found", "There is no page at this address."),
             Self::Starting => {
@@ -118,7 +119,8 @@ impl From<Notice> for Page {
     }
 }
 
-/// Programs that want JSON say so; browsers say `text/html`, and a visitor that says neither is shown the same as a browser.
+/// Programs that want JSON say so; browsers say `text/html`, and a visitor that says neither is shown the same as a
+/// browser.
 fn prefers_json(accept: &HeaderValue) -> bool {
     let mut accepted = accept.to_str().unwrap_or_default().split(',');
     let first = accepted.find(|one| one.contains("text/html") || one.contains("json"));

@@ -20,7 +20,8 @@ pub struct Visitor {
     forwarded: Mutex<ForwardedHeaders>,
     /// Bodies of requests that are not read to their end. One can outlive its answer.
     bodies: AtomicU32,
-    /// When the answer must be complete that is under way over HTTP/1.1, in milliseconds after `connected`; 0 for never.
+    /// When the answer must be complete that is under way over HTTP/1.1, in milliseconds after `connected`; 0 for
+    /// never.
     must_end: AtomicU64,
 }
 

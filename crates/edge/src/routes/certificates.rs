@@ -1,5 +1,5 @@
-//! What encrypted connections need: certificates with their private keys, and the answers by which a certificate authority
-//! finds out that a host is served here.
+//! What encrypted connections need: certificates with their private keys, and the answers by which a certificate
+//! authority finds out that a host is served here.
 
 use std::fmt;
 
@@ -19,8 +19,8 @@ pub struct Certificate {
     pub key_pem: PrivateKey,
 }
 
-/// A private key in PEM. It goes where the whole table goes, which is to the control socket and to the route file, and is shown
-/// nowhere else.
+/// A private key in PEM. It goes where the whole table goes, which is to the control socket and to the route file, and
+/// is shown nowhere else.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PrivateKey(String);

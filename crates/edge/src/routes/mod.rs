@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::certificates::{Certificate, Challenge, PrivateKey};
 
-/// The first version of this format: without certificates and challenges. A table that needs neither is of this version, so
-/// that older processes can read it.
+/// The first version of this format: without certificates and challenges. A table that needs neither is of this
+/// version, so that older processes can read it.
 pub const FIRST_VERSION: u32 = 1;
 /// The newest version that this binary reads.
 pub const NEWEST_VERSION: u32 = 2;
@@ -144,8 +144,8 @@ pub struct Limits {
     pub idle_ms: u64,
     /// Without a byte in either direction after an upgrade.
     pub upgrade_idle_ms: u64,
-    /// The whole request, to the last byte that the visitor takes; upgrades apart. Over HTTP/2, to the last byte that the
-    /// target sends.
+    /// The whole request, to the last byte that the visitor takes; upgrades apart. Over HTTP/2, to the last byte that
+    /// the target sends.
     pub total_ms: u64,
     /// Bytes of a request's body; 0 for no limit.
     pub body_bytes: u64,

@@ -8,13 +8,14 @@ use parking_lot::Mutex;
 use super::tasks::Tasks;
 use crate::body::Body;
 
-/// Node.js closes after 5 s, and the edge must be the one that closes first. In seconds, of which the first may be short.
+/// Node.js closes after 5 s, and the edge must be the one that closes first. In seconds, of which the first may be
+/// short.
 const IDLE_LIMIT: u32 = 4;
 /// How many idle connections one worker keeps to one target.
 const MOST_IDLE: usize = 256;
 
-/// What requests are sent with. The connection ends with it, at once: by itself it would first wait for a target that takes
-/// no more bytes, and hold the visitor's body for as long as that lives.
+/// What requests are sent with. The connection ends with it, at once: by itself it would first wait for a target that
+/// takes no more bytes, and hold the visitor's body for as long as that lives.
 pub struct Sender {
     pub requests: http1::SendRequest<Body>,
     tasks: Arc<Tasks>,
@@ -44,16 +45,16 @@ impl Drop for Sender {
 /// Idle connections of one worker to one target. The one that was used last is used next, so that those that are not
 /// needed stay idle and are closed.
 #[derive(Default)]
-pub struct Pool(Mutex<Kept>);
+pub struct Pool(Mutex<KeptConnections>);
 
 #[derive(Default)]
-struct Kept {
-    idle: Vec<Idle>,
+struct KeptConnections {
+    idle: Vec<IdleConnection>,
     /// Goes forward once a second. A clock would be asked twice for every request.
     second: u32,
 }
 
-struct Idle {
+struct IdleConnection {
     sender: Sender,
     since: u32,
 }
@@ -74,7 +75,7 @@ impl Pool {
         let mut kept = self.0.lock();
         if may_keep() && kept.idle.len() < MOST_IDLE {
             let since = kept.second;
-            kept.idle.push(Idle { sender, since });
+            kept.idle.push(IdleConnection { sender, since });
         }
     }
 

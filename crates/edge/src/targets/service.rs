@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::counters::Counters;
 use super::stats::ServiceStats;
 use super::{Target, TargetEntry};
-use crate::files::{Cache, Files};
+use crate::files::{FileCache, Files};
 use crate::routes::{Limits, Notice, Serves, ServiceSpec};
 
 pub struct Service {
@@ -58,7 +58,7 @@ impl From<Limits> for TimeLimits {
 impl Service {
     /// The service that `spec` describes. What was there before under this name is kept where it is the same: its
     /// counters, and its targets with all that is in them.
-    pub fn new(spec: &ServiceSpec, before: Option<&Arc<Self>>, workers: usize, cache: &Arc<Cache>) -> Arc<Self> {
+    pub fn new(spec: &ServiceSpec, before: Option<&Arc<Self>>, workers: usize, cache: &Arc<FileCache>) -> Arc<Self> {
         if let Some(before) = before.filter(|before| before.spec == *spec && !before.is_draining()) {
             return before.clone();
         }

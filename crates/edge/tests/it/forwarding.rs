@@ -26,9 +26,10 @@ async fn the_application_learns_who_came_and_cannot_be_told_otherwise() {
     let edge = TestEdge::start().await;
     let app = App::start("app").await;
     edge.send_to(&[app.address]).await;
-    let request = "GET /headers?x=1 HTTP/1.1\r\nHost: Shop.Example.org:8080\r\nX-Forwarded-For: 6.6.6.6\r\nX_Real_IP: 6.6.6.6\r\n\
-                   Forwarded: for=6.6.6.6\r\nX-Request-Id: mine\r\nConnection: close, x-hop\r\nX-Hop: 1\r\nX-Kept: 1\r\n\
-                   Proxy-Authorization: secret\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\nTE: trailers\r\n\r\n";
+    let request = "GET /headers?x=1 HTTP/1.1\r\nHost: Shop.Example.org:8080\r\nX-Forwarded-For: 6.6.6.6\r\n\
+                   X_Real_IP: 6.6.6.6\r\nForwarded: for=6.6.6.6\r\nX-Request-Id: mine\r\nConnection: close, x-hop\r\n\
+                   X-Hop: 1\r\nX-Kept: 1\r\nProxy-Authorization: secret\r\nUpgrade: h2c\r\n\
+                   HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\nTE: trailers\r\n\r\n";
     let answer = edge.raw(request).await;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200 OK") && head.contains("x-app: app"), "{head}");
@@ -136,8 +137,8 @@ async fn script(answers: Vec<&'static str>) -> (SocketAddr, tokio::task::JoinHan
     (address, played)
 }
 
-/// The first connection is kept and then closed by the target, while the next request is on its way: it is sent again if that
-/// can do no harm.
+/// The first connection is kept and then closed by the target, while the next request is on its way: it is sent again
+/// if that can do no harm.
 #[tokio::test]
 async fn a_kept_connection_that_ended_costs_no_visitor_an_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -277,7 +278,8 @@ async fn the_time_limits_of_a_service_hold() {
     tokio::time::timeout(Duration::from_secs(5), edge.visitor().await.get("/")).await.unwrap().unwrap();
 }
 
-/// Targets that say that they are not well get requests again when they say that they are. An answer without a body will do.
+/// Targets that say that they are not well get requests again when they say that they are. An answer without a body
+/// will do.
 #[tokio::test]
 async fn targets_are_asked_whether_they_are_well() {
     use windlass_edge::routes::{HealthSpec, Limits, Serves, TargetsSpec};

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::{Answer, Site, noise, text_of};
-use crate::files::Cache;
-use crate::files::load::{Found, load};
+use super::{FileAnswer, Site, noise, text_of};
+use crate::files::FileCache;
+use crate::files::load::{FoundFile, load};
 use crate::files::lru::Lru;
 
 /// Well inside the second for which a page is used without a look at the disk.
@@ -22,7 +22,7 @@ async fn wait_for(site: &Site, path: &str, expected: Option<&str>) {
     let begun = Instant::now();
     loop {
         let answer = site.try_ask("GET", path, &[]).await;
-        if answer.as_ref().map(Answer::text) == expected {
+        if answer.as_ref().map(FileAnswer::text) == expected {
             return;
         }
         assert!(begun.elapsed() < DEADLINE, "{path} is still the old one");
@@ -137,7 +137,7 @@ async fn requests_for_the_same_path_share_one_look() {
                 if let Some(released) = released {
                     let _ = released.recv_timeout(DEADLINE);
                 }
-                Found::Nothing
+                FoundFile::Nothing
             });
             find.await
         });
@@ -148,7 +148,7 @@ async fn requests_for_the_same_path_share_one_look() {
     }
     release.send(()).unwrap();
     while let Some(found) = requests.join_next().await {
-        assert!(matches!(found.unwrap(), Found::Nothing));
+        assert!(matches!(found.unwrap(), FoundFile::Nothing));
     }
     assert_eq!(looks.load(Ordering::SeqCst), 1);
     assert_eq!(site.get("/a.txt").await.text(), "one", "and the next one looks again");
@@ -162,33 +162,33 @@ async fn a_visitor_who_leaves_does_not_end_the_look_of_others() {
     let first = tokio::spawn(async move {
         let look = move |_| {
             let _ = released.recv_timeout(DEADLINE);
-            Found::Elsewhere("/x".into())
+            FoundFile::Elsewhere("/x".into())
         };
         cache.find(&scope, b"/a", look).await
     });
     tokio::task::yield_now().await;
     let (cache, scope) = (site.cache.clone(), site.files.scope.clone());
-    let second = tokio::spawn(async move { cache.find(&scope, b"/a", |_| Found::Nothing).await });
+    let second = tokio::spawn(async move { cache.find(&scope, b"/a", |_| FoundFile::Nothing).await });
     tokio::task::yield_now().await;
     first.abort();
     release.send(()).unwrap();
     let found = tokio::time::timeout(DEADLINE, second).await.unwrap().unwrap();
-    assert!(matches!(found, Found::Elsewhere(_)), "the look that had begun is for the requests that still wait");
+    assert!(matches!(found, FoundFile::Elsewhere(_)), "the look that had begun is for the requests that still wait");
 }
 
 #[tokio::test]
 async fn a_look_that_panics_is_a_failure_and_can_be_repeated() {
     let site = Site::new();
     let found = site.cache.find(&site.files.scope, b"/a", |_| panic!("as a test")).await;
-    assert!(matches!(found, Found::Failure));
-    let found = site.cache.find(&site.files.scope, b"/a", |_| Found::Nothing).await;
-    assert!(matches!(found, Found::Nothing));
+    assert!(matches!(found, FoundFile::Failure));
+    let found = site.cache.find(&site.files.scope, b"/a", |_| FoundFile::Nothing).await;
+    assert!(matches!(found, FoundFile::Nothing));
 }
 
 #[tokio::test]
 async fn memory_is_bounded_and_the_least_used_goes_first() {
     let limit = 40_000;
-    let site = Site::with_cache(Cache::new(limit), |_| {});
+    let site = Site::with_cache(FileCache::new(limit), |_| {});
     for name in ["a", "b", "c", "d"] {
         site.write(&format!("{name}.bin"), noise(10_000));
     }
@@ -231,7 +231,7 @@ fn the_list_of_pages_keeps_its_order() {
     let site = Site::new();
     site.write("a.bin", noise(100));
     let scope = site.files.scope.clone();
-    let Found::File(page) = load(&scope, b"/a.bin", None) else { panic!("no page") };
+    let FoundFile::File(page) = load(&scope, b"/a.bin", None) else { panic!("no page") };
     let mut lru = Lru::new(30_000);
     // The same by the simplest means: the oldest is the first.
     let mut model: Vec<(u64, Vec<u8>)> = Vec::new();

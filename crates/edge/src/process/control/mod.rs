@@ -51,8 +51,8 @@ pub enum Call {
     Release {},
 }
 
-/// By hand, because a flattened enum is first read into a tree: with a table of ten thousand routes that takes longer than all
-/// the rest.
+/// By hand, because a flattened enum is first read into a tree: with a table of ten thousand routes that takes longer
+/// than all the rest.
 impl<'de> Deserialize<'de> for Message<Call> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(MessageReader)

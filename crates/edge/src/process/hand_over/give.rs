@@ -17,7 +17,8 @@ use crate::process::descriptors;
 use crate::process::running::Process;
 use crate::routes::NEWEST_VERSION;
 
-/// How long the old process waits to be released. Visitors wait as long if the new one hangs before it has accepted any.
+/// How long the old process waits to be released. Visitors wait as long if the new one hangs before it has accepted
+/// any.
 const RELEASE_LIMIT: Duration = Duration::from_secs(10);
 
 pub async fn give(process: &Arc<Process>, mut stream: BufReader<UnixStream>, successor: TakeOver) -> io::Result<()> {

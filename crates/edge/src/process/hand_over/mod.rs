@@ -1,9 +1,9 @@
 //! One edge process after another, without a moment in which no process serves.
 //!
 //! The new process asks the old one for its sockets, loads everything and says that it is ready; the old one stops
-//! accepting and says so; the new one accepts. Visitors who come in between wait in the system's queue. The old one keeps
-//! the sockets until the new one has served for a while, and goes on as before if it ends until then. After that the
-//! connection between them stays, for what still concerns both: changes of the table, drains and a stop.
+//! accepting and says so; the new one accepts. Visitors who come in between wait in the system's queue. The old one
+//! keeps the sockets until the new one has served for a while, and goes on as before if it ends until then. After that
+//! the connection between them stays, for what still concerns both: changes of the table, drains and a stop.
 
 pub mod give;
 pub mod predecessor;

@@ -18,10 +18,10 @@ use crate::process::descriptors;
 use crate::process::holdings::{Holdings, VisitorSocket, bind};
 use crate::process::options::{EdgeError, Options};
 use crate::process::route_file::Loaded;
-use crate::process::start::Start;
+use crate::process::start::ProcessStart;
 use crate::routes::NEWEST_VERSION;
 
-pub async fn take(options: &Options) -> Result<Start, EdgeError> {
+pub async fn take(options: &Options) -> Result<ProcessStart, EdgeError> {
     let failed = |error: io::Error| EdgeError::TakeOver(error.to_string());
     let receiving = async {
         let stream = UnixStream::connect(control::socket(&options.data_dir)).await?;
@@ -50,7 +50,7 @@ pub async fn take(options: &Options) -> Result<Start, EdgeError> {
         None => Loaded::Routes(inventory.routes),
     };
     let predecessor = Predecessor::new(Client::new(stream), inventory.route_version);
-    Ok(Start { holdings, routes, predecessor: Some(predecessor) })
+    Ok(ProcessStart { holdings, routes, predecessor: Some(predecessor) })
 }
 
 /// The sockets that this process is to listen on: those that it was given, and new ones for the rest.

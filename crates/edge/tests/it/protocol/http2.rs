@@ -243,7 +243,8 @@ async fn a_body_of_another_length_than_announced_is_refused() {
     }
 }
 
-/// One without a body is whole before the first frame of what was not announced: it may be answered, but that is no request.
+/// One without a body is whole before the first frame of what was not announced: it may be answered, but that is no
+/// request.
 #[tokio::test]
 async fn what_follows_an_empty_body_is_no_request() {
     let (target, edge) = Recorder::with_edge().await;

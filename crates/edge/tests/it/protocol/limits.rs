@@ -273,8 +273,8 @@ async fn ask_for(edge: SocketAddr, length: usize) -> TcpStream {
     stream
 }
 
-/// A visitor who takes an answer slowly, but takes it, gets all of it, however long ago the target has given its last byte:
-/// of various lengths, so that with some of them the end waits in the edge and not in the system.
+/// A visitor who takes an answer slowly, but takes it, gets all of it, however long ago the target has given its last
+/// byte: of various lengths, so that with some of them the end waits in the edge and not in the system.
 #[tokio::test]
 async fn a_slow_visitor_gets_the_whole_answer() {
     let impatient = Settings { idle_limit: Duration::from_millis(600), ..settings() };

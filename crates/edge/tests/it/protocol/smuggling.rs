@@ -1,5 +1,5 @@
-//! Requests whose end two readers could see at different places. The edge refuses them, or writes them anew so that there is
-//! only one way to read them.
+//! Requests whose end two readers could see at different places. The edge refuses them, or writes them anew so that
+//! there is only one way to read them.
 
 use crate::protocol::wire::{Heard, Recorder, is_well, say, statuses};
 use crate::support::{TestEdge, read_all, until};
@@ -9,8 +9,8 @@ const SECOND: &str = "GET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r
 
 #[derive(Clone, Copy, Debug)]
 enum Outcome {
-    /// One answer with this status, and the connection is over: what follows is never taken for a request. The target hears
-    /// nothing that it could take for a whole request.
+    /// One answer with this status, and the connection is over: what follows is never taken for a request. The target
+    /// hears nothing that it could take for a whole request.
     Refused(u16),
     /// It reaches the target with this body, and so does what follows.
     Passed(&'static str),
@@ -182,8 +182,8 @@ async fn broken_chunks_are_refused() {
         (te, "3\r\nhello\r\n0\r\n\r\n", Refused(400)),
         (te, "5\r\nhello\r\n0\n\r\n", Refused(400)),
         (te, "5\r\nhello\r\n0\r\nno colon\r\n\r\n", Refused(400)),
-        // After the last chunk a line without CR is taken for a trailer, so the body ends with the next empty line: what looks
-        // like a request up to there is dropped, not answered.
+        // After the last chunk a line without CR is taken for a trailer, so the body ends with the next empty line:
+        // what looks like a request up to there is dropped, not answered.
         (te, "5\r\nhello\r\n0\r\n\nGET /dropped HTTP/1.1\r\nHost: a\r\n\r\n", Passed("hello")),
         // What follows is taken for the size of the next chunk.
         (te, "5\r\nhello\r\n", Refused(400)),
@@ -330,8 +330,8 @@ async fn trailers_cannot_say_what_heads_say() {
     let (target, edge) = Recorder::with_edge().await;
     let lines = "Transfer-Encoding: chunked\r\nTE: trailers\r\n\
                  Trailer: Content-Length, Transfer-Encoding, Host, X-Forwarded-For, X-Sum";
-    let rest = "3\r\nabc\r\n0\r\nContent-Length: 9\r\nTransfer-Encoding: gzip\r\nHost: b\r\nX-Forwarded-For: 6.6.6.6\r\n\
-                X-Sum: 7\r\n\r\n";
+    let rest = "3\r\nabc\r\n0\r\nContent-Length: 9\r\nTransfer-Encoding: gzip\r\nHost: b\r\n\
+                X-Forwarded-For: 6.6.6.6\r\nX-Sum: 7\r\n\r\n";
     let heard = try_one(&target, &edge, &post(lines, rest), Passed("abc")).await.unwrap();
     assert_eq!(heard[0].trailers, ["x-sum: 7"]);
 }

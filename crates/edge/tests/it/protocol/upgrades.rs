@@ -166,8 +166,8 @@ async fn http_1_0_does_not_upgrade() {
 #[tokio::test]
 async fn an_upgrade_may_have_a_body() {
     let (stage, edge) = Stage::with_edge().await;
-    let request = "POST /socket HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: echo\r\nContent-Length: 5\r\n\r\n\
-                   hellobehind";
+    let request = "POST /socket HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: echo\r\n\
+                   Content-Length: 5\r\n\r\nhellobehind";
     let mut visitor = say(&edge, request).await;
     let mut target = stage.accept().await;
     let head = read_head(&mut target).await;

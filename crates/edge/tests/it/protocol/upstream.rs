@@ -1,5 +1,5 @@
-//! Targets that break the rules. A visitor gets the target's answer, whole, or learns that there is none; never a part of it
-//! that looks like all of it, and never another visitor's.
+//! Targets that break the rules. A visitor gets the target's answer, whole, or learns that there is none; never a part
+//! of it that looks like all of it, and never another visitor's.
 
 use std::time::Duration;
 

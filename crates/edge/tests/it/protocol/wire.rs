@@ -261,8 +261,8 @@ pub async fn until_closed(stream: &TcpStream) {
     }
 }
 
-/// Whether the edge still has this connection. Its own end is looked at: word of its closing waits behind what this end does
-/// not take.
+/// Whether the edge still has this connection. Its own end is looked at: word of its closing waits behind what this end
+/// does not take.
 fn is_open(stream: &TcpStream) -> bool {
     const ESTABLISHED: &str = "01";
     let port = |address: SocketAddr| format!(":{:04X}", address.port());

@@ -101,7 +101,8 @@ async fn without_a_running_edge_there_is_nothing_to_take_over() {
     until("it says why", async || edge.log().contains("did not hand over").then_some(())).await;
 }
 
-/// Visitors know the addresses that the running edge has; the settings of the process that starts the next one need not.
+/// Visitors know the addresses that the running edge has; the settings of the process that starts the next one need
+/// not.
 #[tokio::test]
 async fn a_successor_listens_where_its_predecessor_did() {
     let home = Home::new();

@@ -130,7 +130,8 @@ async fn released(home: &Home, pid: u32) {
     .await;
 }
 
-/// An operator hands over by hand, with other settings: the server, which has no reason to know better, does not undo it.
+/// An operator hands over by hand, with other settings: the server, which has no reason to know better, does not undo
+/// it.
 #[tokio::test]
 async fn a_hand_over_by_hand_is_not_undone() {
     let (home, app) = (Home::new(), App::start("app").await);

@@ -10,7 +10,7 @@ use super::load::{Load, Socket, Visitor};
 use super::support::{DEADLINE, Edge, Home, until};
 use crate::process::{run, windlass};
 
-type Answer = JoinHandle<Result<(u16, String), String>>;
+type HeldAnswer = JoinHandle<Result<(u16, String), String>>;
 
 struct Scene {
     home: Home,
@@ -29,7 +29,7 @@ impl Scene {
     }
 
     /// A request that is in the old instance until it is let go.
-    async fn hold(&self) -> Answer {
+    async fn hold(&self) -> HeldAnswer {
         let (mut visitor, before) = (Visitor::new(self.home.address().await), self.active());
         let asking = tokio::spawn(async move { visitor.get("/held").await });
         until("the request is in", async || (self.active() > before).then_some(())).await;
@@ -54,7 +54,7 @@ impl Scene {
     }
 
     /// Drains the old instance, which is empty only once the requests that are held are let go.
-    async fn drains(&self, held: Vec<Answer>) {
+    async fn drains(&self, held: Vec<HeldAnswer>) {
         let count = held.len();
         let draining = self.home.drain(self.old.address, DEADLINE);
         let letting_go = async {
