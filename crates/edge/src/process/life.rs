@@ -1,6 +1,5 @@
 //! The life of an edge process: start, accept, and end when it is stopped or has handed over.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,12 +54,12 @@ fn raise_descriptor_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
+/// Each hand-over is a task of its own: it goes on for as long as the successor is connected.
 async fn hand_over_when_asked(process: Arc<Process>, mut asked: UnboundedReceiver<TakeOverAsked>) {
     while let Some(TakeOverAsked { stream, successor }) = asked.recv().await {
         let process = process.clone();
         tokio::spawn(async move {
-            let given: io::Result<()> = give::give(&process, stream, successor).await;
-            if let Err(error) = given {
+            if let Err(error) = give::give(&process, stream, successor).await {
                 tracing::debug!(%error, "a process that asked to take over was lost");
             }
         });

@@ -132,7 +132,7 @@ impl Process {
         if *change { Err(handed_over()) } else { Ok(change) }
     }
 
-    /// The same, however long it takes, and also when it was handed over: then it is true.
+    /// The same right, however long it takes to get. True if the table was handed over meanwhile.
     pub async fn change_at_last(&self) -> MutexGuard<'_, bool> {
         self.change.lock().await
     }
