@@ -153,7 +153,7 @@ impl EventFollower {
         self.is_behind = batch.len() as i64 == BATCH;
         let reached = if self.is_behind { 0 } else { newest };
         self.cursor = batch.last().map_or(0, |event| event.seq).max(reached).max(self.cursor);
-        Ok(batch.into_iter().filter_map(written).collect::<Vec<_>>().concat().into())
+        Ok(batch.iter().filter_map(written).collect::<Vec<_>>().concat().into())
     }
 }
 
@@ -162,7 +162,7 @@ fn visible_names(ctx: &Ctx, joined: &Joined) -> Vec<EventName> {
     EventName::ALL.iter().copied().filter(|name| ctx.may(joined, name.needs())).collect()
 }
 
-fn written(row: events::Event) -> Option<String> {
+fn written(row: &events::Event) -> Option<String> {
     let seq = row.seq;
     let event = Event {
         id: seq,
