@@ -337,7 +337,7 @@ async fn sweep_networks(host: &Host) -> Result<()> {
             tracing::warn!(network = network.name, %error, "a network could not be removed; trying again");
             continue;
         }
-        let mut tx = host.app.db.begin().await?;
+        let mut tx = host.app.begin_step().await?;
         networks::delete_unused(&mut tx, network.organization_id).await?;
         tx.commit().await?;
     }

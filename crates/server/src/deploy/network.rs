@@ -59,7 +59,7 @@ async fn row(host: &Host, organization_id: Uuid, refused: &HashSet<Subnet>) -> R
     let on_engine =
         on_engine.iter().flat_map(|network| &network.subnets).filter_map(|text| Subnet::try_from(text.as_str()).ok());
     let mut taken: Vec<Subnet> = on_engine.chain(refused.iter().copied()).chain(host_routes().await).collect();
-    let mut tx = host.app.db.begin().await?;
+    let mut tx = host.app.begin_step().await?;
     for network in networks::all(&mut tx).await? {
         taken.push(subnet(&network.subnet)?);
     }

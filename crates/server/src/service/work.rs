@@ -153,3 +153,43 @@ impl DerefMut for Work<'_> {
         &mut self.tx
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// Every other transaction of the server, by file, and why it is none of [`super::Work`]. Nothing of them is a change of what
+    /// people see.
+    const OTHERS: [(&str, &str); 11] = [
+        ("auth/caller.rs", "when a credential was last used: reading must not wait for an audit chain"),
+        ("holder.rs", "which engine the servers of a database use"),
+        ("jobs/heartbeat.rs", "which servers live"),
+        ("jobs/held.rs", "looks whether a job is still held, and changes nothing"),
+        ("jobs/lease.rs", "how long a job is held"),
+        ("jobs/mod.rs", "who works on a job; what the job does is a Work"),
+        ("service/adoption.rs", "the installation's own mark, made before anything else"),
+        ("service/first_start.rs", "the keys of the audit chains, made before there is a chain"),
+        ("service/housekeeping.rs", "what has expired is of no use to anyone, and is removed by the hour"),
+        ("service/master_key.rs", "the same secrets under another key, row by row; the rotation itself is a Work"),
+        ("service/work.rs", "here it begins"),
+    ];
+
+    #[test]
+    fn every_other_transaction_has_a_reason() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut found = BTreeSet::new();
+        let mut folders = vec![source.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if std::fs::read_to_string(&path).unwrap().contains(concat!("db", ".begin()")) {
+                    found.insert(path.strip_prefix(&source).unwrap().to_str().unwrap().to_owned());
+                }
+            }
+        }
+        assert_eq!(found, OTHERS.iter().map(|(file, _)| (*file).to_owned()).collect());
+    }
+}

@@ -6,15 +6,20 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
+use windlass_server::deploy;
 use windlass_server::engine_health::Seen;
+use windlass_server::holder::Holder;
+use windlass_server::host::Host;
 use windlass_server::jobs::{self, Entry, Held, Needs, Outcome, Pool, Registry};
 use windlass_store::jobs::NewJob;
 use windlass_testing::on_both_databases;
 
-use crate::support::{TestServer, server};
+use crate::deploys::least;
+use crate::support::{TestServer, id_of, server};
 
 on_both_databases!(server: jobs_that_need_no_engine_run_without_one, a_job_that_fails_is_given_up,
-    a_job_that_is_put_back_is_tried_again, a_cancelled_job_hears_of_it, organizations_share_the_places);
+    a_job_that_is_put_back_is_tried_again, a_cancelled_job_hears_of_it, organizations_share_the_places,
+    a_deployment_that_cannot_be_read_is_in_the_audit_log);
 
 const OWNER: Uuid = Uuid::from_u128(77);
 const LIMIT: Duration = Duration::from_secs(30);
@@ -220,4 +225,34 @@ async fn organizations_share_the_places(server: TestServer) {
     opened.add_permits(1);
     scene.done(&["many", "many", "one", "many"]).await;
     scene.end().await;
+}
+
+/// Its end is as important as that of any other, whatever it was that could not be read.
+async fn a_deployment_that_cannot_be_read_is_in_the_audit_log(server: TestServer) {
+    let ada = server.admin().await;
+    let shop = server.deploy(&ada, least("shop")).await;
+    server.place.execute("update releases set configuration = 'nonsense'").await;
+    let app = server.app.clone();
+    app.engine_health.set(Seen::Well);
+    let holder = Holder::of(&mut app.db.read().await.unwrap(), server.place.folder.path()).await.unwrap();
+    let host = Arc::new(Host::new(app.clone(), Uuid::from_u128(1), OWNER, holder));
+    let (stop, stopped) = watch::channel(false);
+    let worker = tokio::spawn(jobs::run(app, OWNER, deploy::registry(&host), stopped));
+    let deadline = tokio::time::Instant::now() + LIMIT;
+    let id = id_of(&shop["deployments"][0]);
+    loop {
+        let path = format!("/deploy/application/deployments/{id}");
+        let deployment = server.get(&path).by(&ada).ok().await;
+        if deployment["status"]["status"] == "failed" {
+            assert!(deployment["reason"].as_str().unwrap().contains("cannot be read"), "{deployment}");
+            break;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{deployment}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let entries = server.get("/audit/logs?resource_type=deployment").by(&ada).ok().await;
+    let newest = &entries["activities"][0];
+    assert_eq!(newest["message"], "windlass could not deploy shop", "{entries}");
+    stop.send_replace(true);
+    tokio::time::timeout(LIMIT, worker).await.expect("in time").unwrap();
 }
