@@ -8,15 +8,16 @@ mod routes;
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use windlass_server::config::{Config, Given, KEYS};
+use windlass_server::config::{Config, Given, Kind, Subcommand, guide, settings};
 use windlass_server::http;
 use windlass_server::serve::{Server, Stop};
 
 fn main() -> ExitCode {
-    let matches = command().get_matches();
+    let matches = command().try_get_matches().unwrap_or_else(|error| explain(error).exit());
     let done = match matches.subcommand() {
         Some(("serve", matches)) => configure(matches).and_then(serve),
         Some(("edge", matches)) => edge::orders(matches).and_then(edge::run),
@@ -33,6 +34,8 @@ fn main() -> ExitCode {
             None => Ok(()),
         },
         Some(("openapi", _)) => print_description(),
+        Some(("settings", matches)) if matches.get_flag("markdown") => print(&guide::markdown()),
+        Some(("settings", _)) => print(&guide::file()),
         _ => Ok(()),
     };
     match done {
@@ -46,7 +49,7 @@ fn main() -> ExitCode {
 
 fn command() -> Command {
     let email = |help| Arg::new("email").long("email").value_name("EMAIL").required(true).help(help);
-    let reset_password = with_settings(Command::new("reset-password"))
+    let reset_password = with_settings(Command::new("reset-password"), Subcommand::Admin)
         .about("Set a user's password and end all of their sessions")
         .arg(email("Whose password"))
         .arg(
@@ -61,36 +64,38 @@ fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Revoke the user's API keys too, in case the password was stolen"),
         );
-    let disable_2fa = with_settings(Command::new("disable-2fa"))
+    let disable_2fa = with_settings(Command::new("disable-2fa"), Subcommand::Admin)
         .about("Turn off the second factor of a user who has lost it")
         .arg(email("Whose second factor"));
-    let rotate_key = with_settings(Command::new("rotate-key"))
+    let rotate_key = with_settings(Command::new("rotate-key"), Subcommand::Admin)
         .about("Replace the master key and encrypt all secrets anew; servers go on meanwhile")
         .arg(Arg::new("prepare").long("prepare").action(ArgAction::SetTrue).help(
             "Only add the new key to the file, so that it can be copied to the other servers of this database first",
         ));
-    let verify =
-        with_settings(Command::new("verify")).about("Check that no entry was changed, removed or added by hand").arg(
+    let verify = with_settings(Command::new("verify"), Subcommand::Audit)
+        .about("Check that no entry was changed, removed or added by hand")
+        .arg(
             Arg::new("against")
                 .long("against")
                 .value_name("FILE")
                 .help("Also hold it against what `windlass audit export` wrote earlier"),
         );
-    let export = with_settings(Command::new("export")).about("Print all entries as lines of JSON").arg(
-        Arg::new("organization")
-            .long("organization")
-            .value_name("ID")
-            .value_parser(clap::value_parser!(uuid::Uuid))
-            .help("Only this organization's entries"),
-    );
+    let export =
+        with_settings(Command::new("export"), Subcommand::Audit).about("Print all entries as lines of JSON").arg(
+            Arg::new("organization")
+                .long("organization")
+                .value_name("ID")
+                .value_parser(clap::value_parser!(uuid::Uuid))
+                .help("Only this organization's entries"),
+        );
     Command::new("windlass")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A self-hosted application deployment platform")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_settings(Command::new("serve")).about("Run the server, and the edge beside it"))
+        .subcommand(with_settings(Command::new("serve"), Subcommand::Serve).about("Run the server, and the edge beside it"))
         .subcommand(
-            with_settings(Command::new("edge"))
+            with_settings(Command::new("edge"), Subcommand::Edge)
                 .about("Run the edge alone, with the routes in the data folder")
                 .arg(Arg::new("orders").long("orders").value_name("JSON").hide(true))
                 .arg(
@@ -102,13 +107,13 @@ fn command() -> Command {
         )
         .subcommand(routes::command())
         .subcommand(
-            with_settings(Command::new("adopt"))
+            with_settings(Command::new("adopt"), Subcommand::Adopt)
                 .about("Let a restored or copied data folder hold its containers in the place of the other one")
                 .arg(Arg::new("new").long("new").action(ArgAction::SetTrue).help(
                     "Make it an installation of its own instead: a new id, all applications stopped, to be deployed again",
                 )),
         )
-        .subcommand(with_settings(Command::new("stop")).about("Stop the server and the edge of a data folder"))
+        .subcommand(with_settings(Command::new("stop"), Subcommand::Stop).about("Stop the server and the edge of a data folder"))
         .subcommand(
             Command::new("admin")
                 .about("Operate the installation from its own machine")
@@ -127,27 +132,51 @@ fn command() -> Command {
                 .subcommand(export),
         )
         .subcommand(Command::new("openapi").about("Print the API description (OpenAPI 3.1)"))
+        .subcommand(
+            Command::new("settings").about("Print a settings file with every default, commented out").arg(
+                Arg::new("markdown")
+                    .long("markdown")
+                    .action(ArgAction::SetTrue)
+                    .help("Print the guide to the settings instead"),
+            ),
+        )
 }
 
-/// The settings as flags. They are read as text here; what they may be is the settings' own business.
-fn with_settings(command: Command) -> Command {
+/// The settings that a command takes, as flags. They are read as text here; what they may be is the settings' own business.
+fn with_settings(command: Command, taker: Subcommand) -> Command {
     let config = Arg::new("config")
         .long("config")
         .value_name("FILE")
         .help("Settings file [env: WINDLASS_CONFIG] [default: windlass.toml, if there is one]");
-    KEYS.iter().fold(command.arg(config), |command, key| {
-        let shown = if key.default.is_empty() { "none" } else { key.default };
-        let help = format!("{} [env: {}] [default: {shown}]", key.help, key.environment_name());
-        let action = if key.is_list { ArgAction::Append } else { ArgAction::Set };
-        command.arg(Arg::new(key.name).long(key.name).value_name(key.value_name).action(action).help(help))
+    let taken = settings().iter().filter(|setting| setting.commands.contains(&taker));
+    taken.fold(command.arg(config), |command, setting| {
+        let shown = if setting.default.is_empty() { "none" } else { &setting.default };
+        let help = format!("{} [env: {}] [default: {shown}]", setting.help_and_values(), setting.environment_name());
+        let action = if setting.kind == Kind::List { ArgAction::Append } else { ArgAction::Set };
+        let flag = Arg::new(setting.name).long(setting.name).value_name(&*setting.value_name).action(action).help(help);
+        command.arg(flag.help_heading(setting.section.title()))
     })
+}
+
+/// Says of a flag that is a setting of other commands which ones these are.
+fn explain(mut error: clap::Error) -> clap::Error {
+    let flag = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    let setting = settings().iter().find(|setting| flag.strip_prefix("--") == Some(setting.name));
+    if let (ErrorKind::UnknownArgument, Some(setting)) = (error.kind(), setting) {
+        let takers: Vec<_> = setting.commands.iter().map(|command| format!("windlass {}", command.as_str())).collect();
+        let tip = format!("{flag} is a setting of other commands: {}", takers.join(", "));
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 fn configure(matches: &ArgMatches) -> Result<Config, String> {
     let mut given = Given::default();
-    for key in &KEYS {
-        if let Some(values) = matches.get_many::<String>(key.name) {
-            given.add(key, values.cloned().collect());
+    for setting in settings() {
+        // A command does not know the flags of others.
+        if let Ok(Some(values)) = matches.try_get_many::<String>(setting.name) {
+            given.add(setting, values.cloned().collect());
         }
     }
     given.add_environment(

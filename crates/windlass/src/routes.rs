@@ -9,15 +9,16 @@ use windlass_edge::control::Drain;
 use windlass_edge::control::client::Client;
 use windlass_edge::route_file;
 use windlass_edge::routes::RouteSet;
-use windlass_server::config::Config;
+use windlass_server::config::{Config, Subcommand};
 
 use crate::{print, with_settings};
 
 pub fn command() -> Command {
-    let apply = with_settings(Command::new("apply"))
+    let settable = |command| with_settings(command, Subcommand::Routes);
+    let apply = settable(Command::new("apply"))
         .about("Check routes, save them and serve them; the old ones stay if there is a problem")
         .arg(Arg::new("file").value_name("FILE").required(true).help("The whole table as JSON; - for standard input"));
-    let drain = with_settings(Command::new("drain"))
+    let drain = settable(Command::new("drain"))
         .about("Wait until the last request has left a target that is in no route any more")
         .arg(Arg::new("service").value_name("SERVICE").required(true))
         .arg(Arg::new("address").value_name("ADDRESS").required(true).value_parser(clap::value_parser!(SocketAddr)))
@@ -35,8 +36,8 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(apply)
         .subcommand(drain)
-        .subcommand(with_settings(Command::new("show")).about("Print the routes that are saved, without private keys"))
-        .subcommand(with_settings(Command::new("stats")).about("Print what the edge has counted"))
+        .subcommand(settable(Command::new("show")).about("Print the routes that are saved, without private keys"))
+        .subcommand(settable(Command::new("stats")).about("Print what the edge has counted"))
 }
 
 #[tokio::main(flavor = "current_thread")]

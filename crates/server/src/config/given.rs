@@ -1,9 +1,9 @@
 //! What was given for each setting, by whatever way: texts that are not understood yet.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
-use super::keys::{KEYS, Key};
+use super::row::{Kind, Setting};
+use super::settings;
 use crate::vault::ring::{self, Ring};
 use windlass_durable::kill_point;
 
@@ -17,8 +17,8 @@ pub struct Given {
 
 impl Given {
     /// Adds a source. What an earlier one has given stays.
-    pub fn add(&mut self, key: &'static Key, values: Vec<String>) {
-        self.values.entry(key.name).or_insert(values);
+    pub fn add(&mut self, setting: &Setting, values: Vec<String>) {
+        self.values.entry(setting.name).or_insert(values);
     }
 
     /// Something that is wrong before any key is read.
@@ -28,9 +28,9 @@ impl Given {
 
     pub fn add_environment(&mut self, environment: impl Iterator<Item = (String, String)>) {
         for (name, value) in environment.filter(|(name, _)| name.starts_with("WINDLASS_")) {
-            match KEYS.iter().find(|key| key.environment_name() == name) {
-                Some(key) if key.is_list => self.add(key, split_list(&value)),
-                Some(key) => self.add(key, vec![value]),
+            match settings().iter().find(|setting| setting.environment_name() == name) {
+                Some(setting) if setting.kind == Kind::List => self.add(setting, split_list(&value)),
+                Some(setting) => self.add(setting, vec![value]),
                 // Where the file is to be found; read before the settings are.
                 None if name == "WINDLASS_CONFIG" => {}
                 // Not a setting: a flag would show it to everybody on the machine, and a file is what it replaces.
@@ -52,9 +52,9 @@ impl Given {
             Err(error) => return self.problems.push(format!("{name}: {}", without_source(&error, text))),
         };
         for (field, value) in table {
-            match KEYS.iter().find(|key| key.file_name() == field) {
-                Some(key) => match texts(key, value) {
-                    Ok(values) => self.add(key, values),
+            match settings().iter().find(|setting| setting.file_name() == field) {
+                Some(setting) => match texts(setting, value) {
+                    Ok(values) => self.add(setting, values),
                     Err(problem) => self.problems.push(format!("{field} in {name}: {problem}")),
                 },
                 None => self.problems.push(format!("{field} in {name}: there is no such setting")),
@@ -62,33 +62,8 @@ impl Given {
         }
     }
 
-    pub(super) fn all(&self, name: &str) -> Vec<String> {
-        let default = || KEYS.iter().filter(|key| key.name == name).flat_map(|key| split_list(key.default)).collect();
-        self.values.get(name).cloned().unwrap_or_else(default)
-    }
-
-    pub(super) fn one(&self, name: &str) -> String {
-        self.all(name).into_iter().next().unwrap_or_default()
-    }
-
-    /// Reads one key; a problem is noted and some value returned, so that the reading goes on.
-    pub(super) fn read<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
-        let text = self.one(name);
-        parse(&text).map_err(|problem| self.note(name, &text, &problem)).ok()
-    }
-
-    pub(super) fn number<T>(&mut self, name: &str, range: std::ops::RangeInclusive<T>) -> Option<T>
-    where
-        T: FromStr + PartialOrd + std::fmt::Display,
-    {
-        let problem = format!("must be a whole number from {} to {}", range.start(), range.end());
-        self.read(name, |text| text.parse().ok().filter(|number| range.contains(number)).ok_or(problem))
-    }
-
-    pub(super) fn note(&mut self, name: &str, text: &str, problem: &str) {
-        // A database URL holds a password.
-        let shown = if name == "database-url" { String::new() } else { format!(" (it is {text:?})") };
-        self.problems.push(format!("{name}: {problem}{shown}"));
+    pub(super) fn take(&mut self, name: &str) -> Option<Vec<String>> {
+        self.values.remove(name)
     }
 }
 
@@ -98,13 +73,13 @@ fn without_source(error: &toml::de::Error, text: &str) -> String {
     format!("line {line}: {}", error.message())
 }
 
-fn split_list(text: &str) -> Vec<String> {
+pub(super) fn split_list(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-fn texts(key: &Key, value: toml::Value) -> Result<Vec<String>, String> {
+fn texts(setting: &Setting, value: toml::Value) -> Result<Vec<String>, String> {
     match value {
-        toml::Value::Array(items) if key.is_list => items.into_iter().map(text).collect(),
+        toml::Value::Array(items) if setting.kind == Kind::List => items.into_iter().map(text).collect(),
         value => Ok(vec![text(value)?]),
     }
 }

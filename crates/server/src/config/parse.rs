@@ -4,52 +4,42 @@ use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-use super::given::Given;
-use super::{DatabaseUrl, LogFormat, LogLevel, LogSource, Subnet};
+use super::{DatabaseUrl, Subnet};
 
 /// As many sockets as one edge can hand to the next.
 const MOST_ADDRESSES: usize = 64;
 
-pub(super) fn read_proxies(given: &mut Given) -> Vec<IpAddr> {
-    let mut proxies = Vec::new();
-    for text in given.all("trusted-proxies") {
-        match text.parse() {
-            Ok(address) => proxies.push(address),
-            Err(_) => given.note("trusted-proxies", &text, "must be an IP address, such as 127.0.0.1"),
-        }
-    }
-    proxies
+pub(super) fn proxy(text: &str) -> Result<IpAddr, String> {
+    text.parse().map_err(|_| "must be an IP address, such as 127.0.0.1".into())
 }
 
-pub(super) fn read_addresses(given: &mut Given, name: &'static str) -> Vec<SocketAddr> {
-    let mut addresses = Vec::new();
-    for text in given.all(name) {
+/// The addresses of all of the texts, each once, and what is wrong with them.
+pub(super) fn addresses(texts: &[String]) -> (Vec<SocketAddr>, Vec<String>) {
+    let (mut addresses, mut problems) = (Vec::new(), Vec::new());
+    for text in texts {
         match text.to_socket_addrs() {
             Ok(resolved) => addresses.extend(resolved),
-            Err(_) => given.note(name, &text, "must be an address and a port, such as 127.0.0.1:7780"),
+            Err(_) => problems.push(format!("must be an address and a port, such as 127.0.0.1:7780 (it is {text:?})")),
         }
     }
-    if given.all(name).is_empty() {
-        given.problems.push(format!("{name}: needs at least one address"));
+    if texts.is_empty() {
+        problems.push("needs at least one address".into());
     }
     let mut seen = HashSet::new();
     addresses.retain(|address| seen.insert(*address));
     if addresses.len() > MOST_ADDRESSES {
-        given.problems.push(format!("{name}: at most {MOST_ADDRESSES} addresses"));
+        problems.push(format!("at most {MOST_ADDRESSES} addresses"));
     }
-    addresses
+    (addresses, problems)
 }
 
-pub(super) fn read_origins(given: &mut Given) -> Vec<String> {
-    let origins = given.all("cors-origins");
-    for origin in &origins {
-        let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
-        let visible = origin.bytes().all(|byte| byte.is_ascii_graphic());
-        if !visible || host.is_none_or(|host| host.is_empty() || host.contains('/')) {
-            given.note("cors-origins", origin, "must be an origin, such as https://panel.example.org");
-        }
+pub(super) fn origin(text: &str) -> Result<String, String> {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+    if visible && host.is_some_and(|host| !host.is_empty() && !host.contains('/')) {
+        return Ok(text.to_owned());
     }
-    origins
+    Err("must be an origin, such as https://panel.example.org".into())
 }
 
 pub(super) fn not_empty(text: &str) -> Result<String, String> {
@@ -104,35 +94,4 @@ pub(super) fn domain(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err("must be a domain name in lower case, such as apps.example.org".into())
-}
-
-pub(super) fn boolean(text: &str) -> Result<bool, String> {
-    text.parse().map_err(|_| "must be true or false".into())
-}
-
-pub(super) fn log_format(text: &str) -> Result<LogFormat, String> {
-    match text {
-        "text" => Ok(LogFormat::Text),
-        "json" => Ok(LogFormat::Json),
-        _ => Err("must be text or json".into()),
-    }
-}
-
-pub(super) fn log_source(text: &str) -> Result<LogSource, String> {
-    match text {
-        "auto" => Ok(LogSource::Auto),
-        "engine" => Ok(LogSource::Engine),
-        _ => Err("must be auto or engine".into()),
-    }
-}
-
-pub(super) fn log_level(text: &str) -> Result<LogLevel, String> {
-    match text {
-        "error" => Ok(LogLevel::Error),
-        "warn" => Ok(LogLevel::Warn),
-        "info" => Ok(LogLevel::Info),
-        "debug" => Ok(LogLevel::Debug),
-        "trace" => Ok(LogLevel::Trace),
-        _ => Err("must be error, warn, info, debug or trace".into()),
-    }
 }

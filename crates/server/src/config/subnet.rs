@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 
 /// Such as `10.192.0.0/12`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Subnet {
     first: u32,
     pub prefix: u8,

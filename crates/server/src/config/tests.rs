@@ -2,8 +2,8 @@ use std::collections::HashSet;
 
 use super::*;
 
-fn key(name: &str) -> &'static Key {
-    KEYS.iter().find(|key| key.name == name).unwrap()
+fn setting(name: &str) -> &'static Setting {
+    settings().iter().find(|setting| setting.name == name).unwrap()
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn defaults_work() {
 #[test]
 fn flag_before_environment_before_file() {
     let mut given = Given::default();
-    given.add(key("base-domain"), vec!["flag.example".into()]);
+    given.add(setting("base-domain"), vec!["flag.example".into()]);
     let environment = [("WINDLASS_BASE_DOMAIN", "env.example"), ("WINDLASS_LISTEN", "127.0.0.1:1, [::1]:2")];
     given.add_environment(environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter());
     given.add_file("windlass.toml", "base_domain = 'file.example'\nlisten = ['127.0.0.1:9']\nsession_days = 3");
@@ -56,7 +56,7 @@ fn all_problems_at_once_and_no_password() {
     );
 }
 
-/// The file that users copy names every key, with its default, and nothing else.
+/// The file that operators copy names every setting, with its default, and nothing else.
 #[test]
 fn the_commented_file_is_complete_and_true() {
     let text = include_str!("../../../../windlass.toml");
@@ -66,7 +66,7 @@ fn the_commented_file_is_complete_and_true() {
         .fold(String::new(), |all, line| all + line + "\n");
     let table: toml::Table = uncommented.parse().unwrap();
     let named: HashSet<_> = table.keys().cloned().collect();
-    assert_eq!(named, KEYS.iter().map(Key::file_name).collect());
+    assert_eq!(named, settings().iter().map(Setting::file_name).collect());
     let mut given = Given::default();
     given.add_file("windlass.toml", &uncommented);
     assert_eq!(Config::from_given(given), Config::from_given(Given::default()));
@@ -85,7 +85,7 @@ fn a_broken_file_is_told_without_its_content() {
 fn reachable_from_outside() {
     let reachable = |name: &str, value: &str| {
         let mut given = Given::default();
-        given.add(key(name), vec![value.to_owned()]);
+        given.add(setting(name), vec![value.to_owned()]);
         Config::from_given(given).unwrap().is_reachable_from_outside()
     };
     assert!(!reachable("listen", "127.0.0.1:80"));
@@ -94,4 +94,30 @@ fn reachable_from_outside() {
     assert!(!reachable("public-url", "http://[::1]:7780"));
     assert!(reachable("listen", "0.0.0.0:80"));
     assert!(reachable("public-url", "https://windlass.example.org"));
+}
+
+#[test]
+fn every_row_is_whole_and_stands_once() {
+    let names: HashSet<_> = settings().iter().map(|setting| setting.name).collect();
+    assert_eq!(names.len(), settings().len());
+    for setting in settings() {
+        let name = setting.name;
+        assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{name}");
+        assert!(setting.commands.contains(&Subcommand::Serve), "{name}: the server needs every setting");
+        assert!(!setting.help.is_empty() && !setting.help.ends_with('.'), "{name}: one sentence without its full stop");
+    }
+}
+
+/// What the guide and the help say about ranges is what is checked.
+#[test]
+fn ranges_are_those_that_are_told() {
+    for setting in settings().iter().filter(|setting| matches!(setting.kind, Kind::Number | Kind::Limit)) {
+        let (least, most) = setting.allowed.split_once(" to ").unwrap();
+        let (least, most): (i64, i64) = (least.parse().unwrap(), most.parse().unwrap());
+        for (number, is_allowed) in [(least - 1, false), (least, true), (most, true), (most + 1, false)] {
+            let mut given = Given::default();
+            given.add(setting, vec![number.to_string()]);
+            assert_eq!(Config::from_given(given).is_ok(), is_allowed, "{} {number}", setting.name);
+        }
+    }
 }

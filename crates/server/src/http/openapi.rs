@@ -8,7 +8,7 @@ use windlass_api::{Can, ErrorCode, WebhookType};
 
 use super::system::UNLIMITED_PATHS;
 use super::table::{Access, Media, Operation, PREFIX, Route, Table};
-use crate::config::KEYS;
+use crate::config::{Kind, settings};
 use crate::records::EMBEDDED_USERS;
 use crate::records::applications::EMBEDDED_DEPLOYMENTS;
 use crate::records::logs::EMBEDDED as EMBEDDED_LOGS;
@@ -80,8 +80,8 @@ fn introduction() -> String {
          organization that the caller is not in answers 404.\n\nThe limits of this server are settings, with these \
          defaults:\n",
     );
-    for key in KEYS.iter().filter(|key| key.is_limit()) {
-        text.push_str(&format!("\n- `{}` {}: {}", key.name, key.default, key.help));
+    for limit in settings().iter().filter(|setting| setting.kind == Kind::Limit) {
+        text.push_str(&format!("\n- `{}` {}: {}", limit.name, limit.default, limit.help_and_values()));
     }
     text.push_str(&format!(
         "\n\nFixed: {EMBEDDED_USERS} users inside the record of an organization that was created or updated; {EMBEDDED_DEPLOYMENTS} deployments and \

@@ -48,7 +48,7 @@ pub async fn sweep(app: &App) -> Result<u64> {
 
 /// A little at a time: others write meanwhile.
 async fn forget_events(app: &App) -> Result<u64> {
-    let before = app.now().plus_seconds(-app.config.event_days * 86_400);
+    let before = app.now().plus_seconds(-app.config.event_seconds);
     let mut forgotten = 0;
     loop {
         let mut tx = app.db.begin().await?;

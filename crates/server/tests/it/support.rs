@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_api::{Role, Timestamp};
 use windlass_server::clock::{Clock, Ids};
-use windlass_server::config::{Config, Given, KEYS};
+use windlass_server::config::{self, Config, Given};
 use windlass_server::logs::Logs;
 use windlass_server::service::first_start::unlock;
 use windlass_server::vault::ring::{self, Source};
@@ -178,8 +178,8 @@ pub fn config(settings: &[(&str, &str)]) -> Config {
         ("parallel-logins", "2"),
     ];
     for (name, value) in settings.iter().chain(&defaults) {
-        let key = KEYS.iter().find(|key| key.name == *name).expect("a setting");
-        given.add(key, vec![(*value).to_owned()]);
+        let setting = config::settings().iter().find(|setting| setting.name == *name).expect("a setting");
+        given.add(setting, vec![(*value).to_owned()]);
     }
     Config::from_given(given).expect("settings")
 }

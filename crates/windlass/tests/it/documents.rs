@@ -142,9 +142,6 @@ fn links_between_documents_resolve() {
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
             let folder = root().join(&document).parent().unwrap().to_owned();
             let path = if file.is_empty() { root().join(&document) } else { folder.join(file) };
-            if path.ends_with(GENERATED) {
-                continue;
-            }
             assert!(path.exists(), "{document} links to {target}, which does not exist");
             let is_there = anchor.is_empty() || anchors(&std::fs::read_to_string(path).unwrap()).contains(anchor);
             assert!(is_there, "{document} links to {target}, but no heading is called so");
@@ -323,4 +320,39 @@ fn every_dependency_has_a_reason() {
     let names = section.lines().filter_map(|line| line.split_once(" = ").map(|(name, _)| name));
     let names = set(names.filter(|name| !name.starts_with("windlass-")));
     assert_eq!(first_column(&rows(&read("docs/decisions.md"), "| Crate |")), names);
+}
+
+#[test]
+fn the_settings_file_and_the_guide_to_it_are_those_of_the_binary() {
+    for (arguments, document) in
+        [(&["settings"][..], "windlass.toml"), (&["settings", "--markdown"], "docs/settings.md")]
+    {
+        let printed = String::from_utf8(run(windlass().args(arguments)).stdout).unwrap();
+        let checked_in = std::fs::read_to_string(root().join(document)).unwrap();
+        let command = arguments.join(" ");
+        assert!(printed == checked_in, "{document} is out of date: cargo run -p windlass -- {command} > {document}");
+    }
+}
+
+#[test]
+fn a_command_shows_and_takes_its_own_settings_only() {
+    let help = |command| String::from_utf8(run(windlass().args([command, "--help"])).stdout).unwrap();
+    let flags = |command| help(command).lines().filter(|line| line.trim_start().starts_with("--")).count();
+    assert_eq!(flags("serve"), 1 + windlass_server::config::settings().len());
+    assert_eq!(flags("stop"), 3, "{}", help("stop"));
+    assert!(help("edge").contains("--edge-http") && !help("edge").contains("--database-url"), "{}", help("edge"));
+
+    let refused = run(windlass().args(["edge", "--listen", "127.0.0.1:0"]));
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success());
+    assert!(told.contains("unexpected argument '--listen'"), "{told}");
+    assert!(told.contains("--listen is a setting of other commands: windlass serve"), "{told}");
+}
+
+/// One environment serves all commands.
+#[test]
+fn settings_of_other_commands_may_be_in_the_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let stopped = run(windlass().args(["stop", "--data-dir"]).arg(folder.path()).env("WINDLASS_LISTEN", "127.0.0.1:0"));
+    assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
 }

@@ -1,0 +1,292 @@
+//! Every setting there is, one row each: section, name, a sentence, the commands that take it, type, default and range.
+//! Flags, environment, file and guide come from these rows.
+
+use std::time::Duration;
+
+use super::parse::{database_url, docker_socket, domain, network_pool, not_empty, origin, proxy, public_url};
+use super::row::{Section, Subcommand, Table};
+use super::{Config, LogFormat, LogLevel, LogSource};
+
+const ALL: &[Subcommand] = &[
+    Subcommand::Serve,
+    Subcommand::Edge,
+    Subcommand::Routes,
+    Subcommand::Adopt,
+    Subcommand::Stop,
+    Subcommand::Admin,
+    Subcommand::Audit,
+];
+const SERVE: &[Subcommand] = &[Subcommand::Serve];
+const TRAFFIC: &[Subcommand] = &[Subcommand::Serve, Subcommand::Edge];
+const DATABASE: &[Subcommand] = &[Subcommand::Serve, Subcommand::Adopt, Subcommand::Admin, Subcommand::Audit];
+const ENGINE: &[Subcommand] = &[Subcommand::Serve, Subcommand::Adopt];
+const STOP: &[Subcommand] = &[Subcommand::Serve, Subcommand::Edge, Subcommand::Stop];
+
+impl Config {
+    /// The table.
+    pub(super) fn read(table: &Table) -> Self {
+        let server = table.section(Section::Server, SERVE);
+        let containers = table.section(Section::Containers, SERVE);
+        let accounts = table.section(Section::Accounts, SERVE);
+        let deployments = table.section(Section::Deployments, SERVE);
+        let logs = table.section(Section::Logs, SERVE);
+        let requests = table.section(Section::Requests, SERVE);
+        let visitors = table.section(Section::Visitors, TRAFFIC);
+        let data_dir = server.row("data-dir", "Folder for everything that Windlass keeps").taken_by(ALL).text(
+            "DIR",
+            "windlass-data",
+            not_empty,
+        );
+        let listen = server.row("listen", "Address and port of the API").addresses("127.0.0.1:7780");
+        let database_url = server
+            .row("database-url", "postgres://... to use PostgreSQL; empty for SQLite in the data folder")
+            .taken_by(DATABASE)
+            .secret("URL", "", database_url);
+        let database_connections = server
+            .row("database-connections", "Connections to the database; 0 means 4 for SQLite and 16 for PostgreSQL")
+            .taken_by(DATABASE)
+            .number(0, 0..=200);
+        let public_url = server
+            .row("public-url", "How people reach this server, for links; empty for the first listen address")
+            .text("URL", "", public_url);
+        let trusted_proxies = server
+            .row("trusted-proxies", "Proxies in front whose X-Forwarded-For is believed; none by default")
+            .taken_by(TRAFFIC)
+            .list("ADDRESS", proxy);
+        let cors_origins = server
+            .row("cors-origins", "Web origins that may call the API from a browser; none by default")
+            .list("ORIGIN", origin);
+        let allow_private_targets = server
+            .row("allow-private-targets", "true lets webhooks and mail servers be at private addresses")
+            .switch(false);
+        let log_format = server
+            .row("log-format", "How lines of Windlass's own log are written")
+            .taken_by(TRAFFIC)
+            .one_of("text", [("text", LogFormat::Text), ("json", LogFormat::Json)]);
+        let levels = [
+            ("error", LogLevel::Error),
+            ("warn", LogLevel::Warn),
+            ("info", LogLevel::Info),
+            ("debug", LogLevel::Debug),
+            ("trace", LogLevel::Trace),
+        ];
+        let log_level =
+            server.row("log-level", "How much Windlass's own log tells").taken_by(TRAFFIC).one_of("info", levels);
+        let shutdown_limit = Duration::from_secs(
+            server
+                .row("shutdown-seconds", "How long a stop waits for requests under way")
+                .taken_by(STOP)
+                .number(20, 0..=600),
+        );
+        Self {
+            master_key: table.master_key(),
+            data_dir: data_dir.into(),
+            listen,
+            database_connections: connections(database_connections, database_url.is_some()),
+            database_url,
+            public_url,
+            cors_origins,
+            allow_private_targets,
+            log_format,
+            log_level,
+            shutdown_limit,
+            docker_socket: containers
+                .row(
+                    "docker-socket",
+                    "Socket of the container engine; empty for DOCKER_HOST, else /var/run/docker.sock",
+                )
+                .taken_by(ENGINE)
+                .text("PATH", "", docker_socket),
+            network_pool: containers
+                .row("network-pool", "Addresses for containers: each organization gets a /24 of it (prefix 8 to 24)")
+                .text("SUBNET", "10.192.0.0/12", network_pool),
+            base_domain: containers
+                .row("base-domain", "Applications without a domain of their own get <name>.<base domain>")
+                .text("DOMAIN", "localhost", domain),
+            open_registration: accounts
+                .row("open-registration", "true lets people register without an invitation")
+                .switch(false),
+            session_seconds: accounts
+                .row("session-days", "How long a login lasts without being refreshed")
+                .days(7, 1..=365),
+            api_key_days: accounts
+                .row("api-key-days", "How long an API key works unless its maker says otherwise")
+                .limit(90, 1..=365),
+            invitation_seconds: accounts
+                .row("invitation-days", "How long an invitation can be accepted")
+                .days(7, 1..=90),
+            login_attempts: accounts
+                .row(
+                    "login-attempts",
+                    "Logins and registrations a minute from one address; ten times as many for one account",
+                )
+                .limit(10, 1..=100_000),
+            code_attempts: accounts
+                .row("code-attempts", "Wrong second-factor codes an hour for one account")
+                .limit(10, 1..=1_000),
+            address_requests: accounts
+                .row("address-requests", "Requests a minute from one address; 0 for no limit")
+                .limit(6_000, 0..=10_000_000),
+            account_requests: accounts
+                .row("account-requests", "Requests a minute of one user, API keys included; 0 for no limit")
+                .limit(3_000, 0..=10_000_000),
+            key_requests: accounts
+                .row("key-requests", "Requests a minute with one API key; 0 for no limit")
+                .limit(1_200, 0..=10_000_000),
+            parallel_logins: accounts
+                .row("parallel-logins", "Passwords checked at once; each takes 19 MiB")
+                .limit(2, 1..=64),
+            user_sessions: accounts
+                .row("user-sessions", "Logins of one user at the same time; the oldest ends when there are more")
+                .limit(50, 1..=1_000),
+            user_organizations: accounts
+                .row("user-organizations", "Organizations that one user can belong to")
+                .limit(100, 1..=1_000),
+            member_keys: accounts.row("member-keys", "API keys of one member of an organization").limit(50, 1..=1_000),
+            open_invitations: accounts
+                .row("open-invitations", "Open invitations of one organization")
+                .limit(500, 1..=10_000),
+            organization_applications: deployments
+                .row("organization-applications", "Applications of one organization")
+                .limit(200, 1..=10_000),
+            kept_deployments: deployments
+                .row("kept-deployments", "Deployments of one application that are remembered")
+                .limit(500, 10..=100_000),
+            parallel_deployments: deployments
+                .row("parallel-deployments", "Deployments under way at once; more wait")
+                .limit(2, 1..=64),
+            parallel_starts: deployments
+                .row(
+                    "parallel-starts",
+                    "Deployments that only wait for their container to be well, beside those; more keep their place",
+                )
+                .limit(32, 1..=1_000),
+            organization_share: deployments
+                .row(
+                    "organization-share",
+                    "How much of the places for jobs one organization may use, in percent, so that others find some",
+                )
+                .limit(50, 1..=100),
+            start_limit: deployments
+                .row(
+                    "start-seconds",
+                    "Longest time until a container is well that an image's own health check can ask for",
+                )
+                .seconds(900, 60..=86_400),
+            fetch_limit: deployments
+                .row("fetch-seconds", "Longest time for fetching a repository")
+                .seconds(300, 1..=7_200),
+            fetch_bytes: deployments.row("fetch-mib", "Largest tree of a repository").mib(2_048, 1..=1_048_576),
+            repository_cache_bytes: deployments
+                .row(
+                    "repository-cache-mib",
+                    "What is kept of fetched repositories so that the next fetch is faster; 0 for nothing",
+                )
+                .mib(4_096, 0..=1_048_576),
+            build_limit: deployments
+                .row("build-seconds", "Longest time for building an image")
+                .seconds(1_800, 1..=86_400),
+            build_cache_bytes: deployments
+                .row(
+                    "build-cache-mib",
+                    "What the engine may keep of builds so that the next one is faster; 0 leaves it to the engine",
+                )
+                .mib(20_480, 0..=16_777_216),
+            log_source: logs
+                .row(
+                    "log-source",
+                    "auto reads what containers print from the engine's files where it can; engine always asks it",
+                )
+                .one_of("auto", [("auto", LogSource::Auto), ("engine", LogSource::Engine)]),
+            log_seconds: logs.row("log-days", "How long log lines are kept").days(30, 1..=3_650),
+            log_bytes: logs
+                .row("log-mib", "Text of log lines that is kept for one application; the oldest go first")
+                .mib(512, 1..=1_048_576),
+            log_line_bytes: logs
+                .row("log-line-kib", "Longest log line; the rest of it is cut off, with a mark")
+                .kib(256, 1..=1_024),
+            log_followers: logs
+                .row("log-followers", "Who can follow or download the logs of one organization at once")
+                .limit(200, 1..=10_000),
+            event_followers: logs
+                .row("event-followers", "Who can follow the events of one organization at once")
+                .limit(200, 1..=10_000),
+            event_seconds: logs.row("event-days", "How many days events are kept").days(7, 1..=365),
+            search_limit: logs
+                .row("search-seconds", "How long one request may search log lines before it answers with what it found")
+                .seconds(5, 1..=60),
+            engine_log_bytes: logs
+                .row(
+                    "engine-log-mib",
+                    "How long a file of a container's output may get before the engine begins the next",
+                )
+                .mib(64, 1..=4_096),
+            engine_log_files: logs
+                .row("engine-log-files", "How many such files the engine keeps of each container")
+                .limit(3, 2..=100),
+            body_limit: requests.row("body-limit-kib", "Largest request body").kib(1_024, 1..=65_536),
+            strangers_body_limit: requests
+                .row("strangers-body-kib", "Largest request body of a caller who is not known yet")
+                .kib(16, 1..=1_024),
+            request_limit: requests.row("request-seconds", "Longest time for one request").seconds(30, 1..=600),
+            idle_limit: requests
+                .row("idle-seconds", "How long a connection may be silent, or not take its answer")
+                .seconds(60, 1..=3_600),
+            max_connections: requests
+                .row("max-connections", "Connections served at once; more wait")
+                .limit(1_024, 1..=65_535),
+            edge_http: visitors
+                .row("edge-http", "Address and port at which visitors reach the applications")
+                .addresses("127.0.0.1:7781"),
+            edge: windlass_edge::Settings {
+                threads: threads(
+                    visitors
+                        .row("edge-threads", "Threads that serve visitors; 0 means one for each processor")
+                        .number(0, 0..=256),
+                ),
+                max_connections: visitors
+                    .row("edge-max-connections", "Connections of visitors served at once; more wait")
+                    .limit(16_384, 1..=1_000_000),
+                address_connections: visitors
+                    .row(
+                        "edge-address-connections",
+                        "Connections of visitors from one address; more are closed; 0 for no limit",
+                    )
+                    .limit(512, 0..=1_000_000),
+                head_limit: visitors
+                    .row("edge-head-seconds", "How long a visitor's request may take to say what it wants")
+                    .seconds(10, 1..=600),
+                head_bytes: visitors.row("edge-head-kib", "Largest head of a visitor's request").kib(64, 8..=1_024),
+                idle_limit: visitors
+                    .row("edge-idle-seconds", "How long a visitor's connection may be silent")
+                    .seconds(60, 1..=3_600),
+                hand_over_limit: Duration::from_secs(
+                    visitors
+                        .row(
+                            "hand-over-seconds",
+                            "How long requests may go on in an edge that another one has replaced",
+                        )
+                        .number(600, 1..=86_400),
+                ),
+                trusted_proxies: trusted_proxies.clone(),
+                stop_limit: shutdown_limit,
+            },
+            trusted_proxies,
+        }
+    }
+}
+
+const fn connections(asked: u32, is_postgres: bool) -> u32 {
+    match asked {
+        0 if is_postgres => 16,
+        0 => 4,
+        connections => connections,
+    }
+}
+
+fn threads(asked: usize) -> usize {
+    match asked {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    }
+}
