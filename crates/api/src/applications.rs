@@ -8,9 +8,9 @@ use crate::closed_set::closed_set;
 use crate::given::Filled;
 use crate::text::absent_when_empty;
 use crate::{
-    AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, Command, Domain, FilePath,
-    FolderPath, Given, HealthPath, Labels, Link, Organization, Pagination, RepositoryUrl, Settings, Slug, SshKey, Text,
-    Timestamp, User, VariableMap, VariableNames, Whole, ZeroOr,
+    AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, Command, FilePath,
+    FolderPath, Given, HealthPath, HostName, Labels, Link, Organization, Pagination, RepositoryAddress, Settings, Slug,
+    SshKey, Text, Timestamp, User, VariableMap, VariableNames, Whole, ZeroOr,
 };
 
 closed_set! {
@@ -116,12 +116,12 @@ macro_rules! requests {
         #[serde(deny_unknown_fields)]
         pub struct CreateDeployment {
             pub name: ApplicationName,
-            pub repository: RepositoryUrl,
+            pub repository: RepositoryAddress,
             $($(#[$meta])* #[serde(default)] pub $field: $type,)+
         }
 
         impl CreateDeployment {
-            pub fn into_parts(self) -> (ApplicationName, RepositoryUrl, Changes) {
+            pub fn into_parts(self) -> (ApplicationName, RepositoryAddress, Changes) {
                 (self.name, self.repository, Changes { $($field: self.$field.filled(),)+ })
             }
         }
@@ -135,12 +135,12 @@ macro_rules! requests {
             pub name: Option<ApplicationName>,
             /// Cannot change; accepted when it is the same.
             #[serde(default)]
-            pub repository: Given<RepositoryUrl>,
+            pub repository: Given<RepositoryAddress>,
             $($(#[$meta])* #[serde(default)] pub $field: $type,)+
         }
 
         impl UpdateApplication {
-            pub fn into_parts(self) -> (Option<ApplicationName>, Option<RepositoryUrl>, Changes) {
+            pub fn into_parts(self) -> (Option<ApplicationName>, Option<RepositoryAddress>, Changes) {
                 (self.name, self.repository.value().cloned(), Changes { $($field: self.$field,)+ })
             }
         }
@@ -157,7 +157,7 @@ requests! {
     /// Default: `auto`. `static` and `docker-compose` are not supported yet.
     build_pack: Given<BuildPack>,
     /// Default: the name below the server's base domain, with something added when that is taken.
-    domain: Given<Domain>,
+    domain: Given<HostName>,
     /// Known ones: `development`, `staging`, `production`. Default: `production`.
     environment: Given<Slug<50>>,
     /// Where the application listens; given to it as `PORT`. 0, the default, is the only port that the image exposes,

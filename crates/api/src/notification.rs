@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::closed_set::closed_set;
 use crate::text::{self, check_length, refuse_invisible};
-use crate::{Email, Password, Port, Text, Timestamp};
+use crate::{Email, Host, Password, Port, Text, Timestamp};
 
 closed_set! {
     /// A kind of destination; an organization has one of each at most.
@@ -105,70 +105,6 @@ impl JsonSchema for WebhookUrl {
     }
 }
 
-/// A host name or an IP address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostName(String);
-
-impl HostName {
-    /// Labels with dots between them, which an IPv4 address is too, or the characters of an IPv6 address.
-    const PATTERN: &str = concat!(
-        r"^([A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)*\.?",
-        r"|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$"
-    );
-}
-
-impl Deref for HostName {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<&str> for HostName {
-    type Error = String;
-
-    fn try_from(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        refuse_invisible(text)?;
-        let text = &text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
-        check_length(text, 1, 253)?;
-        let is_label = |label: &str| {
-            let ends = [label.chars().next(), label.chars().next_back()];
-            (1..=63).contains(&label.len())
-                && ends.iter().all(|end| end.is_some_and(|end| end.is_ascii_alphanumeric()))
-                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
-        };
-        // What ends in a number is an address, or nothing: resolvers disagree about 10.1 and 0x7f.1.
-        let is_number = |label: &str| label.starts_with("0x") || label.bytes().all(|byte| byte.is_ascii_digit());
-        let is_name = text.split('.').all(is_label) && !text.rsplit('.').next().is_some_and(is_number);
-        if !is_name && text.parse::<std::net::IpAddr>().is_err() {
-            return Err("must be a host name, such as mail.example.org, or an IP address".into());
-        }
-        Ok(Self(text.clone()))
-    }
-}
-
-impl<'de> Deserialize<'de> for HostName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text::read(deserializer)
-    }
-}
-
-impl JsonSchema for HostName {
-    fn schema_name() -> Cow<'static, str> {
-        "HostName".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": 253, "pattern": Self::PATTERN })
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WebhookConfig {
     pub id: Uuid,
@@ -238,7 +174,7 @@ pub struct SmtpConfig {
 pub struct CreateSmtpConfig {
     /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
     pub organization_id: Option<Uuid>,
-    pub host: HostName,
+    pub host: Host,
     /// Default: 587, with `tls` 465, with `none` 25.
     pub port: Option<Port>,
     /// Default: empty.
@@ -263,7 +199,7 @@ pub struct UpdateSmtpConfig {
     pub organization_id: Option<Uuid>,
     /// The configuration's id; an organization has one at most, so it may be left out.
     pub id: Option<Uuid>,
-    pub host: Option<HostName>,
+    pub host: Option<Host>,
     pub port: Option<Port>,
     pub username: Option<Text<0, 200>>,
     /// Empty: the server asks for none.

@@ -199,6 +199,56 @@ impl<const MIN: usize, const MAX: usize> JsonSchema for Secret<MIN, MAX> {
     }
 }
 
+/// A text with a rule of its own: `checked_text! { /// Doc. Name, 1..=100, PATTERN, rule }`. The rule gives the text as it is
+/// kept. The pattern is what clients are told of the rule; it lets everything pass that the rule does.
+macro_rules! checked_text {
+    ($($(#[$doc:meta])* $name:ident, $min:literal..=$max:literal, $pattern:expr, $rule:expr;)+) => {
+        $($(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $name(String);
+
+        impl ::std::ops::Deref for $name {
+            type Target = str;
+
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<&str> for $name {
+            type Error = String;
+
+            fn try_from(text: &str) -> Result<Self, String> {
+                let text = text.trim();
+                $crate::text::check_length(text, $min, $max)?;
+                let rule: fn(&str) -> Result<String, String> = $rule;
+                rule(text).map(Self)
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::text::read(deserializer)
+            }
+        }
+
+        impl ::schemars::JsonSchema for $name {
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                ::schemars::json_schema!({ "type": "string", "minLength": $min, "maxLength": $max, "pattern": $pattern })
+            }
+        })+
+    };
+}
+pub(crate) use checked_text;
+
 pub(crate) fn check_length(text: &str, min: usize, max: usize) -> Result<(), String> {
     let length = text.chars().count();
     if length == 0 && min > 0 {

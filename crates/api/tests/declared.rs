@@ -7,8 +7,8 @@ use regex::Regex;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 use windlass_api::{
-    ApplicationName, Branch, Command, Domain, Email, FilePath, FolderPath, HealthPath, HostName, IdempotencyName,
-    LanguageTag, NewPassword, RepositoryUrl, Slug, SshKey, Text,
+    ApplicationName, Branch, Command, Email, FilePath, FolderPath, HealthPath, Host, HostName, IdempotencyName,
+    LanguageTag, NewPassword, RepositoryAddress, Slug, SshKey, Text,
 };
 
 /// Texts near the edge of one rule or another, one on each line.
@@ -190,15 +190,15 @@ fn what_is_declared_of_texts_is_what_is_enforced() {
     hold::<LanguageTag>(&[]);
     hold::<ApplicationName>(&[]);
     // What a host and a path may be is more than a readable pattern can tell.
-    hold::<RepositoryUrl>(&["must be the address of a git repository", "put the token in repository_token"]);
+    hold::<RepositoryAddress>(&["must be the address of a git repository", "put the token in repository_token"]);
     hold::<Branch>(&["must be the name of a branch"]);
     hold::<FolderPath>(&["must not be empty"]);
     hold::<FilePath>(&["must not be empty", "must be a file of the repository"]);
     // What ends in a number is an address.
-    hold::<Domain>(&["must be a host name without port"]);
+    hold::<HostName>(&["must be a host name without port"]);
     hold::<Command>(&[]);
     hold::<HealthPath>(&[]);
     hold::<IdempotencyName>(&[]);
-    hold::<HostName>(&["must be a host name"]);
+    hold::<Host>(&["must be a host name"]);
     hold::<SshKey>(&[]);
 }

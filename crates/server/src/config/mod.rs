@@ -19,6 +19,7 @@ pub use row::{Kind, Section, Setting, Subcommand};
 pub use subnet::Subnet;
 
 use serde::{Deserialize, Serialize};
+use windlass_api::Host;
 
 use crate::vault::ring::{self, Ring, Source};
 
@@ -164,23 +165,8 @@ impl Config {
 
     /// Whether strangers can: directly, or through a proxy that makes it public.
     pub fn is_reachable_from_outside(&self) -> bool {
-        !self.is_loopback_only() || !is_local_host(host_of(&self.public_url()))
+        !self.is_loopback_only() || !Host::of_url(&self.public_url()).is_some_and(|host| host.is_local())
     }
-}
-
-/// The host of an address or of a `Host` header, without scheme, port and path.
-pub fn host_of(url: &str) -> &str {
-    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
-    match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    }
-}
-
-/// Whether a host name can only mean this machine.
-pub fn is_local_host(host: &str) -> bool {
-    let host = host.to_ascii_lowercase();
-    host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 fn default_public_url(listen: &[SocketAddr]) -> String {

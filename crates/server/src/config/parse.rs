@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
+use windlass_api::HostName;
+
 use super::{DatabaseUrl, Subnet};
 
 /// As many sockets as one edge can hand to the next.
@@ -59,7 +61,7 @@ pub(super) fn docker_socket(text: &str) -> Result<PathBuf, String> {
 
 pub(super) fn network_pool(text: &str) -> Result<Subnet, String> {
     let pool = Subnet::try_from(text)?;
-    match pool.prefix {
+    match pool.prefix() {
         8..=24 => Ok(pool),
         _ => Err("must have a prefix of 8 to 24".into()),
     }
@@ -83,15 +85,11 @@ pub(super) fn public_url(text: &str) -> Result<Option<String>, String> {
     }
 }
 
+/// Short enough for a name in front of it.
 pub(super) fn domain(text: &str) -> Result<String, String> {
-    let label = |label: &str| {
-        (1..=63).contains(&label.len())
-            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    if text.len() <= 200 && text.split('.').all(label) {
-        return Ok(text.to_owned());
+    let name = HostName::try_from(text).ok().filter(|name| **name == *text && text.len() <= 200);
+    match name {
+        Some(name) => Ok(name.to_string()),
+        None => Err("must be a domain name in lower case, such as apps.example.org".into()),
     }
-    Err("must be a domain name in lower case, such as apps.example.org".into())
 }

@@ -3,45 +3,38 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-/// Such as `10.192.0.0/12`.
+use ipnet::Ipv4Net;
+
+/// Such as `10.192.0.0/12`. It begins where its range begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Subnet {
-    first: u32,
-    pub prefix: u8,
-}
+pub struct Subnet(Ipv4Net);
 
 impl Subnet {
-    /// The range of this length that the address lies in.
-    pub const fn around(address: Ipv4Addr, prefix: u8) -> Self {
-        let mask = if prefix == 0 { 0 } else { u32::MAX << (32 - prefix as u32) };
-        Self { first: address.to_bits() & mask, prefix }
+    /// The range that the address lies in, with the mask that routes have.
+    pub fn masked(address: Ipv4Addr, mask: Ipv4Addr) -> Option<Self> {
+        Ipv4Net::with_netmask(address, mask).ok().map(|net| Self(net.trunc()))
     }
 
-    /// How many addresses it has.
-    const fn size(self) -> u64 {
-        1 << (32 - self.prefix as u64)
+    pub fn prefix(self) -> u8 {
+        self.0.prefix_len()
     }
 
     pub fn overlaps(self, other: Self) -> bool {
-        let end = |subnet: Self| u64::from(subnet.first) + subnet.size();
-        u64::from(self.first) < end(other) && u64::from(other.first) < end(self)
+        self.0.contains(&other.0) || other.0.contains(&self.0)
     }
 
     /// The parts of it of this length, in order.
     pub fn parts(self, prefix: u8) -> impl Iterator<Item = Self> {
-        let count = if prefix < self.prefix { 0 } else { 1_u32 << (prefix - self.prefix) };
-        let first = self.first;
-        (0..count).map(move |index| Self { first: first + (index << (32 - u32::from(prefix))), prefix })
+        self.0.subnets(prefix).into_iter().flatten().map(Self)
     }
 
     /// Addresses for hosts: not the network's own, not the gateway's (the first), not the broadcast one.
     pub fn hosts(self) -> impl Iterator<Item = Ipv4Addr> {
-        let first = u64::from(self.first);
-        (2..self.size() - 1).filter_map(move |offset| u32::try_from(first + offset).ok().map(Ipv4Addr::from_bits))
+        self.0.hosts().skip(1)
     }
 
     pub fn gateway(self) -> Ipv4Addr {
-        Ipv4Addr::from_bits(self.first + 1)
+        Ipv4Addr::from_bits(self.0.network().to_bits() + 1)
     }
 }
 
@@ -49,22 +42,18 @@ impl TryFrom<&str> for Subnet {
     type Error = String;
 
     fn try_from(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once('/').and_then(|(address, prefix)| {
-            let address: Ipv4Addr = address.parse().ok()?;
-            let prefix: u8 = prefix.parse().ok()?;
-            (prefix <= 32).then(|| (address, Self::around(address, prefix)))
-        });
-        match parsed {
-            Some((address, subnet)) if address.to_bits() == subnet.first => Ok(subnet),
-            Some((_, subnet)) => Err(format!("must begin where the range begins: {subnet}")),
-            None => Err("must be a range of IPv4 addresses, such as 10.192.0.0/12".into()),
+        let net: Ipv4Net =
+            text.parse().map_err(|_| "must be a range of IPv4 addresses, such as 10.192.0.0/12".to_owned())?;
+        match net.trunc() {
+            whole if whole == net => Ok(Self(net)),
+            whole => Err(format!("must begin where the range begins: {whole}")),
         }
     }
 }
 
 impl fmt::Display for Subnet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", Ipv4Addr::from_bits(self.first), self.prefix)
+        self.0.fmt(f)
     }
 }
 

@@ -3,14 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use windlass_api::{DeploymentState, Failure, LogStep};
+use windlass_api::{DeploymentState, Failure, LogStep, RepositoryAddress};
 use windlass_durable::kill_point;
 use windlass_store::{organizations, releases};
 
 use super::attempt::Attempt;
 use super::failure::{Result, failed};
 use super::git::cache::Cache;
-use super::git::{self, Limits, LocalPaths, Reference, RepositoryUrl, Source};
+use super::git::{self, Limits, Reference, Source};
 
 pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
     attempt.advance(DeploymentState::Cloning).await?;
@@ -57,7 +57,7 @@ fn reference<'a>(branch: &'a str, found: &'a str) -> Reference<'a> {
 }
 
 /// Without one everything is fetched, which only takes longer.
-async fn open_cache(attempt: &Attempt<'_>, url: &RepositoryUrl) -> Option<Cache> {
+async fn open_cache(attempt: &Attempt<'_>, url: &RepositoryAddress) -> Option<Cache> {
     if attempt.host.app.config.repository_cache_bytes == 0 {
         return None;
     }
@@ -69,15 +69,17 @@ async fn open_cache(attempt: &Attempt<'_>, url: &RepositoryUrl) -> Option<Cache>
 }
 
 /// Folders of this machine are for organizations that an instance admin trusts with the machine.
-async fn url(attempt: &Attempt<'_>) -> Result<RepositoryUrl> {
+async fn url(attempt: &Attempt<'_>) -> Result<RepositoryAddress> {
     let application = &attempt.application;
     let mut conn = attempt.host.app.db.read().await?;
-    let local = match organizations::has_host_access(&mut conn, application.organization_id).await? {
-        true => LocalPaths::Allowed,
-        false => LocalPaths::Refused,
-    };
-    RepositoryUrl::parse(&application.repository, local)
-        .or_else(|problem| failed(Failure::RepositoryUnreachable, format!("repository: {problem}")))
+    let may_be_local = organizations::has_host_access(&mut conn, application.organization_id).await?;
+    let address = RepositoryAddress::try_from(application.repository.as_str())
+        .or_else(|problem| failed(Failure::RepositoryUnreachable, format!("repository: {problem}")))?;
+    if address.is_local() && !may_be_local {
+        let problem = "repository: is a folder of the server; only organizations with host access can deploy from one";
+        return failed(Failure::RepositoryUnreachable, problem);
+    }
+    Ok(address)
 }
 
 /// What attempts of an earlier process have left in the data folder: trees, and programs that still write to them.

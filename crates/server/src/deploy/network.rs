@@ -116,7 +116,7 @@ pub async fn take_address(tx: &mut Tx, network: &Network, container_id: Uuid) ->
 /// What this machine can already reach. Not the default route, which leads everywhere.
 async fn host_routes() -> Vec<Subnet> {
     let table = tokio::fs::read_to_string("/proc/net/route").await.unwrap_or_default();
-    table.lines().skip(1).filter_map(parsed_route).filter(|route| route.prefix > 0).collect()
+    table.lines().skip(1).filter_map(parsed_route).filter(|route| route.prefix() > 0).collect()
 }
 
 /// The kernel's flag of a route that leads nowhere, such as the one for the pool itself.
@@ -132,7 +132,7 @@ fn parsed_route(line: &str) -> Option<Subnet> {
     if flags & UNREACHABLE != 0 {
         return None;
     }
-    Some(Subnet::around(destination, u8::try_from(mask.to_bits().leading_ones()).ok()?))
+    Subnet::masked(destination, mask)
 }
 
 #[cfg(test)]

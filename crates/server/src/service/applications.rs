@@ -4,7 +4,7 @@ use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{
     ApplicationName, ApplicationState, Can, Changes, Configuration, CreateDeployment, ErrorCode, EventName, Given,
-    RepositoryUrl, UpdateApplication, Variables, Wanted,
+    RepositoryAddress, UpdateApplication, Variables, Wanted,
 };
 use windlass_store::applications::{self, Application};
 use windlass_store::jobs::NewJob;
@@ -46,7 +46,7 @@ pub async fn deploy(
 /// What endpoint 12 is asked for.
 struct Wish<'a> {
     name: &'a ApplicationName,
-    repository: &'a RepositoryUrl,
+    repository: &'a RepositoryAddress,
     changes: &'a Changes,
 }
 
@@ -84,7 +84,7 @@ async fn try_to_deploy(
 }
 
 /// The server's own folders are not everybody's to read.
-fn refuse_local(joined: &Joined, repository: &RepositoryUrl) -> Result<()> {
+fn refuse_local(joined: &Joined, repository: &RepositoryAddress) -> Result<()> {
     if repository.is_local() && !joined.organization.host_access {
         let problem = "is a folder of the server; only organizations with host access can deploy from one";
         return Err(Error::field("repository", problem));
@@ -252,7 +252,7 @@ async fn fill_credentials(
 }
 
 /// Another domain, if the request has one; the default one, if it is empty.
-async fn move_to(work: &mut Work<'_>, application: &mut Application, domain: &Given<api::Domain>) -> Result<()> {
+async fn move_to(work: &mut Work<'_>, application: &mut Application, domain: &Given<api::HostName>) -> Result<()> {
     let app = work.app;
     application.domain = match domain {
         Given::Absent => return Ok(()),

@@ -1,14 +1,14 @@
 //! Where visitors find an application.
 
 use uuid::Uuid;
-use windlass_api::{ApplicationName, Domain, ErrorCode};
+use windlass_api::{ApplicationName, ErrorCode, Host, HostName};
 use windlass_store::{Conn, applications};
 
-use crate::config::{Config, host_of};
+use crate::config::Config;
 use crate::error::{Error, Result};
 
 /// The domain that was asked for, if it is free to have.
-pub async fn check(conn: &mut Conn, config: &Config, domain: &Domain, application_id: Uuid) -> Result<String> {
+pub async fn check(conn: &mut Conn, config: &Config, domain: &HostName, application_id: Uuid) -> Result<String> {
     if is_own(config, domain) {
         return Err(Error::field("domain", format!("{} is this server's own", &**domain)));
     }
@@ -34,7 +34,7 @@ pub async fn default_for(
         let suffix = &id[id.len() - length..];
         let label = if suffix.is_empty() { label.clone() } else { format!("{label}-{suffix}") };
         let domain = format!("{label}.{}", config.base_domain);
-        let domain = Domain::try_from(domain.as_str()).map_err(|_| {
+        let domain = HostName::try_from(domain.as_str()).map_err(|_| {
             let problem = "is needed: the name does not give one below this server's base domain";
             Error::field("domain", problem)
         })?;
@@ -47,6 +47,6 @@ pub async fn default_for(
 
 /// Whether the API itself is, or may be, reached there.
 fn is_own(config: &Config, domain: &str) -> bool {
-    let public = config.public_url().to_ascii_lowercase();
-    domain == "localhost" || domain == config.base_domain || domain == host_of(&public).trim_end_matches('.')
+    let is_public = || Host::of_url(&config.public_url()).is_some_and(|host| *host == *domain);
+    domain == "localhost" || domain == config.base_domain || is_public()
 }

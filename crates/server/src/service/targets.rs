@@ -4,9 +4,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
+use windlass_api::is_local_name;
 
 use crate::app::App;
-use crate::config::is_local_host;
 use crate::error::{Error, Result};
 
 /// A web address, when it is saved. What sends to it has to check again: names change where they lead.
@@ -49,7 +49,7 @@ async fn check_name(app: &App, field: &str, name: &str) -> Result<()> {
     if app.config.allow_private_targets {
         return Ok(());
     }
-    if is_local_host(name) {
+    if is_local_name(name) {
         return Err(private(field));
     }
     if let Ok(address) = name.parse() {

@@ -10,10 +10,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use tokio::process::Command;
 use tokio::time::Instant;
+use windlass_api::Transport;
 
 use super::cache::Cache;
 use super::error::{FetchError, classify};
-use super::url::Transport;
 use super::{Limits, Source, output, running};
 
 /// How much of an answer of git's is read; the longest is a list of references.
@@ -211,7 +211,7 @@ impl<'a> Attempt<'a> {
         }
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_ATTR_NOSYSTEM", "1");
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "/bin/false").env("SSH_ASKPASS", "/bin/false");
-        command.env("GIT_ALLOW_PROTOCOL", self.transport().protocol());
+        command.env("GIT_ALLOW_PROTOCOL", self.transport().scheme());
         command.env(self.place.mark().0, self.place.mark().1);
         if self.transport() == Transport::Ssh {
             command.env("GIT_SSH_COMMAND", self.ssh()?);

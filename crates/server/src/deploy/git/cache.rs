@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use uuid::Uuid;
+use windlass_api::RepositoryAddress;
 use windlass_durable::lock::{self, LockError};
 
 use super::attempt::size_of;
 use super::reference::is_whole_hash;
 use super::running::remove;
-use super::url::RepositoryUrl;
 
 /// Each fetch adds a pack, and none goes: with so many the cache is begun anew.
 const MOST_PACKS: usize = 50;
@@ -33,8 +33,8 @@ pub struct Cache {
 
 impl Cache {
     /// None when it is in use.
-    pub async fn open(root: &Path, application_id: Uuid, url: &RepositoryUrl) -> io::Result<Option<Self>> {
-        let (root, address) = (root.to_owned(), url.as_str().to_owned());
+    pub async fn open(root: &Path, application_id: Uuid, url: &RepositoryAddress) -> io::Result<Option<Self>> {
+        let (root, address) = (root.to_owned(), url.to_string());
         tokio::task::spawn_blocking(move || Self::open_now(&root, application_id, &address)).await?
     }
 

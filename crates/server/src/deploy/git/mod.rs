@@ -8,7 +8,6 @@ mod output;
 mod reference;
 mod running;
 mod tree;
-mod url;
 
 use std::fmt;
 use std::path::Path;
@@ -16,17 +15,17 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 use tokio::time::Instant;
+use windlass_api::RepositoryAddress;
 
 use attempt::{Attempt, Place};
 use cache::Cache;
 pub use error::FetchError;
 pub use reference::{Resolved, is_whole_hash};
 pub use running::end_left_over;
-pub use url::{LocalPaths, RepositoryUrl, Transport, UrlError};
 
 /// What to fetch, and what to show for it.
 pub struct Source<'a> {
-    pub url: &'a RepositoryUrl,
+    pub url: &'a RepositoryAddress,
     pub reference: Reference<'a>,
     pub credentials: &'a Credentials,
 }

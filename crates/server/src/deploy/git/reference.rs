@@ -57,7 +57,7 @@ pub fn is_whole_hash(text: &str) -> bool {
 
 async fn fetch_from(attempt: &Attempt<'_>, options: &[&str], what: &str) -> Result<(), FetchError> {
     let fixed = ["fetch", "--quiet", "--no-tags", "--no-write-commit-graph", "--no-recurse-submodules"];
-    let url = attempt.source.url.as_str();
+    let url: &str = attempt.source.url;
     let arguments: Vec<_> = fixed.iter().chain(options).chain(&["--", url, what]).copied().collect();
     ask(attempt, &arguments).await.map(drop)
 }
@@ -140,7 +140,7 @@ fn for_people(name: &str) -> &str {
 }
 
 async fn list(attempt: &Attempt<'_>, options: &[&str], names: &[&str]) -> Result<String, FetchError> {
-    let url = attempt.source.url.as_str();
+    let url: &str = attempt.source.url;
     let arguments: Vec<_> =
         ["ls-remote", "--quiet"].iter().chain(options).chain(&["--", url]).chain(names).copied().collect();
     ask(attempt, &arguments).await

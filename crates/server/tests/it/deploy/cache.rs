@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use uuid::Uuid;
+use windlass_api::RepositoryAddress;
 use windlass_server::deploy::git::cache::{self, Cache};
-use windlass_server::deploy::git::{self, Commit, Credentials, FetchError, Limits, Reference, RepositoryUrl, Source};
+use windlass_server::deploy::git::{self, Commit, Credentials, FetchError, Limits, Reference, Source};
 use windlass_testing::git::{GitServer, Repository};
 
 const APPLICATION: Uuid = Uuid::from_u128(1);
@@ -51,7 +52,7 @@ impl Scene {
     }
 
     async fn fetch(&self, url: &str, reference: Reference<'_>, application_id: Uuid) -> Result<Commit, FetchError> {
-        let url = RepositoryUrl::try_from(url).unwrap();
+        let url = RepositoryAddress::try_from(url).unwrap();
         let source = Source { url: &url, reference, credentials: &self.credentials };
         let cache = self.open(application_id, &url).await;
         git::end_left_over(&self.tree()).await.unwrap();
@@ -187,7 +188,7 @@ async fn what_a_crash_has_left_is_removed_and_the_rest_is_used() {
 #[tokio::test]
 async fn one_attempt_uses_it_at_a_time() {
     let scene = Scene::new();
-    let url = RepositoryUrl::try_from("https://example.com/a.git").unwrap();
+    let url = RepositoryAddress::try_from("https://example.com/a.git").unwrap();
     let held = Cache::open(&scene.root(), APPLICATION, &url).await.unwrap();
     assert!(held.is_some());
     assert!(Cache::open(&scene.root(), APPLICATION, &url).await.unwrap().is_none());

@@ -5,9 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use windlass_server::deploy::git::{
-    self, Commit, Credentials, FetchError, Limits, LocalPaths, Reference, RepositoryUrl, Resolved, Source,
-};
+use windlass_api::RepositoryAddress;
+use windlass_server::deploy::git::{self, Commit, Credentials, FetchError, Limits, Reference, Resolved, Source};
 use windlass_testing::git::{GitServer, Repository};
 
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -40,7 +39,7 @@ impl Scene {
     }
 
     async fn fetch(&self, url: &str, reference: Reference<'_>) -> Result<Commit, FetchError> {
-        let url = RepositoryUrl::parse(url, LocalPaths::Allowed).unwrap();
+        let url = RepositoryAddress::try_from(url).unwrap();
         let source = Source { url: &url, reference, credentials: &self.credentials };
         let fetched = git::fetch(&source, &self.folder(), &self.limits, None).await;
         let left: Vec<_> = self.entries(self.place.path()).into_iter().filter(|name| name != "known_hosts").collect();
@@ -52,7 +51,7 @@ impl Scene {
     }
 
     async fn resolve(&self, url: &str, reference: Reference<'_>) -> Result<Resolved, FetchError> {
-        let url = RepositoryUrl::parse(url, LocalPaths::Allowed).unwrap();
+        let url = RepositoryAddress::try_from(url).unwrap();
         let source = Source { url: &url, reference, credentials: &self.credentials };
         git::resolve(&source, &self.folder(), &self.limits).await
     }
@@ -418,7 +417,7 @@ async fn a_folder_of_the_machine() {
 #[tokio::test]
 async fn a_folder_that_holds_something_is_left_alone() {
     let (server, scene) = (GitServer::start(), Scene::new());
-    let url = RepositoryUrl::try_from(simple(&server).url()).unwrap();
+    let url = RepositoryAddress::try_from(simple(&server).url()).unwrap();
     std::fs::create_dir(scene.folder()).unwrap();
     std::fs::write(scene.folder().join("mine"), "mine").unwrap();
     let source = Source { url: &url, reference: Reference::DefaultBranch, credentials: &scene.credentials };
