@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::{Can, Days, Text, Timestamp};
 
 /// Acts for one user in one organization, and may do what it lists as far as the user still may.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApiKey {
     pub id: Uuid,
     pub organization_id: Uuid,
@@ -22,14 +22,14 @@ pub struct ApiKey {
     pub created_at: Timestamp,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ApiKeyCreated {
     pub api_key: ApiKey,
     /// Send it as `Authorization: Bearer <key>`. It is shown only now.
     pub key: String,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateApiKey {
     pub name: Text<1, 100>,

@@ -1,11 +1,12 @@
 //! Applications.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::closed_set::closed_set;
 use crate::given::Filled;
+use crate::sent;
 use crate::text::absent_when_empty;
 use crate::{
     AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, Command, FilePath,
@@ -34,7 +35,7 @@ closed_set! {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Application {
     pub id: Uuid,
     pub name: String,
@@ -77,7 +78,7 @@ pub struct Application {
     pub pending_fields: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApplicationStatus {
     pub id: Uuid,
     pub application_id: Uuid,
@@ -87,10 +88,14 @@ pub struct ApplicationStatus {
     pub updated_at: Timestamp,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Applications {
     pub applications: Vec<Application>,
     pub pagination: Pagination,
+}
+
+fn is_absent<T: Default + PartialEq>(field: &T) -> bool {
+    *field == T::default()
 }
 
 /// The requests that say how an application is to be, from one list of the fields that they share.
@@ -112,12 +117,12 @@ macro_rules! requests {
 
         /// A new application, or a new deployment of the one that has this name and repository already: then what is absent stays
         /// as it is. An empty text counts as absent.
-        #[derive(Debug, Deserialize, JsonSchema)]
+        #[derive(Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct CreateDeployment {
             pub name: ApplicationName,
             pub repository: RepositoryAddress,
-            $($(#[$meta])* #[serde(default)] pub $field: $type,)+
+            $($(#[$meta])* #[serde(default, skip_serializing_if = "is_absent")] pub $field: $type,)+
         }
 
         impl CreateDeployment {
@@ -128,15 +133,15 @@ macro_rules! requests {
 
         /// What is absent stays as it is; an empty text puts a field back to its default. Name and domain act at once, the rest at
         /// the next deploy.
-        #[derive(Debug, Deserialize, JsonSchema)]
+        #[derive(Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct UpdateApplication {
             pub id: Uuid,
             pub name: Option<ApplicationName>,
             /// Cannot change; accepted when it is the same.
-            #[serde(default)]
+            #[serde(default, skip_serializing_if = "is_absent")]
             pub repository: Given<RepositoryAddress>,
-            $($(#[$meta])* #[serde(default)] pub $field: $type,)+
+            $($(#[$meta])* #[serde(default, skip_serializing_if = "is_absent")] pub $field: $type,)+
         }
 
         impl UpdateApplication {
@@ -167,13 +172,17 @@ requests! {
     pre_run_command: Given<Command>,
     /// Runs in a container of the new image once visitors are served by it.
     post_run_command: Given<Command>,
+    #[serde(serialize_with = "sent::optional")]
     build_variables: Option<VariableMap>,
+    #[serde(serialize_with = "sent::optional")]
     environment_variables: Option<VariableMap>,
     /// The names of variables whose values nobody shall see.
     secret_names: Option<VariableNames>,
     /// For a private repository over https or http.
+    #[serde(serialize_with = "sent::given")]
     repository_token: Given<AccessToken>,
     /// For a private repository over ssh.
+    #[serde(serialize_with = "sent::given")]
     repository_ssh_key: Given<SshKey>,
     /// Answers 200 to 399 when the application is well. Default: none; accepting a connection is enough.
     health_path: Given<HealthPath>,
@@ -195,14 +204,14 @@ requests! {
 }
 
 /// The name again, so that nobody deletes what they did not mean.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteApplication {
     pub id: Uuid,
     pub name: Text<1, 100>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateLabels {
     /// Replaces all of them.
@@ -210,14 +219,14 @@ pub struct UpdateLabels {
 }
 
 /// Which application.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApplicationId {
     pub id: Uuid,
 }
 
 /// The same as a query parameter.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ApplicationQuery {
     pub id: Uuid,
 }
@@ -239,29 +248,38 @@ closed_set! {
 }
 
 /// All that are given must hold.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ApplicationsQuery {
     /// Default: 1. Behind the last page there is nothing.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub page: Option<Whole<1, 1_000_000_000>>,
     /// Default: 10. Also written `pageSize`.
-    #[serde(alias = "pageSize", deserialize_with = "absent_when_empty")]
+    #[serde(alias = "pageSize", deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub page_size: Option<Whole<1, 100>>,
     /// A part of the name, the domain or the repository, in any case.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub search: Option<Text<1, 200>>,
     /// Given several times, or separated by commas: all of them must be there.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(
+        deserialize_with = "absent_when_empty",
+        serialize_with = "with_commas",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub label: Option<Labels>,
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub state: Option<ApplicationState>,
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub environment: Option<Slug<50>>,
     /// Default: `created_at`.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub sort_by: Option<ApplicationOrder>,
     /// Default: `desc`.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub sort_direction: Option<SortDirection>,
+}
+
+/// As a query parameter has it.
+fn with_commas<S: Serializer>(labels: &Option<Labels>, serializer: S) -> Result<S::Ok, S::Error> {
+    labels.as_ref().map(|labels| labels.join(",")).serialize(serializer)
 }

@@ -40,7 +40,7 @@ closed_set! {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditActivity {
     pub id: String,
     pub action: String,
@@ -54,7 +54,7 @@ pub struct AuditActivity {
     pub timestamp: Timestamp,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pagination {
     pub current_page: i64,
     pub page_size: i64,
@@ -78,7 +78,7 @@ impl Pagination {
     }
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct AuditActivities {
     /// Newest first.
     pub activities: Vec<AuditActivity>,
@@ -86,36 +86,36 @@ pub struct AuditActivities {
 }
 
 /// All that are given must hold.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AuditQuery {
     /// The organization. Default: the one of the header, else the caller's default one.
     pub id: Option<Uuid>,
     /// Default: 1. Behind the last page there is nothing.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub page: Option<Whole<1, 1_000_000_000>>,
     /// Default: 10. Also written `pageSize`.
-    #[serde(alias = "pageSize", deserialize_with = "absent_when_empty")]
+    #[serde(alias = "pageSize", deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub page_size: Option<Whole<1, 100>>,
     /// A part of the message, of an id or of the metadata, in any case.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub search: Option<Text<1, 200>>,
     /// The kind of what was changed, such as `organization`.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub resource_type: Option<Text<1, 50>>,
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub action: Option<AuditAction>,
     /// Who did it: the name at that time, or the user's id.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub actor: Option<Text<1, 100>>,
     /// At this time or later: RFC 3339, or a date, which begins at midnight UTC.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub from: Option<Timestamp>,
     /// Before this time.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub to: Option<Timestamp>,
     /// Default: `organization`.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub scope: Option<AuditScope>,
 }
 

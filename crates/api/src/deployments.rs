@@ -85,7 +85,7 @@ closed_set! {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApplicationDeployment {
     pub id: Uuid,
     pub application_id: Uuid,
@@ -118,7 +118,7 @@ pub struct ApplicationDeployment {
     pub completed_at: Option<Timestamp>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeploymentStatus {
     pub id: Uuid,
     pub application_deployment_id: Uuid,
@@ -128,14 +128,14 @@ pub struct DeploymentStatus {
     pub updated_at: Timestamp,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Deployments {
     /// Newest first.
     pub deployments: Vec<ApplicationDeployment>,
     pub pagination: Pagination,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Redeploy {
     /// The application.
@@ -147,27 +147,33 @@ pub struct Redeploy {
 }
 
 /// An application, or its live deployment.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Restart {
     pub id: Uuid,
 }
 
 /// Which deployment.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeploymentId {
     pub id: Uuid,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DeploymentsQuery {
     /// The application.
     pub id: Uuid,
     /// Default: 1. Behind the last page there is nothing.
-    #[serde(default, deserialize_with = "absent_when_empty")]
+    #[serde(default, deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub page: Option<Whole<1, 1_000_000_000>>,
     /// Default: 10. Also written `page_size`.
-    #[serde(default, alias = "page_size", alias = "pageSize", deserialize_with = "absent_when_empty")]
+    #[serde(
+        default,
+        alias = "page_size",
+        alias = "pageSize",
+        deserialize_with = "absent_when_empty",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub limit: Option<Whole<1, 100>>,
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
 /// A text that may be absent (or null), empty, or a value. Forms send fields that nobody filled in as empty ones; what that means
@@ -53,6 +54,16 @@ where
             None => Ok(Self::Absent),
             Some(text) if text.trim().is_empty() => Ok(Self::Empty),
             Some(text) => T::try_from(&text).map(Self::Value).map_err(D::Error::custom),
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for Given<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Absent => serializer.serialize_none(),
+            Self::Empty => serializer.serialize_str(""),
+            Self::Value(value) => value.serialize(serializer),
         }
     }
 }

@@ -24,6 +24,7 @@ mod organizations;
 mod permissions;
 mod repository_address;
 mod repository_credentials;
+mod sent;
 mod system;
 mod text;
 mod timestamp;

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A related record. Walking down from the root of an answer, a link to a type that is already open on
@@ -58,6 +60,15 @@ impl<T: Serialize> Serialize for Link<T> {
             Self::Cut => serializer.serialize_map(Some(0))?.end(),
             Self::To(record) => record.serialize(serializer),
             Self::Shared(Written(record)) => record.serialize(serializer),
+        }
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Link<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Object(fields) if fields.is_empty() => Ok(Self::Cut),
+            record => T::deserialize(record).map(Self::to).map_err(D::Error::custom),
         }
     }
 }

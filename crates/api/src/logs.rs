@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::closed_set::closed_set;
@@ -43,7 +43,7 @@ closed_set! {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApplicationLog {
     pub id: Uuid,
     pub application_id: Uuid,
@@ -59,7 +59,7 @@ pub struct ApplicationLog {
     pub cursor: String,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ApplicationLogs {
     pub logs: Vec<ApplicationLog>,
     /// For `before`, and empty when there are no earlier lines; after a request with `after`, for `after`. Where fewer lines were given
@@ -68,74 +68,74 @@ pub struct ApplicationLogs {
 }
 
 /// Which lines, of whatever route. All that are given must hold.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LogFilter {
     /// A part of the line, in any case, with its spaces.
-    #[serde(deserialize_with = "as_written")]
+    #[serde(deserialize_with = "as_written", skip_serializing_if = "Option::is_none")]
     pub search_term: Option<Sought<200>>,
     /// A regular expression that the line must match, with its spaces. Case counts unless it begins with `(?i)`. Of a line that is longer
     /// than 16 KiB, the first 16 KiB are looked at.
-    #[serde(deserialize_with = "as_written")]
+    #[serde(deserialize_with = "as_written", skip_serializing_if = "Option::is_none")]
     pub regex: Option<Sought<500>>,
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub stream: Option<LogStream>,
     /// At this time or later: RFC 3339, or a date, which begins at midnight UTC.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Timestamp>,
     /// Before this time.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub end_time: Option<Timestamp>,
 }
 
 /// One of an application's deployments, on the routes to an application's lines.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LogDeployment {
     /// Only lines of this deployment, which must be one of the application's. One that is not remembered any more cannot be
     /// named; its lines are among the application's.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub deployment_id: Option<DeploymentName>,
 }
 
 /// Newest first; with `after`, the oldest lines after it, oldest first.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LogsQuery {
     /// Default: 1. Behind the last page there is nothing. New lines move older ones to later pages: cursors do not have this. The lines
     /// that are missing from a page which is shorter than asked for are not on the next one: only its `next_cursor` leads to them.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub page: Option<Whole<1, 1_000_000_000>>,
     /// Default: 100. Also written `pageSize`. Lines that are very long, or whose application or deployments are, come in fewer at once;
     /// `next_cursor` goes on after them.
-    #[serde(alias = "pageSize", deserialize_with = "absent_when_empty")]
+    #[serde(alias = "pageSize", deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub page_size: Option<Whole<1, 1_000>>,
     /// A cursor of an earlier answer. Not together with `page`.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub before: Option<LogCursor>,
     /// A cursor of an earlier answer, or 0 for the beginning. Neither together with `before` nor with `page`.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub after: Option<LogCursor>,
     /// `none` leaves out the application and the deployment of each line. Default: `all`.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub relations: Option<LogRelations>,
 }
 
 /// Lines as they come.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FollowLogsQuery {
     /// How many lines to begin with, when neither `Last-Event-ID` nor `after` says where. Fewer when they are very long, or are not found
     /// in time. Default: 100.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub tail: Option<Whole<0, 1_000>>,
     /// A cursor of an earlier answer, or 0 for the beginning. `Last-Event-ID` goes before it.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub after: Option<LogCursor>,
 }
 
 /// A text to look for, as it was written: spaces at its ends are part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sought<const MAX: usize>(String);
 
 impl<const MAX: usize> Deref for Sought<MAX> {
@@ -190,7 +190,7 @@ closed_set! {
 }
 
 /// A deployment's id, as a parameter that may be empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(transparent, inline)]
 pub struct DeploymentName(pub Uuid);
 
@@ -206,6 +206,12 @@ impl TryFrom<&str> for DeploymentName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(transparent, inline)]
 pub struct LogCursor(#[schemars(with = "String")] pub i64);
+
+impl Serialize for LogCursor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
 
 impl TryFrom<&str> for LogCursor {
     type Error = String;

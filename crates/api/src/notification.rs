@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
 use crate::closed_set::closed_set;
+use crate::sent::{self, Sent};
 use crate::text::{self, check_length, refuse_invisible};
 use crate::{Email, Host, Password, Port, Text, Timestamp};
 
@@ -61,6 +62,12 @@ impl Deref for WebhookUrl {
     }
 }
 
+impl Sent for WebhookUrl {
+    fn sent(&self) -> impl Serialize {
+        &self.0
+    }
+}
+
 impl fmt::Debug for WebhookUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("WebhookUrl(..)")
@@ -105,7 +112,7 @@ impl JsonSchema for WebhookUrl {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WebhookConfig {
     pub id: Uuid,
     /// Who saved it last.
@@ -120,29 +127,31 @@ pub struct WebhookConfig {
 }
 
 /// Creates or replaces the configuration of its `type`; what is absent stays as it is.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateWebhookConfig {
     /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
     pub organization_id: Option<Uuid>,
     pub r#type: WebhookType,
     /// Required when there is none of this type yet.
+    #[serde(serialize_with = "sent::optional")]
     pub webhook_url: Option<WebhookUrl>,
     /// A new one is active unless this says otherwise.
     pub is_active: Option<bool>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CreateWebhookConfig {
     /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
     pub organization_id: Option<Uuid>,
     pub r#type: WebhookType,
+    #[serde(serialize_with = "sent::whole")]
     pub webhook_url: WebhookUrl,
     /// Default: true.
     pub is_active: Option<bool>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteWebhookConfig {
     /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
@@ -151,7 +160,7 @@ pub struct DeleteWebhookConfig {
 }
 
 /// The password is never shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SmtpConfig {
     pub id: Uuid,
     /// Who saved it last.
@@ -169,7 +178,7 @@ pub struct SmtpConfig {
     pub updated_at: Timestamp,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateSmtpConfig {
     /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
@@ -180,6 +189,7 @@ pub struct CreateSmtpConfig {
     /// Default: empty.
     pub username: Option<Text<0, 200>>,
     /// Absent or empty: the server asks for none.
+    #[serde(serialize_with = "sent::optional")]
     pub password: Option<Password>,
     pub from_email: Email,
     /// Default: empty.
@@ -191,7 +201,7 @@ pub struct CreateSmtpConfig {
 }
 
 /// What is absent stays as it is.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1))]
 pub struct UpdateSmtpConfig {
@@ -203,6 +213,7 @@ pub struct UpdateSmtpConfig {
     pub port: Option<Port>,
     pub username: Option<Text<0, 200>>,
     /// Empty: the server asks for none.
+    #[serde(serialize_with = "sent::optional")]
     pub password: Option<Password>,
     pub from_email: Option<Email>,
     pub from_name: Option<Text<0, 100>>,
@@ -230,7 +241,7 @@ impl UpdateSmtpConfig {
     }
 }
 
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DeleteSmtpConfig {
     /// Default: the query parameter `id`, else the organization of the header, else the caller's default one.
     pub organization_id: Option<Uuid>,

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error};
 
 /// A whole number from `MIN` to `MAX`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Whole<const MIN: i64, const MAX: i64>(i64);
 
 pub type FontSize = Whole<8, 72>;
@@ -25,7 +26,7 @@ impl<const MIN: i64, const MAX: i64> Whole<MIN, MAX> {
 }
 
 /// 0 for none, or a whole number from `MIN` to `MAX`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ZeroOr<const MIN: i64, const MAX: i64>(i64);
 
 impl<const MIN: i64, const MAX: i64> ZeroOr<MIN, MAX> {

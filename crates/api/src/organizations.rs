@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::sent;
 use crate::{Can, Email, Link, Presented, Role, Text, Timestamp, User};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Organization {
     pub id: Uuid,
     pub name: String,
@@ -18,7 +19,7 @@ pub struct Organization {
 }
 
 /// A user's membership in an organization.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OrganizationUser {
     pub id: Uuid,
     pub organization_id: Uuid,
@@ -33,7 +34,7 @@ pub struct OrganizationUser {
 }
 
 /// Somebody who was asked to join and has not answered yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Invitation {
     pub id: Uuid,
     pub organization_id: Uuid,
@@ -43,7 +44,7 @@ pub struct Invitation {
     pub created_at: Timestamp,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct InvitationCreated {
     pub invitation: Invitation,
     /// Give this to the invited person. It is shown only now, and the one before it no longer works.
@@ -55,7 +56,7 @@ pub struct InvitationCreated {
 pub type OrganizationName = Text<1, 100>;
 pub type Description = Text<0, 500>;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateOrganization {
     pub name: OrganizationName,
@@ -73,21 +74,21 @@ pub struct Named {
 }
 
 /// Which organization: this `id`, else the query parameter `id`, else the header, else the default one.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OrganizationId {
     pub id: Option<Uuid>,
 }
 
 /// The same as a query parameter.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct OrganizationQuery {
     /// Default: the organization of the header, else the caller's default one.
     pub id: Option<Uuid>,
 }
 
 /// At least one of `name` and `description`; what is absent stays as it is.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1))]
 pub struct UpdateOrganization {
@@ -96,13 +97,13 @@ pub struct UpdateOrganization {
     pub description: Option<Description>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchOrganization {
     pub organization_id: Uuid,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendInvitation {
     pub organization_id: Option<Uuid>,
@@ -112,20 +113,21 @@ pub struct SendInvitation {
     pub role: Option<Role>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptInvitation {
+    #[serde(serialize_with = "sent::whole")]
     pub token: Presented,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RemoveUser {
     pub organization_id: Option<Uuid>,
     pub user_id: Uuid,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateUserRole {
     pub organization_id: Option<Uuid>,

@@ -1,5 +1,5 @@
-//! Addresses of repositories: the one place where such a text is taken apart, in a form that git and ssh cannot take for
-//! anything else.
+//! Addresses of repositories: the one place where such a text is taken apart. Neither git nor ssh can take for anything
+//! else what it lets pass.
 
 use crate::Host;
 use crate::text::{checked_text, refuse_invisible};
@@ -12,8 +12,8 @@ const REPOSITORY_PATTERN: &str = concat!(
 const EXAMPLE: &str = "must be the address of a git repository, such as https://git.example.org/team/shop.git";
 
 checked_text! {
-    /// Where the source is: https, http, ssh or git, or `user@host:path`. What begins with `/` or `file://` is a folder of the
-    /// server's own machine, which is the server's business to allow.
+    /// Where the source is: https, http, ssh or git, or `user@host:path`. What begins with `/` or `file://` is a folder
+    /// of the server's own machine, which is the server's business to allow.
     RepositoryAddress, 1..=2000, REPOSITORY_PATTERN, repository;
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::sent::Sent;
 use crate::text::check_length;
 
 /// As it is sealed, as JSON; what is empty is not there.
@@ -43,6 +44,12 @@ impl SshKey {
 
     pub fn reveal(&self) -> &str {
         &self.0
+    }
+}
+
+impl Sent for SshKey {
+    fn sent(&self) -> impl Serialize {
+        self.reveal()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The state of the server itself.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     pub version: String,
     /// Every dependency answers.
@@ -13,7 +13,7 @@ pub struct Health {
 }
 
 /// What the container engine keeps of builds so that the next one is faster.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BuildCache {
     /// When it was last looked at; 0 before that.
     pub bytes: i64,
@@ -21,7 +21,7 @@ pub struct BuildCache {
     pub budget_bytes: i64,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Dependency {
     pub name: String,
     pub ready: bool,

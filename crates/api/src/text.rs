@@ -6,10 +6,13 @@ use std::fmt;
 use std::ops::Deref;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
+use crate::sent::Sent;
+
 /// Human text of `MIN` to `MAX` characters after trimming, on one line, without invisible characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Text<const MIN: usize, const MAX: usize>(String);
 
 impl<const MIN: usize, const MAX: usize> Text<MIN, MAX> {
@@ -59,7 +62,7 @@ impl<const MIN: usize, const MAX: usize> JsonSchema for Text<MIN, MAX> {
 pub(crate) const NOT_BLANK: &str = r"\S";
 
 /// Lower-case letters, digits and single hyphens, at most `MAX` characters: `arctic-chill`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Slug<const MAX: usize>(String);
 
 impl<const MAX: usize> Deref for Slug<MAX> {
@@ -100,7 +103,7 @@ impl<const MAX: usize> JsonSchema for Slug<MAX> {
 }
 
 /// An e-mail address in lower case, the form in which addresses are compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Email(String);
 
 impl Email {
@@ -169,6 +172,12 @@ impl<const MIN: usize, const MAX: usize> Secret<MIN, MAX> {
     }
 }
 
+impl<const MIN: usize, const MAX: usize> Sent for Secret<MIN, MAX> {
+    fn sent(&self) -> impl Serialize {
+        self.reveal()
+    }
+}
+
 impl<const MIN: usize, const MAX: usize> fmt::Debug for Secret<MIN, MAX> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(..)")
@@ -199,12 +208,12 @@ impl<const MIN: usize, const MAX: usize> JsonSchema for Secret<MIN, MAX> {
     }
 }
 
-/// A text with a rule of its own: `checked_text! { /// Doc. Name, 1..=100, PATTERN, rule }`. The rule gives the text as it is
-/// kept. The pattern is what clients are told of the rule; it lets everything pass that the rule does.
+/// A text with a rule of its own: `checked_text! { /// Doc. Name, 1..=100, PATTERN, rule }`. The rule gives the text as it
+/// is kept. The pattern is what clients are told of the rule; it lets everything pass that the rule does.
 macro_rules! checked_text {
     ($($(#[$doc:meta])* $name:ident, $min:literal..=$max:literal, $pattern:expr, $rule:expr;)+) => {
         $($(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[derive(Clone, Debug, PartialEq, Eq, ::serde::Serialize)]
         pub struct $name(String);
 
         impl ::std::ops::Deref for $name {
@@ -242,7 +251,9 @@ macro_rules! checked_text {
             }
 
             fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
-                ::schemars::json_schema!({ "type": "string", "minLength": $min, "maxLength": $max, "pattern": $pattern })
+                ::schemars::json_schema!({
+                    "type": "string", "minLength": $min, "maxLength": $max, "pattern": $pattern,
+                })
             }
         })+
     };

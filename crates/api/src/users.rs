@@ -20,7 +20,7 @@ closed_set! {
 }
 
 /// `organizations` and `organization_users` list only organizations that the caller belongs to as well.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct User {
     pub id: Uuid,
     pub username: String,
@@ -39,7 +39,7 @@ pub struct User {
     pub deleted_at: Option<Timestamp>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UserSettings {
     pub id: Uuid,
     pub user_id: Uuid,
@@ -79,19 +79,19 @@ pub mod default_settings {
     pub const LANGUAGE: &str = "en";
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateUserName {
     pub name: Text<1, 50>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateAutoUpdate {
     pub auto_update: bool,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateTheme {
     /// The examples are the themes that the dashboard has. New users have `light`.
@@ -100,7 +100,7 @@ pub struct UpdateTheme {
 }
 
 /// At least one of the two. New users have `outfit` at 16.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1))]
 pub struct UpdateFont {
@@ -109,7 +109,7 @@ pub struct UpdateFont {
     pub font_size: Option<FontSize>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateLanguage {
     /// New users have `en`.
@@ -117,7 +117,7 @@ pub struct UpdateLanguage {
 }
 
 /// A language tag such as `en`, `pt-BR` or `zh-Hant`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LanguageTag(String);
 
 impl LanguageTag {

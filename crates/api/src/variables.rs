@@ -6,9 +6,11 @@ use std::fmt;
 use std::ops::Deref;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use crate::Text;
+use crate::sent::Sent;
 use crate::text::{check_length, refuse_invisible};
 
 /// What stands where a value is not shown. As a value in a request it means: the one that is there.
@@ -72,6 +74,12 @@ impl Deref for VariableMap {
     }
 }
 
+impl Sent for VariableMap {
+    fn sent(&self) -> impl Serialize {
+        &self.0
+    }
+}
+
 impl fmt::Debug for VariableMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "VariableMap({})", self.0.len())
@@ -126,7 +134,7 @@ impl JsonSchema for VariableMap {
 }
 
 /// At most `MOST` different texts, each of 1 to `LENGTH` characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TextSet<const MOST: usize, const LENGTH: usize>(Vec<String>);
 
 pub type Labels = TextSet<50, 50>;

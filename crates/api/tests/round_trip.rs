@@ -1,0 +1,225 @@
+//! Programs in Rust can use these types on both sides: each is written as it is read, with all of its fields filled.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here is a failed test")]
+
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use windlass_api::*;
+
+const ID: &str = "01900000-0000-7000-8000-000000000001";
+const TIME: &str = "2026-01-31T23:59:59.123456Z";
+/// Links are followed this far; then they are cut off.
+const DEPTH: usize = 3;
+
+/// A value for each field that a schema describes, by what it says of the field, else by the field's name.
+struct Filler {
+    generator: SchemaGenerator,
+}
+
+impl Filler {
+    fn object(&mut self, schema: &Value, depth: usize) -> Value {
+        let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+        let filled = properties.iter().map(|(name, schema)| (name.clone(), self.value(name, schema, depth)));
+        Value::Object(filled.collect::<Map<_, _>>())
+    }
+
+    fn value(&mut self, name: &str, schema: &Value, depth: usize) -> Value {
+        if let Some(reference) = schema["$ref"].as_str() {
+            let named = reference.rsplit('/').next().unwrap();
+            let schema = self.generator.definitions()[named].clone();
+            return self.value(name, &schema, depth + usize::from(named.ends_with("Link")));
+        }
+        if let Some(choices) = schema["anyOf"].as_array() {
+            return if depth > DEPTH { json!({}) } else { self.value(name, &choices[0], depth) };
+        }
+        if let Some(words) = schema["enum"].as_array() {
+            return words.last().unwrap().clone();
+        }
+        let kind = schema["type"].as_array().map_or(&schema["type"], |kinds| &kinds[0]);
+        match kind.as_str() {
+            Some("boolean") => json!(true),
+            Some("integer") => json!(20),
+            Some("string") => json!(text(name, schema["format"].as_str())),
+            // What contains itself without a link has to end somewhere.
+            Some("array") if depth > DEPTH => json!([]),
+            Some("array") => json!([self.value(name, &schema["items"], depth + 1)]),
+            Some("object") if schema["properties"].is_object() => self.object(schema, depth),
+            Some("object") => json!({ "NAME": "value" }),
+            _ => panic!("{name}: {schema}"),
+        }
+    }
+}
+
+fn text(name: &str, format: Option<&str>) -> &'static str {
+    match (format, name) {
+        (Some("uuid"), _) => ID,
+        (Some("date-time"), _) => TIME,
+        (Some("email"), _) => "ada@example.org",
+        (_, "repository") => "https://git.example.org/team/shop.git",
+        (_, "repository_ssh_key") => "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----\n",
+        (_, "base_path" | "health_path") => "/web",
+        (_, "language") => "pt-BR",
+        (_, "before" | "after") => "20",
+        _ => "correct-horse",
+    }
+}
+
+fn filled<T: JsonSchema>() -> Value {
+    let mut generator = SchemaGenerator::default();
+    let schema = T::json_schema(&mut generator).to_value();
+    Filler { generator }.object(&schema, 0)
+}
+
+/// The names of those that were tried.
+#[derive(Default)]
+struct Tried(BTreeSet<String>);
+
+impl Tried {
+    /// Whatever is a body: of a request, or an answer's `data`.
+    fn json<T: JsonSchema + Serialize + DeserializeOwned>(&mut self) {
+        let (name, before) = (T::schema_name(), filled::<T>());
+        assert_ne!(before, json!({}), "{name}");
+        let read: T =
+            serde_json::from_value(before.clone()).unwrap_or_else(|error| panic!("{name}: {error}: {before}"));
+        assert_eq!(serde_json::to_value(&read).unwrap(), before, "{name}");
+        self.0.insert(name.into_owned());
+    }
+}
+
+/// The parameters of a query, which are all texts.
+fn query<T: JsonSchema + Serialize + DeserializeOwned>() {
+    let (name, filled) = (T::schema_name(), filled::<T>());
+    let plain = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Array(texts) => texts.iter().map(|text| text.as_str().unwrap()).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    };
+    let pairs: BTreeSet<(String, String)> =
+        filled.as_object().unwrap().iter().map(|(name, value)| (name.clone(), plain(value))).collect();
+    let before = serde_urlencoded::to_string(&pairs).unwrap();
+    let read: T = serde_urlencoded::from_str(&before).unwrap_or_else(|error| panic!("{name}: {error}: {before}"));
+    let after = serde_urlencoded::to_string(&read).unwrap();
+    assert_eq!(serde_urlencoded::from_str::<BTreeSet<(String, String)>>(&after).unwrap(), pairs, "{name}");
+}
+
+#[test]
+fn records_and_requests_are_written_as_they_are_read() {
+    let mut tried = Tried::default();
+    tried.json::<AcceptInvitation>();
+    tried.json::<AdminRegistered>();
+    tried.json::<ApiKey>();
+    tried.json::<ApiKeyCreated>();
+    tried.json::<Application>();
+    tried.json::<ApplicationDeployment>();
+    tried.json::<ApplicationId>();
+    tried.json::<ApplicationLog>();
+    tried.json::<ApplicationLogs>();
+    tried.json::<ApplicationStatus>();
+    tried.json::<Applications>();
+    tried.json::<AuditActivities>();
+    tried.json::<AuditActivity>();
+    tried.json::<BuildCache>();
+    tried.json::<ChangePassword>();
+    tried.json::<CreateApiKey>();
+    tried.json::<CreateDeployment>();
+    tried.json::<CreateOrganization>();
+    tried.json::<CreateSmtpConfig>();
+    tried.json::<CreateWebhookConfig>();
+    tried.json::<DeleteApplication>();
+    tried.json::<DeleteSmtpConfig>();
+    tried.json::<DeleteWebhookConfig>();
+    tried.json::<Dependency>();
+    tried.json::<DeploymentId>();
+    tried.json::<DeploymentStatus>();
+    tried.json::<Deployments>();
+    tried.json::<Health>();
+    tried.json::<Invitation>();
+    tried.json::<InvitationCreated>();
+    tried.json::<LoggedIn>();
+    tried.json::<Login>();
+    tried.json::<Organization>();
+    tried.json::<OrganizationId>();
+    tried.json::<OrganizationUser>();
+    tried.json::<Pagination>();
+    tried.json::<RecoveryCodes>();
+    tried.json::<Redeploy>();
+    tried.json::<Register>();
+    tried.json::<RemoveUser>();
+    tried.json::<Restart>();
+    tried.json::<SendInvitation>();
+    tried.json::<Session>();
+    tried.json::<SetUpTwoFactor>();
+    tried.json::<Settings>();
+    tried.json::<SmtpConfig>();
+    tried.json::<SwitchOrganization>();
+    tried.json::<TwoFactorCode>();
+    tried.json::<TwoFactorSetup>();
+    tried.json::<UpdateApplication>();
+    tried.json::<UpdateAutoUpdate>();
+    tried.json::<UpdateFont>();
+    tried.json::<UpdateLabels>();
+    tried.json::<UpdateLanguage>();
+    tried.json::<UpdateOrganization>();
+    tried.json::<UpdateSmtpConfig>();
+    tried.json::<UpdateTheme>();
+    tried.json::<UpdateUserName>();
+    tried.json::<UpdateUserRole>();
+    tried.json::<UpdateWebhookConfig>();
+    tried.json::<User>();
+    tried.json::<UserSettings>();
+    tried.json::<WebhookConfig>();
+
+    let described: Value = serde_json::from_str(include_str!("../../../openapi.json")).unwrap();
+    for (name, schema) in described["components"]["schemas"].as_object().unwrap() {
+        // That is `Envelope<()>`.
+        let is_envelope = name == "Failure";
+        assert!(schema["type"] != "object" || is_envelope || tried.0.contains(name), "{name} was not tried");
+    }
+}
+
+#[test]
+fn queries_are_written_as_they_are_read() {
+    query::<ApplicationQuery>();
+    query::<ApplicationsQuery>();
+    query::<AuditQuery>();
+    query::<DeploymentsQuery>();
+    query::<FollowLogsQuery>();
+    query::<LogDeployment>();
+    query::<LogFilter>();
+    query::<LogsQuery>();
+    query::<OrganizationQuery>();
+}
+
+#[test]
+fn answers_are_read_in_their_envelope() {
+    let told = serde_json::to_string(&Envelope::success("Done", AdminRegistered { admin_registered: true })).unwrap();
+    let read: Envelope<AdminRegistered> = serde_json::from_str(&told).unwrap();
+    assert!(read.data.admin_registered && read.error.is_none());
+}
+
+/// A request is sent with its secrets; what is printed of it has none.
+#[test]
+fn secrets_are_sent_and_not_shown() {
+    let login: Login = serde_json::from_value(filled::<Login>()).unwrap();
+    assert!(serde_json::to_string(&login).unwrap().contains("correct-horse"));
+    assert!(!format!("{login:?}").contains("correct-horse"), "{login:?}");
+    let mut request = filled::<CreateDeployment>();
+    request["environment_variables"] = json!({ "TOKEN": "hunter2" });
+    let request: CreateDeployment = serde_json::from_value(request).unwrap();
+    assert!(serde_json::to_string(&request).unwrap().contains("hunter2"));
+    let shown = format!("{request:?}");
+    assert!(!shown.contains("hunter2") && !shown.contains("PRIVATE KEY"), "{shown}");
+}
+
+/// What a caller leaves out is not sent, so that the server keeps or chooses it.
+#[test]
+fn what_is_absent_stays_absent() {
+    let text = r#"{"name":"shop","repository":"https://git.example.org/shop"}"#;
+    let request: CreateDeployment = serde_json::from_str(text).unwrap();
+    assert_eq!(serde_json::to_string(&request).unwrap(), text);
+    assert_eq!(serde_urlencoded::to_string(LogsQuery::default()).unwrap(), "");
+}
