@@ -1,7 +1,7 @@
 //! What happens, as consumers hear of it.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -86,7 +86,7 @@ impl From<DeploymentState> for EventName {
 }
 
 /// Something that happened in an organization.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Rises by the order in which things happened. Numbers may be left out: those of other organizations.
     pub id: i64,
@@ -102,11 +102,11 @@ pub struct Event {
 }
 
 /// Where to begin.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct EventsQuery {
     /// The id of an event, or 0 for the oldest that is kept. `Last-Event-ID` goes before it. Without either: what happens from now on.
-    #[serde(deserialize_with = "absent_when_empty")]
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub after: Option<EventCursor>,
 }
 
@@ -114,6 +114,12 @@ pub struct EventsQuery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(transparent, inline)]
 pub struct EventCursor(#[schemars(with = "String")] pub i64);
+
+impl Serialize for EventCursor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
 
 impl TryFrom<&str> for EventCursor {
     type Error = String;

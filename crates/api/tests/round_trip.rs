@@ -136,6 +136,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<DeploymentId>();
     tried.json::<DeploymentStatus>();
     tried.json::<Deployments>();
+    tried.json::<Event>();
     tried.json::<Health>();
     tried.json::<Invitation>();
     tried.json::<InvitationCreated>();
@@ -187,6 +188,7 @@ fn queries_are_written_as_they_are_read() {
     query::<ApplicationsQuery>();
     query::<AuditQuery>();
     query::<DeploymentsQuery>();
+    query::<EventsQuery>();
     query::<FollowLogsQuery>();
     query::<LogDeployment>();
     query::<LogFilter>();

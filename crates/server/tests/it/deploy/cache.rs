@@ -40,7 +40,7 @@ impl Scene {
     }
 
     /// A program that another test starts in this moment holds every open file, locks included, until it is really that program.
-    async fn open(&self, application_id: Uuid, url: &RepositoryUrl) -> Cache {
+    async fn open(&self, application_id: Uuid, url: &RepositoryAddress) -> Cache {
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
             if let Some(cache) = Cache::open(&self.root(), application_id, url).await.unwrap() {
