@@ -35,7 +35,7 @@ pub struct Timing {
     pub total_count: u64,
 }
 
-/// Entries as the server writes them; only the links are left out, because nobody checks them here.
+/// Entries as the server writes them; only the links are left out, because no measurement verifies them.
 pub async fn fill(db: &Db, chain_id: Uuid) {
     let mut tx = db.begin().await.expect("a transaction");
     let head = Head { id: chain_id, count: 0, last_mac: vec![0; 32], head_mac: vec![0; 32] };

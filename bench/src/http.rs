@@ -45,7 +45,7 @@ pub fn visit(edge: u16, host: &str) -> Option<String> {
     get(&format!("127.0.0.1:{edge}"), host, "/")
 }
 
-/// Somebody with a login, who asks one thing after another.
+/// A client with a login, which sends one request after another.
 pub struct Caller {
     port: u16,
     token: String,

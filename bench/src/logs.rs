@@ -218,7 +218,7 @@ async fn open(folder: &Path) -> LogStore {
     store
 }
 
-/// The bytes of the text, and how long it took to think of it.
+/// The bytes of the text, and how long it took to generate it.
 async fn fill(store: &LogStore, application_id: Uuid, deployment_id: Uuid, lines: usize) -> (usize, Duration) {
     let mut random = Random(88_172_645_463_325_252);
     let (mut bytes, mut made) = (0, Duration::ZERO);

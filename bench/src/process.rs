@@ -24,7 +24,7 @@ impl Process {
         Self::windlass_with(folder, url, &["--edge-http", "127.0.0.1:0"])
     }
 
-    /// The same with settings of one's own, the edge's address among them.
+    /// The same with other settings, the edge's address among them.
     pub fn windlass_with(folder: &Path, url: Option<&str>, settings: &[&str]) -> (Self, Duration) {
         let port = free_port();
         let mut command = Command::new(sibling("windlass"));
@@ -104,7 +104,7 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// It is asked first, because who is killed cannot end its workers.
+    /// It is asked first, because a process that is killed cannot end its workers.
     fn drop(&mut self) {
         let workers = self.workers();
         let _ = kill_process(Pid::from_child(&self.child), self.end);

@@ -13,7 +13,7 @@ use windlass_store::{Db, Tx, instance};
 pub const ORGANIZATIONS: u128 = 1_000;
 pub const MEMBERS: u128 = 50;
 
-/// Whose audit log is long.
+/// The organization with the long audit log.
 pub const FIRST_ORGANIZATION: Uuid = id(1, 0);
 
 /// Far in the future, so that no session is renewed or expires while it is measured.

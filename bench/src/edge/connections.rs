@@ -43,7 +43,7 @@ fn connect_from(address: Ipv4Addr, port: u16) -> TcpStream {
     TcpStream::from(socket)
 }
 
-/// Whoever was hung up on does not count.
+/// A connection that the server has closed does not count.
 pub fn check_open(connections: &[TcpStream]) {
     for (number, stream) in connections.iter().enumerate() {
         stream.set_nonblocking(true).expect("an option");

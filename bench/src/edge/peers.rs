@@ -19,7 +19,7 @@ pub const LARGE: File = File { path: "/64k.bin", bytes: 65_536 };
 /// Requests on one connection: no hanging up while it is measured.
 const ENDLESS: u32 = 1_000_000_000;
 
-/// Who is measured has a core of its own; what loads it and what answers it share another.
+/// The server that is measured has a core of its own; the load generator and the upstream share another.
 #[derive(Clone, Copy)]
 pub enum Core {
     Measured,
@@ -93,7 +93,7 @@ impl Peers {
     /// As the current user and inside the folder: nothing of the system's own nginx is read or written.
     fn nginx(&self, folder: &Path, core: Core, port: u16, server: &str) -> Process {
         let prefix = subfolder(folder, &format!("nginx-{port}"));
-        // Otherwise root's workers would become somebody who may not read the folder.
+        // Otherwise root's workers would run as a user that may not read the folder.
         let user = if rustix::process::geteuid().is_root() { "user root root;" } else { "" };
         let config = format!(
             "{user}

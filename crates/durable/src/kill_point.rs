@@ -1,7 +1,7 @@
 //! Places where a test can end the process as a power failure would: at once, with nothing cleaned up. Only debug builds
 //! have them.
 
-/// Names the point at which to die.
+/// Names the point at which the process ends.
 pub const VARIABLE: &str = "WINDLASS_KILL_AT";
 
 /// The process ends here if it was told to.

@@ -50,7 +50,7 @@ pub fn sign(lock: &mut File) {
     let _ = writeln!(lock, "{}", std::process::id());
 }
 
-/// Who holds a lock, if anybody does.
+/// The process that holds a lock, if there is one.
 pub fn holder(path: &Path) -> Option<Pid> {
     let mut file = File::open(path).ok()?;
     if file.try_lock_shared().is_ok() {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_holder_at_a_time_who_can_be_named() {
+    fn one_holder_at_a_time_which_can_be_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.lock");
         assert!(holder(&path).is_none());

@@ -106,7 +106,7 @@ impl Call<'_> {
         within(what, limit, self.unlimited()).await
     }
 
-    /// Without a limit of its own: whoever waits for it may stop at any time.
+    /// Without a limit of its own: the caller may stop waiting at any time.
     pub(crate) async fn unlimited(self) -> Result<Answer> {
         let docker = self.docker;
         // On the heap, because every function of this crate holds one.

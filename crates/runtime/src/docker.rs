@@ -43,7 +43,7 @@ struct Shared {
     socket: PathBuf,
     /// Known from the first call on, until the engine may have been replaced.
     version: Mutex<Option<String>>,
-    /// Held by whoever creates a network.
+    /// Held by the call that creates a network.
     creating_network: tokio::sync::Mutex<()>,
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn cut(text: &str, longest: usize) -> String {
     format!("{}…", &text[..text.floor_char_boundary(longest)])
 }
 
-/// Waits while the reader is busy. A reader who has gone away misses the line and stops nothing.
+/// Waits while the reader is busy. A reader that has gone away misses the line, and the work goes on.
 pub(crate) async fn give(lines: &mpsc::Sender<Line>, line: Line) {
     let _ = lines.send(line).await;
 }

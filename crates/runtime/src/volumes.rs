@@ -8,8 +8,8 @@ use crate::containers::none_if_absent;
 use crate::{Docker, Labels, Result};
 
 impl Docker {
-    /// Makes sure that there is a volume of this name, and tells its labels. Of two callers with different labels the first one's
-    /// stay, so that the second learns who was first.
+    /// Makes sure that there is a volume of this name, and tells its labels. Of two callers with different labels the
+    /// first one's stay, so that the second learns which caller was first.
     pub async fn ensure_volume(&self, name: &str, labels: &Labels) -> Result<Labels> {
         let body = json!({ "Name": name, "Labels": labels });
         self.post("create a volume", "/volumes/create".to_owned()).json(&body)?.done().await?;

@@ -23,7 +23,7 @@ const FIRST_REST: Duration = Duration::from_millis(500);
 const LONGEST_REST: Duration = Duration::from_secs(30);
 /// How long an end may take beyond its own limit.
 pub const GRACE: Duration = Duration::from_secs(10);
-/// How long whoever asks for figures waits for them.
+/// How long a request for the edge's figures may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// All that an edge needs to know, in one argument. It holds no secrets.
@@ -122,8 +122,8 @@ async fn ensure(config: &Config) -> Result<(Client, Hello), String> {
     }
 }
 
-/// A connection to an edge that runs, whatever edge that is. One that somebody has put in place of ours while we were
-/// running is there for a reason.
+/// A connection to an edge that runs, whatever edge that is. One that another process has put in place of ours while
+/// this server was running is kept.
 async fn find_or_start(config: &Config, may_replace: bool) -> Result<(Client, Hello), String> {
     let take_over = match greet(&config.data_dir).await {
         Greeting::Answered(client, hello) => {
@@ -137,7 +137,7 @@ async fn find_or_start(config: &Config, may_replace: bool) -> Result<(Client, He
             tracing::info!("an edge of another version is running ({problem}): replacing it");
             true
         }
-        Greeting::Nobody => {
+        Greeting::NotRunning => {
             tracing::info!("no edge is running: starting one");
             false
         }
@@ -146,19 +146,19 @@ async fn find_or_start(config: &Config, may_replace: bool) -> Result<(Client, He
     start(&orders).await
 }
 
-/// What comes of asking who is there.
+/// The result of asking which edge runs.
 enum Greeting {
     Answered(Client, Box<Hello>),
-    /// Somebody is, but of a version that says it in other words.
+    /// An edge answers, but in the protocol of another version.
     NotUnderstood(CallError),
-    Nobody,
+    NotRunning,
 }
 
 async fn greet(data_dir: &Path) -> Greeting {
-    let Ok(mut client) = Client::connect(data_dir).await else { return Greeting::Nobody };
+    let Ok(mut client) = Client::connect(data_dir).await else { return Greeting::NotRunning };
     match client.hello().await {
         Ok(hello) => Greeting::Answered(client, Box::new(hello)),
-        Err(CallError::Unreachable(_)) => Greeting::Nobody,
+        Err(CallError::Unreachable(_)) => Greeting::NotRunning,
         Err(problem) => Greeting::NotUnderstood(problem),
     }
 }
@@ -186,7 +186,7 @@ async fn start(orders: &Orders) -> Result<(Client, Hello), String> {
         // One that hangs must not wake up later.
         let _ = child.start_kill();
     }
-    // Whoever outlives us has no parent to be reaped by; until then we do it.
+    // An edge that outlives this server is reaped by init; until then this server does it.
     tokio::spawn(async move { child.wait().await });
     found
 }

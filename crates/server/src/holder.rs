@@ -18,7 +18,7 @@ use crate::labels::INSTANCE_LABEL;
 
 /// Held by the server that runs on a data folder.
 pub const SERVER_LOCK: &str = "windlass.lock";
-/// How long the database may take to tell who uses which engine.
+/// How long the database may take to tell which server uses which engine.
 const DATABASE_LIMIT: Duration = Duration::from_secs(5);
 const DATA_LABEL: &str = "windlass.holder";
 const FOLDER_LABEL: &str = "windlass.holder.folder";
@@ -31,7 +31,7 @@ pub struct Holder {
     folder: PathBuf,
 }
 
-/// Who is found to hold an instance.
+/// Which installation is found to hold an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     Ourselves,
@@ -49,13 +49,14 @@ impl Holder {
         Ok(Self { data, folder })
     }
 
-    /// Who holds the instance; none when there is no mark.
+    /// The installation that holds the instance; none when there is no mark.
     pub async fn find(&self, docker: &Docker, instance: Uuid) -> windlass_runtime::Result<Option<Found>> {
         let labels = docker.volume_labels(&volume(instance)).await?;
         Ok(labels.map(|labels| self.compare(&labels)))
     }
 
-    /// Makes sure that there is a mark, and tells whose it is. Of two that come at once the engine lets one be the first.
+    /// Makes sure that there is a mark, and returns the installation that it names. When two servers do this at once,
+    /// the engine lets one be the first.
     pub async fn claim(&self, docker: &Docker, instance: Uuid) -> windlass_runtime::Result<Found> {
         if let Some(found) = self.find(docker, instance).await? {
             return Ok(found);
@@ -130,7 +131,7 @@ pub async fn look(app: &App, docker: &Docker, holder: &Holder, instance: Uuid, o
 /// Servers of one database must use one engine: each would make the containers of all again on its own.
 async fn share_engine(app: &App, owner: Uuid, engine_id: &str) -> Result<(), Seen> {
     let unknown = |error: windlass_store::Error| {
-        Seen::Unreachable(format!("the database did not say who uses which engine: {error}"))
+        Seen::Unreachable(format!("the database did not say which server uses which engine: {error}"))
     };
     let mut tx = app.db.begin().await.map_err(unknown)?;
     servers::forget_dead(&mut tx, app.now()).await.map_err(unknown)?;
@@ -164,7 +165,8 @@ fn volume(instance: Uuid) -> String {
     format!("windlass-{instance}")
 }
 
-/// A copy has another number, or was born at another time. The device's number is not part of it: it changes when a machine starts.
+/// A copy has another number, or was created at another time. The device's number is not part of it: it changes when a
+/// machine starts.
 pub fn folder_identity(folder: &Path) -> std::io::Result<String> {
     let metadata = std::fs::metadata(folder)?;
     let born = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();

@@ -28,7 +28,8 @@ use crate::http;
 
 /// Requests at once on one HTTP/2 connection.
 const STREAMS: u32 = 32;
-/// A body is given out in parts of this size, so that whoever takes their answer slowly can be told from whoever does not take it.
+/// A body is given out in parts of this size, so that a client that takes its answer slowly can be told from one that
+/// does not take it.
 const PART: usize = 64 * 1024;
 
 /// Accepts and serves on all listeners until `stop` turns true; then lets requests under way finish, within the limit.
@@ -131,7 +132,7 @@ fn service(
 }
 
 /// Whether a connection is doing something, so that one that does nothing can be closed. The connection library has no
-/// limit for a client that connects and never says a word, nor for one that lets an answer wait on a stream of its own.
+/// limit for a client that connects and sends nothing, nor for one that lets an answer wait on a stream of its own.
 struct Activity(Mutex<Doing>);
 
 struct Doing {
@@ -207,8 +208,8 @@ impl Drop for Busy {
     }
 }
 
-/// A body that keeps its request under way until its last byte is taken, and that knows whether anybody takes it: it is asked for more
-/// only by a connection that can send more.
+/// A body that keeps its request under way until its last byte is taken, and that knows whether the client takes it:
+/// the connection polls it only when it can send more.
 struct Held {
     body: Body,
     /// What is left of the last part of the body.
@@ -227,7 +228,7 @@ impl Held {
         Frame::data(self.rest.split_to(length))
     }
 
-    /// A body that has nothing to say is waited for. From when it has, it waits itself.
+    /// While the body has no data, the server is what is waited for; once it has some, the client is.
     fn poll_body(&mut self, context: &Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let call = Waker::from(Arc::new(Call { waker: context.waker().clone(), busy: Arc::downgrade(&self.busy) }));
         Pin::new(&mut self.body).poll_frame(&mut Context::from_waker(&call))
@@ -271,10 +272,10 @@ impl hyper::body::Body for Held {
     }
 }
 
-/// Wakes whoever waits for a body, and notes that there is something for them.
+/// Wakes the task that waits for a body, and notes that there is data for it.
 struct Call {
     waker: Waker,
-    /// Whoever keeps a waker for longer than the body does not keep the request under way.
+    /// Weak: a waker that is kept for longer than the body does not keep the request under way.
     busy: Weak<Busy>,
 }
 

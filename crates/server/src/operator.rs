@@ -45,7 +45,7 @@ pub async fn reset_password(
     Ok(password.reveal().to_owned())
 }
 
-/// Turns off the second factor of somebody who has lost it.
+/// Turns off the second factor of a user who has lost it.
 pub async fn disable_two_factor(config: Config, email: &str) -> Result<(), String> {
     let email = Email::try_from(email).map_err(|problem| format!("email: {problem}"))?;
     let app = open(config).await?;
@@ -106,7 +106,7 @@ fn lock_keys(source: &Source) -> Result<Option<File>, String> {
     }
 }
 
-/// Walks the audit chains, and holds them against a copy that was exported earlier.
+/// Walks the audit chains, and compares them with a copy that was exported earlier.
 pub async fn verify_audit(config: Config, copy: Option<&mut dyn BufRead>) -> Result<Report, String> {
     let known = copy.map(compare::read).transpose()?;
     let app = open(config).await?;

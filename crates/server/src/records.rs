@@ -19,7 +19,7 @@ use windlass_store::user_settings::UserSettings;
 use windlass_store::users::User;
 use windlass_store::{Conn, Result};
 
-/// Through whose eyes a record is shown.
+/// The caller that a record is shown to.
 #[derive(Clone, Copy, Debug)]
 pub struct Viewer {
     pub user_id: Uuid,
@@ -28,7 +28,7 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Somebody who sees all that they belong to.
+    /// A user, who sees all organizations that they belong to.
     pub fn user(user_id: Uuid) -> Self {
         Self { user_id, confined_to: None }
     }
@@ -36,7 +36,7 @@ impl Viewer {
 
 /// Users inside an organization's record where that is not what was asked for.
 pub const EMBEDDED_USERS: usize = 100;
-/// For API keys that may not know who is in it.
+/// For API keys that may not list its members.
 pub const NO_USERS: usize = 0;
 /// No limit: the record is what was asked for.
 pub const ALL_USERS: usize = usize::MAX;
@@ -148,11 +148,12 @@ pub fn api_key(row: windlass_store::api_keys::ApiKey) -> api::ApiKey {
     }
 }
 
-/// What of the audit log a reader may not know: others' API keys and the mail settings are not everybody's to read.
+/// What of the audit log a reader may not know: other users' API keys and the mail settings are not shown to every
+/// reader.
 pub struct Hidden {
     pub api_keys: bool,
     pub smtp: bool,
-    /// What they did themselves they know.
+    /// What readers did themselves they know.
     pub except_of: Uuid,
 }
 
@@ -166,7 +167,7 @@ impl Hidden {
         all.into_iter().filter_map(|(is_hidden, resource)| is_hidden.then_some(resource)).collect()
     }
 
-    /// That something was done still shows, and by whom.
+    /// That something was done still shows, and which user did it.
     fn apply(&self, activity: &mut api::AuditActivity, actor_id: Option<Uuid>) {
         if actor_id == Some(self.except_of) {
             return;

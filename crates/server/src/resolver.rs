@@ -8,7 +8,8 @@ use tokio::sync::Semaphore;
 
 use crate::error::{Error, Result};
 
-/// How long a name may take before it counts as one that does not resolve now, and how long to wait for one's turn.
+/// How long a name may take before it counts as one that does not resolve now, and how long a caller waits for its
+/// turn.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LOOKUPS: usize = 8;
 
@@ -32,7 +33,8 @@ impl Resolver {
                 "all turns taken",
             ));
         };
-        // In a task of its own: the lookup goes on when nobody waits any more, and keeps its place until it ends.
+        // In a task of its own: the lookup goes on when its caller has stopped waiting, and keeps its place until it
+        // ends.
         let lookup = tokio::spawn(async move {
             let _permit = permit;
             let found = tokio::net::lookup_host((name, 0)).await.ok()?;

@@ -1,4 +1,4 @@
-//! The life of a server: lock, migrate, listen, drain, leave.
+//! A server from start to end: lock, migrate, listen, drain, stop.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -37,7 +37,7 @@ use crate::{caches, jobs, listen, reconcile};
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 /// How long a start waits to learn whether this installation is the one that holds its containers.
 const ENGINE_WAIT: Duration = Duration::from_secs(3);
-/// How long a start waits for addresses that a dying server still has.
+/// How long a start waits for addresses that a server that is ending still has.
 const SOCKET_WAIT: Duration = Duration::from_secs(1);
 /// Connections of the log store, beside those of everything else.
 const LOG_CONNECTIONS: u32 = 4;
@@ -231,7 +231,8 @@ async fn this_holder(app: &App) -> Result<Holder, StartError> {
     Holder::of(&mut conn, &app.config.data_dir).await.map_err(StartError::UnknownHolder)
 }
 
-/// An engine that does not answer says nothing about who holds what; the edge serves what it has served before.
+/// An engine that does not answer does not say which installation holds what; the edge serves what it has served
+/// before.
 async fn first_look(app: &App, holder: &Holder, instance: Uuid, owner: Uuid) -> Seen {
     let docker = Docker::new(&app.config.docker_socket);
     let looking = holder::look(app, &docker, holder, instance, owner);

@@ -90,7 +90,7 @@ pub async fn exists(conn: &mut Conn, organization_id: Uuid, id: Uuid) -> Result<
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).bind(id).fetch_one(c).await)?)
 }
 
-/// Notes a use, unless somebody else has meanwhile.
+/// Notes a use, unless another request has meanwhile.
 pub async fn touch(tx: &mut Tx, id: Uuid, last_used_at: Option<Timestamp>, now: Timestamp) -> Result<()> {
     let query = "update api_keys set last_used_at = $1 where id = $2 and (last_used_at is null or last_used_at = $3)";
     let before = last_used_at.map(Timestamp::micros);

@@ -11,7 +11,7 @@ use crate::{Conn, Kind, Result, Tx};
 pub struct Application {
     pub id: Uuid,
     pub organization_id: Uuid,
-    /// Who created it.
+    /// The user who created it.
     pub user_id: Uuid,
     pub name: String,
     pub repository: String,

@@ -1,5 +1,5 @@
-//! What was done, by whom: chains of entries. Written in the transaction of the change itself, so that neither exists without
-//! the other. What links the entries of a chain is the business of whoever writes them.
+//! What was done and which user did it: chains of entries. Written in the transaction of the change itself, so that
+//! neither exists without the other. The caller computes what links the entries of a chain.
 
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
@@ -48,13 +48,13 @@ macro_rules! columns {
     };
 }
 
-/// The end of a chain, which nobody else can move until the transaction ends. None when the chain has not begun.
+/// The end of a chain, which no other transaction can move until this one ends. None when the chain has not begun.
 pub async fn lock_head(tx: &mut Tx, chain_id: Uuid) -> Result<Option<Head>> {
     let query = "update audit_chains set id = id where id = $1 returning id, count, last_mac, head_mac";
     Ok(sql!(tx, |c| sqlx::query_as(query).bind(chain_id).fetch_optional(c).await)?)
 }
 
-/// Begins a chain. False when somebody else has meanwhile; then theirs counts.
+/// Begins a chain. False when another transaction has meanwhile; then that one counts.
 pub async fn begin_chain(tx: &mut Tx, head: &Head) -> Result<bool> {
     let query = "insert into audit_chains (id, count, last_mac, head_mac) values ($1, $2, $3, $4) \
                  on conflict (id) do nothing";

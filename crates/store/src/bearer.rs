@@ -1,4 +1,4 @@
-//! Whoever presents a token: everything that a request needs to know about its caller, in one query.
+//! The caller behind a token: everything that a request needs to know about its caller, in one query.
 
 use sqlx::FromRow;
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use crate::{Conn, Result};
 pub struct Bearer {
     /// The session's id, or the API key's.
     pub credential_id: Uuid,
-    /// Only an API key has one: who it is and what it may do at most.
+    /// Only an API key has one: which key it is and what it may do at most.
     pub key: Option<Key>,
     pub last_used_at: Option<Timestamp>,
     pub expires_at: Timestamp,

@@ -66,7 +66,7 @@ enum Pools {
 const JOURNAL_BYTES: &str = "16777216";
 /// PostgreSQL ends a statement that runs longer than this.
 const STATEMENT_LIMIT: &str = "30s";
-/// And gives up sooner on a row that somebody else holds.
+/// And gives up sooner on a row that another transaction holds.
 const LOCK_LIMIT: &str = "10s";
 /// A pooled connection that was idle for longer is tried before it is used: the server may have gone.
 const TRUSTED_IDLE: Duration = Duration::from_secs(5);
@@ -116,7 +116,7 @@ impl Db {
         let connect = PgConnectOptions::from_str(url)?.application_name("windlass").options([
             ("statement_timeout", STATEMENT_LIMIT),
             ("lock_timeout", LOCK_LIMIT),
-            // Whoever vanishes with a transaction open must not keep its rows for hours.
+            // A server that vanishes with a transaction open must not keep its rows for hours.
             ("idle_in_transaction_session_timeout", STATEMENT_LIMIT),
         ]);
         let pool = PoolOptions::<Postgres>::new()
@@ -153,7 +153,7 @@ impl Db {
         self.queries.load(Ordering::Relaxed)
     }
 
-    /// A connection for reading. Hold one at a time: whoever waits for a second while holding a first can starve
+    /// A connection for reading. Hold one at a time: a task that waits for a second while holding a first can starve
     /// the pool.
     pub async fn read(&self) -> Result<Conn> {
         let inner = match &self.pools {
@@ -242,8 +242,8 @@ async fn is_outside_of_transactions(connection: &mut SqliteConnection) -> std::r
     Ok(!connection.is_in_transaction())
 }
 
-/// In a task of its own, because a caller who goes away in the midst of `BEGIN` would leave the connection inside a
-/// transaction that the driver does not know of. A transaction that has begun is rolled back when it is dropped.
+/// In a task of its own, because a caller that goes away during `BEGIN` would leave the connection inside a transaction
+/// that the driver does not know of. A transaction that has begun is rolled back when it is dropped.
 async fn begin_whole(pool: PgPool) -> Result<Transaction<'static, Postgres>> {
     let begin = tokio::spawn(async move { pool.begin().await });
     let begun = begin.await.map_err(|_| sqlx::Error::WorkerCrashed)?;

@@ -9,8 +9,8 @@ pub enum Error {
     /// A unique value is taken. The databases do not agree on how they name it, so the caller decides what it was.
     #[error("a row with this value exists")]
     Duplicate,
-    /// The job belongs to somebody else by now, or is done.
-    #[error("the job is somebody else's by now")]
+    /// The job belongs to another worker by now, or is done.
+    #[error("the job is another worker's by now")]
     Lost,
     /// The database cannot answer now; the same call may work later.
     #[error("the database is not available: {0}")]
@@ -25,7 +25,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// For a caller who has looked at the disk.
+    /// For a caller that has looked at the disk.
     pub fn no_room(problem: String) -> Self {
         Self::Unavailable(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::StorageFull, problem)))
     }
@@ -39,7 +39,7 @@ impl Error {
         }
     }
 
-    /// For a caller who has waited long enough.
+    /// For a caller that has waited long enough.
     pub fn no_answer() -> Self {
         Self::Unavailable(sqlx::Error::PoolTimedOut)
     }

@@ -15,7 +15,7 @@ pub async fn admin_registered(conn: &mut Conn) -> Result<bool> {
     Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_one(c).await)?)
 }
 
-/// True for exactly one caller, ever: the one who registers the first admin.
+/// True for exactly one caller, ever: the one that registers the first admin.
 pub async fn claim_first_admin(tx: &mut Tx) -> Result<bool> {
     let query = "update instance set admin_registered = true where id = 1 and admin_registered = false";
     let changed = sql!(tx, |c| sqlx::query(query).execute(c).await.map(|done| done.rows_affected()))?;

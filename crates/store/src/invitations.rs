@@ -59,7 +59,7 @@ pub async fn count(conn: &mut Conn, organization_id: Uuid, except: &str, now: Ti
     })?)
 }
 
-/// Withdraws what somebody has sent who may not send (any more).
+/// Withdraws the invitations of a user who may not invite any more.
 pub async fn delete_sent_by(tx: &mut Tx, organization_id: Uuid, user_id: Uuid) -> Result<u64> {
     let query = "delete from invitations where organization_id = $1 and invited_by = $2";
     Ok(sql!(tx, |c| {

@@ -1,5 +1,5 @@
-//! Work to be done, as rows: claimed for a time, and lost by a worker that does not renew its claim. What a job is about is its
-//! handler's business; here it has a kind, a subject and a payload.
+//! Work to be done, as rows: claimed for a time, and lost by a worker that does not renew its claim. What a job is
+//! about is known to its handler; here it has a kind, a subject and a payload.
 //!
 //! A claim raises the job's fence. A worker that writes on behalf of a job calls [`hold`] in the same transaction, so that one that
 //! has lost its job can change nothing.
@@ -34,7 +34,7 @@ pub struct Job {
     pub organization_id: Option<Uuid>,
     pub application_id: Option<Uuid>,
     pub payload: String,
-    /// How often it was tried in vain.
+    /// How often it has failed.
     pub attempts: i64,
     pub fence: i64,
 }
@@ -85,7 +85,8 @@ pub(crate) fn clock(kind: Kind, parameter: &str) -> String {
     }
 }
 
-/// Whether a job is without a worker: not begun, or begun by one that has not renewed its claim, or whose server is dead.
+/// Whether a job is without a worker: not begun, or begun by one that has not renewed its claim, or whose server has
+/// ended.
 fn is_free(kind: Kind, job: &str) -> String {
     let clock = clock(kind, "$3");
     let begun_by_the_dead = match kind {
@@ -226,7 +227,7 @@ pub async fn put_back(tx: &mut Tx, job: &Job, now: Timestamp, seconds: i64) -> R
     Ok(())
 }
 
-/// It was tried in vain, once more.
+/// It has failed once more.
 pub async fn count_attempt(tx: &mut Tx, job: &Job) -> Result<()> {
     let query = "update jobs set attempts = attempts + 1 where id = $1 and fence = $2";
     Ok(sql!(tx, |c| sqlx::query(query).bind(job.id).bind(job.fence).execute(c).await.map(drop))?)

@@ -9,7 +9,7 @@ use crate::{Conn, Result, Tx};
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct MasterKey {
     pub id: Vec<u8>,
-    /// Only who holds the key can compute it.
+    /// Only a process that holds the key can compute it.
     pub check_value: Vec<u8>,
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
@@ -27,8 +27,8 @@ pub async fn current(conn: &mut Conn) -> Result<Option<Vec<u8>>> {
     Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_one(c).await)?)
 }
 
-/// The same, and it stays so until the transaction ends: whoever changes it waits. Those who only hold it do not wait for
-/// each other.
+/// The same, and it stays so until the transaction ends: a transaction that changes it waits. Those that only hold it
+/// do not wait for each other.
 pub async fn hold_current(tx: &mut Tx) -> Result<Option<Vec<u8>>> {
     Ok(match tx.handle() {
         // One writer at a time.
@@ -39,7 +39,7 @@ pub async fn hold_current(tx: &mut Tx) -> Result<Option<Vec<u8>>> {
     })
 }
 
-/// True for exactly one caller, ever: the one who gives the database its first key.
+/// True for exactly one caller, ever: the one that gives the database its first key.
 pub async fn claim_first(tx: &mut Tx) -> Result<bool> {
     let query = "update instance set id = id where id = 1 and master_key_id is null";
     let held = sql!(tx, |c| sqlx::query(query).execute(c).await.map(|done| done.rows_affected()))?;
@@ -60,7 +60,7 @@ pub async fn set_first(tx: &mut Tx, id: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Waits for whoever holds the current one. False when somebody else has exchanged it meanwhile.
+/// Waits for transactions that hold the current one. False when another process has exchanged it meanwhile.
 pub async fn exchange_current(tx: &mut Tx, old: &[u8], new: &[u8]) -> Result<bool> {
     let query = "update instance set master_key_id = $1 where id = 1 and master_key_id = $2";
     let changed =

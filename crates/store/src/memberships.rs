@@ -1,4 +1,4 @@
-//! Who belongs to which organization, in which role.
+//! Which user belongs to which organization, in which role.
 
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
@@ -124,7 +124,7 @@ pub async fn shared_by_user(conn: &mut Conn, user_id: Uuid, viewer_id: Uuid) -> 
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(viewer_id).fetch_all(c).await)?)
 }
 
-/// Those of some users who are members of the organization.
+/// The users among these that are members of the organization.
 pub async fn members_among(conn: &mut Conn, organization_id: Uuid, user_ids: &[Uuid]) -> Result<Vec<Member>> {
     if user_ids.is_empty() {
         return Ok(Vec::new());

@@ -64,7 +64,7 @@ pub async fn has_containers(conn: &mut Conn, organization_id: Uuid) -> Result<bo
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
 
-/// Another subnet for a network that was not made yet, because somebody else has the first one.
+/// Another subnet for a network that was not made yet, because another network has the first one.
 pub async fn set_subnet(tx: &mut Tx, organization_id: Uuid, subnet: &str) -> Result<()> {
     let query = "update networks set subnet = $2 where organization_id = $1";
     sql!(tx, |c| sqlx::query(query).bind(organization_id).bind(subnet).execute(c).await.map(drop))?;
@@ -73,7 +73,7 @@ pub async fn set_subnet(tx: &mut Tx, organization_id: Uuid, subnet: &str) -> Res
     Ok(())
 }
 
-/// Addresses that were given out before, and those of them that are in use.
+/// Addresses that were given out before, and which of these are in use.
 #[derive(Clone, Debug, FromRow)]
 pub struct Address {
     pub address: String,

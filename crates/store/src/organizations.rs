@@ -53,8 +53,8 @@ pub async fn update(
     })?)
 }
 
-/// Waits for, and then keeps others from, changes that depend on who is in the organization. SQLite's transactions
-/// run one after another anyway; PostgreSQL needs the row locked.
+/// Waits for, and then keeps others from, changes that depend on the organization's members. SQLite's transactions run
+/// one after another anyway; PostgreSQL needs the row locked.
 pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<bool> {
     let query = "update organizations set id = id where id = $1";
     let found = sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(|done| done.rows_affected()))?;

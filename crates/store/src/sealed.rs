@@ -48,7 +48,7 @@ pub async fn beginning_otherwise(conn: &mut Conn, column: Column, beginning: &[u
     Ok(sql!(conn, |c| { sqlx::query_as(AssertSqlSafe(query)).bind(beginning).bind(limit).fetch_all(c).await })?)
 }
 
-/// Exchanges a value, unless somebody else has meanwhile.
+/// Exchanges a value, unless another process has meanwhile.
 pub async fn replace(tx: &mut Tx, column: Column, id: Uuid, old: &[u8], new: &[u8]) -> Result<()> {
     let Column { table, name } = column;
     let query = format!("update {table} set {name} = $1 where id = $2 and {name} = $3");

@@ -1,4 +1,4 @@
-//! What a user has besides the password: a secret shared with their phone, and recovery codes.
+//! What a user has in addition to the password: a secret shared with their phone, and recovery codes.
 
 use sqlx::FromRow;
 use uuid::Uuid;

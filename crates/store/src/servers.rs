@@ -1,4 +1,4 @@
-//! Servers that share a database, each with the time when it was last heard of.
+//! Servers that share a database, each with the time of its last heartbeat.
 
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
@@ -8,14 +8,14 @@ use crate::db::sql;
 use crate::jobs::clock;
 use crate::{Conn, Result, Tx};
 
-/// A server that was not heard of for so long is taken for dead: others take over what it was working on. It must itself stop
-/// working somewhat earlier.
+/// A server without a heartbeat for so long counts as ended: others take over what it was working on. It must itself
+/// stop working somewhat earlier.
 pub const LONGEST_SILENCE_SECONDS: i64 = 20;
 
 /// Much longer than any claim lasts.
 const FORGOTTEN_SECONDS: i64 = 86_400;
 
-/// This server lives.
+/// Writes this server's heartbeat.
 pub async fn beat(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
     let query = format!(
         "insert into servers (id, seen_at) values ($1, {}) on conflict (id) do update set seen_at = excluded.seen_at",
@@ -24,8 +24,8 @@ pub async fn beat(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
     Ok(sql!(tx, |c| sqlx::query(AssertSqlSafe(query)).bind(id).bind(now.micros()).execute(c).await.map(drop))?)
 }
 
-/// Notes which engine this server uses, unless a living one uses another: then it tells that one's. Containers are rows without
-/// an engine, so all servers of an installation must mean the same one.
+/// Notes which engine this server uses, unless a running one uses another: then it tells that one's. Containers are
+/// rows without an engine, so all servers of an installation must mean the same one.
 pub async fn use_engine(tx: &mut Tx, id: Uuid, engine_id: &str, now: Timestamp) -> Result<Option<String>> {
     // One after another: two that start at once must not both find that they are alone.
     sql!(tx, |c| sqlx::query("update instance set id = id").execute(c).await.map(drop))?;
@@ -49,7 +49,7 @@ pub async fn use_engine(tx: &mut Tx, id: Uuid, engine_id: &str, now: Timestamp) 
     Ok(other)
 }
 
-/// Whether a server was heard of lately.
+/// Whether a server's last heartbeat is recent.
 pub async fn are_any_alive(conn: &mut Conn, now: Timestamp) -> Result<bool> {
     let query = format!("select exists (select 1 from servers where seen_at > {} - $2)", clock(conn.kind(), "$1"));
     Ok(sql!(conn, |c| {

@@ -48,7 +48,7 @@ pub async fn of_user(conn: &mut Conn, user_id: Uuid, now: Timestamp) -> Result<V
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(now.micros()).fetch_all(c).await)?)
 }
 
-/// Notes a use, unless somebody else has meanwhile.
+/// Notes a use, unless another request has meanwhile.
 pub async fn touch(tx: &mut Tx, id: Uuid, last_used_at: Timestamp, now: Timestamp) -> Result<()> {
     let query = "update sessions set last_used_at = $1 where id = $2 and last_used_at = $3";
     sql!(tx, |c| {

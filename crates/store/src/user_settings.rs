@@ -1,4 +1,4 @@
-//! How a user likes the dashboard. The row exists from registration on.
+//! A user's settings of the dashboard. The row exists from registration on.
 
 use sqlx::FromRow;
 use uuid::Uuid;

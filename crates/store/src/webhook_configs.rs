@@ -11,7 +11,7 @@ use crate::{Conn, Result, Tx};
 pub struct WebhookConfig {
     pub id: Uuid,
     pub organization_id: Uuid,
-    /// Who saved it last.
+    /// The user who saved it last.
     pub user_id: Uuid,
     #[sqlx(rename = "type", try_from = "String")]
     pub kind: WebhookType,

@@ -1,4 +1,4 @@
-//! What tests stand on, all of it real: databases, each test its own; a code host; an application to deploy.
+//! What tests need, all of it real: databases, each test its own; a code host; an application to deploy.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "only tests use this; a failure here is a failed test")]
 

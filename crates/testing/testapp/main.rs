@@ -1,5 +1,5 @@
-//! The application that tests deploy: it says which version it is, slowly if asked to, and fails in every way that it is told.
-//! It stands on the standard library alone, so that it compiles in seconds to one static file.
+//! The application that tests deploy: it says which version it is, slowly if asked to, and fails in every way that it
+//! is told. It uses the standard library alone, so that it compiles in seconds to one static file.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -28,7 +28,7 @@ fn main() {
     drop(eaten);
 }
 
-/// Not `println!`, which panics when nobody reads any more.
+/// Not `println!`, which panics when the reader has gone.
 fn say(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
@@ -137,7 +137,7 @@ fn answer(request: &Request, version: &str, writer: &mut impl Write) -> io::Resu
         }
         ("GET", "/exit") => {
             send(request, 200, version, b"exiting", writer)?;
-            say("exiting, as somebody asked");
+            say("exiting, as requested");
             let code = request.query.get("code").copied().unwrap_or(0);
             std::process::exit(i32::try_from(code).unwrap_or(1))
         }

@@ -1,4 +1,4 @@
-//! What other tests stand on holds.
+//! What other tests rely on works.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
 

@@ -1,5 +1,5 @@
-//! The log: lines on standard error, written by a thread of its own, so that whoever reads them slowly, or not at all,
-//! holds up nobody.
+//! The log: lines on standard error, written by a thread of its own, so that a reader that reads them slowly, or not at
+//! all, does not hold up the server.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;

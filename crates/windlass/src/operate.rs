@@ -59,7 +59,7 @@ async fn rotate_key(config: Config) -> Result<(), String> {
     let from_file = matches!(config.master_key_source(), Source::File(_));
     let rotated = operator::rotate_key(config).await?;
     let Rotated { from, to, secrets } = rotated;
-    print(&format!("The master key is now {to}; {secrets} secret(s) were encrypted anew.\n"))?;
+    print(&format!("The master key is now {to}; {secrets} secret(s) were encrypted again.\n"))?;
     match from_file {
         true => print("Make a new copy of master.key; the old one still opens old backups of the database.\n"),
         false => print(&format!("The old key, {from}, is no longer needed in WINDLASS_MASTER_KEY.\n")),

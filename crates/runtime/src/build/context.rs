@@ -25,7 +25,7 @@ const LONGEST_IGNORE_FILE: u64 = 1 << 20;
 pub(super) struct Reading(JoinHandle<io::Result<()>>);
 
 impl Reading {
-    /// What kept the folder from being read, unless it was that nobody wanted it any more.
+    /// What kept the folder from being read, unless it was that the build did not read it any more.
     pub(super) async fn failure(self) -> Option<Error> {
         match self.0.await {
             Ok(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -152,7 +152,7 @@ fn append_file(archive: &mut tar::Builder<Chunks>, path: &Path, file: File, meta
     archive.append_data(&mut header(metadata, EntryType::Regular, metadata.len()), path, contents)
 }
 
-/// Nobody's names and numbers of this machine: what is built belongs to root unless the Dockerfile says otherwise.
+/// Without the users and groups of this machine: what is built belongs to root unless the Dockerfile says otherwise.
 fn header(metadata: &Metadata, kind: EntryType, size: u64) -> Header {
     let mut header = Header::new_gnu();
     header.set_entry_type(kind);

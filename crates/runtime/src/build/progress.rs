@@ -10,7 +10,7 @@ use super::reason::{self, BASE, FailedStep, LastLines, SYNTAX, tells_of_full_dis
 use crate::lines::Joiner;
 use crate::{Error, Line, Result, Stream};
 
-/// BuildKit's `StatusResponse`, less what nobody reads.
+/// BuildKit's `StatusResponse`, without the fields that are not used here.
 #[derive(Message)]
 struct Status {
     #[prost(message, repeated, tag = "1")]
@@ -62,7 +62,7 @@ struct Log {
 #[derive(Message)]
 struct Moment {}
 
-/// Of more steps that failed the reason is not told.
+/// When more steps fail, only the first ones' reasons are given.
 const MOST_FAILED: usize = 16;
 
 #[derive(Default)]

@@ -56,8 +56,8 @@ impl FailedStep {
     }
 }
 
-/// What the engine's last word means, together with what was told before. Several steps may have failed, and the last word is
-/// about one of them.
+/// What the engine's final message means, together with what came before it. Several steps may have failed, and the
+/// final message is about one of them.
 pub(super) fn meaning(failed: &[FailedStep], last_word: &str) -> Error {
     let meant = failed.iter().find(|step| last_word.contains(&step.error));
     let (step, error) = match (meant, failed.first()) {
@@ -88,8 +88,9 @@ fn with_output(message: String, step: Option<&FailedStep>) -> String {
     }
 }
 
-/// An error of BuildKit's as its reader knows the world: the step's command, which is shown beside it, is left out, and so are
-/// the parts of the engine that the error came through, and the folders where the engine keeps the image's files.
+/// An error of BuildKit's in terms that the Dockerfile's author knows: the step's command, which is shown beside it, is
+/// left out, and so are the parts of the engine that the error came through, and the folders where the engine keeps the
+/// image's files.
 pub(super) fn words(error: &str) -> String {
     let error = without_wrappings(error);
     let is_of_command = error.starts_with("executor failed running [")
@@ -139,7 +140,7 @@ fn without_engine_paths(text: &str) -> String {
     shortened.collect()
 }
 
-/// `/var/lib/docker/overlay2/<id>/merged/a/b` is `/a/b` to those who build.
+/// `/var/lib/docker/overlay2/<id>/merged/a/b` is `/a/b` inside the image.
 fn inside_image(path: &str) -> Option<String> {
     let parts: Vec<_> = path.strip_prefix('/')?.split('/').collect();
     let follows = |index: usize, names: &[&str]| parts.get(index + 2).is_some_and(|part| names.contains(part));

@@ -17,7 +17,7 @@ use crate::{Docker, Error, Label, Result};
 const HEAVY_LIMIT: Duration = Duration::from_secs(60);
 const REMOVAL_POLL: Duration = Duration::from_millis(50);
 
-/// What became of a wish for a container.
+/// The result of asking for a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Creation {
     Created(String),
@@ -27,7 +27,7 @@ pub enum Creation {
 
 impl Docker {
     pub async fn create(&self, spec: &ContainerSpec) -> Result<Creation> {
-        // Whoever has the name may be gone when it is looked at: then the name is free after all.
+        // The container that has the name may be gone when it is looked at: then the name is free after all.
         within("create a container", HEAVY_LIMIT, async {
             loop {
                 match self.create_new(spec).await {

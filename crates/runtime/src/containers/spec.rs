@@ -12,7 +12,7 @@ use crate::Labels;
 #[derive(Clone)]
 pub struct ContainerSpec {
     pub name: String,
-    /// The image's id, so that nobody can move a tag in between.
+    /// The image's id, so that a tag that is moved in between does not matter.
     pub image: String,
     /// Instead of the image's own entry point and command.
     pub command: Option<Vec<String>>,

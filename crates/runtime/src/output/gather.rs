@@ -1,5 +1,5 @@
-//! Entries become lines: pieces are joined per stream, what was given out before is left out, and it is known at any time
-//! from where on somebody else would have to read.
+//! Entries become lines: pieces are joined per stream, what was given out before is left out, and it is known at any
+//! time from where on another reader would have to read.
 
 use std::cmp::Ordering;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::Stream;
 
 /// An unfinished line without a continuation for so long is given out as it is.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// So much may be read after the beginning of an unfinished line, because it is read again by whoever resumes.
+/// So much may be read after the beginning of an unfinished line, because the next reader reads it again.
 const FARTHEST: u64 = 4 << 20;
 /// Nanoseconds by which the order of entries may differ from that of their moments; a second has been seen.
 const DISORDER: i64 = 10_000_000_000;

@@ -68,7 +68,7 @@ impl Mark {
     }
 }
 
-/// FNV-1a: the same for ever, on every machine.
+/// FNV-1a: it never changes, and is the same on every machine.
 pub(super) fn seal(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -12,7 +12,7 @@ use super::file::LogFile;
 /// A rotation takes microseconds, so that it is met at most once or twice in a row.
 const ATTEMPTS: usize = 10;
 const PAUSE: Duration = Duration::from_millis(1);
-/// More than anybody lets the engine keep.
+/// More files than engines are set to keep.
 const MOST_FILES: usize = 1000;
 
 pub(super) struct Names {

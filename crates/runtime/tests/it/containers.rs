@@ -81,7 +81,7 @@ async fn no_limit_means_none() {
 }
 
 #[tokio::test]
-async fn whoever_creates_a_container_twice_gets_the_first_one() {
+async fn creating_a_container_twice_gives_the_first_one() {
     let world = World::new().await;
     let (image, network) = (world.image("").await, world.network().await);
     let spec = world.spec("app", &image, &network, &["sleep", "600"]);
@@ -106,14 +106,14 @@ async fn what_is_missing_is_told_apart() {
     let result = world.docker.create(&spec).await;
     assert!(matches!(&result, Err(Error::NotFound { message }) if message.contains("No such image")), "{result:?}");
 
-    let nobody = world.name("nobody");
-    assert_eq!(world.docker.inspect(&nobody).await.unwrap(), None);
-    assert!(matches!(world.docker.start(&nobody).await, Err(Error::NotFound { .. })));
-    assert!(matches!(world.docker.wait(&nobody).await, Err(Error::NotFound { .. })));
-    assert!(matches!(world.docker.tail(&nobody, 10).await, Err(Error::NotFound { .. })));
-    assert!(matches!(world.docker.restart_always(&nobody).await, Err(Error::NotFound { .. })));
-    world.docker.stop(&nobody, std::time::Duration::from_secs(1)).await.unwrap();
-    world.docker.remove(&nobody).await.unwrap();
+    let missing = world.name("missing");
+    assert_eq!(world.docker.inspect(&missing).await.unwrap(), None);
+    assert!(matches!(world.docker.start(&missing).await, Err(Error::NotFound { .. })));
+    assert!(matches!(world.docker.wait(&missing).await, Err(Error::NotFound { .. })));
+    assert!(matches!(world.docker.tail(&missing, 10).await, Err(Error::NotFound { .. })));
+    assert!(matches!(world.docker.restart_always(&missing).await, Err(Error::NotFound { .. })));
+    world.docker.stop(&missing, std::time::Duration::from_secs(1)).await.unwrap();
+    world.docker.remove(&missing).await.unwrap();
     // Names are names, not paths.
     assert_eq!(world.docker.inspect("a/../../info?x").await.unwrap(), None);
 }
@@ -171,11 +171,11 @@ async fn an_image_for_another_machine_says_so() {
 #[tokio::test]
 async fn what_the_engine_cannot_start_says_why() {
     let world = World::new().await;
-    let (image, network) = (world.image("USER nobody-here\n").await, world.network().await);
+    let (image, network) = (world.image("USER no-such-user\n").await, world.network().await);
     let spec = world.spec("app", &image, &network, &["sleep", "600"]);
     world.docker.create(&spec).await.unwrap();
     let result = world.docker.start(&spec.name).await;
-    assert!(matches!(&result, Err(Error::StartFailed { message }) if message.contains("nobody-here")), "{result:?}");
+    assert!(matches!(&result, Err(Error::StartFailed { message }) if message.contains("no-such-user")), "{result:?}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What happens is told, to those whom it concerns.
+//! Events of containers reach the subscribers of their label.
 
 use std::time::Duration;
 

@@ -67,8 +67,8 @@ async fn a_command_that_takes_too_long_is_given_up_and_its_end_can_be_waited_for
 #[tokio::test]
 async fn nothing_runs_where_no_container_does() {
     let (world, name) = sleeper().await;
-    let nobody = run(&world, &world.name("nobody"), &["true"], LIMIT).await;
-    assert!(matches!(nobody, Err(Error::NotFound { .. })), "{nobody:?}");
+    let missing = run(&world, &world.name("missing"), &["true"], LIMIT).await;
+    assert!(matches!(missing, Err(Error::NotFound { .. })), "{missing:?}");
     world.docker.stop(&name, Duration::ZERO).await.unwrap();
     let stopped = run(&world, &name, &["true"], LIMIT).await;
     assert!(matches!(stopped, Err(Error::Conflict { .. })), "{stopped:?}");

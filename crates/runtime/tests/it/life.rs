@@ -74,7 +74,7 @@ async fn stopping_asks_first_and_kills_after_the_grace() {
 }
 
 #[tokio::test]
-async fn whoever_needs_too_much_memory_is_killed_and_that_is_known() {
+async fn a_program_that_needs_too_much_memory_is_killed_and_that_is_known() {
     let world = World::new().await;
     let (image, network) = (world.image("").await, world.network().await);
     let mut spec = world.spec("app", &image, &network, &["sh", "-c", "x=a; while :; do x=$x$x; done"]);

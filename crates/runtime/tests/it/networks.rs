@@ -54,7 +54,7 @@ async fn networks_are_listed_and_removed() {
 }
 
 #[tokio::test]
-async fn those_who_create_the_same_network_at_once_get_one() {
+async fn callers_that_create_the_same_network_at_once_get_one() {
     let world = World::new().await;
     let network = world.network().await;
     world.docker.remove_network(&network.name).await.unwrap();

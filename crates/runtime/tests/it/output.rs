@@ -61,7 +61,7 @@ impl Container {
             if is_end && bursts == BURSTS {
                 break;
             }
-            // The engine keeps more than a burst, so that who reads slowly loses nothing either.
+            // The engine keeps more than a burst, so that a slow reader loses nothing either.
             if read.lines.len() >= burst * (bursts + 1) {
                 docker_program(["exec", &self.spec.name, "touch", &format!("/go{bursts}")]);
                 bursts += 1;
@@ -233,7 +233,7 @@ async fn what_is_printed_after_a_restart_follows() {
         read.take_all(&mut output).await;
         assert_eq!(read.texts(Stream::Stdout), ["a line", "and no end", "a line", "and no end"]);
     }
-    // For one who has seen nothing of it before.
+    // For a reader that has seen nothing of it before.
     for access in BOTH {
         let read = container.all(access).await;
         assert_eq!(read.texts(Stream::Stdout), ["a line", "and no end", "a line", "and no end"]);

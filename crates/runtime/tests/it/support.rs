@@ -1,4 +1,4 @@
-//! A corner of the engine for one test: everything in it has the test's label, and goes with it.
+//! What one test uses of the engine: everything has the test's label, and is removed with it.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Who reads what containers print: one task for each container, as long as the engine has it.
+//! Reads what containers print: one task for each container, as long as the engine has it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,9 +16,10 @@ use super::reader::{Reader, Whose, Wish};
 use crate::app::App;
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL};
 
-/// Readers that have lines in their hands at once; each has a bound for how many. The others wait for their turn.
+/// Readers that hold lines in memory at once; each holds a limited number. The others wait for their turn.
 const PLACES: usize = 8;
-/// How long a container that is to go may wait until the last of its lines is stored. Then somebody comes back later.
+/// How long a container that is to go may wait until the last of its lines is stored. Then the caller tries again
+/// later.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub struct Collector {
@@ -52,7 +53,7 @@ impl Collector {
         Self { app, docker, owner, places: Arc::new(Semaphore::new(PLACES)), readings: Mutex::default() }
     }
 
-    /// Reads all of these that nobody reads yet.
+    /// Reads all of these that have no reader yet.
     pub fn look_after(&self, on_engine: &[ContainerSummary]) {
         for container in on_engine {
             self.read(&container.id, &container.labels);
@@ -73,7 +74,7 @@ impl Collector {
     pub async fn read_to_end(&self, name: &str) -> windlass_runtime::Result<Result<(), Unread>> {
         let Some(container) = self.docker.inspect(name).await? else { return Ok(Ok(())) };
         if self.app.logs.problem().is_some() {
-            // To wait would be in vain.
+            // Nothing is stored as long as there is a problem, so waiting would not help.
             return Ok(Err(Unread));
         }
         self.read(&container.id, &container.labels);
@@ -108,12 +109,12 @@ impl Collector {
         Ok(())
     }
 
-    /// Nobody wants to read what this application prints any more.
+    /// The application is deleted: what it prints is not read any more.
     pub fn leave(&self, application_id: Uuid) {
         self.readings().retain(|_, reading| reading.application_id != application_id);
     }
 
-    /// Whoever reads stops, wherever they are: what is stored knows how far they came. Other servers may go on with it.
+    /// All readers stop, wherever they are: how far they came is stored. Other servers may go on from there.
     pub async fn stop(&self) {
         self.readings().clear();
         if let Err(error) = self.app.logs.store.release_all(self.owner).await {

@@ -1,7 +1,8 @@
-//! Somebody who follows log lines.
+//! A client that follows log lines.
 //!
-//! Nothing is made for a follower until they take it: there is no task and no queue for them. Who keeps up is given what the writer
-//! has just stored, encoded once for all; who does not reads the store again from where they are.
+//! Nothing is made for a follower until the client takes it: a follower has no task and no queue. One that keeps up is
+//! given what the writer has just stored, encoded once for all followers; one that does not keep up reads the store
+//! from where it is.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::streams::OpenStream;
 
 /// How long a client is to wait before it comes again.
 const RETRY_MILLIS: u32 = 1_000;
-/// Lines that are read at once for somebody who is behind.
+/// Lines that are read at once for a follower that is behind.
 const LINES: usize = 200;
 /// How long one read may take. The next one goes on from there.
 const READ_LIMIT: Duration = Duration::from_secs(1);
@@ -68,7 +69,7 @@ impl Follower {
         // Before anything is read, so that nothing comes in between unseen.
         let news = app.logs.watch(application_id);
         let (cursor, lines) = begin(&app, &open, application_id, &query, start).await?;
-        // Whoever is cut off before they have seen a line comes again for the same lines.
+        // A client that is cut off before it has seen a line asks again for the same lines.
         let before = lines.first().map_or(cursor, |line| line.seq - 1);
         let mut first = format!("retry: {RETRY_MILLIS}\nid: {before}\n\n").into_bytes();
         first.extend_from_slice(&events(application_id, lines).await?);
@@ -107,7 +108,8 @@ impl Follower {
         }
     }
 
-    /// A comment for whoever stands between, and an id, so that nobody comes again for what they have seen or do not want.
+    /// A comment, which keeps proxies from closing the connection, and an id, so that a client that reconnects does not
+    /// ask again for lines that it has seen or does not want.
     async fn beat(&mut self) -> Option<Bytes> {
         self.next_beat = Instant::now() + self.ctx.app.readers.heartbeat;
         let may = may_still_read(&self.ctx, self.application_id).await;
@@ -217,7 +219,7 @@ impl Follower {
         }
         let is_search = !self.query.filter.is_empty();
         let bounds = app.readers.bounds(self.open.organization_id, is_search, LINES, READ_LIMIT);
-        // Whoever waits long for their turn still hears something.
+        // A follower that waits long for its turn is still sent heartbeats.
         let Ok(bounds) = timeout_at(self.next_beat, bounds).await else { return Ok(Bytes::new()) };
         let page = store.after(&self.query, self.cursor, bounds).await?;
         let mut out = self.pass_gap(app, &page, head).await?;

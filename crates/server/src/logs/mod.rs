@@ -1,7 +1,9 @@
-//! What applications and their deployments print: on its way into the log store, and on its way to whoever follows it.
+//! What applications and their deployments print: on its way into the log store, and on its way to the clients that
+//! follow it.
 //!
-//! Everything goes through one writer, which stores what has come in meanwhile in one transaction. Whoever gives it lines waits until
-//! they are stored: when it cannot keep up, or the disk is full, readers read no further, and the engine keeps what was not read.
+//! Everything goes through one writer, which stores what has come in meanwhile in one transaction. A caller that gives
+//! it lines waits until they are stored: when it cannot keep up, or the disk is full, readers read no further, and the
+//! engine keeps what was not read.
 
 pub mod collector;
 pub mod follow;
@@ -28,7 +30,7 @@ pub use tails::Published;
 use tails::Tails;
 use writer::{Waiting, Writer};
 
-/// Batches that wait for the writer. Whoever writes waits until it is stored, so this bounds what is in memory.
+/// Batches that wait for the writer. A caller waits until its batch is stored, so this bounds what is in memory.
 const QUEUE: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -63,7 +65,7 @@ impl Logs {
         Self { store, room, queue: Mutex::new(Some(queue)), tails, health, ended }
     }
 
-    /// For somebody who has more than one thing to write: until it is dropped, the store is not closed.
+    /// For a caller that has more than one batch to write: until it is dropped, the store is not closed.
     pub fn pen(&self) -> Result<Pen, Closed> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         queue.map(Pen).ok_or(Closed)
@@ -74,7 +76,7 @@ impl Logs {
         self.pen()?.write(batch).await
     }
 
-    /// A line of Windlass' own, by somebody who cannot wait long. Whether it is stored.
+    /// A line of Windlass' own, for a caller that cannot wait long. Whether it is stored.
     pub async fn note(&self, application_id: Uuid, deployment_id: Uuid, line: Line) -> bool {
         let batch = Batch { application_id, deployment_id, lines: vec![line], progress: None };
         let is_stored = matches!(tokio::time::timeout(PATIENCE, self.write(batch)).await, Ok(Ok(_)));
@@ -102,7 +104,7 @@ impl Logs {
         }
     }
 
-    /// Stores what is under way, takes no more, and waits for all pens.
+    /// Stores what is under way, takes no more, and waits for all handles.
     pub async fn close(&self) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
         let _ = self.ended.clone().wait_for(|ended| *ended).await;
@@ -110,7 +112,7 @@ impl Logs {
     }
 }
 
-/// A right to write.
+/// Gives batches to the writer.
 pub struct Pen(mpsc::Sender<Waiting>);
 
 impl Pen {

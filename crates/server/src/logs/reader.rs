@@ -42,7 +42,7 @@ pub struct Whose {
     pub step: LogStep,
 }
 
-/// Somebody who waits until everything is stored.
+/// A caller that waits until everything is stored.
 pub type Wish = oneshot::Sender<()>;
 
 pub struct Reader {
@@ -59,7 +59,7 @@ pub struct Reader {
 enum Stop {
     /// There is nothing more to read, and never will be.
     Ended,
-    /// Somebody else reads it, or has.
+    /// Another server reads it, or has.
     Lost,
     /// It may work later.
     Failed(String),
@@ -158,7 +158,7 @@ impl Reader {
             if !is_end {
                 continue;
             }
-            // Those who came while it was being read may mean what was printed since.
+            // Callers that came while it was being read may mean what was printed since.
             for done in self.waiting.drain(..wishes) {
                 let _ = done.send(());
             }
@@ -181,13 +181,13 @@ impl Reader {
         Ok((is_news, is_end))
     }
 
-    /// From where it was read to the last time, by whomever.
+    /// From where it was read to the last time, by this server or another.
     async fn open(&mut self) -> Result<Reading, Stop> {
         // Before they are read, so that no change goes unseen.
         let secrets_changed = self.app.secrets_changed.subscribe();
         let secrets = self.secrets().await?;
         self.hear_wishes();
-        // Whoever is about to remove the container cannot wait for another server.
+        // A caller that is about to remove the container cannot wait for another server.
         let stored = self.claim(!self.waiting.is_empty()).await?;
         let position = match stored.as_str() {
             "" => Position::default(),
@@ -215,7 +215,7 @@ impl Reader {
         reading.renewed = Instant::now();
         match self.claim(false).await? == reading.stored {
             true => Ok(()),
-            // Somebody had it in between.
+            // Another server had it in between.
             false => Err(Stop::Lost),
         }
     }
@@ -233,7 +233,7 @@ impl Reader {
     async fn secrets(&self) -> Result<Arc<Secrets>, Stop> {
         match Subject::load(&self.app, self.whose.deployment_id).await {
             Ok(subject) => Ok(Arc::new(Secrets::of(&subject))),
-            // Its application is gone, and so are all who could read it.
+            // Its application is gone, so no user can read its lines any more.
             Err(SubjectError::Gone) => Err(Stop::Ended),
             Err(SubjectError::Unreadable(problem)) => {
                 tracing::error!(problem, "what must not be shown cannot be read, so nothing is shown");
@@ -267,7 +267,8 @@ impl Reader {
         }
     }
 
-    /// A container whose output nobody can read must not stay for ever: those who wait are told, once that is in the log.
+    /// A container whose output cannot be read must not stay forever: callers that wait are let go, once that is in the
+    /// log.
     async fn give_up(&mut self, problem: &str) {
         self.hear_wishes();
         if self.waiting.is_empty() {
@@ -295,7 +296,7 @@ impl Reader {
         self.waiting.retain(|wish| !wish.is_closed());
     }
 
-    /// Cut short by a wish.
+    /// Ends early when a caller starts to wait.
     async fn rest(&mut self, pause: Duration) {
         if let Ok(Some(wish)) = tokio::time::timeout(pause, self.wished.recv()).await {
             self.waiting.push(wish);

@@ -11,7 +11,7 @@ use crate::app::App;
 const INTERVAL: Duration = Duration::from_secs(5);
 /// Lines of applications that no longer exist are looked for more rarely.
 const ROUNDS_PER_SWEEP: u64 = 120;
-/// Between two steps, so that those who write and read come first.
+/// Between two steps, so that writers and readers come first.
 const BREATH: Duration = Duration::from_millis(5);
 
 /// Runs until it is dropped.

@@ -1,4 +1,5 @@
-//! The room on the disk that is not for log lines: what one application prints must not keep everybody else from working.
+//! The room on the disk that is not for log lines: what one application prints must not keep the rest of the server
+//! from working.
 
 use std::path::PathBuf;
 

@@ -71,7 +71,8 @@ impl Secrets {
         }
     }
 
-    /// A line as it may be stored and shown. What steers a terminal could stand in the midst of a secret, or be a part of it.
+    /// A line as it may be stored and shown. A control sequence could stand in the middle of a secret, or be a part of
+    /// it.
     pub fn safe_line(&self, line: &str) -> String {
         self.mask(&text::clean(&self.mask(line))).into_owned()
     }

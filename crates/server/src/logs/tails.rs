@@ -1,4 +1,4 @@
-//! The newest lines of applications that somebody follows, so that a hundred followers do not read them a hundred times.
+//! The newest lines of applications that clients follow, so that a hundred followers do not read them a hundred times.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use windlass_store::logs::Stored;
 /// Lines that were stored together. They follow one another.
 pub struct Published {
     pub lines: Vec<Stored>,
-    /// As events, made by the first who needs them while the others wait, without keeping a thread.
+    /// As events, made by the first follower that needs them while the others wait, without keeping a thread.
     pub events: OnceCell<Bytes>,
 }
 
@@ -37,7 +37,7 @@ impl Tails {
         tails.entry(application_id).or_insert_with(|| watch::channel(None).0).subscribe()
     }
 
-    /// Only the newest is kept: whoever has missed one reads the store.
+    /// Only the newest is kept: a follower that has missed one reads the store.
     pub fn publish(&self, application_id: Uuid, lines: Vec<Stored>) {
         if let Some(tail) = self.followed().get(&application_id) {
             tail.send_replace(Some(Arc::new(Published { lines, events: OnceCell::new() })));
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_follows_is_forgotten() {
+    fn what_is_not_followed_is_forgotten() {
         let (tails, id) = (Tails::default(), Uuid::from_u128(1));
         assert!(!tails.has_followers(id));
         let (first, second) = (tails.watch(id), tails.watch(id));

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 const ESCAPE: char = '\u{1b}';
 
-/// Without what steers a terminal, such as colours, and with every other control character as a picture of it: nothing that a
-/// program prints can do something to whoever reads it, and no text is lost.
+/// Without terminal control sequences, such as colours, and with every other control character as a picture of it:
+/// nothing that a program prints can affect the terminal of its reader, and no text is lost.
 pub fn clean(text: &str) -> Cow<'_, str> {
     // Most lines are plain, and there are many of them.
     let is_plain = |byte: u8| byte == b'\t' || (b' '..0x7F).contains(&byte);

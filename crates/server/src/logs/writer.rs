@@ -1,4 +1,4 @@
-//! The one who stores lines: all that came in since the last time, in one transaction.
+//! The task that stores lines: all that came in since the last time, in one transaction.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub struct Writer {
     health: Arc<Health>,
 }
 
-/// What could not be stored, and how often that was tried in vain.
+/// What could not be stored, and how often that has failed.
 struct Late {
     waiting: Waiting,
     tries: u32,
@@ -50,7 +50,7 @@ impl Writer {
         Self { store, room, tails, health }
     }
 
-    /// Until nobody can give it anything any more.
+    /// Until no handle to it is left.
     pub async fn run(self, mut queue: mpsc::Receiver<Waiting>) {
         let (mut late, mut pause) = (Vec::new(), FIRST_PAUSE);
         loop {
@@ -79,7 +79,7 @@ impl Writer {
         };
         left.retain(|one| match one.tries < MOST_TRIES {
             true => true,
-            // Whoever waits for it learns that it was not stored.
+            // The caller learns that it was not stored.
             false => {
                 tracing::error!(application_id = %one.waiting.batch.application_id, "log lines cannot be stored at all");
                 false

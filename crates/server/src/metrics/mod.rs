@@ -50,9 +50,9 @@ impl Metrics {
         registry.register("http_request_duration_seconds", "Time to an answer", durations.clone());
         registry.register("database_queries", "Queries sent to the database", Queries(db));
         let log_followers = Gauge::default();
-        registry.register("log_followers", "Who follows or downloads logs at present", log_followers.clone());
+        registry.register("log_followers", "Clients that follow or download logs at present", log_followers.clone());
         let event_followers = Gauge::default();
-        registry.register("event_followers", "Who follows events at present", event_followers.clone());
+        registry.register("event_followers", "Clients that follow events at present", event_followers.clone());
         let build_cache_bytes = Gauge::default();
         registry.register("build_cache_bytes", "What the engine keeps of builds", build_cache_bytes.clone());
         Self { registry, requests, durations, log_followers, event_followers, build_cache_bytes }

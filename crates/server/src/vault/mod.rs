@@ -1,5 +1,6 @@
-//! Secrets at rest. Whoever stores one calls [`Vault::seal`] in the transaction that writes it, whoever needs it back calls
-//! [`Vault::open`]. A ciphertext belongs to one column of one row: moved anywhere else it does not open.
+//! Secrets at rest. A caller that stores one calls [`Vault::seal`] in the transaction that writes it, a caller that
+//! needs it back calls [`Vault::open`]. A ciphertext belongs to one column of one row: moved anywhere else it does not
+//! open.
 //!
 //! The database says which key is the current one, so that all processes agree at every instant; the keys themselves come
 //! from the data folder or the environment. A key that this process has not seen yet is looked up again, which is how a
@@ -123,7 +124,7 @@ pub(crate) fn parts(sealed: &[u8]) -> Option<(KeyId, [u8; NONCE], &[u8])> {
 
 pub(crate) fn damaged(place: Place) -> Error {
     Error::internal(format!(
-        "the ciphertext in {} does not open: it was changed or moved. Save that setting anew, or remove it",
+        "the ciphertext in {} does not open: it was changed or moved. Save that setting again, or remove it",
         place.identity()
     ))
 }

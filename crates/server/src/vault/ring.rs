@@ -15,13 +15,13 @@ use sha2::Sha256;
 use crate::random;
 
 pub const FILE_NAME: &str = "master.key";
-/// The environment's way of giving the keys, for those who keep no secret on disk.
+/// The environment's way of giving the keys, for operators who keep no secret on disk.
 pub const VARIABLE: &str = "WINDLASS_MASTER_KEY";
 /// A file that is larger than any ring is something else.
 const LARGEST_FILE: u64 = 64 * 1024;
 
 const HEADING: &str = "\
-# The master key of this Windlass installation. Without it the secrets in the database cannot be read, and nobody can
+# The master key of this Windlass installation. Without it the secrets in the database cannot be read, and no person can
 # make another one: keep a copy, apart from the backups of the database. Change it with `windlass admin rotate-key`.
 ";
 
@@ -168,7 +168,7 @@ impl Source {
             Self::Environment(ring) => return Ok(Some(ring.clone())),
             Self::File(path) => path,
         };
-        // A pipe would make us wait for whoever writes to it.
+        // A pipe would make the server wait for the process that writes to it.
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(format!("{self} is not a file"));
         }

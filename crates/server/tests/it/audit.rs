@@ -1,4 +1,4 @@
-//! What was done, by whom, and that nobody can bend it afterwards.
+//! What was done, which user did it, and that a later change of the log is found.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -356,7 +356,7 @@ async fn going_on_heals_nothing(kind: Kind) {
     assert_eq!(broken.iter().map(|broken| broken.chain_id).collect::<Vec<_>>(), [audit::INSTANCE_CHAIN]);
 }
 
-/// Numbers that no entry can have are no hiding place.
+/// Numbers that no entry can have are found too.
 async fn entries_before_the_first_are_found(server: TestServer) {
     let (ada, _) = history(&server).await;
     let allow = match server.app.db.kind() {
@@ -408,7 +408,7 @@ async fn refusals_are_counted_together(server: TestServer) {
         server.put("/organizations", json!({ "name": name })).by(&viewer).fails(403, "forbidden").await;
     }
     server.get("/organizations/api-keys").by(&viewer).fails(403, "forbidden").await;
-    for email in ["grace@example.org", "grace@example.org", "nobody@example.org", "hunter2@example.org"] {
+    for email in ["grace@example.org", "grace@example.org", "unknown@example.org", "hunter2@example.org"] {
         let body = json!({ "email": email, "password": "not the password" });
         server.post("/auth/login", body).fails(401, "invalid_credentials").await;
     }

@@ -15,7 +15,7 @@ use crate::logs::{Shop, numbered};
 use crate::support::{Person, TestServer, id_of, kind, server};
 
 on_both_databases!(server: files, long_files, a_file_that_breaks_off, lines_that_go_meanwhile, an_application_that_goes_meanwhile);
-on_both_databases!(kind: a_file_ends_with_the_membership, what_is_found_late, not_everybody_reads_at_once);
+on_both_databases!(kind: a_file_ends_with_the_membership, what_is_found_late, only_so_many_read_at_once);
 
 /// More than all buffers on the way can hold.
 const MANY: usize = 32_000;
@@ -94,7 +94,7 @@ async fn a_file_that_breaks_off(server: TestServer) {
     assert!(body.collect().await.is_err(), "half of a file was taken for the whole");
 }
 
-/// Nobody takes what is left for the whole.
+/// A client cannot take what is left for the whole.
 async fn lines_that_go_meanwhile(server: TestServer) {
     let shop = Shop::new(server).await;
     shop.print_many().await;
@@ -133,7 +133,7 @@ async fn a_file_ends_with_the_membership(kind: Kind) {
     let ((_, theirs), (first, ours)) = (shop.begun(&vera).await, shop.begun(&shop.ada).await);
     let remove = json!({ "user_id": vera.user_id });
     shop.server.post("/organizations/remove-user", remove).by(&shop.ada).ok().await;
-    assert!(theirs.collect().await.is_err(), "somebody who has left went on reading");
+    assert!(theirs.collect().await.is_err(), "a member who has left went on reading");
     let text = first + str::from_utf8(&ours.collect().await.unwrap().to_bytes()).unwrap();
     assert_eq!(text.lines().count(), MANY);
 }
@@ -147,7 +147,7 @@ async fn what_is_found_late(kind: Kind) {
     assert_eq!(found, "2026-01-01T00:00:00.000000Z stdout   build    line 29999\n");
 }
 
-async fn not_everybody_reads_at_once(kind: Kind) {
+async fn only_so_many_read_at_once(kind: Kind) {
     let shop = Shop::new(TestServer::with(kind, &[("log-followers", "2")]).await).await;
     shop.print(1..=3).await;
     let follow = || shop.server.get(&shop.path("/follow")).by(&shop.ada);
@@ -166,7 +166,7 @@ async fn not_everybody_reads_at_once(kind: Kind) {
     let theirs = shop.server.deploy(&eve, least("theirs")).await;
     let path = format!("/deploy/application/logs/{}/download", id_of(&theirs));
     assert_eq!(shop.server.get(&path).by(&eve).send().await.status, 200);
-    // Whoever goes makes room.
+    // A client that leaves makes room.
     drop(first);
     let deadline = Instant::now() + Duration::from_secs(10);
     while follow().open().await.status() != 200 {

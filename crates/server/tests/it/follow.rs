@@ -63,7 +63,7 @@ impl Events {
         }
     }
 
-    /// The next event that is not just a sign of life.
+    /// The next event that is not a heartbeat.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             let part = self.part().await?;
@@ -115,7 +115,7 @@ async fn the_newest_lines_and_what_comes(server: TestServer) {
     assert_eq!((first.id.as_str(), &first.data["log"]), ("148", &json!("line 148")));
     assert_eq!((&first.data["application"], &first.data["application_deployment"]), (&json!({}), &json!({})));
     assert_eq!(some.lines(2).await, numbered(149..=150));
-    // Whoever has not even seen the first line comes again for it.
+    // A client that has not even seen the first line asks for it again.
     assert_eq!((all.begin.as_str(), some.begin.as_str()), ("50", "147"));
     assert_eq!(shop.follow_from("147").await.lines(3).await, numbered(148..=150));
     let mut none = shop.follow("?tail=0").await;
@@ -177,7 +177,7 @@ async fn a_gap_is_told(server: TestServer) {
     let expected = Event { id: (first - 1).to_string(), name: "gap".into(), data: json!({ "missing": first - 6 }) };
     assert_eq!(gap, expected);
     assert_eq!(events.next().await.unwrap().id, first.to_string());
-    // Whoever has been told, and whoever begins with the oldest, misses nothing.
+    // A client that has been told, and one that begins with the oldest line, miss nothing.
     for mut events in [shop.follow_from(&gap.id).await, shop.follow("?after=0").await] {
         assert_eq!(events.next().await.unwrap().id, first.to_string());
     }
@@ -250,7 +250,7 @@ async fn ends_with_the_server(server: TestServer) {
     shop.follow("").await.ends().await;
 }
 
-/// A server on which signs of life come often.
+/// A server that sends heartbeats often.
 async fn quick(kind: Kind) -> Shop {
     let tune = |app: &mut App| app.readers.heartbeat = Duration::from_millis(100);
     Shop::new(TestServer::tuned(Place::fresh(kind).await, &[], tune).await).await
@@ -266,7 +266,7 @@ async fn heartbeats_come(kind: Kind) {
     shop.print(1..=7).await;
     assert_eq!(events.lines(7).await, numbered(1..=7));
     assert_eq!(events.part().await.as_deref(), Some(":\nid: 7"));
-    // Whoever comes again need not look once more at what they do not want.
+    // A client that reconnects need not search again through lines that it does not want.
     while errors.part().await.as_deref() != Some(":\nid: 7") {}
 }
 
@@ -309,7 +309,7 @@ async fn ends_with_the_application(kind: Kind) {
     events.ends().await;
 }
 
-/// Only PostgreSQL is shared, and nobody tells this server what others write.
+/// Only PostgreSQL is shared, and this server is not told what others write.
 async fn lines_of_another_server(server: TestServer) {
     let shop = Shop::new(server).await;
     let mut events = shop.follow("").await;

@@ -14,8 +14,8 @@ on_both_databases!(kind: it_is_told_and_passes);
 
 /// Changes that certainly do not fit into what the database has in reserve.
 const MANY: usize = 3_000;
-/// Whom PostgreSQL runs as when the tests run as root.
-const NOBODY: u32 = 65_534;
+/// The user that PostgreSQL runs as when the tests run as root.
+const UNPRIVILEGED_USER: u32 = 65_534;
 
 async fn it_is_told_and_passes(kind: Kind) {
     let disk = Arc::new(SmallDisk::mount("64m"));
@@ -72,7 +72,7 @@ async fn place_on(disk: &SmallDisk, kind: Kind) -> Place {
     }
     let tables = disk.path.join("tables");
     std::fs::create_dir(&tables).unwrap();
-    chown(&tables, Some(NOBODY), None).unwrap();
+    chown(&tables, Some(UNPRIVILEGED_USER), None).unwrap();
     let (postgres, name) = (postgres(), name());
     postgres.execute(&format!("create tablespace {name} location '{}'", tables.display())).await;
     postgres.execute(&format!("create database {name} tablespace {name}")).await;

@@ -39,7 +39,7 @@ async fn a_log_store_that_is_gone(server: TestServer) {
     let app = server.app.clone();
     let write = tokio::spawn(async move { app.logs.note(uuid::Uuid::nil(), uuid::Uuid::nil(), line).await });
     while server.get("/health/ready").send().await.status == 200 {
-        assert!(!write.is_finished(), "nobody noticed");
+        assert!(!write.is_finished(), "the server did not notice");
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     let message = server.get("/health/ready").fails(503, "unavailable").await;
@@ -137,7 +137,7 @@ async fn a_panic_answers_in_the_envelope(kind: Kind) {
     assert!(!body.to_string().contains("42"), "{body}");
 }
 
-/// With a single place, whoever holds it silently keeps everybody else out; not for longer than the limit.
+/// With a single place, a client that holds it and sends nothing keeps the others out; not for longer than the limit.
 async fn silent_connections_are_closed(kind: Kind) {
     let server = TestServer::with(kind, &[("max-connections", "1"), ("idle-seconds", "1")]).await;
     for silence in ["", "P", "PRI * HTTP/2.0\r\n", "GET /api/v1/health HTTP/1.1\r\n"] {
@@ -187,7 +187,7 @@ async fn pages_of_other_sites_cannot_act(kind: Kind) {
     register().header("origin", "https://panel.example.org").fails(403, "registration_closed").await;
 }
 
-/// A name that somebody points to 127.0.0.1 would make their page look like ours.
+/// A name that an attacker points to 127.0.0.1 would make the attacker's page look like ours.
 async fn names_of_other_sites_are_refused(kind: Kind) {
     let server = TestServer::with(kind, &[("public-url", "http://windlass.localhost:7780")]).await;
     for host in ["evil.example.org", "evil.example.org:7780", "localhost.evil.example.org"] {

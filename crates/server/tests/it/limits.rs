@@ -1,4 +1,4 @@
-//! How often anybody may ask.
+//! How many requests a client may send.
 
 use serde_json::json;
 use windlass_store::Kind;
@@ -18,10 +18,10 @@ async fn an_address_is_limited(kind: Kind) {
     let reply = from("192.0.2.7").send().await;
     assert_eq!((reply.status, reply.headers["retry-after"].to_str().unwrap()), (429, "45"));
     assert_eq!(reply.json["error"], "rate_limited");
-    // Nothing else of theirs works either, known path or not; everybody else goes on.
+    // Their other requests are refused too, known path or not; other clients go on.
     server.get("/nothing").header("x-forwarded-for", "192.0.2.7").fails(429, "rate_limited").await;
     from("192.0.2.8").ok().await;
-    // An IPv6 household has 2^64 addresses and one limit.
+    // An IPv6 customer has 2^64 addresses and one limit.
     for number in 1..=5 {
         from(&format!("2001:db8:1:2::{number}")).ok().await;
     }

@@ -117,7 +117,7 @@ async fn relations_have_a_bound(server: TestServer) {
     assert_eq!(shop.found("page_size=1000&relations=none").await.len(), 200);
 }
 
-/// As good as the end, and not for ever.
+/// A cursor beyond the end is taken for the end.
 async fn a_place_in_the_future(server: TestServer) {
     let shop = Shop::new(server).await;
     shop.print(1..=3).await;
@@ -351,10 +351,10 @@ async fn foreign_logs(server: TestServer) {
     for end in ["", "/follow", "/download"] {
         for path in [shop.path(end), shop.path_of_deployment(end)] {
             shop.server.get(&path).by(&eve).fails(404, "not_found").await;
-            // Who may know of it comes before what they ask for.
+            // Whether the caller may know of it is checked before what the caller asks for.
             shop.server.get(&format!("{path}?regex=(")).by(&eve).fails(404, "not_found").await;
         }
-        // What is not an id names nothing, whoever asks.
+        // What is not an id names nothing, for any caller.
         shop.server.get(&shop.path(&format!("{end}?deployment_id=17"))).by(&eve).fails(400, "invalid_request").await;
         for deployment in [&theirs["deployments"][0]["id"], &other["deployments"][0]["id"], &json!(Uuid::nil())] {
             let path = shop.path(&format!("{end}?deployment_id={}", deployment.as_str().unwrap()));

@@ -33,8 +33,8 @@ const SECRET_FIELDS: [&str; 13] = [
     "repository_ssh_key",
 ];
 
-/// The only answers that may show what is a secret: what is shown once when it is made, and the webhook's address to those who
-/// may change it.
+/// The only answers that may show what is a secret: what is shown once when it is made, and the webhook's address to
+/// users who may change it.
 const EXCEPTIONS: [(&str, &str, &[&str]); 12] = [
     ("POST", "/auth/register", &["access_token"]),
     ("POST", "/auth/login", &["access_token"]),
@@ -69,7 +69,7 @@ impl Secrets {
     fn learn(&self, value: &Value) {
         let mut found = Vec::new();
         collect(value, false, &mut found);
-        // What is short is nothing that anybody would take for a secret, and is found everywhere by chance.
+        // What is short is not a secret in practice, and is found everywhere by chance.
         self.0.lock().unwrap().extend(found.into_iter().filter(|text| text.len() >= 8));
     }
 
@@ -104,8 +104,8 @@ fn collect(value: &Value, is_secret: bool, found: &mut Vec<String>) {
 
 on_both_databases!(server: nothing_leaks);
 
-/// Calls everything, with secrets wherever they go in, and then reads what is left of it: the bytes of the database and the
-/// log at its most talkative.
+/// Calls everything, with secrets wherever they go in, and then reads what is left of it: the bytes of the database and
+/// the log at its most verbose level.
 async fn nothing_leaks(server: TestServer) {
     let log = Log::capture();
     let master_key = std::fs::read_to_string(server.place.folder.path().join(FILE_NAME)).unwrap();

@@ -17,7 +17,7 @@ use windlass_testing::on_both_databases;
 use crate::logs::{Shop, numbered};
 use crate::support::{TestServer, kind};
 
-on_both_databases!(kind: they_hold_nobody_up, a_stream_that_is_never_opened);
+on_both_databases!(kind: they_hold_up_no_other_client, a_stream_that_is_never_opened);
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -36,8 +36,8 @@ impl Shop {
     }
 }
 
-/// They are cut off, and until then nobody else waits for them.
-async fn they_hold_nobody_up(kind: Kind) {
+/// They are cut off, and until then no other client waits for them.
+async fn they_hold_up_no_other_client(kind: Kind) {
     const FOLLOWERS: usize = 30;
     const STALLED: usize = 5;
     const LINES: usize = 3_000;
@@ -70,7 +70,7 @@ async fn they_hold_nobody_up(kind: Kind) {
     drop(stalled);
 }
 
-/// HTTP/2 has a window for each stream, beside the connection's that says whether anybody is there.
+/// HTTP/2 has a window for each stream, beside the connection's, which says whether the client is there.
 async fn a_stream_that_is_never_opened(kind: Kind) {
     let shop = Shop::new(TestServer::with(kind, &[("idle-seconds", "1"), ("log-followers", "2")]).await).await;
     let mut quiet = shop.follow("").await;
@@ -87,7 +87,7 @@ async fn a_stream_that_is_never_opened(kind: Kind) {
     shop.server.get(&shop.path("/follow")).by(&shop.ada).fails(429, "rate_limited").await;
     let _ = timeout(PATIENCE, connection).await.expect("the connection is closed").unwrap();
     shop.followers(1).await;
-    // Whoever waits for lines is not somebody who does not take them.
+    // A client that waits for lines is not one that does not take them.
     tokio::time::sleep(Duration::from_millis(2_500)).await;
     shop.print(1..=1).await;
     assert_eq!(quiet.lines(1).await, numbered(1..=1));
@@ -106,7 +106,7 @@ async fn read(mut body: Incoming, count: usize) -> Vec<usize> {
         let begins = std::iter::once(0).chain(ends);
         let found = begins.filter_map(|begin| whole[begin..].strip_prefix(b"id: "));
         let number = |id: &[u8]| str::from_utf8(&id[..memchr::memchr(b'\n', id)?]).ok()?.parse::<usize>().ok();
-        // Signs of life repeat the last one.
+        // Heartbeats repeat the last one.
         ids.extend(found.filter_map(number).filter(|id| *id > 0));
         ids.dedup();
     }

@@ -1,4 +1,4 @@
-//! The second factor, as its owner meets it.
+//! The second factor, as its owner uses it.
 
 use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
@@ -54,7 +54,7 @@ async fn a_code_is_asked_for_at_login(server: TestServer) {
 
     let message = login(&server, &ada, None).fails(401, "code_required").await;
     assert!(message.starts_with("code: "), "{message}");
-    // Whoever does not know the password learns nothing of a second factor.
+    // A caller that does not know the password learns nothing of a second factor.
     let wrong = json!({ "email": ada.email, "password": "not the password", "code": "000000" });
     server.post("/auth/login", wrong).fails(401, "invalid_credentials").await;
     login(&server, &ada, Some("000000")).fails(401, "invalid_code").await;
@@ -63,7 +63,7 @@ async fn a_code_is_asked_for_at_login(server: TestServer) {
     let spaced = format!(" {} {} ", &now[..3], &now[3..]);
     let logged_in = login(&server, &ada, Some(&spaced)).ok().await;
     assert_eq!(logged_in["user"]["two_factor_enabled"], true);
-    // A clock that is half a minute off is forgiven; one that is two minutes off is not.
+    // A clock may be half a minute off, not two minutes.
     server.app.clock.advance_seconds(30);
     let late = code(&server, &secret);
     server.app.clock.advance_seconds(30);
@@ -110,7 +110,7 @@ async fn recovery_codes_work_once(server: TestServer) {
     let renewed = server.post("/auth/recovery-codes", json!({ "code": codes[2] })).by(&ada).ok().await;
     login(&server, &ada, Some(codes[3])).fails(401, "invalid_code").await;
     login(&server, &ada, renewed["recovery_codes"][0].as_str()).ok().await;
-    // They are their owner's alone.
+    // Only their owner can use them.
     let grace = server.join(&ada, "grace", Role::Viewer).await;
     enable(&server, &grace).await;
     login(&server, &grace, renewed["recovery_codes"][1].as_str()).fails(401, "invalid_code").await;
@@ -165,7 +165,7 @@ async fn guessing_codes_is_limited(server: TestServer) {
     let right = code(&server, &secret);
     let reply = login(&server, &ada, Some(&right)).send().await;
     assert_eq!((reply.status, reply.headers["retry-after"].to_str().unwrap()), (429, "3540"));
-    // A recovery code cannot be guessed, so its owner is not locked out; and whoever proves themselves starts anew.
+    // A recovery code cannot be guessed, so its owner is not locked out; and a user who logs in has all tries again.
     login(&server, &ada, codes[0].as_str()).ok().await;
     server.app.clock.advance_seconds(3_540);
     login(&server, &ada, Some(&code(&server, &secret))).ok().await;

@@ -1,8 +1,9 @@
 //! What applications and their deployments print: append-only, numbered without holes for each application.
 //!
-//! A database of its own where SQLite is used, so that bursts never delay anybody else, and connections of its own where
-//! PostgreSQL is. Lines are kept in packed chunks of one deployment's consecutive lines. Whoever appends holds the row of the
-//! application's head until the commit, so numbers become visible in their order and a cursor never skips a late commit.
+//! A database of its own where SQLite is used, so that bursts never delay other queries, and connections of its own
+//! where PostgreSQL is. Lines are kept in packed chunks of one deployment's consecutive lines. A transaction that
+//! appends holds the row of the application's head until the commit, so numbers become visible in their order and a
+//! cursor never skips a late commit.
 
 mod pack;
 mod positions;
@@ -38,7 +39,7 @@ pub struct Line {
 #[derive(Clone)]
 pub struct LogStore {
     db: Db,
-    /// Whoever reads never keeps those who write waiting. On SQLite, which keeps them apart by itself, the same.
+    /// Separate, so that readers never keep writers waiting. On SQLite, which separates them itself, the same.
     writer: Db,
 }
 

@@ -1,4 +1,4 @@
-//! How far the output of each container was read, and by whom.
+//! How far the output of each container was read, and by which server.
 
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
@@ -8,7 +8,7 @@ use super::{LogStore, Progress};
 use crate::db::sql;
 use crate::{Kind, Result, Tx};
 
-/// Who reads the output of a container.
+/// The right of a server to read the output of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     pub container_id: String,
@@ -16,12 +16,13 @@ pub struct Claim {
     pub owner: Uuid,
 }
 
-/// How long nobody else may read after the last word of whoever does. Where the store is one server's own, nobody else comes.
+/// How long a claim keeps other servers from reading after it was last renewed. A store that is one server's own has no
+/// others.
 const LEASE_SECONDS: i64 = 60;
 
 impl LogStore {
-    /// The position to go on from, empty at the beginning; none while somebody else reads. With `force` they lose the container,
-    /// and notice with their next lines.
+    /// The position to go on from, empty at the beginning; none while another server reads. With `force` that server
+    /// loses the container, and notices with its next lines.
     pub async fn claim(&self, claim: &Claim, now: Timestamp, force: bool) -> Result<Option<String>> {
         let clock = clock(self.writer.kind());
         let query = format!(
@@ -68,7 +69,7 @@ impl LogStore {
     }
 }
 
-/// False when somebody else has taken over, or when this step was made already.
+/// False when another server has taken over, or when this step was made already.
 pub(super) async fn advance(tx: &mut Tx, progress: &Progress) -> Result<bool> {
     let query = "update log_positions set position = $1 where container_id = $2 and owner = $3 and position = $4";
     let Progress { claim, from, position } = progress;

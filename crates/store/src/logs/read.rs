@@ -14,7 +14,7 @@ use super::{Line, LogStore};
 use crate::db::sql;
 use crate::{Conn, Result};
 
-/// Chunks that are read at first. Most pages are in one or two. Whoever needs more is given twice as many each time.
+/// Chunks that are read at first. Most pages are in one or two. A page that needs more reads twice as many each time.
 const FEW: usize = 2;
 /// About 4 MiB of text.
 const MANY: usize = 64;
@@ -23,7 +23,7 @@ const PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// So much of a line is compared with an expression, because the time that takes grows with both.
 const COMPARED: usize = 16 * 1024;
 
-/// Whose lines.
+/// The application or deployment whose lines are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     Application(Uuid),
@@ -72,13 +72,13 @@ pub struct Page {
 #[derive(Clone)]
 pub struct Bounds {
     pub lines: usize,
-    /// Some lines are looked at even when it is later than this: whoever asks again and again gets on.
+    /// Some lines are looked at even when it is later than this: a caller that asks again and again makes progress.
     pub until: Instant,
-    /// Kept as long as anybody works for this, which may be longer than somebody waits for it.
+    /// Kept until the work has ended, which may be later than the caller stops waiting.
     pub turn: Option<Turn>,
 }
 
-/// Whatever the caller wants to know the end of.
+/// A value of the caller's that is dropped when the work has ended.
 pub type Turn = Arc<dyn Any + Send + Sync>;
 
 #[derive(FromRow)]
@@ -207,7 +207,7 @@ impl Scan {
         }
     }
 
-    /// Whether chunks went away while this went on. The next page begins there, so that whoever reads it can tell.
+    /// Whether chunks went away while this went on. The next page begins there, so that its reader can tell.
     fn is_after_a_hole(&self, chunk: &Chunk) -> bool {
         let Query { of, filter } = &self.query;
         let is_every_chunk_read = matches!(of, Of::Application(_)) && filter.from.is_none() && filter.to.is_none();
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_wants_every_line_reads_little_more_than_those() {
+    fn a_page_of_every_line_reads_little_more_than_those() {
         let mut few = scan(Filter::default());
         assert_eq!(few.chunks_to_read(), 2);
         look(&mut few, 2, 100, 10_000);

@@ -1,4 +1,4 @@
-//! Letting go of the oldest lines, a little at a time, so that nobody waits for it.
+//! Removing the oldest lines, a little at a time, so that writers do not wait for it.
 
 use uuid::Uuid;
 use windlass_api::Timestamp;
@@ -68,14 +68,14 @@ impl LogStore {
         Ok(going.len())
     }
 
-    /// One step of letting an application's lines go altogether. True when nothing is left.
+    /// One step of removing all of an application's lines. True when nothing is left.
     pub async fn delete_some(&self, application_id: Uuid) -> Result<bool> {
         let never = Timestamp::from_micros(i64::MAX);
         if self.trim(application_id, -1, never, never).await? > 0 {
             return Ok(false);
         }
         let mut tx = self.writer.begin().await?;
-        // Somebody may have appended in between; and the head comes first, as for those who append.
+        // Another server may have appended in between; and the head comes first, as for appending.
         take_bytes(&mut tx, application_id).await?;
         if has_chunks(&mut tx, application_id).await? {
             return Ok(false);
@@ -98,7 +98,7 @@ impl LogStore {
         let mut conn = self.writer.write_outside_of_transactions().await?;
         sql!(conn, |c| sqlx::query(PAGES).fetch_all(c).await.map(drop))?;
         if self.free_pages().await? <= SPARE_PAGES {
-            // The file becomes shorter only then. It waits for nobody.
+            // The file becomes shorter only then. It waits for no other connection.
             sql!(conn, |c| sqlx::query("pragma wal_checkpoint(passive)").fetch_all(c).await.map(drop))?;
         }
         Ok(true)
@@ -110,7 +110,7 @@ impl LogStore {
     }
 }
 
-/// How much is kept, for whoever holds the row until the commit.
+/// How much is kept. Locks the row until the commit.
 async fn take_bytes(tx: &mut Tx, application_id: Uuid) -> Result<Option<i64>> {
     let query = "update log_heads set bytes = bytes where application_id = $1 returning bytes";
     Ok(sql!(tx, |c| sqlx::query_scalar(query).bind(application_id).fetch_optional(c).await)?)

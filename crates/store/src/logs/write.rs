@@ -16,8 +16,8 @@ pub struct Batch {
     pub application_id: Uuid,
     pub deployment_id: Uuid,
     pub lines: Vec<Line>,
-    /// Where the output of a container was read to when these lines were. Without it a batch could be stored twice: when the
-    /// connection breaks in the midst of a commit, nobody knows whether that happened.
+    /// Where the output of a container was read to when these lines were. Without it a batch could be stored twice:
+    /// when the connection breaks during a commit, the caller does not know whether that happened.
     pub progress: Option<Progress>,
 }
 
@@ -33,7 +33,7 @@ pub struct Progress {
 pub enum Outcome {
     /// The first line got this number, the others those after it.
     Stored { first_seq: i64 },
-    /// Somebody else reads this container by now, or these lines were stored already.
+    /// Another server reads this container by now, or these lines were stored already.
     Lost,
 }
 
@@ -86,7 +86,7 @@ async fn append(tx: &mut Tx, batch: &Batch) -> Result<Outcome> {
     Ok(Outcome::Stored { first_seq })
 }
 
-/// The application's next number. From here to the commit nobody else appends to it.
+/// The application's next number. From here to the commit no other transaction appends to it.
 async fn take_head(tx: &mut Tx, application_id: Uuid) -> Result<i64> {
     // The update changes nothing, but takes the row.
     let query = "insert into log_heads (application_id, next_seq, bytes) values ($1, 1, 0) \
@@ -94,8 +94,8 @@ async fn take_head(tx: &mut Tx, application_id: Uuid) -> Result<i64> {
     Ok(sql!(tx, |c| sqlx::query_scalar(query).bind(application_id).fetch_one(c).await)?)
 }
 
-/// Puts the lines behind those before them unless these are many more: so an application that prints a line now and then has few
-/// chunks too, and each line is written anew only a few times. Where the chunk begins now.
+/// Puts the lines behind those before them unless these are many more: so an application that prints a line now and
+/// then has few chunks too, and each line is rewritten only a few times. Where the chunk begins now.
 async fn join_tail(tx: &mut Tx, batch: &Batch, seq: i64, mut chunk: Loose) -> Result<(i64, Loose)> {
     let mut begin = seq;
     while let Some(tail) = tail(tx, batch.application_id, begin).await? {
@@ -107,7 +107,7 @@ async fn join_tail(tx: &mut Tx, batch: &Batch, seq: i64, mut chunk: Loose) -> Re
         if !is_near || !is_recent || size > chunk.bytes.len().saturating_mul(2) || size + chunk.bytes.len() > CHUNK {
             break;
         }
-        // What is damaged is left as it is: new lines must not suffer for it.
+        // What is damaged is left as it is: new lines are still stored.
         let Some(bytes) = body(tx, batch.application_id, tail.first_seq).await?.and_then(|body| unpack(&body).ok())
         else {
             break;

@@ -5,7 +5,9 @@ use windlass_testing::on_both_databases;
 
 use crate::support::{NOW, TestDb, add_application, add_deployment, database, id, make_live, populate};
 
-on_both_databases!(database: containers_come_and_go, the_longest_free_address_comes_first, networks_of_nobody);
+on_both_databases!(
+    database: containers_come_and_go, the_longest_free_address_comes_first, networks_without_an_application
+);
 
 fn container(number: u128, name: &str, address: &str) -> Container {
     Container {
@@ -71,7 +73,7 @@ async fn the_longest_free_address_comes_first(db: TestDb) {
     assert_eq!(networks::get(&mut tx, id(101)).await.unwrap().unwrap().subnet, "10.193.0.0/24");
 }
 
-async fn networks_of_nobody(db: TestDb) {
+async fn networks_without_an_application(db: TestDb) {
     let mut tx = db.begin().await.unwrap();
     populate(&mut tx, 1, 2).await;
     add_application(&mut tx, 1).await;

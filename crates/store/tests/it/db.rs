@@ -68,12 +68,12 @@ async fn queries_are_counted(db: TestDb) {
     assert_eq!(db.queries(), before + 2);
 }
 
-/// Whoever goes away in the midst of beginning leaves no connection inside a transaction for the next one to inherit.
+/// A caller that goes away during `BEGIN` leaves no connection inside a transaction for the next caller.
 #[tokio::test]
 async fn a_begin_that_is_given_up_leaves_nothing_open() {
     let migrated = database(Kind::Postgres).await;
     let url = migrated.place.url.as_ref().unwrap();
-    // A single connection, which everybody inherits.
+    // A single connection, which every caller gets.
     let options = Options { connections: 1, wait: Duration::from_secs(5) };
     let db = Db::postgres(url, options).await.unwrap();
     let mut observer = PgConnection::connect(url).await.unwrap();

@@ -28,7 +28,7 @@ async fn a_deployment_moves_on_and_says_why(db: TestDb) {
     assert_eq!((row.started_at, row.finished_at), (Some(one.micros()), Some(two.micros())));
     assert_eq!((row.failure.as_str(), row.reason.as_str()), ("build_failed", "step 3"));
     assert_eq!((row.requests_served, row.requests_failed, row.container_status), (7, 1, ContainerStatus::Exited));
-    // Over is over.
+    // A deployment that has ended does not change any more.
     add_deployment(&mut tx, 12, 1).await;
     make_live(&mut tx, 12, 1, NOW).await;
     deployments::explain_cancel(&mut tx, id(12), "why", one).await.unwrap();

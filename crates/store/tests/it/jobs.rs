@@ -97,7 +97,7 @@ async fn a_lease_that_has_ended_is_lost(db: TestDb) {
     let mut tx = two_applications(&db).await;
     add(&mut tx, 101, "deploy", 1).await;
     let first = claim(&mut tx, &BUILD, ENDED).await.unwrap();
-    // As long as nobody has taken it, it can be renewed, and held.
+    // As long as no other worker has taken it, it can be renewed, and held.
     assert!(jobs::renew(&mut tx, &first, NOW, 60).await.unwrap());
     jobs::hold(&mut tx, &first).await.unwrap();
     assert!(claim(&mut tx, &BUILD, 60).await.is_none());
@@ -222,7 +222,7 @@ async fn jobs_without_an_application_or_an_organization(db: TestDb) {
     assert!(jobs::busy_applications(&mut tx).await.unwrap().is_empty());
 }
 
-/// One organization has queued 200 builds; those of the others, who came later, are begun next, in turns.
+/// One organization has queued 200 builds; those of the others, which came later, are begun next, in turns.
 async fn organizations_take_turns(db: TestDb) {
     let mut tx = two_applications(&db).await;
     for (organization, first, count) in [(101, 1_000, 200), (102, 2_000, 3), (103, 3_000, 3)] {
@@ -331,7 +331,7 @@ async fn many_claimers(db: TestDb) {
 
 async fn work_until_done(db: Db, owner: Uuid, seen: Arc<Mutex<Seen>>) {
     loop {
-        // Committed before the claim, as a server does it: others must know that it lives when they see what it holds.
+        // Committed before the claim, as a server does it: others must know that it runs when they see what it holds.
         let mut tx = db.begin().await.unwrap();
         servers::beat(&mut tx, owner, NOW).await.unwrap();
         tx.commit().await.unwrap();

@@ -24,7 +24,7 @@ async fn logs(kind: Kind) -> TestLogs {
 on_both_databases!(logs: lines_are_read_from_both_ends, lines_of_a_deployment_stand_between_others, filters_hold_together,
     a_search_ends_in_time_and_goes_on, a_search_keeps_its_turn_to_the_end, long_lines_are_compared_in_part, a_page_has_a_bound_of_bytes,
     few_chunks_remain_of_many_small_batches, empty_lines_count_and_quiet_applications_age, a_damaged_chunk_does_not_stop_new_lines,
-    positions_go_with_their_lines, whoever_has_lost_a_container_stores_nothing, the_oldest_lines_go_first,
+    positions_go_with_their_lines, a_server_that_has_lost_a_container_stores_nothing, the_oldest_lines_go_first,
     an_application_is_forgotten, writers_do_not_skip_each_other, migrating_again_changes_nothing);
 
 fn line(number: i64, text: impl Into<String>) -> Line {
@@ -139,7 +139,7 @@ async fn filters_hold_together(logs: TestLogs) {
     assert_eq!(found(all).await, [799, 499]);
 }
 
-/// Whoever has no time at all still gets on with each try.
+/// A caller that has no time at all still makes progress with each try.
 async fn a_search_ends_in_time_and_goes_on(logs: TestLogs) {
     let store = &logs.store;
     store.append(&[batch(1, 11, numbered(1..=20_000))]).await.unwrap();
@@ -159,7 +159,7 @@ async fn a_search_ends_in_time_and_goes_on(logs: TestLogs) {
     assert!(tries > 2, "{tries}");
 }
 
-/// Others may search when nobody works any more, which is later than when nobody waits any more.
+/// Others may search when the work has ended, which is later than when the caller stops waiting.
 async fn a_search_keeps_its_turn_to_the_end(logs: TestLogs) {
     // Without any order, so that the expression takes as long as it can.
     let mut bits = 2_654_435_761_u32;
@@ -235,7 +235,7 @@ async fn positions_go_with_their_lines(logs: TestLogs) {
     assert_eq!(store.claim(&claim(1), NOW, false).await.unwrap().as_deref(), Some(""));
     let with = Batch { progress: progress(1, "", "{\"at\":7}"), ..batch(1, 11, numbered(1..=2)) };
     assert_eq!(store.append(std::slice::from_ref(&with)).await.unwrap(), [Outcome::Stored { first_seq: 1 }]);
-    // Whoever does not know whether it was stored can try again.
+    // A caller that does not know whether it was stored can try again.
     assert_eq!(store.append(&[with]).await.unwrap(), [Outcome::Lost]);
     assert_eq!(store.claim(&claim(1), NOW, false).await.unwrap().as_deref(), Some("{\"at\":7}"));
     assert_eq!(store.next_seq(id(1)).await.unwrap(), 3);
@@ -244,7 +244,7 @@ async fn positions_go_with_their_lines(logs: TestLogs) {
     assert!(store.positions().await.unwrap().is_empty());
 }
 
-async fn whoever_has_lost_a_container_stores_nothing(logs: TestLogs) {
+async fn a_server_that_has_lost_a_container_stores_nothing(logs: TestLogs) {
     let store = &logs.store;
     store.claim(&claim(1), NOW, false).await.unwrap();
     assert_eq!(store.claim(&claim(2), NOW, false).await.unwrap(), None);
@@ -351,7 +351,7 @@ async fn an_application_is_forgotten(logs: TestLogs) {
     );
 }
 
-/// Whoever reads on from the last number that they have seen misses nothing, however many write at once.
+/// A reader that goes on from the last number that it has seen misses nothing, however many write at once.
 async fn writers_do_not_skip_each_other(logs: TestLogs) {
     let mut writing = tokio::task::JoinSet::new();
     for writer in 0..4_u128 {

@@ -54,7 +54,7 @@ async fn what_is_beyond_the_kept_ones(db: TestDb) {
     };
     assert_eq!(ids(&mut tx, 2).await, [id(11), id(12)]);
     assert_eq!(ids(&mut tx, 0).await, [id(11), id(12), id(13)], "never the live one");
-    // Somebody goes back to it.
+    // A user goes back to it.
     let rollback = deployment(16, 1, 11, windlass_api::DeploymentKind::Rollback);
     deployments::insert(&mut tx, &rollback).await.unwrap();
     assert_eq!(ids(&mut tx, 2).await, [id(12)]);

@@ -24,7 +24,7 @@ pub struct GitServer {
 }
 
 impl GitServer {
-    /// On a free port of 127.0.0.1, open to everybody.
+    /// On a free port of 127.0.0.1, open to every client.
     pub fn start() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -36,7 +36,7 @@ impl GitServer {
         Self { folder, address, manner, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// From now on only those who bring this token are let in, as `Authorization: Basic base64(<any name>:<token>)`.
+    /// From now on only clients that send this token are let in, as `Authorization: Basic base64(<any name>:<token>)`.
     #[must_use]
     pub fn with_token(self, token: &str) -> Self {
         self.change(|manner| manner.token = Some(token.to_owned()));
@@ -61,7 +61,7 @@ impl GitServer {
         self.change(|manner| manner.hangs = false);
     }
 
-    /// Sends everybody to this address from now on: the path that was asked for is added to it.
+    /// Redirects every client to this address from now on: the path that was asked for is added to it.
     pub fn redirect_to(&self, base: &str) {
         self.change(|manner| manner.redirect = Some(base.trim_end_matches('/').to_owned()));
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where time begins in these repositories: each commit is a minute after the one before it.
+/// The time of the first commit in these repositories: each commit is a minute after the one before it.
 const FIRST_COMMIT_AT: u64 = 1_700_000_000;
 
 pub const AUTHOR: &str = "Ada Example";

@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 
 use super::repository::hermetic_git;
 
-/// How the server treats those who ask.
+/// How the server treats its clients.
 #[derive(Clone)]
 pub struct Manner {
     pub token: Option<String>,
@@ -183,7 +183,7 @@ async fn read_head(stdout: &mut ChildStdout) -> io::Result<(String, Bytes)> {
     }
 }
 
-/// What git writes, as it writes it. Whoever stops reading ends git.
+/// What git writes, as it writes it. A client that stops reading ends git.
 struct Output {
     rest: Option<Bytes>,
     stdout: ChildStdout,

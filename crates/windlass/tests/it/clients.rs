@@ -29,7 +29,7 @@ fn output(command: &mut Command) -> String {
     printed
 }
 
-/// A folder with the description in it, as this server gives it to everybody.
+/// A folder with the description in it, as this server gives it to every client.
 fn folder_with_description(platform: &Platform) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let answer = platform.process().request("GET", "/openapi.json", "", "");

@@ -20,7 +20,7 @@ pub fn read(document: &str) -> String {
     std::fs::read_to_string(root().join(document)).unwrap_or_else(|_| panic!("{document} is missing"))
 }
 
-/// The documents for those who use and operate Windlass.
+/// The documents for users and operators of Windlass.
 pub fn guides() -> Vec<String> {
     let files = std::fs::read_dir(root().join("docs")).unwrap().map(|file| file.unwrap().file_name());
     let names = files.map(|name| format!("docs/{}", name.to_str().unwrap()));

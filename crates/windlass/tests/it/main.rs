@@ -1,4 +1,4 @@
-//! The binary as an operator meets it, and the documents beside it.
+//! The binary as an operator uses it, and the documents beside it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
 

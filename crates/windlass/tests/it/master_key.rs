@@ -221,7 +221,7 @@ fn a_key_is_rotated_while_the_server_runs() {
         let output = home.run(&["admin", "rotate-key"], &[]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let said = String::from_utf8(output.stdout).unwrap();
-        assert!(said.contains("4 secret(s) were encrypted anew"), "{said}");
+        assert!(said.contains("4 secret(s) were encrypted again"), "{said}");
         let after = std::fs::read_to_string(home.key_file()).unwrap();
         assert_ne!(before, after);
         assert!(!after.contains(before.lines().last().unwrap()), "the old key is still there");

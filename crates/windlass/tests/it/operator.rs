@@ -45,7 +45,7 @@ fn takes_a_password_from_standard_input() {
 }
 
 #[test]
-fn helps_who_lost_their_second_factor_and_ends_stolen_keys() {
+fn helps_users_who_lost_their_second_factor_and_ends_stolen_keys() {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::serve(folder.path(), &[]);
     let token = token_in(&server.register(""));

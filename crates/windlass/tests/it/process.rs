@@ -32,7 +32,7 @@ pub fn run(command: &mut Command) -> Output {
     command.output().expect("windlass runs")
 }
 
-/// Sends each line on, until there are no more or nobody listens.
+/// Sends each line on, until there are no more or the receiver is gone.
 fn forward(output: impl Read + Send + 'static, sender: Sender<String>) {
     std::thread::spawn(move || {
         BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
@@ -42,7 +42,7 @@ fn forward(output: impl Read + Send + 'static, sender: Sender<String>) {
 pub struct Process {
     pub child: Child,
     pub address: String,
-    /// Whose edge ends with the process.
+    /// The data folder of the edge that ends with the process.
     data_dir: Option<PathBuf>,
     lines: Mutex<Lines>,
 }
@@ -50,7 +50,7 @@ pub struct Process {
 /// What it says, on two streams whose lines come in any order.
 struct Lines {
     coming: Receiver<String>,
-    /// Those that nobody has waited for yet.
+    /// Those that no test has waited for yet.
     passed: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Process {
         Self::start(windlass(), data_dir, arguments)
     }
 
-    /// The same with an environment of one's own.
+    /// The same with another environment.
     pub fn start(mut command: Command, data_dir: &Path, arguments: &[&str]) -> Self {
         command.args(["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--data-dir"]);
         command.arg(data_dir).args(arguments);
@@ -151,7 +151,7 @@ impl Process {
         answer
     }
 
-    /// The same to a server that may die before it answers.
+    /// The same to a server that may end before it answers.
     pub fn ask(&self, method: &str, path: &str, token: &str, body: &str) {
         let _ = self.send(method, path, token, body).read_to_string(&mut String::new());
     }

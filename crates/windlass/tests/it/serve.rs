@@ -94,7 +94,7 @@ fn what_cannot_be_used_is_named() {
     let address = occupied.local_addr().unwrap().to_string();
     let cases: [(&[&str], &str); 3] = [
         (&["--listen", &address], "listen:"),
-        (&["--listen", "127.0.0.1:0", "--database-url", "postgres://nobody@127.0.0.1:1/none"], "database-url:"),
+        (&["--listen", "127.0.0.1:0", "--database-url", "postgres://user@127.0.0.1:1/none"], "database-url:"),
         (&["--config", "/nonexistent/windlass.toml"], "config:"),
     ];
     for (arguments, key) in cases {
@@ -210,7 +210,7 @@ fn the_edge_belongs_to_the_server() {
     assert_eq!(names, ["database", "logs", "edge", "engine"]);
     let line = server.wait_for("visitors reach applications at http://");
     let mut visitor = std::net::TcpStream::connect(line.rsplit('/').next().unwrap()).unwrap();
-    visitor.write_all(b"GET / HTTP/1.1\r\nhost: nobody\r\nconnection: close\r\n\r\n").unwrap();
+    visitor.write_all(b"GET / HTTP/1.1\r\nhost: unknown\r\nconnection: close\r\n\r\n").unwrap();
     let mut page = String::new();
     visitor.read_to_string(&mut page).unwrap();
     assert!(page.starts_with("HTTP/1.1 404") && page.contains("knows of no application"), "{page}");
@@ -239,7 +239,7 @@ fn a_folder_that_others_can_read_is_made_private_or_refused() {
     assert_eq!(mode(&empty), 0o700);
     let shared = folder.path().join("shared");
     std::fs::create_dir(&shared).unwrap();
-    std::fs::write(shared.join("letter"), "for everybody").unwrap();
+    std::fs::write(shared.join("letter"), "for all users").unwrap();
     std::fs::set_permissions(&shared, Permissions::from_mode(0o755)).unwrap();
     let refused = run(windlass().args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&shared));
     let problem = String::from_utf8(refused.stderr).unwrap();
@@ -248,7 +248,8 @@ fn a_folder_that_others_can_read_is_made_private_or_refused() {
     assert_eq!(std::fs::read_dir(&shared).unwrap().count(), 1, "nothing was left there");
 }
 
-/// A supervisor starts the next one in the instant in which the last one died, before the kernel has taken it apart.
+/// A supervisor starts the next one in the instant in which the last one ended, before the kernel has freed what it
+/// held.
 #[test]
 fn a_server_that_was_killed_is_not_in_the_way_of_the_next() {
     let folder = tempfile::tempdir().unwrap();

@@ -87,7 +87,7 @@ async fn answer(
         }
     };
     let head = format!("HTTP/1.1 {code} X\r\nContent-Length: {}\r\n\r\n", body.len());
-    // Who asks may have seen enough of the answer.
+    // The reader may have seen enough of the answer.
     let _ = stream.write_all(&[head.as_bytes(), &body].concat()).await;
 }
 

@@ -89,7 +89,7 @@ fn what_was_removed_meanwhile_is_a_gap() {
     let kept = Driver::contents(&driver.path).iter().filter(|byte| **byte == b'\n').count() as i64;
     let expected = (numbered(200 - kept..200), vec![missing(4, 200 - kept).unwrap()]);
     assert_eq!(Reader::new(&driver, &reader.position).all(), expected);
-    // Who was there but did not look still holds the file that it was in.
+    // A reader that did not look meanwhile still holds the file that it was in.
     let (lines, gaps) = reader.all();
     let held = lines.len() as i64 - kept;
     assert_eq!(lines, [numbered(5..5 + held), numbered(200 - kept..200)].concat());
@@ -163,7 +163,7 @@ fn what_is_no_entry_is_left_out_and_told() {
         (Some((3 << 20) + 1), numbered(4..5), true),
     ];
     assert_eq!(seen, expected);
-    // Told again to whoever did not hear it.
+    // A reader that has not stored the gap is given it again.
     assert_eq!(Reader::new(&driver, &portions[1].position).some(MUCH), portions[2]);
 }
 
@@ -214,7 +214,7 @@ fn an_unfinished_line_does_not_wait_for_ever() {
     driver.log(Stream::Stdout, 1, "continued\n");
     assert_eq!(texts(&files.read(MUCH, false, now).unwrap()), ["continued"]);
 
-    // Whoever comes back with the first position has the line still before it, with the second no longer.
+    // A reader that resumes from the first position gets the line again, from the second it does not.
     let resumed = Reader::new(&driver, &first.position).all();
     assert_eq!(resumed.0, ["beguncontinued"]);
     assert_eq!(Reader::new(&driver, &second.position).all().0, ["continued"]);

@@ -1,4 +1,4 @@
-//! The reader beside an engine that is made up: its files, its rotations and its API, each at the wish of a test.
+//! The reader with a simulated engine: its files, its rotations and its API, each controlled by a test.
 
 mod engine;
 mod files;

@@ -1,4 +1,4 @@
-//! One attempt at a repository: the folder, what lies beside it while git works, and git's surroundings.
+//! One attempt at a repository: the folder, what lies beside it while git works, and git's environment.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use super::{Limits, Source, output, running};
 const MAX_ANSWER: usize = 1 << 20;
 /// How often the size on the disk is looked at.
 const LOOK: Duration = Duration::from_millis(500);
-/// What a file costs beside its bytes, so that a million of empty ones counts too.
+/// What a file costs beside its bytes, so that a million empty ones count too.
 const COST_OF_A_FILE: u64 = 4096;
 
 pub struct Attempt<'a> {
@@ -149,7 +149,7 @@ impl<'a> Attempt<'a> {
         if success { Ok(()) } else { Err(classify(self.for_people(&said))) }
     }
 
-    /// Whether git was content, and what it said.
+    /// Whether git succeeded, and what it said.
     pub async fn run_command(
         &self,
         command: Command,
@@ -197,8 +197,8 @@ impl<'a> Attempt<'a> {
         self.token().map(|token| vec![basic(token), token.to_owned()]).unwrap_or_default()
     }
 
-    /// Git in surroundings of its own: what it may do comes from here alone, and all of it by environment, because arguments
-    /// can be seen by every user of the machine.
+    /// Git in an environment of its own: what it may do comes from here alone, and all of it by environment, because
+    /// arguments can be seen by every user of the machine.
     pub fn command(&self, arguments: &[&str]) -> Result<Command, FetchError> {
         let Place { folder, git, .. } = &self.place;
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
@@ -255,7 +255,7 @@ impl<'a> Attempt<'a> {
     /// Git gives this to a shell. Nothing in it comes from a user, and the paths need no quotes.
     fn ssh(&self) -> Result<String, FetchError> {
         let known_hosts = plain(&self.place.known_hosts)?;
-        // Without a key of its own an application gets none, least of all the one of whoever runs the server.
+        // Without a key of its own an application gets none, least of all the key of the user that runs the server.
         let identity = match &self.key {
             Some(KeyFile(path)) => format!("-i {}", plain(path)?),
             None => "-o IdentityFile=none".to_owned(),
@@ -281,7 +281,7 @@ fn plain(path: &Path) -> Result<&str, FetchError> {
     })
 }
 
-/// What changes meanwhile does not matter: somebody will look again.
+/// What changes meanwhile does not matter: the size is looked at again.
 pub fn size_of(path: &Path) -> u64 {
     let mut size = 0;
     let mut folders = vec![path.to_owned()];

@@ -19,7 +19,7 @@ use super::attempt::size_of;
 use super::reference::is_whole_hash;
 use super::running::remove;
 
-/// Each fetch adds a pack, and none goes: with so many the cache is begun anew.
+/// Each fetch adds a pack, and none goes: with so many the cache is emptied.
 const MOST_PACKS: usize = 50;
 /// The last commit that was fetched. The file's time is when the cache was used last.
 const LAST: &str = "last";
@@ -56,7 +56,8 @@ impl Cache {
         fs::write(self.folder.join(ADDRESS), address)
     }
 
-    /// Another repository's objects would be of no use, and those who may read this one may not be allowed to read the other.
+    /// Another repository's objects would be of no use, and users who may read this one may not be allowed to read the
+    /// other.
     fn is_good_for(&self, address: &str) -> bool {
         let is_the_same = fs::read_to_string(self.folder.join(ADDRESS)).is_ok_and(|found| found == address);
         // Without a last commit there are only left-overs of fetches that failed, which would count against the next one's limit.
@@ -91,7 +92,7 @@ impl Cache {
         tokio::task::spawn_blocking(move || windlass_durable::file::replace(&path, hash.as_bytes())).await?
     }
 
-    /// Begins anew.
+    /// Empties the cache.
     pub async fn empty(&self) -> io::Result<()> {
         let (objects, last) = (self.objects(), self.folder.join(LAST));
         tokio::task::spawn_blocking(move || {

@@ -95,10 +95,10 @@ pub async fn resolve(source: &Source<'_>, folder: &Path, limits: &Limits) -> Res
     found
 }
 
-/// Puts the tree of a commit into the folder, which is made, or is empty; `.git` is not among it. Links are what they are in the
-/// repository, and may point anywhere: the caller must not follow them out of it. After a failure nothing is
-/// left. Whoever drops the future ends git at once, and calls `end_left_over` when convenient. With a cache only what is new
-/// is asked for.
+/// Puts the tree of a commit into the folder, which is made, or is empty; `.git` is not among it. Links are what they
+/// are in the repository, and may point anywhere: the caller must not follow them out of it. After a failure nothing is
+/// left. A caller that drops the future ends git at once, and calls `end_left_over` when convenient. With a cache only
+/// what is new is asked for.
 pub async fn fetch(
     source: &Source<'_>,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! What git writes: bounded, and made fit to be shown.
+//! What git writes: bounded, and cleaned so that it can be shown.
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 

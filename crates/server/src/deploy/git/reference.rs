@@ -198,7 +198,7 @@ fn each_once(names: Vec<&str>) -> Vec<&str> {
     names.into_iter().filter(|name| seen.insert(*name)).collect()
 }
 
-/// For those who meant a commit.
+/// A hint for a user who meant a commit.
 fn hint(reference: &Reference<'_>) -> &'static str {
     match reference {
         Reference::Named(name) if name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) => {

@@ -1,4 +1,5 @@
-//! Git as a group of processes, which ends as a whole: when it is done, when nobody waits for it, and after a crash.
+//! Git as a group of processes, which ends as a whole: when it is done, when its caller stops waiting, and after a
+//! crash.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +13,8 @@ use super::attempt::Place;
 use super::error::FetchError;
 use super::output;
 
-/// How often processes of a dead attempt are looked for again: one may start another while it is being ended.
+/// How often processes of an attempt that has ended are looked for again: one may start another while it is being
+/// ended.
 const ROUNDS: usize = 100;
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(20);
 
@@ -33,7 +35,7 @@ impl Group {
         Ok(Self { id, child })
     }
 
-    /// Until all of the group are gone. Whether git was content, and the last of what it said.
+    /// Until all of the group are gone. Whether git succeeded, and the last of what it said.
     pub async fn run(&mut self, take: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<(bool, Vec<u8>)> {
         let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else { return Err(io::Error::other("git has no output")) };
@@ -65,7 +67,7 @@ fn end(group: Option<Pid>) {
     }
 }
 
-/// Ends what a dead attempt has left running, and removes its folder and all that lies beside it.
+/// Ends what an attempt has left running, and removes its folder and all that lies beside it.
 pub async fn end_left_over(folder: &Path) -> io::Result<()> {
     let place = Place::of(folder)?;
     for _ in 0..ROUNDS {

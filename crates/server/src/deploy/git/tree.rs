@@ -91,7 +91,7 @@ impl Survey {
     }
 }
 
-/// Who made the commit, when, and what for.
+/// The commit's author, time and message.
 pub async fn describe(attempt: &Attempt<'_>, fetched: Resolved) -> Result<Commit, FetchError> {
     let format = "--format=%ct%x00%an%x00%s";
     let answer = attempt.run(&["log", "-1", "--no-show-signature", "--encoding=UTF-8", format, &fetched.hash]).await?;

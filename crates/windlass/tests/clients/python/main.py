@@ -56,7 +56,7 @@ def until(what: str, look):
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not (found := look()):
         if time.monotonic() > deadline:
-            raise SystemExit(f"in vain: {what}")
+            raise SystemExit(f"did not happen in time: {what}")
         time.sleep(0.1)
     return found
 

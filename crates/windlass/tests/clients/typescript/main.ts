@@ -52,7 +52,7 @@ async function until<T>(what: string, look: () => Promise<T | undefined>): Promi
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error(`in vain: ${what}`);
+    if (Date.now() > deadline) throw new Error(`did not happen in time: ${what}`);
     await new Promise((done) => setTimeout(done, 100));
   }
 }

@@ -1,5 +1,5 @@
-//! The server is killed at every step of a deployment. Whoever starts next brings it to its end, visitors notice nothing, and
-//! nothing is left over.
+//! The server is killed at every step of a deployment. The next server brings it to its end, visitors notice nothing,
+//! and nothing is left over.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +51,8 @@ async fn while_an_application_is_deleted() {
     }
 }
 
-/// A deployment that is about to fail, or to be cancelled, does so for the same reason when somebody else brings it to its end.
+/// A deployment that is about to fail, or to be cancelled, does so for the same reason when another server brings it to
+/// its end.
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_deployment_fails() {
     let mut platform = Platform::start().await;
@@ -111,7 +112,7 @@ async fn while_an_application_is_stopped_or_made_again() {
     assert_eq!(containers_of(&id), [""; 0]);
 }
 
-/// Every point is one that some test here dies at.
+/// At every point some test here ends the server.
 #[test]
 fn no_point_is_forgotten() {
     let beginnings = ["deploy-", "command-", "finish-", "end-", "stop-", "remove-", "reconcile-"];
@@ -185,7 +186,7 @@ pub fn no_trace_of_fetching(platform: &Platform, when: &str) {
     }
 }
 
-/// A visitor who comes all the time.
+/// A visitor that sends requests all the time.
 struct Watcher {
     stop: Arc<AtomicBool>,
     watching: tokio::task::JoinHandle<(usize, Vec<String>)>,

@@ -1,4 +1,4 @@
-//! The engine is killed or stopped in the midst of a deployment, and comes back.
+//! The engine is killed or stopped during a deployment, and comes back.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -129,7 +129,7 @@ async fn during_a_wait_for_health() {
     }
 }
 
-/// A build that ends its engine each time is not tried for ever.
+/// A build that ends its engine each time is not tried forever.
 #[tokio::test(flavor = "multi_thread")]
 async fn during_each_try() {
     if !is_alone("during_each_try") {
@@ -152,7 +152,7 @@ async fn during_each_try() {
             engine.end(Signal::KILL);
             engine.start().await;
         }
-        assert!(kills < 20, "it is tried for ever");
+        assert!(kills < 20, "it is tried forever");
     }
     let ended = platform.deployment(&deployment);
     assert_eq!(ended["failure"], "engine_unreachable", "{}", platform.story(&deployment));

@@ -23,7 +23,7 @@ struct Visit {
     answer: Result<(u16, String), String>,
 }
 
-/// Visitors who come again and again until they are told to stop.
+/// Visitors that send requests until they are told to stop.
 struct Crowd {
     began: Instant,
     stop: Arc<AtomicBool>,

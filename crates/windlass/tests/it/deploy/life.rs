@@ -54,7 +54,7 @@ async fn values_arrive_byte_for_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_private_repository_takes_a_token_that_nobody_sees() {
+async fn a_private_repository_takes_a_token_that_is_never_shown() {
     const TOKEN: &str = "glpat-0123456789abcdef";
     let mut platform = Platform::start().await;
     platform.git = windlass_testing::git::GitServer::start().with_token(TOKEN);
@@ -97,7 +97,7 @@ async fn commands_run_in_images_with_an_entry_point() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn secrets_reach_builds_and_containers_and_nobody_else() {
+async fn secrets_reach_builds_and_containers_and_nothing_else() {
     const SECRET: &str = "hunter2-hunter2-hunter2";
     let platform = Platform::start().await;
     let repository = platform.git.repository("discreet");
@@ -239,7 +239,7 @@ async fn an_end_is_told() {
     .await;
 }
 
-/// What somebody else does to the containers is repaired.
+/// What another program does to the containers is repaired.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_dies_is_started_and_what_vanishes_is_made_again() {
     let platform = Platform::start().await;
@@ -265,13 +265,13 @@ async fn what_dies_is_started_and_what_vanishes_is_made_again() {
     }
     until("it is seen to run", async || (platform.application(&id)["status"]["status"] == "running").then_some(()))
         .await;
-    // Somebody's other network is no reason to do anything.
+    // Another program's network is no reason to do anything.
     let other = format!("another-{}", platform.instance);
     docker(&["network", "create", &other]);
     let started = || docker(&["inspect", "--format", "{{.Id}} {{.State.StartedAt}}", &name]);
     let before = started();
     docker(&["network", "connect", &other, &name]);
-    // A container with our label that no row wants, and one that is none of our business.
+    // A container with our label that no row wants, and one without it.
     let label = format!("windlass.instance={}", platform.instance);
     let image = windlass_testing::testapp::IMAGE;
     let foreign = format!("foreign-{}", platform.instance);

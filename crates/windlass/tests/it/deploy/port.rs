@@ -71,7 +71,7 @@ async fn what_is_not_clear_fails_with_the_ports() {
     let one = "LISTEN=0.0.0.0:3000 exec /testapp";
     let cases = [
         ("two", dockerfile("", TWO), json!({ "health_seconds": 6 }), "It listens on 3000, 9090: set port"),
-        // Whoever names a port means it.
+        // A port that the user names is the one that is used.
         ("named", dockerfile("", one), json!({ "health_seconds": 6, "port": 8080 }), "It listens on 3000: set port"),
         (
             "variable",

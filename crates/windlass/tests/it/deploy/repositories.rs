@@ -137,7 +137,7 @@ async fn a_second_deployment_fetches_what_is_new_and_a_removal_leaves_nothing() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_fetched_is_still_used_after_a_kill_in_the_midst_of_a_fetch() {
+async fn what_was_fetched_is_still_used_after_a_kill_during_a_fetch() {
     let mut platform = Platform::start().await;
     let repository = repository(&platform, "killed", "one");
     let ballast = ballast();

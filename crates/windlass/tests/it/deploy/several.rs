@@ -24,7 +24,7 @@ async fn two_servers_deploy_each_application_once() {
         assert_eq!(fetched, 1, "{}", platform.story(deployment));
     }
     platform.settled().await;
-    // Both edges are told of all, whoever deployed them.
+    // Both edges are told of all, no matter which server deployed them.
     for (number, edge) in [platform.edge().await, edge_of(home.path()).await].into_iter().enumerate() {
         for application in 0..6 {
             let host = format!("shared-{application}.localhost");
@@ -50,7 +50,7 @@ async fn what_one_server_leaves_the_other_finishes() {
     })
     .await;
     let (_home, other) = second_server(&platform);
-    // What hangs goes on hanging; whoever comes next is answered.
+    // What hangs goes on hanging; the next visitor is answered.
     platform.git.go_on();
     platform.process().signal(Signal::TERM);
     platform.wait_for_end();
@@ -61,7 +61,7 @@ async fn what_one_server_leaves_the_other_finishes() {
     platform.settled().await;
 }
 
-/// A server that dies says nothing; the other one misses it within seconds, not only when its claims have run out.
+/// A server that is killed says nothing; the other one notices within seconds, not only when its claims have run out.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_dead_server_was_working_on_is_taken_over_in_seconds() {
     let mut platform = Platform::on(Kind::Postgres, &["--parallel-deployments", "1"]).await;

@@ -63,7 +63,7 @@ async fn one_gap(source: &[&str]) {
     let last = format!("line {} ", 1_000 + COUNT);
     let deadline = Instant::now() + LONG;
     while !docker(&["logs", "--tail", "1", &container]).starts_with(&last) {
-        assert!(Instant::now() < deadline, "the application prints for ever");
+        assert!(Instant::now() < deadline, "the application prints forever");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     printer.platform.start_server(None);

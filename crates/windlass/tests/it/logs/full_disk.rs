@@ -14,7 +14,7 @@ async fn a_full_disk_loses_nothing() {
     let printer = Printer::at(place, &[], json!({})).await;
     printer.print("count=1000").await;
     printer.until_number(1_000).await;
-    // Lines stop while there is still some room for everybody else.
+    // Lines stop while there is still some room for everything else.
     let ballast = disk.fill(3 * 1024 * 1024);
     printer.print(&format!("from=1001&count={COUNT}&bytes=40")).await;
     printer.platform.process().wait_for("log lines cannot be stored");

@@ -1,4 +1,4 @@
-//! What applications print, all the way from a container on a real engine to whoever reads it.
+//! What applications print, all the way from a container on a real engine to the client that reads it.
 
 mod exact;
 mod full_disk;

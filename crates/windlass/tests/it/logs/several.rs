@@ -23,9 +23,10 @@ async fn what_one_server_read_the_other_goes_on_with() {
     assert_all_once(&printer);
 }
 
-/// Of one that has died nobody knows that it has; but a container that is to go is read to its end by whoever removes it.
+/// Other servers do not know that one was killed; but a container that is to go is read to its end by the server that
+/// removes it.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_removes_a_container_reads_it_to_its_end() {
+async fn the_server_that_removes_a_container_reads_it_to_its_end() {
     let mut printer = Printer::on(Kind::Postgres, &[]).await;
     let (_home, other) = second_server(&printer.platform);
     printer.print(&format!("count={COUNT}&rate=20000")).await;

@@ -1,4 +1,4 @@
-//! Many who follow one application, some of whom do not read.
+//! Many clients follow one application, and some of them do not read.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -39,7 +39,7 @@ async fn a_hundred_follow_and_ten_of_them_stall() {
     assert!(slowest < Duration::from_secs(1), "a line took {slowest:?}");
     let grown = resident_bytes(printer.platform.process().child.id()).saturating_sub(memory);
     assert!(grown < 96 << 20, "the server grew by {} MiB", grown >> 20);
-    // Whoever did not read was disconnected, and goes on where they were.
+    // A client that did not read was disconnected, and goes on where it was.
     for follower in stalled {
         let (mut numbers, last_id) = follower.read_to_cut().await;
         assert!(numbers.len() < COUNT as usize, "it was not disconnected");
@@ -89,7 +89,7 @@ impl Follower {
         (numbers, longest)
     }
 
-    /// Numbers of lines until the server has had enough, and the last event that came whole.
+    /// Numbers of lines until the server closes the connection, and the last event that came whole.
     async fn read_to_cut(mut self) -> (Vec<u64>, Option<String>) {
         let (mut numbers, mut last_id) = (Vec::new(), None);
         while let Some(event) = self.event().await {
