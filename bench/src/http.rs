@@ -25,13 +25,13 @@ pub fn read_answer<R: Read>(stream: &mut BufReader<R>) -> (u16, Vec<u8>) {
     (status, body)
 }
 
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long an answer may take.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
 /// The body of a page that is answered well, on a connection of its own.
 pub fn get(address: &str, host: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.set_read_timeout(Some(ANSWER_LIMIT)).ok()?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = String::new();

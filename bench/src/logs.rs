@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Timestamp};
 use windlass_store::Options;
-use windlass_store::logs::{Batch, Line, LogStore};
+use windlass_store::logs::{Batch, LogLine, LogStore};
 use windlass_testing::testapp;
 
 use crate::deploy::{Platform, commit, docker, median};
@@ -224,7 +224,7 @@ async fn fill(store: &LogStore, application_id: Uuid, deployment_id: Uuid, lines
     let (mut bytes, mut made) = (0, Duration::ZERO);
     for first in (0..lines).step_by(BATCH) {
         let began = Instant::now();
-        let batch: Vec<Line> = (first..(first + BATCH).min(lines)).map(|number| line(number, &mut random)).collect();
+        let batch: Vec<LogLine> = (first..(first + BATCH).min(lines)).map(|number| line(number, &mut random)).collect();
         bytes += batch.iter().map(|line| line.text.len()).sum::<usize>();
         let batch = Batch { application_id, deployment_id, lines: batch, progress: None };
         made += began.elapsed();
@@ -234,7 +234,7 @@ async fn fill(store: &LogStore, application_id: Uuid, deployment_id: Uuid, lines
 }
 
 /// As a web application writes them: much the same, with numbers that are never the same.
-fn line(number: usize, random: &mut Random) -> Line {
+fn line(number: usize, random: &mut Random) -> LogLine {
     let (id, item, took) = (random.next(), random.next() % 100_000, random.next() % 900);
     let status = if number % 10 == 3 { 500 } else { 200 };
     let last = if number == 0 { NEEDLE } else { "-" };
@@ -242,7 +242,7 @@ fn line(number: usize, random: &mut Random) -> Line {
         "INFO request id={id:016x} method=GET path=/api/items/{item} status={status} took={took}ms agent={last}"
     );
     let at = Timestamp::from_micros(1_760_000_000_000_000 + number as i64 * 1_000);
-    Line { at, stream: LogStream::Stdout, step: LogStep::Run, text }
+    LogLine { at, stream: LogStream::Stdout, step: LogStep::Run, text }
 }
 
 /// Good enough to be unpredictable for a packer, and the same every time.

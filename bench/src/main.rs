@@ -86,7 +86,7 @@ async fn measure(name: &str, folder: &TempDir, url: Option<&str>, endpoints: &[E
         println!("{name}: {} …", endpoint.name());
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
-            // Interleaved: whatever else the machine does meets both.
+            // Interleaved: whatever else the machine does affects both.
             rounds.push((script.run(endpoint, bare.port), script.run(endpoint, windlass.port)));
         }
         figures.endpoints.push((endpoint.name(), rounds));

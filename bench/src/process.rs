@@ -9,7 +9,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 const READY: &str = "/api/v1/auth/is-admin-registered";
 /// How long a server may take to end when it is asked to.
-const PATIENCE: Duration = Duration::from_secs(5);
+const END_LIMIT: Duration = Duration::from_secs(5);
+/// How long it may take to answer whether it is ready.
+const READY_LIMIT: Duration = Duration::from_secs(5);
 
 pub struct Process {
     child: Child,
@@ -29,7 +31,7 @@ impl Process {
         let port = free_port();
         let mut command = Command::new(sibling("windlass"));
         command.arg("serve").arg("--data-dir").arg(folder).args(["--listen", &format!("127.0.0.1:{port}")]);
-        // One machine plays many callers.
+        // One machine acts as many callers.
         command.args(["--address-requests", "0", "--account-requests", "0"]);
         command.args(["--log-level", "warn"]).args(settings).args(url.iter().flat_map(|url| ["--database-url", url]));
         let started = Instant::now();
@@ -92,7 +94,7 @@ impl Process {
     }
 
     fn ends(&mut self) -> bool {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + END_LIMIT;
         while Instant::now() < until {
             if matches!(self.child.try_wait(), Ok(Some(_))) {
                 return true;
@@ -131,7 +133,7 @@ fn answers(port: u16, host: &str, path: &str) -> bool {
     let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
     let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
     let mut answer = String::new();
-    stream.set_read_timeout(Some(PATIENCE)).is_ok()
+    stream.set_read_timeout(Some(READY_LIMIT)).is_ok()
         && stream.write_all(request.as_bytes()).is_ok()
         && stream.read_to_string(&mut answer).is_ok()
         && answer.starts_with("HTTP/1.1 200 ")

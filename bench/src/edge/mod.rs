@@ -20,7 +20,7 @@ const HOSTS: usize = 10_000;
 const CONNECTIONS: usize = 10_000;
 const SWAPS: usize = 20;
 
-/// One machine plays many callers.
+/// One machine acts as many callers.
 const MANY_FROM_ONE_ADDRESS: [&str; 2] = ["--edge-address-connections", "0"];
 /// Room for the idle ones and a few more.
 const ROOM: [&str; 2] = ["--edge-max-connections", "12000"];

@@ -75,7 +75,7 @@ pub struct Comparison {
     pub contenders: Vec<(&'static str, Vec<Round>)>,
 }
 
-/// Whatever else the machine does meets all of them, and each is first in some round.
+/// Whatever else the machine does affects all of them, and each is first in some round.
 pub fn interleave(name: &'static str, contenders: &[Contender]) -> Comparison {
     for Contender { name, process, target } in contenders {
         target.check(name, process.port);

@@ -8,7 +8,7 @@ use hyper::{Method, Request};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::connection::{self, Answer, RequestBody};
+use crate::connection::{self, EngineAnswer, RequestBody};
 use crate::{Docker, Error, Result};
 
 /// Most calls take milliseconds; under load an engine still answers within seconds.
@@ -101,19 +101,19 @@ impl Call<'_> {
     }
 
     /// The answer once it has begun; the limit is for the beginning only.
-    pub(crate) async fn stream(self) -> Result<Answer> {
+    pub(crate) async fn stream(self) -> Result<EngineAnswer> {
         let (what, limit) = (self.what, self.limit);
         within(what, limit, self.unlimited()).await
     }
 
     /// Without a limit of its own: the caller may stop waiting at any time.
-    pub(crate) async fn unlimited(self) -> Result<Answer> {
+    pub(crate) async fn unlimited(self) -> Result<EngineAnswer> {
         let docker = self.docker;
         // On the heap, because every function of this crate holds one.
         Box::pin(self.send()).await.inspect_err(|error| docker.learn_from(error))
     }
 
-    async fn send(self) -> Result<Answer> {
+    async fn send(self) -> Result<EngineAnswer> {
         let version = self.docker.version().await?;
         let uri = format!("/v{version}{}{}", self.path, self.query);
         send(self.docker, self.method, &uri, self.content_type, self.body).await
@@ -127,7 +127,7 @@ pub(crate) async fn send(
     uri: &str,
     content_type: &str,
     body: RequestBody,
-) -> Result<Answer> {
+) -> Result<EngineAnswer> {
     let request = Request::builder()
         .method(method)
         .uri(uri)
@@ -137,7 +137,7 @@ pub(crate) async fn send(
         .map_err(|error| Error::Refused { status: 414, message: format!("the request cannot be written: {error}") })?;
     let (response, connection) = connection::send(docker.socket(), request).await?;
     let status = response.status();
-    let answer = Answer::new(response.into_body(), connection);
+    let answer = EngineAnswer::new(response.into_body(), connection);
     // 304 says that there was nothing left to do.
     if status.is_success() || status.as_u16() == 304 {
         return Ok(answer);

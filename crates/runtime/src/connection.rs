@@ -80,13 +80,13 @@ pub(crate) async fn send(socket: &Path, request: Request<RequestBody>) -> Result
 }
 
 /// The body of an answer, read piece by piece.
-pub(crate) struct Answer {
+pub(crate) struct EngineAnswer {
     body: Incoming,
     unread: BytesMut,
     _connection: Task,
 }
 
-impl Answer {
+impl EngineAnswer {
     pub(crate) fn new(body: Incoming, connection: Task) -> Self {
         Self { body, unread: BytesMut::new(), _connection: connection }
     }

@@ -1,8 +1,8 @@
-//! What happens to containers, told as it happens.
+//! Events of containers, as they happen.
 
 use serde::Deserialize;
 
-use crate::connection::Answer;
+use crate::connection::EngineAnswer;
 use crate::{Docker, Error, Label, Labels, Result, moment};
 
 const TOLD: [&str; 5] = ["start", "die", "oom", "destroy", "health_status"];
@@ -24,16 +24,17 @@ pub enum Happening {
     Unhealthy,
 }
 
-/// Everything that happens from the moment when it was asked for, until the connection ends.
+/// All events from the moment when they were asked for, until the connection ends.
 pub struct Events {
-    answer: Answer,
+    answer: EngineAnswer,
 }
 
 impl Docker {
-    /// Events of the containers with the label. What happens after this returns is told, and so may be what happened a
-    /// moment before.
+    /// Events of the containers with the label. What happens after this returns is among them, and so may be what
+    /// happened a moment before.
     pub async fn events(&self, label: &Label) -> Result<Events> {
-        // The engine answers a moment before it listens; from a time on, it tells what it remembers too.
+        // The engine answers a moment before it subscribes; asked for events since a time, it also sends what it
+        // remembers.
         let now = self.info().await?.system_time;
         let now = moment::parse(&now).ok_or_else(|| Error::unreadable(format!("\"{now}\" is no moment")))?;
         let call = self.get("tell events", "/events".to_owned()).query("since", &moment::since(now));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::{Buf, BytesMut};
 
 use crate::call::{encoded, within};
-use crate::connection::Answer;
+use crate::connection::EngineAnswer;
 use crate::{Docker, Error, Result, Stream};
 
 const WHAT: &str = "read a container's output";
@@ -17,7 +17,7 @@ const HEADER: usize = 8;
 const STDERR: u8 = 2;
 
 pub(crate) struct Frames {
-    answer: Answer,
+    answer: EngineAnswer,
     unread: BytesMut,
 }
 
@@ -43,7 +43,7 @@ impl Docker {
 }
 
 impl Frames {
-    pub(crate) fn new(answer: Answer) -> Self {
+    pub(crate) fn new(answer: EngineAnswer) -> Self {
         Self { answer, unread: BytesMut::new() }
     }
 

@@ -1,5 +1,5 @@
-//! Containers on a Docker engine: images are built, containers run, networks made, and what happens to them is told.
-//! It knows neither applications nor databases.
+//! Containers on a Docker engine: images are built, containers run, networks made, and their events followed. It knows
+//! neither applications nor databases.
 
 mod build;
 mod call;
@@ -19,12 +19,12 @@ mod output;
 mod volumes;
 
 pub use build::Build;
-pub use containers::{Container, ContainerSpec, ContainerSummary, Creation, Health, LogLimits, State};
+pub use containers::{Container, ContainerHealth, ContainerSpec, ContainerSummary, Creation, LogLimits, State};
 pub use docker::{Docker, Engine, Label, Labels};
 pub use error::{Error, Result};
 pub use events::{ContainerEvent, Events, Happening};
 pub use exec::{Exec, Executed};
 pub use images::{HealthCheck, Image, ImageSummary};
-pub use lines::{Line, Stream};
+pub use lines::{PrintedLine, Stream};
 pub use networks::{Network, NetworkSummary};
 pub use output::{Access, Gap, Output, OutputLine, Portion, Position};

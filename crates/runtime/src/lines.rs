@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 pub(crate) const LONGEST_LINE: usize = 64 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct PrintedLine {
     pub stream: Stream,
     pub text: String,
 }
@@ -19,7 +19,7 @@ pub enum Stream {
     Note,
 }
 
-impl Line {
+impl PrintedLine {
     /// What is said in several lines becomes several.
     pub(crate) fn notes(text: &str) -> impl Iterator<Item = Self> {
         text.lines().map(|line| Self { stream: Stream::Note, text: cut(line, LONGEST_LINE) })
@@ -35,7 +35,7 @@ pub(crate) fn cut(text: &str, longest: usize) -> String {
 }
 
 /// Waits while the reader is busy. A reader that has gone away misses the line, and the work goes on.
-pub(crate) async fn give(lines: &mpsc::Sender<Line>, line: Line) {
+pub(crate) async fn give(lines: &mpsc::Sender<PrintedLine>, line: PrintedLine) {
     let _ = lines.send(line).await;
 }
 

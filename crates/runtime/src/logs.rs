@@ -1,4 +1,4 @@
-//! The last that a container has written.
+//! The last lines that a container has written.
 
 use std::collections::VecDeque;
 use std::time::Duration;

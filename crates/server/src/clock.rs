@@ -1,4 +1,4 @@
-//! Time and identifiers come from here and nowhere else, so that tests can set the one and foresee the other.
+//! Time and identifiers come from here and nowhere else, so that tests can set the one and predict the other.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};

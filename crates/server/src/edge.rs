@@ -24,7 +24,7 @@ const LONGEST_REST: Duration = Duration::from_secs(30);
 /// How long an end may take beyond its own limit.
 pub const GRACE: Duration = Duration::from_secs(10);
 /// How long a request for the edge's figures may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+const FIGURES_LIMIT: Duration = Duration::from_secs(2);
 
 /// All that an edge needs to know, in one argument. It holds no secrets.
 #[derive(Serialize, Deserialize)]
@@ -183,7 +183,7 @@ async fn start(orders: &Orders) -> Result<(Client, Hello), String> {
         }),
     };
     if found.is_err() {
-        // One that hangs must not wake up later.
+        // An edge that hangs must not go on later.
         let _ = child.start_kill();
     }
     // An edge that outlives this server is reaped by init; until then this server does it.
@@ -209,5 +209,5 @@ pub async fn hello(data_dir: &Path) -> Result<Hello, CallError> {
 }
 
 async fn in_time<T>(asking: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
-    tokio::time::timeout(PATIENCE, asking).await.map_err(io::Error::from)?
+    tokio::time::timeout(FIGURES_LIMIT, asking).await.map_err(io::Error::from)?
 }

@@ -230,8 +230,8 @@ impl Held {
 
     /// While the body has no data, the server is what is waited for; once it has some, the client is.
     fn poll_body(&mut self, context: &Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let call = Waker::from(Arc::new(Call { waker: context.waker().clone(), busy: Arc::downgrade(&self.busy) }));
-        Pin::new(&mut self.body).poll_frame(&mut Context::from_waker(&call))
+        let waker = BodyWaker { waker: context.waker().clone(), busy: Arc::downgrade(&self.busy) };
+        Pin::new(&mut self.body).poll_frame(&mut Context::from_waker(&Waker::from(Arc::new(waker))))
     }
 }
 
@@ -273,13 +273,13 @@ impl hyper::body::Body for Held {
 }
 
 /// Wakes the task that waits for a body, and notes that there is data for it.
-struct Call {
+struct BodyWaker {
     waker: Waker,
     /// Weak: a waker that is kept for longer than the body does not keep the request under way.
     busy: Weak<Busy>,
 }
 
-impl Wake for Call {
+impl Wake for BodyWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }

@@ -22,7 +22,7 @@ use crate::service::audit::verify::{self, Report};
 use crate::service::audit::{compare, export};
 use crate::service::master_key::{self, Rotated};
 use crate::service::{second_factor, users};
-use crate::vault::ring::Source;
+use crate::vault::ring::KeySource;
 use crate::vault::unlock::unlock_existing;
 
 /// Sets a password and ends all of the user's sessions. Without a password a random one is made; it is returned.
@@ -99,10 +99,10 @@ async fn settle(app: &App, is_new: bool) -> Result<Adopted, String> {
 }
 
 /// Two at once would write over each other's file.
-fn lock_keys(source: &Source) -> Result<Option<File>, String> {
+fn lock_keys(source: &KeySource) -> Result<Option<File>, String> {
     match source {
-        Source::File(path) => lock(&path.with_extension("key.lock")).map(Some),
-        Source::Environment(_) => Ok(None),
+        KeySource::File(path) => lock(&path.with_extension("key.lock")).map(Some),
+        KeySource::Environment(_) => Ok(None),
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, LogStep};
 use windlass_durable::kill_point;
-use windlass_runtime::{ContainerEvent, ContainerSummary, Events, Happening, Health, State};
+use windlass_runtime::{ContainerEvent, ContainerHealth, ContainerSummary, Events, Happening, State};
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::{applications, deployments, jobs, networks, releases};
 
@@ -257,7 +257,7 @@ async fn observe(host: &Host, row: &Container) -> Result<()> {
         return make_again(host, row).await;
     }
     let status = match found.as_ref().map(|found| (found.state, &found.health)) {
-        Some((State::Running | State::Paused, Some(Health::Unhealthy(_)))) => ContainerStatus::Unhealthy,
+        Some((State::Running | State::Paused, Some(ContainerHealth::Unhealthy(_)))) => ContainerStatus::Unhealthy,
         Some((State::Running | State::Paused, _)) => ContainerStatus::Running,
         Some((State::Created, _)) => ContainerStatus::Starting,
         Some(_) => ContainerStatus::Exited,

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// How long a name may take before it counts as one that does not resolve now, and how long a caller waits for its
 /// turn.
-const PATIENCE: Duration = Duration::from_secs(3);
+const LOOKUP_LIMIT: Duration = Duration::from_secs(3);
 const LOOKUPS: usize = 8;
 
 pub struct Resolver(Arc<Semaphore>);
@@ -26,7 +26,7 @@ impl Resolver {
     /// looked is not the same as not to have found.
     pub async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>> {
         let name = name.to_owned();
-        let turn = tokio::time::timeout(PATIENCE, self.0.clone().acquire_owned()).await;
+        let turn = tokio::time::timeout(LOOKUP_LIMIT, self.0.clone().acquire_owned()).await;
         let Ok(Ok(permit)) = turn else {
             return Err(Error::unavailable(
                 "Too many names are being looked up. Try again in a moment.",
@@ -40,7 +40,7 @@ impl Resolver {
             let found = tokio::net::lookup_host((name, 0)).await.ok()?;
             Some(found.map(|address| address.ip()).collect())
         });
-        let found = tokio::time::timeout(PATIENCE, lookup).await;
+        let found = tokio::time::timeout(LOOKUP_LIMIT, lookup).await;
         Ok(found.ok().and_then(std::result::Result::ok).flatten().unwrap_or_default())
     }
 }

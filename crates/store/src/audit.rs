@@ -71,8 +71,8 @@ pub async fn begin_chain(tx: &mut Tx, head: &Head) -> Result<bool> {
     Ok(begun == 1)
 }
 
-/// Adds an entry and moves the head of its chain behind it, in one exchange with the database: every change of state pays for
-/// this.
+/// Adds an entry and moves the head of its chain behind it, in one exchange with the database: every change of state
+/// waits for this.
 pub async fn append(tx: &mut Tx, entry: &Entry, head: &Head) -> Result<()> {
     macro_rules! texts {
         ($before:literal, $between:literal) => {

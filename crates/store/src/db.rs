@@ -166,7 +166,8 @@ impl Db {
     /// A transaction. Without [`Tx::commit`] nothing of it remains.
     pub async fn begin(&self) -> Result<Tx> {
         let inner = match &self.pools {
-            // Immediate: take the write lock now, so that no later statement can fail for want of it.
+            // Immediate: take the write lock now, so that no later statement can fail because another transaction has
+            // it.
             Pools::Sqlite { write, .. } => Inner::SqliteTx(write.begin_with("BEGIN IMMEDIATE").await?),
             Pools::Postgres(pool) => Inner::PostgresTx(begin_whole(pool.clone()).await?),
         };
@@ -223,7 +224,7 @@ impl Db {
         match &self.pools {
             Pools::Sqlite { read, write } => {
                 read.close().await;
-                // The last connection to close folds the write-ahead log into the database file.
+                // The last connection to close moves the write-ahead log into the database file.
                 write.close().await;
             }
             Pools::Postgres(pool) => pool.close().await,

@@ -74,7 +74,7 @@ pub struct Search<'a> {
     pub share: i64,
 }
 
-/// What the time is. Several servers on one PostgreSQL need one clock, which is its own; SQLite has one server.
+/// The current time, as SQL. Several servers on one PostgreSQL need one clock, which is its own; SQLite has one server.
 pub(crate) fn clock(kind: Kind, parameter: &str) -> String {
     match kind {
         Kind::Sqlite => parameter.to_owned(),
@@ -89,7 +89,7 @@ pub(crate) fn clock(kind: Kind, parameter: &str) -> String {
 /// ended.
 fn is_free(kind: Kind, job: &str) -> String {
     let clock = clock(kind, "$3");
-    let begun_by_the_dead = match kind {
+    let begun_by_ended_servers = match kind {
         // There is one server, and it takes back what it held when it starts.
         Kind::Sqlite => String::new(),
         Kind::Postgres => format!(
@@ -97,7 +97,7 @@ fn is_free(kind: Kind, job: &str) -> String {
             LONGEST_SILENCE_SECONDS * 1_000_000
         ),
     };
-    format!("({job}.state = 'queued' or {job}.lease_until < {clock} {begun_by_the_dead})")
+    format!("({job}.state = 'queued' or {job}.lease_until < {clock} {begun_by_ended_servers})")
 }
 
 /// A job that can be worked on, now this owner's for `seconds`. Organizations take turns: the one that has the fewest under way comes

@@ -37,14 +37,14 @@ macro_rules! on_both_databases {
     };
 }
 
-/// An empty place for a database. The folder goes with the value.
-pub struct Place {
+/// Where a test's own empty database is. The folder is removed with the value.
+pub struct DatabaseLocation {
     pub folder: TempDir,
     /// None for SQLite in the folder.
     pub url: Option<String>,
 }
 
-impl Place {
+impl DatabaseLocation {
     pub async fn fresh(kind: Kind) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let url = match kind {
@@ -75,7 +75,7 @@ impl Place {
     }
 }
 
-impl Place {
+impl DatabaseLocation {
     /// What no part of the program would do: changes rows by hand. How many rows were changed.
     pub async fn execute(&self, sql: &str) -> u64 {
         let sql = AssertSqlSafe(sql.to_owned());

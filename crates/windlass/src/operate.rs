@@ -10,7 +10,7 @@ use windlass_server::operator;
 use windlass_server::service::adoption::Adopted;
 use windlass_server::service::audit::verify::Report;
 use windlass_server::service::master_key::Rotated;
-use windlass_server::vault::ring::Source;
+use windlass_server::vault::ring::KeySource;
 
 use crate::print;
 
@@ -56,7 +56,7 @@ async fn disable_two_factor(config: Config, matches: &ArgMatches) -> Result<(), 
 }
 
 async fn rotate_key(config: Config) -> Result<(), String> {
-    let from_file = matches!(config.master_key_source(), Source::File(_));
+    let from_file = matches!(config.master_key_source(), KeySource::File(_));
     let rotated = operator::rotate_key(config).await?;
     let Rotated { from, to, secrets } = rotated;
     print(&format!("The master key is now {to}; {secrets} secret(s) were encrypted again.\n"))?;

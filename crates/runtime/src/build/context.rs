@@ -22,9 +22,9 @@ const CHUNKS_AHEAD: usize = 8;
 const LONGEST_IGNORE_FILE: u64 = 1 << 20;
 
 /// The thread that reads the folder.
-pub(super) struct Reading(JoinHandle<io::Result<()>>);
+pub(super) struct FolderReader(JoinHandle<io::Result<()>>);
 
-impl Reading {
+impl FolderReader {
     /// What kept the folder from being read, unless it was that the build did not read it any more.
     pub(super) async fn failure(self) -> Option<Error> {
         match self.0.await {
@@ -36,7 +36,11 @@ impl Reading {
     }
 }
 
-pub(super) fn read(folder: PathBuf, tree: PathBuf, dockerfile: String) -> (mpsc::Receiver<io::Result<Bytes>>, Reading) {
+pub(super) fn read(
+    folder: PathBuf,
+    tree: PathBuf,
+    dockerfile: String,
+) -> (mpsc::Receiver<io::Result<Bytes>>, FolderReader) {
     let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
     let reading = tokio::task::spawn_blocking(move || {
         let chunks = Chunks { sender: sender.clone(), filled: Vec::with_capacity(CHUNK) };
@@ -47,7 +51,7 @@ pub(super) fn read(folder: PathBuf, tree: PathBuf, dockerfile: String) -> (mpsc:
         }
         result
     });
-    (receiver, Reading(reading))
+    (receiver, FolderReader(reading))
 }
 
 fn archive(folder: &Path, tree: &Path, dockerfile: &str, chunks: Chunks) -> io::Result<()> {

@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 use crate::call::{Call, to_json};
 use crate::connection::RequestBody;
 use crate::lines::give;
-use crate::{Docker, Error, Labels, Line, Result};
-use progress::Progress;
+use crate::{Docker, Error, Labels, PrintedLine, Result};
+use progress::BuildProgress;
 use session::Session;
 
 pub struct Build {
@@ -37,7 +37,7 @@ pub struct Build {
 
 impl Docker {
     /// Builds and tags an image and gives its id. It takes as long as it takes; dropping the future ends the build.
-    pub async fn build(&self, build: Build, lines: mpsc::Sender<Line>) -> Result<String> {
+    pub async fn build(&self, build: Build, lines: mpsc::Sender<PrintedLine>) -> Result<String> {
         require_inside(&build.dockerfile)?;
         let session = Session::open(self, build.secrets).await.inspect_err(|error| self.learn_from(error))?;
         let (chunks, reading) = context::read(build.context, build.tree, build.dockerfile.clone());
@@ -75,9 +75,9 @@ struct Message {
     error: Option<String>,
 }
 
-async fn run(call: Call<'_>, lines: &mpsc::Sender<Line>) -> Result<String> {
+async fn run(call: Call<'_>, lines: &mpsc::Sender<PrintedLine>) -> Result<String> {
     let mut answer = call.unlimited().await?;
-    let mut progress = Progress::default();
+    let mut progress = BuildProgress::default();
     let mut image = None;
     while let Some(message) = answer.next_json::<Message>().await? {
         if let Some(error) = message.error {

@@ -1,4 +1,4 @@
-//! What BuildKit tells about a build, as lines that people read and as the reason when it fails.
+//! What BuildKit reports about a build, as lines that people read and as the reason when it fails.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use prost::Message;
 
 use super::reason::{self, BASE, FailedStep, LastLines, SYNTAX, tells_of_full_disk};
 use crate::lines::Joiner;
-use crate::{Error, Line, Result, Stream};
+use crate::{Error, PrintedLine, Result, Stream};
 
 /// BuildKit's `StatusResponse`, without the fields that are not used here.
 #[derive(Message)]
@@ -18,7 +18,7 @@ struct Status {
     #[prost(message, repeated, tag = "2")]
     tasks: Vec<Task>,
     #[prost(message, repeated, tag = "3")]
-    logs: Vec<Log>,
+    logs: Vec<VertexLog>,
 }
 
 #[derive(Message)]
@@ -49,7 +49,7 @@ struct Task {
 }
 
 #[derive(Message)]
-struct Log {
+struct VertexLog {
     #[prost(string, tag = "1")]
     vertex: String,
     #[prost(int64, tag = "3")]
@@ -62,11 +62,11 @@ struct Log {
 #[derive(Message)]
 struct Moment {}
 
-/// When more steps fail, only the first ones' reasons are given.
+/// When more steps fail, the reasons of the others are left out.
 const MOST_FAILED: usize = 16;
 
 #[derive(Default)]
-pub(super) struct Progress {
+pub(super) struct BuildProgress {
     steps: HashMap<String, Step>,
     /// The step whose name was shown last: what follows is read as its output.
     shown: String,
@@ -84,8 +84,8 @@ struct Step {
     disk_full: bool,
 }
 
-impl Progress {
-    pub(super) fn lines_of(&mut self, trace: &str) -> Result<Vec<Line>> {
+impl BuildProgress {
+    pub(super) fn lines_of(&mut self, trace: &str) -> Result<Vec<PrintedLine>> {
         let bytes = STANDARD.decode(trace).map_err(Error::unreadable)?;
         let status = Status::decode(bytes.as_slice()).map_err(Error::unreadable)?;
         let mut lines = Vec::new();
@@ -106,7 +106,7 @@ impl Progress {
     }
 
     /// Output without a line end of steps that will not be told of any more.
-    pub(super) fn unfinished_lines(&mut self) -> Vec<Line> {
+    pub(super) fn unfinished_lines(&mut self) -> Vec<PrintedLine> {
         let mut lines = Vec::new();
         for step in self.steps.values_mut() {
             step.flush(&mut lines);
@@ -114,7 +114,7 @@ impl Progress {
         lines
     }
 
-    fn begin(&mut self, vertex: &Vertex, lines: &mut Vec<Line>) {
+    fn begin(&mut self, vertex: &Vertex, lines: &mut Vec<PrintedLine>) {
         let step = self.steps.entry(vertex.digest.clone()).or_default();
         step.name.clone_from(&vertex.name);
         let news = (vertex.started.is_some() && !step.announced) || (vertex.cached && !step.cached);
@@ -123,16 +123,16 @@ impl Progress {
             step.cached = vertex.cached;
             if !is_internal(&step.name) {
                 let cached = if step.cached { " CACHED" } else { "" };
-                lines.extend(Line::notes(&format!("{}{cached}", readable(&step.name))));
+                lines.extend(PrintedLine::notes(&format!("{}{cached}", readable(&step.name))));
                 self.shown.clone_from(&vertex.digest);
             }
         }
     }
 
-    fn output(&mut self, log: &Log, lines: &mut Vec<Line>) {
+    fn output(&mut self, log: &VertexLog, lines: &mut Vec<PrintedLine>) {
         let Some(step) = self.steps.get_mut(&log.vertex) else { return };
         if self.shown != log.vertex {
-            lines.extend(Line::notes(&step.name));
+            lines.extend(PrintedLine::notes(&step.name));
             self.shown.clone_from(&log.vertex);
         }
         let (joiner, stream) =
@@ -140,17 +140,17 @@ impl Progress {
         joiner.add(&log.text, |text| {
             step.disk_full |= tells_of_full_disk(&text);
             step.last_lines.add(&text);
-            lines.push(Line { stream, text });
+            lines.push(PrintedLine { stream, text });
         });
     }
 
-    fn task_done(&mut self, task: &Task, lines: &mut Vec<Line>) {
+    fn task_done(&mut self, task: &Task, lines: &mut Vec<PrintedLine>) {
         if self.steps.get(&task.vertex).is_some_and(|step| step.announced && !is_internal(&step.name)) {
-            lines.extend(Line::notes(&format!("{} done", task.id)));
+            lines.extend(PrintedLine::notes(&format!("{} done", task.id)));
         }
     }
 
-    fn end(&mut self, vertex: &Vertex, lines: &mut Vec<Line>) {
+    fn end(&mut self, vertex: &Vertex, lines: &mut Vec<PrintedLine>) {
         let Some(step) = self.steps.get_mut(&vertex.digest) else { return };
         step.flush(lines);
         // Steps beside the one that failed are cancelled; that is no reason.
@@ -158,7 +158,7 @@ impl Progress {
             return;
         }
         let name = readable(&step.name);
-        lines.extend(Line::notes(&format!("{name} ERROR: {}", reason::words(&vertex.error))));
+        lines.extend(PrintedLine::notes(&format!("{name} ERROR: {}", reason::words(&vertex.error))));
         self.failed.push(FailedStep::new(&name, &vertex.error, &step.last_lines, step.disk_full));
     }
 
@@ -168,12 +168,12 @@ impl Progress {
 }
 
 impl Step {
-    fn flush(&mut self, lines: &mut Vec<Line>) {
+    fn flush(&mut self, lines: &mut Vec<PrintedLine>) {
         for (joiner, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
             if let Some(text) = joiner.rest() {
                 self.disk_full |= tells_of_full_disk(&text);
                 self.last_lines.add(&text);
-                lines.push(Line { stream, text });
+                lines.push(PrintedLine { stream, text });
             }
         }
     }

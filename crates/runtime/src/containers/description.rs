@@ -22,7 +22,7 @@ pub struct Container {
     /// Why it could not be started, in the words of the engine or of its init process; mostly empty.
     pub error: String,
     /// None if its image has no health check.
-    pub health: Option<Health>,
+    pub health: Option<ContainerHealth>,
     /// On the machine, while it runs.
     pub pid: Option<u32>,
     pub started_at: Option<OffsetDateTime>,
@@ -63,7 +63,7 @@ pub enum State {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Health {
+pub enum ContainerHealth {
     Starting,
     Healthy,
     /// With what the last probe said.
@@ -215,13 +215,13 @@ fn state(word: &str) -> Result<State> {
     })
 }
 
-fn health(answer: HealthAnswer) -> Option<Health> {
+fn health(answer: HealthAnswer) -> Option<ContainerHealth> {
     match answer.status.as_str() {
-        "starting" => Some(Health::Starting),
-        "healthy" => Some(Health::Healthy),
+        "starting" => Some(ContainerHealth::Starting),
+        "healthy" => Some(ContainerHealth::Healthy),
         "unhealthy" => {
             let last = answer.log.and_then(|mut log| log.pop());
-            Some(Health::Unhealthy(last.map(|probe| probe.output.trim().to_owned()).unwrap_or_default()))
+            Some(ContainerHealth::Unhealthy(last.map(|probe| probe.output.trim().to_owned()).unwrap_or_default()))
         }
         _ => None,
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-pub use description::{Container, ContainerSummary, Health, State};
+pub use description::{Container, ContainerHealth, ContainerSummary, State};
 pub use spec::{ContainerSpec, LogLimits};
 
 use crate::call::{USUAL_LIMIT, encoded, within};

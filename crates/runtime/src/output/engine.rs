@@ -12,7 +12,8 @@ use crate::{Docker, Result};
 
 /// The engine looks for the last entries from the end, so that few of them cost little.
 const LEAST_ENTRIES: usize = 1000;
-/// As many times what came the last time are asked for; and so many times that, so many times, if it was not enough.
+/// So many times the number of entries that came the last time are asked for. If that was not enough, GROWTH times as
+/// many, at most GROWTHS times.
 const SPARE: usize = 4;
 const GROWTH: usize = 8;
 const GROWTHS: u32 = 3;

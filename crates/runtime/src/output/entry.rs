@@ -148,7 +148,7 @@ fn number(digits: &[u8]) -> Option<i64> {
     digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0')))
 }
 
-/// From the first of January 1970, in years that begin in March, so that the day that is not always there is their last.
+/// From the first of January 1970, in years that begin in March, so that the leap day is their last day.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
     year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 719_469

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use memchr::memchr;
 
-use super::position::{Place, seal};
+use super::position::{FilePlace, seal};
 
 const BLOCK: usize = 256 << 10;
 /// The engine cuts lines at 16 KiB, of which each byte may take six.
@@ -48,7 +48,7 @@ impl LogFile {
     }
 
     /// Goes to a place if it is one in this file.
-    pub(super) fn go_to(&mut self, place: &Place) -> io::Result<bool> {
+    pub(super) fn go_to(&mut self, place: &FilePlace) -> io::Result<bool> {
         if self.inode != place.inode {
             return Ok(false);
         }
@@ -67,10 +67,10 @@ impl LogFile {
     }
 
     /// The place after what was taken; none at the beginning of the file, which is like that of any other.
-    pub(super) fn place(&self) -> Option<Place> {
+    pub(super) fn place(&self) -> Option<FilePlace> {
         let offset = self.begin + self.taken as u64;
         let sealed = &self.buffer[self.taken.saturating_sub(SEALED)..self.taken];
-        (offset > 0).then(|| Place { inode: self.inode, offset, seal: seal(sealed) })
+        (offset > 0).then(|| FilePlace { inode: self.inode, offset, seal: seal(sealed) })
     }
 
     /// The next whole line in the buffer, with its end.

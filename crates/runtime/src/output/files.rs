@@ -10,7 +10,7 @@ use super::Portion;
 use super::entry::{self, Entry, Parsed};
 use super::file::{Fill, LogFile};
 use super::gather::{Gatherer, Reach};
-use super::position::{Place, Position};
+use super::position::{FilePlace, Position};
 use super::rotation::Names;
 
 /// So many files that are to be read later are held, so that the engine may remove them before their turn comes.
@@ -20,7 +20,7 @@ pub(super) struct Files {
     names: Names,
     current: LogFile,
     /// The end of the file before.
-    before: Option<Place>,
+    before: Option<FilePlace>,
     /// Those that were begun later, in their order.
     later: VecDeque<LogFile>,
     /// It is known that the engine does not write to the current one any more.
@@ -93,7 +93,7 @@ impl Files {
         self.is_removed
     }
 
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<FilePlace> {
         self.current.place().or_else(|| self.before.clone())
     }
 
@@ -214,7 +214,7 @@ impl Files {
 }
 
 /// The index of the file that has the place, which is gone to.
-fn start_at(files: &mut VecDeque<LogFile>, place: &Place) -> io::Result<Option<usize>> {
+fn start_at(files: &mut VecDeque<LogFile>, place: &FilePlace) -> io::Result<Option<usize>> {
     for (index, file) in files.iter_mut().enumerate() {
         if file.go_to(place)? {
             return Ok(Some(index));

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
 use super::entry::Entry;
-use super::position::{Mark, Place, Position, Progress};
+use super::position::{FilePlace, Mark, Position, StreamProgress};
 use super::text::Text;
 use super::{Gap, OutputLine, Portion};
 use crate::Stream;
 
 /// An unfinished line without a continuation for so long is given out as it is.
-const PATIENCE: Duration = Duration::from_secs(2);
+const UNFINISHED_LINE_LIMIT: Duration = Duration::from_secs(2);
 /// So much may be read after the beginning of an unfinished line, because the next reader reads it again.
 const FARTHEST: u64 = 4 << 20;
 /// Nanoseconds by which the order of entries may differ from that of their moments; a second has been seen.
@@ -48,7 +48,7 @@ struct Unfinished {
     at: i64,
     is_rest: bool,
     /// The place before its first piece.
-    before: Option<Place>,
+    before: Option<FilePlace>,
     /// What had been read by then.
     entries: u64,
     volume: u64,
@@ -100,7 +100,7 @@ impl Gatherer {
         text: &[u8],
         length: usize,
         now: Instant,
-        before: impl FnOnce() -> Option<Place>,
+        before: impl FnOnce() -> Option<FilePlace>,
     ) -> bool {
         self.entries += 1;
         let index = index(entry.stream);
@@ -124,7 +124,7 @@ impl Gatherer {
         is_new
     }
 
-    fn add(&mut self, index: usize, at: i64, text: &[u8], now: Instant, before: impl FnOnce() -> Option<Place>) {
+    fn add(&mut self, index: usize, at: i64, text: &[u8], now: Instant, before: impl FnOnce() -> Option<FilePlace>) {
         // Pieces of one line share a moment. With another, this is not its continuation: its program has ended.
         if self.sides[index].unfinished.as_ref().is_some_and(|line| line.at != at) {
             self.end_line(index);
@@ -176,7 +176,9 @@ impl Gatherer {
     pub(super) fn rest(&mut self, all: bool, now: Instant) {
         for index in [0, 1] {
             let unfinished = self.sides[index].unfinished.as_ref();
-            if unfinished.is_some_and(|line| all || now.saturating_duration_since(line.last_piece) >= PATIENCE) {
+            if unfinished
+                .is_some_and(|line| all || now.saturating_duration_since(line.last_piece) >= UNFINISHED_LINE_LIMIT)
+            {
                 self.end_line(index);
             }
         }
@@ -250,12 +252,12 @@ impl Gatherer {
     }
 
     /// What has been gathered. `end` is the place after all that was read.
-    pub(super) fn portion(&mut self, end: Option<Place>, is_end: bool) -> Portion {
+    pub(super) fn portion(&mut self, end: Option<FilePlace>, is_end: bool) -> Portion {
         self.size = 0;
         Portion { gap: self.gap.take(), lines: std::mem::take(&mut self.lines), position: self.position(end), is_end }
     }
 
-    fn position(&self, end: Option<Place>) -> Position {
+    fn position(&self, end: Option<FilePlace>) -> Position {
         let lines = self.sides.iter().enumerate().filter_map(|(index, side)| Some((index, side.unfinished.as_ref()?)));
         let earliest = lines.min_by_key(|(_, line)| line.entries);
         let place = match earliest {
@@ -274,7 +276,7 @@ impl Gatherer {
 }
 
 impl Side {
-    fn new(longest: usize, progress: &Progress, is_placed: bool) -> Self {
+    fn new(longest: usize, progress: &StreamProgress, is_placed: bool) -> Self {
         let met = if is_placed { progress.seeking } else { Some(0) };
         let seek = progress.mark.zip(met).map(|(target, met)| Seek { target, met, is_in_doubt: false });
         Self {
@@ -310,9 +312,9 @@ impl Side {
     }
 
     /// `passed`: entries of this stream between the position's place and here.
-    fn progress(&self, passed: u64, is_placed: bool) -> Progress {
+    fn progress(&self, passed: u64, is_placed: bool) -> StreamProgress {
         let pieces = self.unfinished.as_ref().map_or(0, |line| line.pieces);
-        Progress {
+        StreamProgress {
             mark: self.given,
             ahead: if is_placed { passed.saturating_sub(pieces) + self.skip } else { 0 },
             seeking: self.seek.as_ref().map(|seek| seek.met).filter(|_| is_placed),

@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Position {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<FilePlace>,
     /// Of stdout and of stderr.
-    pub(super) streams: [Progress; 2],
+    pub(super) streams: [StreamProgress; 2],
 }
 
 /// The end of an entry in a file of the engine, before which both streams have been given out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct FilePlace {
     pub inode: u64,
     pub offset: u64,
     /// Of the bytes before the offset. File systems use the numbers of their files again, and quickly.
@@ -27,7 +27,7 @@ pub(super) struct Place {
 /// How far one stream has been given out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Progress {
+pub(super) struct StreamProgress {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
     /// So many entries after the place have been given out as well, because the other stream has an unfinished line there.

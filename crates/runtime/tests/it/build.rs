@@ -1,18 +1,18 @@
-//! Builds: what they say, how they fail, what they keep to themselves.
+//! Builds: their output, how they fail, what they keep secret.
 
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use windlass_runtime::{Error, Line, Stream};
+use windlass_runtime::{Error, PrintedLine, Stream};
 
 use crate::support::{World, docker_program, eventually, process_exists, random, texts};
 
-fn output(lines: &[Line]) -> impl Iterator<Item = &str> {
+fn output(lines: &[PrintedLine]) -> impl Iterator<Item = &str> {
     lines.iter().filter(|line| line.stream == Stream::Stdout).map(|line| line.text.as_str())
 }
 
-fn line(stream: Stream, text: &str) -> Line {
-    Line { stream, text: text.to_owned() }
+fn line(stream: Stream, text: &str) -> PrintedLine {
+    PrintedLine { stream, text: text.to_owned() }
 }
 
 #[tokio::test]

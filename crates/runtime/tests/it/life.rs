@@ -1,8 +1,8 @@
-//! How containers live and end: exit codes, signals, memory, health, removal.
+//! How containers run and end: exit codes, signals, memory, health, removal.
 
 use std::time::{Duration, Instant};
 
-use windlass_runtime::{Error, Health, State};
+use windlass_runtime::{ContainerHealth, Error, State};
 
 use crate::support::{World, address};
 
@@ -95,10 +95,10 @@ async fn an_images_health_check_is_told() {
     unwell.address = address(&network, 11);
     for spec in [&well, &unwell] {
         world.run(spec).await;
-        assert_eq!(world.inspect(&spec.name).await.health, Some(Health::Starting));
+        assert_eq!(world.inspect(&spec.name).await.health, Some(ContainerHealth::Starting));
     }
-    world.until(&well.name, "healthy", |container| container.health == Some(Health::Healthy)).await;
-    let unhealthy = Some(Health::Unhealthy("not well".to_owned()));
+    world.until(&well.name, "healthy", |container| container.health == Some(ContainerHealth::Healthy)).await;
+    let unhealthy = Some(ContainerHealth::Unhealthy("not well".to_owned()));
     world.until(&unwell.name, "unhealthy", |container| container.health == unhealthy).await;
 }
 

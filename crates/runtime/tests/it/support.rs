@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use windlass_runtime::{
-    Build, Container, ContainerSpec, Creation, Docker, Error, Label, Labels, Line, LogLimits, Network, Result, State,
+    Build, Container, ContainerSpec, Creation, Docker, Error, Label, Labels, LogLimits, Network, PrintedLine, Result,
+    State,
 };
 
 /// Longer than anything takes on a busy machine.
@@ -81,7 +82,7 @@ impl World {
         folder
     }
 
-    pub async fn build(&self, build: Build) -> (Result<String>, Vec<Line>) {
+    pub async fn build(&self, build: Build) -> (Result<String>, Vec<PrintedLine>) {
         let (sender, mut receiver) = mpsc::channel(4);
         let collecting = tokio::spawn(async move {
             let mut lines = Vec::new();
@@ -196,7 +197,7 @@ pub fn address(network: &Network, last: u8) -> Ipv4Addr {
     Ipv4Addr::new(a, b, c, last)
 }
 
-pub fn texts(lines: &[Line]) -> Vec<&str> {
+pub fn texts(lines: &[PrintedLine]) -> Vec<&str> {
     lines.iter().map(|line| line.text.as_str()).collect()
 }
 

@@ -21,7 +21,7 @@ pub use subnet::Subnet;
 use serde::{Deserialize, Serialize};
 use windlass_api::Host;
 
-use crate::vault::ring::{self, Ring, Source};
+use crate::vault::ring::{self, KeySource, Ring};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -146,10 +146,10 @@ impl Config {
     }
 
     /// Where the master key is: in the environment if it is there, else in the data folder.
-    pub fn master_key_source(&self) -> Source {
+    pub fn master_key_source(&self) -> KeySource {
         match &self.master_key {
-            Some(ring) => Source::Environment(ring.clone()),
-            None => Source::File(self.data_dir.join(ring::FILE_NAME)),
+            Some(ring) => KeySource::Environment(ring.clone()),
+            None => KeySource::File(self.data_dir.join(ring::FILE_NAME)),
         }
     }
 

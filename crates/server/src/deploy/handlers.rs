@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windlass_api::{LogStep, LogStream};
 use windlass_store::jobs::Job;
-use windlass_store::logs::Line;
+use windlass_store::logs::LogLine;
 
 use super::failure::{Interruption, Result, outcome};
 use super::{deploy, finish, remove, stop};
@@ -78,6 +78,6 @@ async fn note_waiting(app: &App, job: &Job, problem: &str) {
         return;
     }
     let text = format!("Waiting for the container engine: {problem}");
-    let line = Line { at: app.now(), stream: LogStream::Windlass, step: LogStep::Queue, text };
+    let line = LogLine { at: app.now(), stream: LogStream::Windlass, step: LogStep::Queue, text };
     app.logs.note(application_id, deployment_id, line).await;
 }

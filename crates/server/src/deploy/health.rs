@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use windlass_api::{Failure, LogStep};
 use windlass_durable::kill_point;
-use windlass_runtime::{self as runtime, Health, HealthCheck, Image, State};
+use windlass_runtime::{self as runtime, ContainerHealth, HealthCheck, Image, State};
 use windlass_store::containers::Container;
 
 use super::attempt::Attempt;
@@ -111,7 +111,7 @@ impl Limit {
         if elapsed > self.longest {
             return Some(self.longest.as_secs());
         }
-        let has_verdict = matches!(found.health, Some(Health::Unhealthy(_)));
+        let has_verdict = matches!(found.health, Some(ContainerHealth::Unhealthy(_)));
         (has_verdict && elapsed > self.usual).then_some(elapsed.as_secs())
     }
 }
@@ -177,9 +177,9 @@ async fn look(
 /// What the image's own check says unless it has said yes: to the engine, or to Windlass.
 fn check_fails(attempt: &Attempt<'_>, found: &runtime::Container, checking: Option<&Checking>) -> Option<String> {
     let engines = match &found.health {
-        None | Some(Health::Healthy) => return None,
-        Some(Health::Unhealthy(output)) => shown(output, false, &attempt.secrets),
-        Some(Health::Starting) => String::new(),
+        None | Some(ContainerHealth::Healthy) => return None,
+        Some(ContainerHealth::Unhealthy(output)) => shown(output, false, &attempt.secrets),
+        Some(ContainerHealth::Starting) => String::new(),
     };
     match checking.map_or(Tried::NotYet, Checking::last) {
         Tried::Well => None,

@@ -8,12 +8,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream};
-use windlass_runtime::{Line, Stream};
+use windlass_runtime::{PrintedLine, Stream};
 use windlass_store::logs::{self, Batch};
 
 use crate::app::App;
 use crate::host::Host;
-use crate::logs::{Closed, Pen, Secrets, text};
+use crate::logs::{Closed, Secrets, WriteHandle, text};
 use crate::subject::Subject;
 
 /// Lines that wait to be stored, and are stored at once; whoever prints more waits too.
@@ -35,7 +35,7 @@ const LAST_WAIT: Duration = Duration::from_secs(2);
 /// Takes lines; a builder that prints faster than they can be written is slowed down.
 #[derive(Clone)]
 pub struct Log {
-    lines: mpsc::Sender<(LogStep, Line)>,
+    lines: mpsc::Sender<(LogStep, PrintedLine)>,
     step: Arc<Mutex<LogStep>>,
 }
 
@@ -53,7 +53,7 @@ pub fn open(
 ) -> (Log, Writer) {
     let (lines, arriving) = mpsc::channel(QUEUE);
     let book = Book {
-        pen: app.logs.pen(),
+        handle: app.logs.write_handle(),
         app,
         application_id,
         deployment_id,
@@ -82,7 +82,7 @@ impl Log {
 
     /// A line of Windlass' own.
     pub async fn note(&self, text: impl Into<String>) {
-        let line = Line { stream: Stream::Note, text: text.into() };
+        let line = PrintedLine { stream: Stream::Note, text: text.into() };
         let step = *self.step.lock().unwrap_or_else(PoisonError::into_inner);
         if tokio::time::timeout(NOTE_WAIT, self.lines.send((step, line))).await.is_err() {
             tracing::warn!("a line about a deployment could not be stored in time");
@@ -90,7 +90,7 @@ impl Log {
     }
 
     /// All lines that come until there are no more to come.
-    pub async fn take_all(&self, step: LogStep, mut lines: mpsc::Receiver<Line>) {
+    pub async fn take_all(&self, step: LogStep, mut lines: mpsc::Receiver<PrintedLine>) {
         while let Some(line) = lines.recv().await {
             let _ = self.lines.send((step, line)).await;
         }
@@ -108,7 +108,7 @@ impl Writer {
 
 struct Book {
     app: Arc<App>,
-    pen: Result<Pen, Closed>,
+    handle: Result<WriteHandle, Closed>,
     application_id: Uuid,
     deployment_id: Uuid,
     secrets: Secrets,
@@ -116,14 +116,14 @@ struct Book {
     bytes: usize,
     late_notes: usize,
     /// When there is no more room: the newest lines, which often say what went wrong.
-    tail: VecDeque<logs::Line>,
+    tail: VecDeque<logs::LogLine>,
     left_out: usize,
     /// The line before was only the beginning of one.
     is_after_part: bool,
 }
 
 impl Book {
-    async fn write(mut self, mut arriving: mpsc::Receiver<(LogStep, Line)>) {
+    async fn write(mut self, mut arriving: mpsc::Receiver<(LogStep, PrintedLine)>) {
         let mut arrived = Vec::new();
         while arriving.recv_many(&mut arrived, QUEUE).await > 0 {
             let mut batch = Vec::with_capacity(arrived.len());
@@ -138,7 +138,7 @@ impl Book {
     }
 
     /// Puts a line where it belongs. Some lines about the work come through when there is no room for others.
-    fn take(&mut self, step: LogStep, line: &Line, batch: &mut Vec<logs::Line>) {
+    fn take(&mut self, step: LogStep, line: &PrintedLine, batch: &mut Vec<logs::LogLine>) {
         let (is_full, is_note) = (self.is_full(), line.stream == Stream::Note);
         let line = self.line(step, line);
         if is_full && !(is_note && self.late_notes < MOST_LATE_NOTES) {
@@ -159,10 +159,10 @@ impl Book {
     }
 
     /// What was left out is told, and the end of it shown.
-    fn end_gap(&mut self, batch: &mut Vec<logs::Line>) {
+    fn end_gap(&mut self, batch: &mut Vec<logs::LogLine>) {
         let missing = self.left_out - self.tail.len();
         if let Some(step) = self.tail.front().filter(|_| missing > 0).map(|first| first.step) {
-            let words = Line { stream: Stream::Note, text: format!("... {missing} lines are not kept") };
+            let words = PrintedLine { stream: Stream::Note, text: format!("... {missing} lines are not kept") };
             batch.push(self.line(step, &words));
         }
         self.written += self.tail.len();
@@ -171,7 +171,7 @@ impl Book {
         self.left_out = 0;
     }
 
-    fn line(&mut self, step: LogStep, line: &Line) -> logs::Line {
+    fn line(&mut self, step: LogStep, line: &PrintedLine) -> logs::LogLine {
         let stream = match line.stream {
             Stream::Stdout => LogStream::Stdout,
             Stream::Stderr => LogStream::Stderr,
@@ -180,21 +180,21 @@ impl Book {
         let is_part = line.text.len() >= PART || self.is_after_part;
         self.is_after_part = line.text.len() >= PART;
         let text = if is_part { self.secrets.safe_part(&line.text) } else { self.secrets.safe_line(&line.text) };
-        logs::Line { at: self.app.now(), stream, step, text: text::cut(text, self.app.config.log_line_bytes, 0) }
+        logs::LogLine { at: self.app.now(), stream, step, text: text::cut(text, self.app.config.log_line_bytes, 0) }
     }
 
     fn is_full(&self) -> bool {
         self.written >= MOST_LINES || self.bytes >= MOST_BYTES
     }
 
-    async fn store(&self, lines: Vec<logs::Line>) {
+    async fn store(&self, lines: Vec<logs::LogLine>) {
         if lines.is_empty() {
             return;
         }
         let (application_id, deployment_id) = (self.application_id, self.deployment_id);
         let batch = Batch { application_id, deployment_id, lines, progress: None };
-        let stored = match &self.pen {
-            Ok(pen) => pen.write(batch).await.map(drop),
+        let stored = match &self.handle {
+            Ok(handle) => handle.write(batch).await.map(drop),
             Err(Closed) => Err(Closed),
         };
         if let Err(error) = stored {

@@ -5,7 +5,7 @@ use windlass_api::{LogStep, LogStream, Wanted};
 use windlass_durable::kill_point;
 use windlass_store::applications::{self, Application};
 use windlass_store::containers::{self, Stage};
-use windlass_store::logs::Line;
+use windlass_store::logs::LogLine;
 
 use super::drain::retire;
 use super::failure::Result;
@@ -38,7 +38,7 @@ pub async fn stop(host: &Host, held: &Held) -> Result<()> {
 async fn leave_line(host: &Host, application: &Application) {
     let Some(live) = application.live_deployment_id else { return };
     let text = "Stopped on request. Visitors get a page that says so, until it is started again.".to_owned();
-    let line = Line { at: host.app.now(), stream: LogStream::Windlass, step: LogStep::Drain, text };
+    let line = LogLine { at: host.app.now(), stream: LogStream::Windlass, step: LogStep::Drain, text };
     host.app.logs.note(application.id, live, line).await;
 }
 

@@ -12,7 +12,7 @@ use windlass_runtime::{ContainerSummary, Docker, Labels};
 use windlass_store::containers::Purpose;
 use windlass_store::logs::Claim;
 
-use super::reader::{Reader, Whose, Wish};
+use super::reader::{LogOrigin, Reader, Waiter};
 use crate::app::App;
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL};
 
@@ -20,7 +20,7 @@ use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL};
 const PLACES: usize = 8;
 /// How long a container that is to go may wait until the last of its lines is stored. Then the caller tries again
 /// later.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LAST_LINES_LIMIT: Duration = Duration::from_secs(10);
 
 pub struct Collector {
     app: Arc<App>,
@@ -28,16 +28,16 @@ pub struct Collector {
     owner: Uuid,
     places: Arc<Semaphore>,
     /// By the engine's id.
-    readings: Mutex<HashMap<String, Reading>>,
+    readings: Mutex<HashMap<String, ReaderTask>>,
 }
 
-struct Reading {
+struct ReaderTask {
     application_id: Uuid,
-    wishes: mpsc::Sender<Wish>,
+    waiters: mpsc::Sender<Waiter>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Reading {
+impl Drop for ReaderTask {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -78,15 +78,15 @@ impl Collector {
             return Ok(Err(Unread));
         }
         self.read(&container.id, &container.labels);
-        let Some(wishes) = self.readings().get(&container.id).map(|reading| reading.wishes.clone()) else {
+        let Some(waiters) = self.readings().get(&container.id).map(|reading| reading.waiters.clone()) else {
             return Ok(Ok(()));
         };
         let (done, granted) = oneshot::channel();
         let granted = async {
-            wishes.send(done).await.map_err(|_| Unread)?;
+            waiters.send(done).await.map_err(|_| Unread)?;
             granted.await.map_err(|_| Unread)
         };
-        Ok(tokio::time::timeout(PATIENCE, granted).await.unwrap_or(Err(Unread)))
+        Ok(tokio::time::timeout(LAST_LINES_LIMIT, granted).await.unwrap_or(Err(Unread)))
     }
 
     /// The containers of which it is known how far they were read.
@@ -127,22 +127,22 @@ impl Collector {
         if readings.get(id).is_some_and(|reading| !reading.task.is_finished()) {
             return;
         }
-        let Some(whose) = whose(labels) else { return };
-        let (wishes, wished) = mpsc::channel(8);
+        let Some(origin) = origin(labels) else { return };
+        let (waiters, arriving) = mpsc::channel(8);
         let (app, docker, places) = (self.app.clone(), self.docker.clone(), self.places.clone());
-        let application_id = whose.application_id;
+        let application_id = origin.application_id;
         let claim = Claim { container_id: id.to_owned(), application_id, owner: self.owner };
-        let reader = Reader::new(app, docker, places, claim, whose, wished);
-        readings.insert(id.to_owned(), Reading { application_id, wishes, task: tokio::spawn(reader.run()) });
+        let reader = Reader::new(app, docker, places, claim, origin, arriving);
+        readings.insert(id.to_owned(), ReaderTask { application_id, waiters, task: tokio::spawn(reader.run()) });
     }
 
-    fn readings(&self) -> MutexGuard<'_, HashMap<String, Reading>> {
+    fn readings(&self) -> MutexGuard<'_, HashMap<String, ReaderTask>> {
         self.readings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// As its labels say.
-fn whose(labels: &Labels) -> Option<Whose> {
+fn origin(labels: &Labels) -> Option<LogOrigin> {
     let id = |label| labels.get(label).and_then(|id| id.parse().ok());
     let purpose = labels.get(PURPOSE_LABEL).cloned().and_then(|word| Purpose::try_from(word).ok());
     let step = match purpose {
@@ -150,5 +150,5 @@ fn whose(labels: &Labels) -> Option<Whose> {
         Some(Purpose::PostRun) => LogStep::PostRun,
         Some(Purpose::App) | None => LogStep::Run,
     };
-    Some(Whose { application_id: id(APPLICATION_LABEL)?, deployment_id: id(DEPLOYMENT_LABEL)?, step })
+    Some(LogOrigin { application_id: id(APPLICATION_LABEL)?, deployment_id: id(DEPLOYMENT_LABEL)?, step })
 }

@@ -259,7 +259,7 @@ async fn begin(
     let head = store.next_seq(application_id).await?;
     match start {
         Start::After(0) => Ok((store.first_seq(application_id).await?.unwrap_or(head) - 1, Vec::new())),
-        // One from the future belongs to a store that was put back to an earlier time.
+        // A number beyond the end comes from a store that was restored to an earlier time.
         Start::After(seq) => Ok((seq.min(head - 1), Vec::new())),
         Start::Newest(0) => Ok((head - 1, Vec::new())),
         Start::Newest(lines) => {

@@ -22,25 +22,26 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use uuid::Uuid;
-use windlass_store::logs::{Batch, Line, LogStore, Outcome};
+use windlass_store::logs::{Batch, LogLine, LogStore, Outcome};
 
 use room::Room;
 pub use secrets::Secrets;
 pub use tails::Published;
 use tails::Tails;
-use writer::{Waiting, Writer};
+use writer::{StoreWriter, Waiting};
 
 /// Batches that wait for the writer. A caller waits until its batch is stored, so this bounds what is in memory.
 const QUEUE: usize = 16;
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a line of Windlass' own may take.
+const NOTE_LIMIT: Duration = Duration::from_secs(2);
 
-/// The log store, and the way into it.
+/// The log store and its writer.
 pub struct Logs {
     pub store: LogStore,
     room: Room,
     queue: Mutex<Option<mpsc::Sender<Waiting>>>,
     tails: Arc<Tails>,
-    health: Arc<Health>,
+    health: Arc<WriterHealth>,
     ended: watch::Receiver<bool>,
 }
 
@@ -54,10 +55,10 @@ impl Logs {
     /// `folder`: where the store is, if it is a file.
     pub fn open(store: LogStore, folder: Option<PathBuf>) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE);
-        let (tails, health) = (Arc::<Tails>::default(), Arc::<Health>::default());
+        let (tails, health) = (Arc::<Tails>::default(), Arc::<WriterHealth>::default());
         let (ending, ended) = watch::channel(false);
         let room = Room::beside(folder);
-        let writer = Writer::new(store.clone(), room.clone(), tails.clone(), health.clone());
+        let writer = StoreWriter::new(store.clone(), room.clone(), tails.clone(), health.clone());
         tokio::spawn(async move {
             writer.run(waiting).await;
             ending.send_replace(true);
@@ -66,20 +67,20 @@ impl Logs {
     }
 
     /// For a caller that has more than one batch to write: until it is dropped, the store is not closed.
-    pub fn pen(&self) -> Result<Pen, Closed> {
+    pub fn write_handle(&self) -> Result<WriteHandle, Closed> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        queue.map(Pen).ok_or(Closed)
+        queue.map(WriteHandle).ok_or(Closed)
     }
 
     /// Returns when the lines are stored.
     pub async fn write(&self, batch: Batch) -> Result<Outcome, Closed> {
-        self.pen()?.write(batch).await
+        self.write_handle()?.write(batch).await
     }
 
     /// A line of Windlass' own, for a caller that cannot wait long. Whether it is stored.
-    pub async fn note(&self, application_id: Uuid, deployment_id: Uuid, line: Line) -> bool {
+    pub async fn note(&self, application_id: Uuid, deployment_id: Uuid, line: LogLine) -> bool {
         let batch = Batch { application_id, deployment_id, lines: vec![line], progress: None };
-        let is_stored = matches!(tokio::time::timeout(PATIENCE, self.write(batch)).await, Ok(Ok(_)));
+        let is_stored = matches!(tokio::time::timeout(NOTE_LIMIT, self.write(batch)).await, Ok(Ok(_)));
         if !is_stored {
             tracing::warn!(%deployment_id, "a line about a deployment could not be stored");
         }
@@ -113,9 +114,9 @@ impl Logs {
 }
 
 /// Gives batches to the writer.
-pub struct Pen(mpsc::Sender<Waiting>);
+pub struct WriteHandle(mpsc::Sender<Waiting>);
 
-impl Pen {
+impl WriteHandle {
     /// Returns when the lines are stored.
     pub async fn write(&self, batch: Batch) -> Result<Outcome, Closed> {
         let (done, stored) = oneshot::channel();
@@ -126,14 +127,14 @@ impl Pen {
 
 /// Whether lines can be stored.
 #[derive(Default)]
-struct Health(Mutex<Option<String>>);
+struct WriterHealth(Mutex<Option<String>>);
 
-impl Health {
+impl WriterHealth {
     fn problem(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// True when this is news.
+    /// True when lines could be stored before and cannot now, or the other way around.
     fn set(&self, problem: Option<String>) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_news = seen.is_some() != problem.is_some();

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Timestamp};
 use windlass_runtime::{Access, Docker, Error, Gap, Output, OutputLine, Portion, Position, Stream};
-use windlass_store::logs::{Batch, Claim, Line, Outcome, Progress};
+use windlass_store::logs::{Batch, Claim, LogLine, Outcome, ReadProgress};
 
 use super::{Closed, Secrets, text};
 use crate::app::App;
@@ -34,25 +34,25 @@ const RENEWAL: Duration = Duration::from_secs(20);
 /// How old the list of secrets may be: another server may have been told of one.
 const SECRETS_AGE: Duration = Duration::from_secs(60);
 
-/// What a container is for.
+/// What the lines of a container belong to.
 #[derive(Clone, Copy)]
-pub struct Whose {
+pub struct LogOrigin {
     pub application_id: Uuid,
     pub deployment_id: Uuid,
     pub step: LogStep,
 }
 
 /// A caller that waits until everything is stored.
-pub type Wish = oneshot::Sender<()>;
+pub type Waiter = oneshot::Sender<()>;
 
 pub struct Reader {
     app: Arc<App>,
     docker: Docker,
     places: Arc<Semaphore>,
     claim: Claim,
-    whose: Whose,
-    wished: mpsc::Receiver<Wish>,
-    waiting: Vec<Wish>,
+    origin: LogOrigin,
+    arriving: mpsc::Receiver<Waiter>,
+    waiting: Vec<Waiter>,
 }
 
 /// Why reading stopped.
@@ -104,10 +104,10 @@ impl Reader {
         docker: Docker,
         places: Arc<Semaphore>,
         claim: Claim,
-        whose: Whose,
-        wished: mpsc::Receiver<Wish>,
+        origin: LogOrigin,
+        arriving: mpsc::Receiver<Waiter>,
     ) -> Self {
-        Self { app, docker, places, claim, whose, wished, waiting: Vec::new() }
+        Self { app, docker, places, claim, origin, arriving, waiting: Vec::new() }
     }
 
     /// Until the container is gone.
@@ -129,7 +129,7 @@ impl Reader {
             }
             self.rest(REST).await;
         }
-        self.hear_wishes();
+        self.take_waiters();
         self.grant_all();
         if let Err(error) = self.app.logs.store.forget(&self.claim.container_id).await {
             tracing::debug!(%error, "a position that is no longer needed stays for now");
@@ -149,8 +149,8 @@ impl Reader {
         let mut reading = self.open().await?;
         let (mut pause, mut last_news) = (Duration::ZERO, Instant::now());
         loop {
-            self.hear_wishes();
-            let wishes = self.waiting.len();
+            self.take_waiters();
+            let waiters = self.waiting.len();
             let (is_news, is_end) = self.read_portion(&mut reading).await?;
             if is_news {
                 (pause, last_news) = (Duration::ZERO, Instant::now());
@@ -159,7 +159,7 @@ impl Reader {
                 continue;
             }
             // Callers that came while it was being read may mean what was printed since.
-            for done in self.waiting.drain(..wishes) {
+            for done in self.waiting.drain(..waiters) {
                 let _ = done.send(());
             }
             self.renew(&mut reading).await?;
@@ -186,7 +186,7 @@ impl Reader {
         // Before they are read, so that no change goes unseen.
         let secrets_changed = self.app.secrets_changed.subscribe();
         let secrets = self.secrets().await?;
-        self.hear_wishes();
+        self.take_waiters();
         // A caller that is about to remove the container cannot wait for another server.
         let stored = self.claim(!self.waiting.is_empty()).await?;
         let position = match stored.as_str() {
@@ -231,7 +231,7 @@ impl Reader {
 
     /// Lines are not stored without knowing what they must not show.
     async fn secrets(&self) -> Result<Arc<Secrets>, Stop> {
-        match Subject::load(&self.app, self.whose.deployment_id).await {
+        match Subject::load(&self.app, self.origin.deployment_id).await {
             Ok(subject) => Ok(Arc::new(Secrets::of(&subject))),
             // Its application is gone, so no user can read its lines any more.
             Err(SubjectError::Gone) => Err(Stop::Ended),
@@ -245,7 +245,7 @@ impl Reader {
 
     async fn store(&self, reading: &mut Reading, portion: Portion) -> Result<(), Stop> {
         let position = serde_json::to_string(&portion.position).map_err(|error| Stop::Failed(error.to_string()))?;
-        let (step, longest, now) = (self.whose.step, self.app.config.log_line_bytes, self.app.now());
+        let (step, longest, now) = (self.origin.step, self.app.config.log_line_bytes, self.app.now());
         let secrets = reading.secrets.clone();
         // Away from the async threads: there may be thousands of them.
         let lines = tokio::task::spawn_blocking(move || {
@@ -255,8 +255,8 @@ impl Reader {
         });
         let lines = lines.await.map_err(|error| Stop::Failed(error.to_string()))?;
         let (claim, from) = (self.claim.clone(), reading.stored.clone());
-        let progress = Some(Progress { claim, from, position: position.clone() });
-        let Whose { application_id, deployment_id, .. } = self.whose;
+        let progress = Some(ReadProgress { claim, from, position: position.clone() });
+        let LogOrigin { application_id, deployment_id, .. } = self.origin;
         match self.app.logs.write(Batch { application_id, deployment_id, lines, progress }).await {
             Ok(Outcome::Stored { .. }) => {
                 reading.stored = position;
@@ -270,13 +270,13 @@ impl Reader {
     /// A container whose output cannot be read must not stay forever: callers that wait are let go, once that is in the
     /// log.
     async fn give_up(&mut self, problem: &str) {
-        self.hear_wishes();
+        self.take_waiters();
         if self.waiting.is_empty() {
             return;
         }
-        let Whose { application_id, deployment_id, step } = self.whose;
+        let LogOrigin { application_id, deployment_id, step } = self.origin;
         let text = format!("[What the container printed last is missing: it cannot be read. {problem}]");
-        let line = Line { at: self.app.now(), stream: LogStream::Windlass, step, text };
+        let line = LogLine { at: self.app.now(), stream: LogStream::Windlass, step, text };
         if self.app.logs.note(application_id, deployment_id, line).await {
             self.grant_all();
         }
@@ -288,18 +288,18 @@ impl Reader {
         }
     }
 
-    fn hear_wishes(&mut self) {
-        while let Ok(wish) = self.wished.try_recv() {
-            self.waiting.push(wish);
+    fn take_waiters(&mut self) {
+        while let Ok(waiter) = self.arriving.try_recv() {
+            self.waiting.push(waiter);
         }
         // Some have given up meanwhile.
-        self.waiting.retain(|wish| !wish.is_closed());
+        self.waiting.retain(|waiter| !waiter.is_closed());
     }
 
     /// Ends early when a caller starts to wait.
     async fn rest(&mut self, pause: Duration) {
-        if let Ok(Some(wish)) = tokio::time::timeout(pause, self.wished.recv()).await {
-            self.waiting.push(wish);
+        if let Ok(Some(waiter)) = tokio::time::timeout(pause, self.arriving.recv()).await {
+            self.waiting.push(waiter);
         }
     }
 }
@@ -312,7 +312,7 @@ fn pauses(output: &Output, is_silent: bool) -> (Duration, Duration) {
     }
 }
 
-fn shown(line: &OutputLine, secrets: &Secrets, step: LogStep, longest: usize) -> Line {
+fn shown(line: &OutputLine, secrets: &Secrets, step: LogStep, longest: usize) -> LogLine {
     let stream = match line.stream {
         Stream::Stdout => LogStream::Stdout,
         Stream::Stderr => LogStream::Stderr,
@@ -324,10 +324,10 @@ fn shown(line: &OutputLine, secrets: &Secrets, step: LogStep, longest: usize) ->
         (false, 0) => secrets.safe_line(&raw),
         (false, _) => secrets.safe_beginning(&raw),
     };
-    Line { at: timestamp(line.at), stream, step, text: text::cut(safe, longest, line.cut) }
+    LogLine { at: timestamp(line.at), stream, step, text: text::cut(safe, longest, line.cut) }
 }
 
-fn gap_line(gap: &Gap, step: LogStep, now: Timestamp) -> Line {
+fn gap_line(gap: &Gap, step: LogStep, now: Timestamp) -> LogLine {
     let at = gap.until.or(gap.after).map_or(now, timestamp);
     let moment = |at| timestamp(at).to_string();
     let span = match (gap.after.map(moment), gap.until.map(moment)) {
@@ -341,7 +341,7 @@ fn gap_line(gap: &Gap, step: LogStep, now: Timestamp) -> Line {
         // Whether something was printed in between, only the engine could have told.
         None => format!("[Lines{span} may be missing: the engine dropped what it had of them before it could be read]"),
     };
-    Line { at, stream: LogStream::Windlass, step, text }
+    LogLine { at, stream: LogStream::Windlass, step, text }
 }
 
 fn timestamp(at: time::OffsetDateTime) -> Timestamp {

@@ -1,4 +1,4 @@
-//! What no line may show.
+//! Secrets, which no line may show.
 
 use std::borrow::Cow;
 

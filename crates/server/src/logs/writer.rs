@@ -9,7 +9,7 @@ use uuid::Uuid;
 use windlass_store::Error;
 use windlass_store::logs::{Batch, LogStore, Outcome, Stored};
 
-use super::Health;
+use super::WriterHealth;
 use super::room::Room;
 use super::tails::Tails;
 
@@ -32,11 +32,11 @@ pub struct Waiting {
     pub done: oneshot::Sender<Outcome>,
 }
 
-pub struct Writer {
+pub struct StoreWriter {
     store: LogStore,
     room: Room,
     tails: Arc<Tails>,
-    health: Arc<Health>,
+    health: Arc<WriterHealth>,
 }
 
 /// What could not be stored, and how often that has failed.
@@ -45,8 +45,8 @@ struct Late {
     tries: u32,
 }
 
-impl Writer {
-    pub fn new(store: LogStore, room: Room, tails: Arc<Tails>, health: Arc<Health>) -> Self {
+impl StoreWriter {
+    pub fn new(store: LogStore, room: Room, tails: Arc<Tails>, health: Arc<WriterHealth>) -> Self {
         Self { store, room, tails, health }
     }
 

@@ -1,4 +1,4 @@
-//! What the edge has counted, in the words of Prometheus.
+//! What the edge has counted, in the format of Prometheus.
 
 use std::fmt::Error;
 use std::net::SocketAddr;

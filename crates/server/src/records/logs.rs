@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 /// Lines in a record of something else.
 pub const EMBEDDED: usize = 100;
 /// They are in one or two chunks; this is for a store that does not answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const EMBEDDED_READ_LIMIT: Duration = Duration::from_secs(5);
 /// What an answer may have as JSON, about: its application stands in each of its lines, with all its variables.
 const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// What a line has beside its text and its relations, about.
@@ -29,7 +29,7 @@ const LINE_BYTES: usize = 500;
 /// The newest lines, newest first.
 pub async fn newest(store: &LogStore, application_id: Uuid, of: Of) -> Result<Vec<ApplicationLog>> {
     let query = Query { of, filter: Arc::default() };
-    let bounds = Bounds { lines: EMBEDDED, until: Instant::now() + PATIENCE, turn: None };
+    let bounds = Bounds { lines: EMBEDDED, until: Instant::now() + EMBEDDED_READ_LIMIT, turn: None };
     let page = store.before(&query, i64::MAX, 0, bounds).await?;
     Ok(page.lines.into_iter().map(|line| log(application_id, line)).collect())
 }

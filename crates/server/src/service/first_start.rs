@@ -9,12 +9,12 @@ use windlass_store::{Db, Tx, master_keys};
 
 use crate::clock::Ids;
 use crate::service::audit::chain;
-use crate::vault::ring::{MasterKey, Ring, Source, VARIABLE, write_file};
+use crate::vault::ring::{KeySource, MasterKey, Ring, VARIABLE, write_file};
 use crate::vault::unlock::{AUDIT_KEY, UnlockError, Unlocked, in_words, read, unlock_existing};
-use crate::vault::{Place, encrypt};
+use crate::vault::{SealedCell, encrypt};
 
 /// The keys of this database, made now if it has never had any. The caller has checked that it may get some.
-pub async fn unlock(db: &Db, source: Source, ids: &Ids, now: Timestamp) -> Result<Unlocked, UnlockError> {
+pub async fn unlock(db: &Db, source: KeySource, ids: &Ids, now: Timestamp) -> Result<Unlocked, UnlockError> {
     let mut conn = db.read().await?;
     let is_keyed = master_keys::current(&mut conn).await?.is_some();
     drop(conn);
@@ -24,7 +24,7 @@ pub async fn unlock(db: &Db, source: Source, ids: &Ids, now: Timestamp) -> Resul
     unlock_existing(db, source).await
 }
 
-async fn give_keys(db: &Db, source: &Source, ids: &Ids, now: Timestamp) -> Result<(), UnlockError> {
+async fn give_keys(db: &Db, source: &KeySource, ids: &Ids, now: Timestamp) -> Result<(), UnlockError> {
     let mut tx = db.begin().await?;
     // Another server on the same database may have been quicker; then its key counts.
     if !master_keys::claim_first(&mut tx).await? {
@@ -32,8 +32,8 @@ async fn give_keys(db: &Db, source: &Source, ids: &Ids, now: Timestamp) -> Resul
     }
     let ring = match (read(source)?, source) {
         (Some(ring), _) => ring,
-        (None, Source::File(path)) => make_file(path)?,
-        (None, Source::Environment(_)) => return Err(UnlockError::Source(format!("{VARIABLE} is empty"))),
+        (None, KeySource::File(path)) => make_file(path)?,
+        (None, KeySource::Environment(_)) => return Err(UnlockError::Source(format!("{VARIABLE} is empty"))),
     };
     let key = ring.newest().ok_or(UnlockError::Damaged("the ring is empty"))?;
     let audit_key = MasterKey::random().derive(AUDIT_KEY);
@@ -64,7 +64,7 @@ async fn record(
     };
     master_keys::insert(tx, &row).await?;
     master_keys::set_first(tx, &row.id).await?;
-    let place = Place { column: INSTANCE_SECRET, row: ids.next(now) };
+    let place = SealedCell { column: INSTANCE_SECRET, row: ids.next(now) };
     let sealed = encrypt(key, place, audit_key).map_err(in_words)?;
     sealed::insert_instance_secret(tx, place.row, AUDIT_KEY, &sealed).await?;
     Ok(())

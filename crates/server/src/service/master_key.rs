@@ -17,8 +17,8 @@ use windlass_store::{Conn, master_keys};
 use crate::app::App;
 use crate::error::Error;
 use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::vault::ring::{KeyId, MasterKey, Ring, Source, VARIABLE, write_file};
-use crate::vault::{self, Place, beginning, decrypt, encrypt};
+use crate::vault::ring::{KeyId, KeySource, MasterKey, Ring, VARIABLE, write_file};
+use crate::vault::{self, SealedCell, beginning, decrypt, encrypt};
 use windlass_durable::kill_point;
 
 const BATCH: i64 = 100;
@@ -42,8 +42,8 @@ pub const KILL_POINTS: [&str; 6] = [
 ];
 
 /// Step 1 alone, for those who must give the new key to other servers before it is used. True when it was needed.
-pub async fn prepare(app: &App, source: &Source) -> Result<bool, Error> {
-    let Source::File(path) = source else {
+pub async fn prepare(app: &App, source: &KeySource) -> Result<bool, Error> {
+    let KeySource::File(path) = source else {
         return Err(Error::internal(format!("{VARIABLE} holds the keys: append the new one there")));
     };
     let ring = source.read().map_err(Error::internal)?.unwrap_or_default();
@@ -60,7 +60,7 @@ pub async fn prepare(app: &App, source: &Source) -> Result<bool, Error> {
     Ok(true)
 }
 
-pub async fn rotate(app: &App, source: &Source) -> Result<Rotated, Error> {
+pub async fn rotate(app: &App, source: &KeySource) -> Result<Rotated, Error> {
     let ring = source.read().map_err(Error::internal)?.unwrap_or_default();
     let mut conn = app.db.read().await?;
     let known = master_keys::all(&mut conn).await?;
@@ -77,7 +77,7 @@ pub async fn rotate(app: &App, source: &Source) -> Result<Rotated, Error> {
     }
     forget_others(app, to).await?;
     kill_point::reached("rotate-after-forgetting");
-    if let Source::File(path) = source {
+    if let KeySource::File(path) = source {
         let newest = ring.find(to).cloned().into_iter().collect();
         write(path, &Ring(newest)).await?;
     }
@@ -91,12 +91,12 @@ async fn current(conn: &mut Conn) -> Result<KeyId, Error> {
 }
 
 /// Steps 1 and 2.
-async fn switch(app: &App, source: &Source, ring: &Ring, current: KeyId) -> Result<KeyId, Error> {
+async fn switch(app: &App, source: &KeySource, ring: &Ring, current: KeyId) -> Result<KeyId, Error> {
     let key = match (ring.after(current).last(), source) {
         // The environment's second key, or one that an interrupted rotation has put into the file.
         (Some(key), _) => key.clone(),
-        (None, Source::File(path)) => add_key(path, ring, current).await?,
-        (None, Source::Environment(_)) => {
+        (None, KeySource::File(path)) => add_key(path, ring, current).await?,
+        (None, KeySource::Environment(_)) => {
             return Err(Error::internal(format!(
                 "{VARIABLE} holds no newer key than the current one. Append one, separated by a comma \
                  (openssl rand -base64 32 makes it), restart every server with it, and run this again."
@@ -156,7 +156,7 @@ async fn seal_anew(app: &App, ring: &Ring, column: Column, to: KeyId) -> Result<
             return Ok(done);
         }
         for old in batch {
-            let place = Place { column, row: old.id };
+            let place = SealedCell { column, row: old.id };
             let (id, _, _) = vault::parts(&old.value).ok_or_else(|| vault::damaged(place))?;
             let secret = decrypt(ring.find(id).ok_or_else(|| missing(id))?, place, &old.value)?;
             let mut tx = app.db.begin().await?;

@@ -17,7 +17,7 @@ use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::organizations::hold;
 use crate::service::targets::{check_host, check_url};
 use crate::service::work::Work;
-use crate::vault::Place;
+use crate::vault::SealedCell;
 
 /// As the caller may see it: the whole address for those who may change it.
 pub async fn webhook(ctx: &Ctx, joined: &Joined, kind: WebhookType) -> Result<api::WebhookConfig> {
@@ -102,8 +102,8 @@ fn no_webhook(kind: WebhookType) -> Error {
     Error::not_found(&format!("webhook configuration: {}", kind.as_str()))
 }
 
-fn url_place(config: &WebhookConfig) -> Place {
-    Place { column: WEBHOOK_URL, row: config.id }
+fn url_place(config: &WebhookConfig) -> SealedCell {
+    SealedCell { column: WEBHOOK_URL, row: config.id }
 }
 
 fn new_webhook(ctx: &Ctx, organization_id: Uuid, kind: WebhookType) -> WebhookConfig {
@@ -208,7 +208,7 @@ fn apply(config: &mut SmtpConfig, input: &UpdateSmtpConfig) {
 
 /// None for an empty password: the server asks for none.
 async fn sealed_password(work: &mut Work<'_>, id: Uuid, password: Option<&Password>) -> Result<Option<Vec<u8>>> {
-    let place = Place { column: SMTP_PASSWORD, row: id };
+    let place = SealedCell { column: SMTP_PASSWORD, row: id };
     match password.map_or("", Password::reveal) {
         "" => Ok(None),
         password => Ok(Some(work.app.vault.seal(work, place, password.as_bytes()).await?)),

@@ -19,7 +19,7 @@ use crate::random;
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::sessions::{count_try, prove_password};
 use crate::service::work::Work;
-use crate::vault::Place;
+use crate::vault::SealedCell;
 
 const RECOVERY_CODES: usize = 10;
 /// 160 bits, what authenticators expect.
@@ -209,8 +209,8 @@ fn totp(secret: &[u8], email: &str) -> Totp {
     builder.build_noncompliant()
 }
 
-fn place(id: Uuid) -> Place {
-    Place { column: TOTP_SECRET, row: id }
+fn place(id: Uuid) -> SealedCell {
+    SealedCell { column: TOTP_SECRET, row: id }
 }
 
 fn record(work: &mut Work<'_>, actor: &Actor, user_id: Uuid, summary: &str) {

@@ -9,32 +9,32 @@ use windlass_store::applications::Application;
 use windlass_store::releases::Release;
 use windlass_store::sealed::{APPLICATION_CREDENTIALS, APPLICATION_VARIABLES, RELEASE_VARIABLES};
 
-use super::{Place, Vault, damaged};
+use super::{SealedCell, Vault, damaged};
 use crate::error::{Error, Result};
 
 impl Vault {
     pub async fn application_variables(&self, application: &Application) -> Result<Variables> {
-        let place = Place { column: APPLICATION_VARIABLES, row: application.id };
-        self.open_json(place, &application.sealed_variables).await
+        let cell = SealedCell { column: APPLICATION_VARIABLES, row: application.id };
+        self.open_json(cell, &application.sealed_variables).await
     }
 
     pub async fn seal_application_variables(&self, tx: &mut Tx, id: Uuid, variables: &Variables) -> Result<Vec<u8>> {
-        self.seal_json(tx, Place { column: APPLICATION_VARIABLES, row: id }, variables).await
+        self.seal_json(tx, SealedCell { column: APPLICATION_VARIABLES, row: id }, variables).await
     }
 
     pub async fn release_variables(&self, release: &Release) -> Result<Variables> {
-        self.open_json(Place { column: RELEASE_VARIABLES, row: release.id }, &release.sealed_variables).await
+        self.open_json(SealedCell { column: RELEASE_VARIABLES, row: release.id }, &release.sealed_variables).await
     }
 
     pub async fn seal_release_variables(&self, tx: &mut Tx, id: Uuid, variables: &Variables) -> Result<Vec<u8>> {
-        self.seal_json(tx, Place { column: RELEASE_VARIABLES, row: id }, variables).await
+        self.seal_json(tx, SealedCell { column: RELEASE_VARIABLES, row: id }, variables).await
     }
 
     /// Empty for a public repository.
     pub async fn repository_credentials(&self, application: &Application) -> Result<RepositoryCredentials> {
         match &application.sealed_credentials {
             Some(sealed) => {
-                self.open_json(Place { column: APPLICATION_CREDENTIALS, row: application.id }, sealed).await
+                self.open_json(SealedCell { column: APPLICATION_CREDENTIALS, row: application.id }, sealed).await
             }
             None => Ok(RepositoryCredentials::default()),
         }
@@ -49,15 +49,15 @@ impl Vault {
         if credentials.is_empty() {
             return Ok(None);
         }
-        self.seal_json(tx, Place { column: APPLICATION_CREDENTIALS, row: id }, credentials).await.map(Some)
+        self.seal_json(tx, SealedCell { column: APPLICATION_CREDENTIALS, row: id }, credentials).await.map(Some)
     }
 
-    async fn open_json<T: DeserializeOwned>(&self, place: Place, sealed: &[u8]) -> Result<T> {
-        serde_json::from_slice(&self.open(place, sealed).await?).map_err(|_| damaged(place))
+    async fn open_json<T: DeserializeOwned>(&self, cell: SealedCell, sealed: &[u8]) -> Result<T> {
+        serde_json::from_slice(&self.open(cell, sealed).await?).map_err(|_| damaged(cell))
     }
 
-    async fn seal_json<T: Serialize>(&self, tx: &mut Tx, place: Place, value: &T) -> Result<Vec<u8>> {
+    async fn seal_json<T: Serialize>(&self, tx: &mut Tx, cell: SealedCell, value: &T) -> Result<Vec<u8>> {
         let json = serde_json::to_vec(value).map_err(Error::internal)?;
-        self.seal(tx, place, &json).await
+        self.seal(tx, cell, &json).await
     }
 }

@@ -20,7 +20,7 @@ use windlass_store::{Tx, master_keys};
 
 use crate::error::{Error, Result};
 use crate::random;
-use ring::{KeyId, MasterKey, Ring, Source};
+use ring::{KeyId, KeySource, MasterKey, Ring};
 
 /// The first byte of a ciphertext, should there ever be another form.
 const FORM: u8 = 1;
@@ -30,12 +30,12 @@ const BEGINNING: usize = 1 + KeyId::LENGTH;
 
 /// Where a secret is kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct SealedCell {
     pub column: Column,
     pub row: Uuid,
 }
 
-impl Place {
+impl SealedCell {
     /// What the ciphertext is bound to.
     fn identity(&self) -> String {
         format!("windlass {}.{} {}", self.column.table, self.column.name, self.row)
@@ -43,30 +43,30 @@ impl Place {
 }
 
 pub struct Vault {
-    source: Source,
+    source: KeySource,
     ring: RwLock<Arc<Ring>>,
 }
 
 impl Vault {
-    pub(crate) fn new(source: Source, ring: Ring) -> Self {
+    pub(crate) fn new(source: KeySource, ring: Ring) -> Self {
         Self { source, ring: RwLock::new(Arc::new(ring)) }
     }
 
-    /// A ciphertext for this place under the current key, which stays the current one until the transaction ends.
-    pub async fn seal(&self, tx: &mut Tx, place: Place, secret: &[u8]) -> Result<Vec<u8>> {
+    /// A ciphertext for this cell under the current key, which stays the current one until the transaction ends.
+    pub async fn seal(&self, tx: &mut Tx, cell: SealedCell, secret: &[u8]) -> Result<Vec<u8>> {
         let id = master_keys::hold_current(tx).await?.and_then(|id| KeyId::try_from(id.as_slice()).ok());
         let id = id.ok_or_else(|| Error::internal("the database names no master key"))?;
-        encrypt(&self.key(id).await?, place, secret)
+        encrypt(&self.key(id).await?, cell, secret)
     }
 
-    pub async fn open(&self, place: Place, sealed: &[u8]) -> Result<Vec<u8>> {
-        let (id, _, _) = parts(sealed).ok_or_else(|| damaged(place))?;
-        decrypt(&self.key(id).await?, place, sealed)
+    pub async fn open(&self, cell: SealedCell, sealed: &[u8]) -> Result<Vec<u8>> {
+        let (id, _, _) = parts(sealed).ok_or_else(|| damaged(cell))?;
+        decrypt(&self.key(id).await?, cell, sealed)
     }
 
     /// The same for a secret that is text.
-    pub async fn open_text(&self, place: Place, sealed: &[u8]) -> Result<String> {
-        String::from_utf8(self.open(place, sealed).await?).map_err(|_| damaged(place))
+    pub async fn open_text(&self, cell: SealedCell, sealed: &[u8]) -> Result<String> {
+        String::from_utf8(self.open(cell, sealed).await?).map_err(|_| damaged(cell))
     }
 
     async fn key(&self, id: KeyId) -> Result<MasterKey> {
@@ -95,20 +95,20 @@ pub(crate) fn beginning(id: KeyId) -> [u8; BEGINNING] {
     bytes
 }
 
-pub(crate) fn encrypt(key: &MasterKey, place: Place, secret: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn encrypt(key: &MasterKey, cell: SealedCell, secret: &[u8]) -> Result<Vec<u8>> {
     let nonce: [u8; NONCE] = random::bytes();
-    let identity = place.identity();
+    let identity = cell.identity();
     let payload = Payload { msg: secret, aad: identity.as_bytes() };
     let encrypted = cipher(key).encrypt(&XNonce::from(nonce), payload);
     let encrypted = encrypted.map_err(|_| Error::internal("a secret is too long to encrypt"))?;
     Ok([&beginning(key.id())[..], &nonce, &encrypted].concat())
 }
 
-pub(crate) fn decrypt(key: &MasterKey, place: Place, sealed: &[u8]) -> Result<Vec<u8>> {
-    let (_, nonce, encrypted) = parts(sealed).ok_or_else(|| damaged(place))?;
-    let identity = place.identity();
+pub(crate) fn decrypt(key: &MasterKey, cell: SealedCell, sealed: &[u8]) -> Result<Vec<u8>> {
+    let (_, nonce, encrypted) = parts(sealed).ok_or_else(|| damaged(cell))?;
+    let identity = cell.identity();
     let payload = Payload { msg: encrypted, aad: identity.as_bytes() };
-    cipher(key).decrypt(&XNonce::from(nonce), payload).map_err(|_| damaged(place))
+    cipher(key).decrypt(&XNonce::from(nonce), payload).map_err(|_| damaged(cell))
 }
 
 fn cipher(key: &MasterKey) -> XChaCha20Poly1305 {
@@ -122,10 +122,10 @@ pub(crate) fn parts(sealed: &[u8]) -> Option<(KeyId, [u8; NONCE], &[u8])> {
     (*form == FORM).then_some((KeyId::try_from(id).ok()?, *nonce, encrypted))
 }
 
-pub(crate) fn damaged(place: Place) -> Error {
+pub(crate) fn damaged(cell: SealedCell) -> Error {
     Error::internal(format!(
         "the ciphertext in {} does not open: it was changed or moved. Save that setting again, or remove it",
-        place.identity()
+        cell.identity()
     ))
 }
 
@@ -135,30 +135,30 @@ mod tests {
 
     use super::*;
 
-    const PLACE: Place = Place { column: INSTANCE_SECRET, row: Uuid::from_u128(1) };
+    const CELL: SealedCell = SealedCell { column: INSTANCE_SECRET, row: Uuid::from_u128(1) };
 
     #[test]
     fn opens_only_where_and_with_what_it_was_sealed() {
         let (key, other) = (MasterKey::random(), MasterKey::random());
-        let sealed = encrypt(&key, PLACE, b"hunter2").unwrap();
-        assert_eq!(decrypt(&key, PLACE, &sealed).unwrap(), b"hunter2");
-        assert!(decrypt(&other, PLACE, &sealed).is_err());
-        assert!(decrypt(&key, Place { row: Uuid::from_u128(2), ..PLACE }, &sealed).is_err());
+        let sealed = encrypt(&key, CELL, b"hunter2").unwrap();
+        assert_eq!(decrypt(&key, CELL, &sealed).unwrap(), b"hunter2");
+        assert!(decrypt(&other, CELL, &sealed).is_err());
+        assert!(decrypt(&key, SealedCell { row: Uuid::from_u128(2), ..CELL }, &sealed).is_err());
         let elsewhere = Column { name: "sealed_other", ..INSTANCE_SECRET };
-        assert!(decrypt(&key, Place { column: elsewhere, ..PLACE }, &sealed).is_err());
+        assert!(decrypt(&key, SealedCell { column: elsewhere, ..CELL }, &sealed).is_err());
         for at in 0..sealed.len() {
             let mut changed = sealed.clone();
             changed[at] ^= 1;
             // The key id itself is not part of what is authenticated: another one finds another key, or none.
-            assert!((1..BEGINNING).contains(&at) || decrypt(&key, PLACE, &changed).is_err(), "byte {at}");
-            assert!(decrypt(&key, PLACE, &sealed[..at]).is_err(), "cut at {at}");
+            assert!((1..BEGINNING).contains(&at) || decrypt(&key, CELL, &changed).is_err(), "byte {at}");
+            assert!(decrypt(&key, CELL, &sealed[..at]).is_err(), "cut at {at}");
         }
     }
 
     #[test]
     fn no_two_ciphertexts_are_alike() {
         let key = MasterKey::random();
-        assert_ne!(encrypt(&key, PLACE, b"x").unwrap(), encrypt(&key, PLACE, b"x").unwrap());
-        assert!(encrypt(&key, PLACE, b"x").unwrap().starts_with(&beginning(key.id())));
+        assert_ne!(encrypt(&key, CELL, b"x").unwrap(), encrypt(&key, CELL, b"x").unwrap());
+        assert!(encrypt(&key, CELL, b"x").unwrap().starts_with(&beginning(key.id())));
     }
 }

@@ -147,12 +147,12 @@ impl Ring {
 
 /// Where the keys come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum KeySource {
     File(PathBuf),
     Environment(Ring),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for KeySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(f, "{}", path.display()),
@@ -161,7 +161,7 @@ impl fmt::Display for Source {
     }
 }
 
-impl Source {
+impl KeySource {
     /// None when there is no file.
     pub fn read(&self) -> Result<Option<Ring>, String> {
         let path = match self {
@@ -225,9 +225,9 @@ mod tests {
         fs::write(path.with_extension("key.new"), "left by a crash").unwrap();
         for ring in [first, second] {
             write_file(&path, &ring).unwrap();
-            assert_eq!(Source::File(path.clone()).read(), Ok(Some(ring)));
+            assert_eq!(KeySource::File(path.clone()).read(), Ok(Some(ring)));
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
-        assert_eq!(Source::File(folder.path().join("none")).read(), Ok(None));
+        assert_eq!(KeySource::File(folder.path().join("none")).read(), Ok(None));
     }
 }

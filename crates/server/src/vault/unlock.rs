@@ -4,8 +4,8 @@
 use windlass_store::sealed::{self, INSTANCE_SECRET};
 use windlass_store::{Conn, Db, instance, master_keys};
 
-use super::ring::{KeyId, Ring, Source, VARIABLE};
-use super::{Place, Vault};
+use super::ring::{KeyId, KeySource, Ring, VARIABLE};
+use super::{SealedCell, Vault};
 use crate::error::Error;
 
 /// The name under which the key of the audit chains is kept. It is a key of its own, sealed by the master key, so that a
@@ -48,7 +48,7 @@ pub struct Unlocked {
 }
 
 /// Whether the key fits, without writing anything: not even a migration has run.
-pub async fn check(db: &Db, source: &Source) -> Result<(), UnlockError> {
+pub async fn check(db: &Db, source: &KeySource) -> Result<(), UnlockError> {
     let ring = read(source)?;
     let mut conn = db.read().await?;
     if !instance::is_known(&mut conn).await? {
@@ -66,7 +66,7 @@ pub async fn check(db: &Db, source: &Source) -> Result<(), UnlockError> {
 }
 
 /// The keys of a database that has been started before: nothing is made and nothing is written.
-pub async fn unlock_existing(db: &Db, source: Source) -> Result<Unlocked, UnlockError> {
+pub async fn unlock_existing(db: &Db, source: KeySource) -> Result<Unlocked, UnlockError> {
     let mut conn = db.read().await?;
     if !instance::is_known(&mut conn).await? || master_keys::current(&mut conn).await?.is_none() {
         return Err(UnlockError::NeverStarted);
@@ -81,17 +81,17 @@ pub async fn unlock_existing(db: &Db, source: Source) -> Result<Unlocked, Unlock
 async fn open_audit_key(conn: &mut Conn, vault: &Vault) -> Result<[u8; 32], UnlockError> {
     let sealed = sealed::instance_secret(conn, AUDIT_KEY).await?;
     let sealed = sealed.ok_or(UnlockError::Damaged("the key of the audit chains is missing"))?;
-    let place = Place { column: INSTANCE_SECRET, row: sealed.id };
-    let key = vault.open(place, &sealed.value).await.map_err(in_words)?;
+    let cell = SealedCell { column: INSTANCE_SECRET, row: sealed.id };
+    let key = vault.open(cell, &sealed.value).await.map_err(in_words)?;
     key.try_into().map_err(|_| UnlockError::Damaged("the key of the audit chains has a wrong length"))
 }
 
-pub fn read(source: &Source) -> Result<Option<Ring>, UnlockError> {
+pub fn read(source: &KeySource) -> Result<Option<Ring>, UnlockError> {
     source.read().map_err(UnlockError::Source)
 }
 
 /// The ring, if it holds every key that the database's ciphertexts may be under.
-async fn matching_ring(conn: &mut Conn, source: &Source, ring: Option<Ring>) -> Result<Ring, UnlockError> {
+async fn matching_ring(conn: &mut Conn, source: &KeySource, ring: Option<Ring>) -> Result<Ring, UnlockError> {
     let source_name = source.to_string();
     let ring = ring.ok_or(UnlockError::Missing { source_name: source_name.clone() })?;
     for row in master_keys::all(conn).await? {

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use windlass_api::{ContainerStatus, DeploymentState, LogStep, LogStream};
 use windlass_server::service::queue;
 use windlass_store::jobs::Search;
-use windlass_store::logs::{Batch, Line};
+use windlass_store::logs::{Batch, LogLine};
 use windlass_store::{applications, deployments, jobs, releases};
 
 use crate::support::{Person, TestServer, id_of};
@@ -97,14 +97,14 @@ impl TestServer {
         self.store_lines(id, lines).await;
     }
 
-    pub async fn store_lines(&self, deployment_id: Uuid, lines: Vec<Line>) {
+    pub async fn store_lines(&self, deployment_id: Uuid, lines: Vec<LogLine>) {
         let row = deployments::get(&mut self.app.db.read().await.unwrap(), deployment_id).await.unwrap().unwrap();
         let batch = Batch { application_id: row.application_id, deployment_id, lines, progress: None };
         self.app.logs.write(batch).await.unwrap();
     }
 
-    pub fn line(&self, stream: LogStream, step: LogStep, text: String) -> Line {
-        Line { at: self.app.now(), stream, step, text }
+    pub fn line(&self, stream: LogStream, step: LogStep, text: String) -> LogLine {
+        LogLine { at: self.app.now(), stream, step, text }
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use windlass_api::{LogStep, LogStream, Role};
 use windlass_server::App;
 use windlass_store::Kind;
-use windlass_testing::{Place, on_both_databases};
+use windlass_testing::{DatabaseLocation, on_both_databases};
 
 use crate::deploys::least;
 use crate::logs::{Shop, numbered};
@@ -127,7 +127,7 @@ async fn an_application_that_goes_meanwhile(server: TestServer) {
 
 async fn a_file_ends_with_the_membership(kind: Kind) {
     let tune = |app: &mut App| app.readers.heartbeat = Duration::from_millis(1);
-    let shop = Shop::new(TestServer::tuned(Place::fresh(kind).await, &[], tune).await).await;
+    let shop = Shop::new(TestServer::tuned(DatabaseLocation::fresh(kind).await, &[], tune).await).await;
     let vera = shop.server.join(&shop.ada, "vera", Role::Viewer).await;
     shop.print_many().await;
     let ((_, theirs), (first, ours)) = (shop.begun(&vera).await, shop.begun(&shop.ada).await);
@@ -141,7 +141,7 @@ async fn a_file_ends_with_the_membership(kind: Kind) {
 /// The answer begins before anything is found, and however often the time for one search is over.
 async fn what_is_found_late(kind: Kind) {
     let tune = |app: &mut App| app.config.search_limit = Duration::ZERO;
-    let shop = Shop::new(TestServer::tuned(Place::fresh(kind).await, &[], tune).await).await;
+    let shop = Shop::new(TestServer::tuned(DatabaseLocation::fresh(kind).await, &[], tune).await).await;
     shop.print(1..=30_000).await;
     let found = shop.file(&shop.path("/download?regex=29999$")).await;
     assert_eq!(found, "2026-01-01T00:00:00.000000Z stdout   build    line 29999\n");

@@ -6,7 +6,7 @@ use serde_json::json;
 use windlass_api::Role;
 use windlass_server::App;
 use windlass_store::{Kind, events};
-use windlass_testing::{Place, on_both_databases};
+use windlass_testing::{DatabaseLocation, on_both_databases};
 
 use crate::deploys::least;
 use crate::follow::{Event, Events};
@@ -154,7 +154,7 @@ async fn ends_with_the_server(server: TestServer) {
 
 async fn ends_with_the_membership(kind: Kind) {
     let tune = |app: &mut App| app.readers.heartbeat = Duration::from_millis(100);
-    let server = TestServer::tuned(Place::fresh(kind).await, &[], tune).await;
+    let server = TestServer::tuned(DatabaseLocation::fresh(kind).await, &[], tune).await;
     let ada = server.admin().await;
     let vera = server.join(&ada, "vera", Role::Viewer).await;
     let call = server.get("/events").by(&vera).within(ada.organization_id);

@@ -10,7 +10,7 @@ use windlass_api::{LogStep, LogStream, Role};
 use windlass_server::App;
 use windlass_store::logs::Batch;
 use windlass_store::{Kind, applications};
-use windlass_testing::{Place, on_both_databases};
+use windlass_testing::{DatabaseLocation, on_both_databases};
 
 use crate::logs::{Shop, escape, numbered};
 use crate::support::{Call, EVENT_STREAM, Person, TestServer, id_of, kind, server};
@@ -19,7 +19,7 @@ on_both_databases!(server: the_newest_lines_and_what_comes, resuming, a_gap_is_t
     lines_of_another_server);
 on_both_databases!(kind: heartbeats_come, ends_with_the_login, ends_with_the_membership, ends_with_the_application);
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const NEXT_EVENT_LIMIT: Duration = Duration::from_secs(20);
 
 /// What a follower has been sent and not looked at yet.
 pub struct Events {
@@ -57,7 +57,7 @@ impl Events {
                 self.text = rest.to_owned();
                 return Some(part);
             }
-            let frame = timeout(PATIENCE, self.body.frame()).await.expect("something in time")?;
+            let frame = timeout(NEXT_EVENT_LIMIT, self.body.frame()).await.expect("something in time")?;
             let frame = frame.expect("an orderly end");
             self.text.push_str(str::from_utf8(frame.data_ref().unwrap()).unwrap());
         }
@@ -253,7 +253,7 @@ async fn ends_with_the_server(server: TestServer) {
 /// A server that sends heartbeats often.
 async fn quick(kind: Kind) -> Shop {
     let tune = |app: &mut App| app.readers.heartbeat = Duration::from_millis(100);
-    Shop::new(TestServer::tuned(Place::fresh(kind).await, &[], tune).await).await
+    Shop::new(TestServer::tuned(DatabaseLocation::fresh(kind).await, &[], tune).await).await
 }
 
 async fn heartbeats_come(kind: Kind) {

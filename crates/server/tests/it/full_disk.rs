@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use windlass_store::Kind;
 use windlass_testing::small_disk::SmallDisk;
-use windlass_testing::{Place, on_both_databases};
+use windlass_testing::{DatabaseLocation, on_both_databases};
 
 use crate::support::{Person, TestServer, kind};
 
@@ -28,7 +28,7 @@ async fn it_is_told_and_passes(kind: Kind) {
     outcome.expect("a full disk is told and passes");
 }
 
-async fn fills_up(disk: Arc<SmallDisk>, place: Place) {
+async fn fills_up(disk: Arc<SmallDisk>, place: DatabaseLocation) {
     let folder = place.folder.path().to_owned();
     let server = TestServer::tuned(place, &[], |app| app.config.data_dir = folder).await;
     let ada = server.admin().await;
@@ -65,10 +65,10 @@ async fn change_until_refused(server: &TestServer, person: &Person) -> String {
 }
 
 /// SQLite in a folder of the disk, or a database of PostgreSQL's that is on it.
-async fn place_on(disk: &SmallDisk, kind: Kind) -> Place {
+async fn place_on(disk: &SmallDisk, kind: Kind) -> DatabaseLocation {
     let folder = tempfile::tempdir_in(&disk.path).unwrap();
     if kind == Kind::Sqlite {
-        return Place { folder, url: None };
+        return DatabaseLocation { folder, url: None };
     }
     let tables = disk.path.join("tables");
     std::fs::create_dir(&tables).unwrap();
@@ -78,7 +78,7 @@ async fn place_on(disk: &SmallDisk, kind: Kind) -> Place {
     postgres.execute(&format!("create database {name} tablespace {name}")).await;
     let server = postgres.url.expect("an address");
     let (address, _) = server.rsplit_once('/').expect("the name of a database");
-    Place { folder, url: Some(format!("{address}/{name}")) }
+    DatabaseLocation { folder, url: Some(format!("{address}/{name}")) }
 }
 
 /// Before the disk goes: PostgreSQL still has something to write to it, and would fail in other tests' names.
@@ -89,9 +89,9 @@ async fn leave() {
 }
 
 /// The server for all tests.
-fn postgres() -> Place {
+fn postgres() -> DatabaseLocation {
     let url = std::env::var(windlass_testing::URL_VARIABLE).expect("a PostgreSQL server for tests");
-    Place { folder: tempfile::tempdir().unwrap(), url: Some(url) }
+    DatabaseLocation { folder: tempfile::tempdir().unwrap(), url: Some(url) }
 }
 
 fn name() -> String {

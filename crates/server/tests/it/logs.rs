@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Role, Timestamp};
 use windlass_store::Kind;
-use windlass_store::logs::Line;
-use windlass_testing::{Place, on_both_databases};
+use windlass_store::logs::LogLine;
+use windlass_testing::{DatabaseLocation, on_both_databases};
 
 use crate::deploys::{least, most};
 use crate::support::{Person, START, TestServer, id_of, kind, server, snapshot};
@@ -187,7 +187,7 @@ async fn filters(server: TestServer) {
     .enumerate()
     {
         let at = START.plus_seconds(second as i64 * 60);
-        let line = Line { at, stream, step: LogStep::Run, text: text.to_owned() };
+        let line = LogLine { at, stream, step: LogStep::Run, text: text.to_owned() };
         shop.server.store_lines(deployment, vec![line]).await;
     }
     for (query, expected) in [
@@ -394,7 +394,7 @@ async fn lines_outlive_their_deployment(server: TestServer) {
 
 async fn a_search_that_takes_long_goes_on(kind: Kind) {
     let tune = |app: &mut windlass_server::App| app.config.search_limit = Duration::ZERO;
-    let shop = Shop::new(TestServer::tuned(Place::fresh(kind).await, &[], tune).await).await;
+    let shop = Shop::new(TestServer::tuned(DatabaseLocation::fresh(kind).await, &[], tune).await).await;
     shop.print(1..=60_000).await;
     let query = "search_term=5000&relations=none&page_size=1000";
     let expected: Vec<_> = numbered((1..=60_000).rev().filter(|number| number.to_string().contains("5000")));

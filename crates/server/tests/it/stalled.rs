@@ -19,12 +19,12 @@ use crate::support::{TestServer, kind};
 
 on_both_databases!(kind: they_hold_up_no_other_client, a_stream_that_is_never_opened);
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const CUT_OFF_LIMIT: Duration = Duration::from_secs(60);
 
 impl Shop {
     /// Waits until so many follow or download.
     async fn followers(&self, count: usize) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + CUT_OFF_LIMIT;
         loop {
             let metrics = self.server.call_raw(axum::http::Method::GET, "/metrics").send().await.text;
             if metrics.contains(&format!("\nwindlass_log_followers {count}\n")) {
@@ -64,7 +64,7 @@ async fn they_hold_up_no_other_client(kind: Kind) {
         shop.server.print(shop.deployment, lines).await;
     }
     for reader in readers {
-        assert_eq!(timeout(PATIENCE, reader).await.expect("in time").unwrap(), (1..=LINES).collect::<Vec<_>>());
+        assert_eq!(timeout(CUT_OFF_LIMIT, reader).await.expect("in time").unwrap(), (1..=LINES).collect::<Vec<_>>());
     }
     shop.followers(0).await;
     drop(stalled);
@@ -85,7 +85,7 @@ async fn a_stream_that_is_never_opened(kind: Kind) {
     assert_eq!(answer.status(), 200);
     shop.followers(2).await;
     shop.server.get(&shop.path("/follow")).by(&shop.ada).fails(429, "rate_limited").await;
-    let _ = timeout(PATIENCE, connection).await.expect("the connection is closed").unwrap();
+    let _ = timeout(CUT_OFF_LIMIT, connection).await.expect("the connection is closed").unwrap();
     shop.followers(1).await;
     // A client that waits for lines is not one that does not take them.
     tokio::time::sleep(Duration::from_millis(2_500)).await;

@@ -19,11 +19,11 @@ use windlass_server::clock::{Clock, Ids};
 use windlass_server::config::{self, Config, Given};
 use windlass_server::logs::Logs;
 use windlass_server::service::first_start::unlock;
-use windlass_server::vault::ring::{self, Source};
+use windlass_server::vault::ring::{self, KeySource};
 use windlass_server::vault::unlock::check;
 use windlass_server::{App, listen};
 use windlass_store::Kind;
-use windlass_testing::Place;
+use windlass_testing::DatabaseLocation;
 
 use crate::secrets::Secrets;
 
@@ -40,7 +40,7 @@ pub struct TestServer {
     client: Client<HttpConnector, Full<Bytes>>,
     pub secrets: Secrets,
     _stop: watch::Sender<bool>,
-    pub place: Place,
+    pub place: DatabaseLocation,
 }
 
 /// Somebody with a login.
@@ -65,19 +65,19 @@ pub async fn server(kind: Kind) -> TestServer {
 
 impl TestServer {
     pub async fn with(kind: Kind, settings: &[(&str, &str)]) -> Self {
-        Self::on(Place::fresh(kind).await, settings).await
+        Self::on(DatabaseLocation::fresh(kind).await, settings).await
     }
 
     /// On a database that may have been there before: started as `windlass serve` does it.
-    pub async fn on(place: Place, settings: &[(&str, &str)]) -> Self {
+    pub async fn on(place: DatabaseLocation, settings: &[(&str, &str)]) -> Self {
         Self::tuned(place, settings, |_| {}).await
     }
 
     /// With something that no setting can say.
-    pub async fn tuned(place: Place, settings: &[(&str, &str)], tune: impl FnOnce(&mut App)) -> Self {
+    pub async fn tuned(place: DatabaseLocation, settings: &[(&str, &str)], tune: impl FnOnce(&mut App)) -> Self {
         let db = place.open().await;
         let ids = Ids::counted();
-        let source = Source::File(place.folder.path().join(ring::FILE_NAME));
+        let source = KeySource::File(place.folder.path().join(ring::FILE_NAME));
         check(&db, &source).await.expect("the right key");
         db.migrate().await.expect("migrations");
         let logs = place.open_logs().await;
@@ -88,7 +88,7 @@ impl TestServer {
         Self::serve(app, place).await
     }
 
-    async fn serve(app: App, place: Place) -> Self {
+    async fn serve(app: App, place: DatabaseLocation) -> Self {
         let app = Arc::new(app);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");

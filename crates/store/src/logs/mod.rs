@@ -21,14 +21,14 @@ use crate::{Db, Options, Result, migrations};
 pub use positions::Claim;
 pub use read::{Bounds, Filter, Of, Page, Query, Stored};
 pub use retention::Kept;
-pub use write::{Batch, Outcome, Progress};
+pub use write::{Batch, Outcome, ReadProgress};
 
-/// Lines, positions, and what is to go.
+/// One connection each for lines, positions and retention.
 const WRITERS: u32 = 3;
 
 /// One line, as it was printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct LogLine {
     pub at: Timestamp,
     pub stream: LogStream,
     pub step: LogStep,

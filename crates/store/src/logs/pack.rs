@@ -3,7 +3,7 @@
 
 use windlass_api::{LogStep, LogStream, Timestamp};
 
-use super::Line;
+use super::LogLine;
 use crate::Result;
 
 const HEADER: usize = 13;
@@ -24,7 +24,7 @@ pub struct Loose {
 }
 
 impl Loose {
-    pub fn push(&mut self, line: &Line) {
+    pub fn push(&mut self, line: &LogLine) {
         let at = line.at.micros();
         self.note_times(at, at);
         self.lines += 1;
@@ -41,7 +41,7 @@ impl Loose {
         self.max_at = if is_first { max_at } else { self.max_at.max(max_at) };
     }
 
-    /// These after those.
+    /// The earlier lines, followed by these.
     pub fn after(self, mut earlier: Self) -> Self {
         earlier.note_times(self.min_at, self.max_at);
         earlier.bytes.extend_from_slice(&self.bytes);
@@ -61,7 +61,7 @@ pub fn loose_size(lines: i64, text_bytes: i64) -> usize {
 }
 
 /// As few chunks as their size allows.
-pub fn arrange(lines: &[Line]) -> Vec<Loose> {
+pub fn arrange(lines: &[LogLine]) -> Vec<Loose> {
     let mut chunks: Vec<Loose> = Vec::new();
     for line in lines {
         match chunks.last_mut() {
@@ -163,9 +163,9 @@ fn step_of(code: u8) -> Option<LogStep> {
 mod tests {
     use super::*;
 
-    fn line(number: i64, text: &str) -> Line {
+    fn line(number: i64, text: &str) -> LogLine {
         let (stream, step) = (LogStream::Stderr, LogStep::Run);
-        Line { at: Timestamp::from_micros(number), stream, step, text: text.to_owned() }
+        LogLine { at: Timestamp::from_micros(number), stream, step, text: text.to_owned() }
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         let mut expected = vec![line(-1, ""), line(i64::MAX, "ä\u{0}\n")];
         for stream in LogStream::ALL {
             for step in LogStep::ALL {
-                expected.push(Line { stream: *stream, step: *step, ..line(0, "x") });
+                expected.push(LogLine { stream: *stream, step: *step, ..line(0, "x") });
             }
         }
         let chunks = arrange(&expected);
@@ -181,7 +181,7 @@ mod tests {
         let unpacked = unpack(&chunks[0].pack()).unwrap();
         let found: Vec<_> = lines(&unpacked)
             .map(|line| line.unwrap())
-            .map(|seen| Line { at: seen.at, stream: seen.stream, step: seen.step, text: seen.text.to_owned() })
+            .map(|seen| LogLine { at: seen.at, stream: seen.stream, step: seen.step, text: seen.text.to_owned() })
             .collect();
         assert_eq!(found, expected);
         assert_eq!((chunks[0].min_at, chunks[0].max_at), (-1, i64::MAX));

@@ -4,7 +4,7 @@ use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 use windlass_api::Timestamp;
 
-use super::{LogStore, Progress};
+use super::{LogStore, ReadProgress};
 use crate::db::sql;
 use crate::{Kind, Result, Tx};
 
@@ -70,9 +70,9 @@ impl LogStore {
 }
 
 /// False when another server has taken over, or when this step was made already.
-pub(super) async fn advance(tx: &mut Tx, progress: &Progress) -> Result<bool> {
+pub(super) async fn advance(tx: &mut Tx, progress: &ReadProgress) -> Result<bool> {
     let query = "update log_positions set position = $1 where container_id = $2 and owner = $3 and position = $4";
-    let Progress { claim, from, position } = progress;
+    let ReadProgress { claim, from, position } = progress;
     let done = sql!(tx, |c| {
         sqlx::query(query)
             .bind(position)

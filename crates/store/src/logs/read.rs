@@ -10,7 +10,7 @@ use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Timestamp};
 
 use super::pack::{Seen, lines, unpack};
-use super::{Line, LogStore};
+use super::{LogLine, LogStore};
 use crate::db::sql;
 use crate::{Conn, Result};
 
@@ -56,7 +56,7 @@ pub struct Filter {
 pub struct Stored {
     pub seq: i64,
     pub deployment_id: Uuid,
-    pub line: Line,
+    pub line: LogLine,
 }
 
 #[derive(Debug, Default)]
@@ -75,11 +75,11 @@ pub struct Bounds {
     /// Some lines are looked at even when it is later than this: a caller that asks again and again makes progress.
     pub until: Instant,
     /// Kept until the work has ended, which may be later than the caller stops waiting.
-    pub turn: Option<Turn>,
+    pub turn: Option<WorkGuard>,
 }
 
 /// A value of the caller's that is dropped when the work has ended.
-pub type Turn = Arc<dyn Any + Send + Sync>;
+pub type WorkGuard = Arc<dyn Any + Send + Sync>;
 
 #[derive(FromRow)]
 struct Chunk {
@@ -151,7 +151,7 @@ impl LogStore {
     }
 }
 
-/// A page in the making.
+/// A page while it is being read.
 struct Scan {
     query: Query,
     direction: Direction,
@@ -277,7 +277,7 @@ impl Scan {
             Some(last) if is_full => self.end_at(last.seq),
             _ => {
                 let Seen { at, stream, step, text } = line;
-                let line = Line { at, stream, step, text: text.to_owned() };
+                let line = LogLine { at, stream, step, text: text.to_owned() };
                 self.page.lines.push(Stored { seq, deployment_id, line });
             }
         }
@@ -336,8 +336,8 @@ impl Filter {
         self.term.is_some() || self.expression.is_some()
     }
 
-    pub fn matches(&self, line: &Line) -> bool {
-        let Line { at, stream, step, text } = line;
+    pub fn matches(&self, line: &LogLine) -> bool {
+        let LogLine { at, stream, step, text } = line;
         self.sees(&Seen { at: *at, stream: *stream, step: *step, text })
     }
 
@@ -407,6 +407,6 @@ mod tests {
 
     fn stored() -> Stored {
         let (at, stream, step) = (Timestamp::from_micros(0), LogStream::Stdout, LogStep::Run);
-        Stored { seq: 1, deployment_id: Uuid::nil(), line: Line { at, stream, step, text: String::new() } }
+        Stored { seq: 1, deployment_id: Uuid::nil(), line: LogLine { at, stream, step, text: String::new() } }
     }
 }

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::pack::{CHUNK, Loose, arrange, loose_size, unpack};
-use super::{Claim, Line, LogStore, positions};
+use super::{Claim, LogLine, LogStore, positions};
 use crate::db::sql;
 use crate::{Result, Tx};
 
@@ -15,14 +15,14 @@ const LONGEST_TIME: i64 = 3_600_000_000;
 pub struct Batch {
     pub application_id: Uuid,
     pub deployment_id: Uuid,
-    pub lines: Vec<Line>,
+    pub lines: Vec<LogLine>,
     /// Where the output of a container was read to when these lines were. Without it a batch could be stored twice:
     /// when the connection breaks during a commit, the caller does not know whether that happened.
-    pub progress: Option<Progress>,
+    pub progress: Option<ReadProgress>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Progress {
+pub struct ReadProgress {
     pub claim: Claim,
     /// Where reading began, and where it ended.
     pub from: String,

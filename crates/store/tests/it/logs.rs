@@ -3,19 +3,19 @@ use std::time::{Duration, Instant};
 
 use regex::Regex;
 use windlass_api::{LogStep, LogStream, Timestamp};
-use windlass_store::logs::{Batch, Bounds, Claim, Filter, Line, LogStore, Of, Outcome, Progress, Query, Stored};
-use windlass_testing::{Kind, Place, on_both_databases};
+use windlass_store::logs::{Batch, Bounds, Claim, Filter, LogLine, LogStore, Of, Outcome, Query, ReadProgress, Stored};
+use windlass_testing::{DatabaseLocation, Kind, on_both_databases};
 
 use crate::support::{NOW, id};
 
 struct TestLogs {
     store: LogStore,
-    place: Place,
+    place: DatabaseLocation,
 }
 
 /// For `on_both_databases!`.
 async fn logs(kind: Kind) -> TestLogs {
-    let place = Place::fresh(kind).await;
+    let place = DatabaseLocation::fresh(kind).await;
     let store = place.open_logs().await;
     store.migrate().await.unwrap();
     TestLogs { store, place }
@@ -27,16 +27,16 @@ on_both_databases!(logs: lines_are_read_from_both_ends, lines_of_a_deployment_st
     positions_go_with_their_lines, a_server_that_has_lost_a_container_stores_nothing, the_oldest_lines_go_first,
     an_application_is_forgotten, writers_do_not_skip_each_other, migrating_again_changes_nothing);
 
-fn line(number: i64, text: impl Into<String>) -> Line {
+fn line(number: i64, text: impl Into<String>) -> LogLine {
     let at = Timestamp::from_micros(NOW.micros() + number);
-    Line { at, stream: LogStream::Stdout, step: LogStep::Run, text: text.into() }
+    LogLine { at, stream: LogStream::Stdout, step: LogStep::Run, text: text.into() }
 }
 
-fn batch(application: u128, deployment: u128, lines: Vec<Line>) -> Batch {
+fn batch(application: u128, deployment: u128, lines: Vec<LogLine>) -> Batch {
     Batch { application_id: id(application), deployment_id: id(deployment), lines, progress: None }
 }
 
-fn numbered(numbers: std::ops::RangeInclusive<i64>) -> Vec<Line> {
+fn numbered(numbers: std::ops::RangeInclusive<i64>) -> Vec<LogLine> {
     numbers.map(|number| line(number, format!("line {number}"))).collect()
 }
 
@@ -226,8 +226,8 @@ fn claim(owner: u128) -> Claim {
     Claim { container_id: "c0ffee".into(), application_id: id(1), owner: id(owner) }
 }
 
-fn progress(owner: u128, from: &str, position: &str) -> Option<Progress> {
-    Some(Progress { claim: claim(owner), from: from.into(), position: position.into() })
+fn progress(owner: u128, from: &str, position: &str) -> Option<ReadProgress> {
+    Some(ReadProgress { claim: claim(owner), from: from.into(), position: position.into() })
 }
 
 async fn positions_go_with_their_lines(logs: TestLogs) {

@@ -14,13 +14,13 @@ use windlass_store::organizations::{self, Organization};
 use windlass_store::releases::{self, Release};
 use windlass_store::users::{self, User};
 use windlass_store::{Db, Kind, Tx};
-use windlass_testing::Place;
+use windlass_testing::DatabaseLocation;
 
 pub const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_001);
 
 pub struct TestDb {
     db: Db,
-    pub place: Place,
+    pub place: DatabaseLocation,
 }
 
 impl Deref for TestDb {
@@ -39,7 +39,7 @@ pub async fn database(kind: Kind) -> TestDb {
 }
 
 pub async fn empty_database(kind: Kind) -> TestDb {
-    let place = Place::fresh(kind).await;
+    let place = DatabaseLocation::fresh(kind).await;
     TestDb { db: place.open().await, place }
 }
 

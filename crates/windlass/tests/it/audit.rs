@@ -1,14 +1,14 @@
 //! Checking and exporting the audit log from the command line.
 
 use rustix::process::Signal;
-use windlass_testing::Place;
+use windlass_testing::DatabaseLocation;
 
 use crate::process::{Process, run, token_in, windlass};
 
 #[test]
 fn verify_names_the_first_broken_link() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let place = runtime.block_on(Place::fresh(windlass_testing::Kind::Sqlite));
+    let place = runtime.block_on(DatabaseLocation::fresh(windlass_testing::Kind::Sqlite));
     let folder = place.folder.path();
     let verify = || run(windlass().args(["audit", "verify", "--data-dir"]).arg(folder));
     let server = Process::serve(folder, &[]);

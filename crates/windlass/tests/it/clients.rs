@@ -1,5 +1,5 @@
-//! Clients that real generators make from the description: each registers, founds an organization, deploys and reads logs.
-//! Their code is in `tests/clients`; `scripts/clients` installs the generators.
+//! Clients that real generators make from the description: each registers, creates an organization, deploys and reads
+//! logs. Their code is in `tests/clients`; `scripts/clients` installs the generators.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -9,12 +9,12 @@ use std::time::Duration;
 use rustix::process::Signal;
 use totp_rs::{Builder, Secret};
 use windlass_server::service::master_key::KILL_POINTS;
-use windlass_server::vault::Place as SecretPlace;
-use windlass_server::vault::ring::{FILE_NAME, MasterKey, Ring, Source, write_file};
+use windlass_server::vault::SealedCell;
+use windlass_server::vault::ring::{FILE_NAME, KeySource, MasterKey, Ring, write_file};
 use windlass_server::vault::unlock::unlock_existing;
 use windlass_store::sealed::{COLUMNS, beginning_otherwise};
 use windlass_store::{Db, Options};
-use windlass_testing::{Kind, Place};
+use windlass_testing::{DatabaseLocation, Kind};
 
 use crate::process::{Process, run, token_in, windlass};
 
@@ -22,13 +22,13 @@ const URL: &str = "https://hooks.example/very-secret-path";
 
 /// A place for a database, and the arguments that lead to it.
 struct Home {
-    place: Place,
+    place: DatabaseLocation,
 }
 
 impl Home {
     fn new(kind: Kind) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        Self { place: runtime.block_on(Place::fresh(kind)) }
+        Self { place: runtime.block_on(DatabaseLocation::fresh(kind)) }
     }
 
     fn folder(&self) -> &Path {
@@ -76,12 +76,12 @@ impl Home {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
             let db = self.open().await;
-            let unlocked = unlock_existing(&db, Source::File(self.key_file())).await.unwrap();
+            let unlocked = unlock_existing(&db, KeySource::File(self.key_file())).await.unwrap();
             let mut opened = 0;
             for column in COLUMNS {
                 let mut conn = db.read().await.unwrap();
                 for sealed in beginning_otherwise(&mut conn, column, b"none begins like this", 1_000).await.unwrap() {
-                    unlocked.vault.open(SecretPlace { column, row: sealed.id }, &sealed.value).await.unwrap();
+                    unlocked.vault.open(SealedCell { column, row: sealed.id }, &sealed.value).await.unwrap();
                     opened += 1;
                 }
             }
@@ -269,7 +269,7 @@ fn an_interrupted_rotation_loses_nothing() {
             let output = home.run(&["admin", "rotate-key"], &[]);
             assert!(output.status.success(), "{point}: {}", String::from_utf8_lossy(&output.stderr));
             works(&server, &token, &format!("/{point}-finished"));
-            let ring = Source::File(home.key_file()).read().unwrap().unwrap();
+            let ring = KeySource::File(home.key_file()).read().unwrap().unwrap();
             assert_eq!(ring.0.len(), 1, "{point}: an old key is left");
             stop(server);
             assert_eq!(home.open_everything(), 4, "{point}");
@@ -327,11 +327,11 @@ fn a_rotation_can_be_prepared() {
     let prepare = || String::from_utf8(home.run(&["admin", "rotate-key", "--prepare"], &[]).stdout).unwrap();
     assert!(prepare().contains("now holds the next key"));
     assert!(prepare().contains("already holds the next key"));
-    let ring = Source::File(home.key_file()).read().unwrap().unwrap();
+    let ring = KeySource::File(home.key_file()).read().unwrap().unwrap();
     assert_eq!(ring.0.len(), 2);
     works(&server, &token, "/prepared");
     assert!(home.run(&["admin", "rotate-key"], &[]).status.success());
-    assert_eq!(Source::File(home.key_file()).read().unwrap().unwrap().0, &ring.0[1..]);
+    assert_eq!(KeySource::File(home.key_file()).read().unwrap().unwrap().0, &ring.0[1..]);
     works(&server, &token, "/rotated");
 }
 

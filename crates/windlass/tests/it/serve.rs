@@ -264,7 +264,7 @@ fn a_server_that_was_killed_is_not_in_the_way_of_the_next() {
 
 #[tokio::test]
 async fn what_postgres_says_by_the_way_is_not_logged() {
-    let place = windlass_testing::Place::fresh(windlass_testing::Kind::Postgres).await;
+    let place = windlass_testing::DatabaseLocation::fresh(windlass_testing::Kind::Postgres).await;
     let (folder, url) = (place.folder.path().join("data"), place.url.clone().unwrap());
     for _ in 0..2 {
         let mut server = Process::serve(&folder, &["--database-url", &url]);

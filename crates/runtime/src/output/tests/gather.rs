@@ -2,11 +2,11 @@ use std::time::Instant;
 
 use super::super::entry::Entry;
 use super::super::gather::Gatherer;
-use super::super::position::{Place, Position};
+use super::super::position::{FilePlace, Position};
 use super::*;
 
-fn at(offset: u64) -> Option<Place> {
-    Some(Place { inode: 1, offset, seal: 0 })
+fn at(offset: u64) -> Option<FilePlace> {
+    Some(FilePlace { inode: 1, offset, seal: 0 })
 }
 
 fn take(gatherer: &mut Gatherer, stream: Stream, moment: i64, text: &str, before: u64) -> bool {

@@ -1,4 +1,4 @@
-//! Streams, pieces, rotations, portions and readers that come and go, all by chance; by the same chance each time.
+//! Streams, pieces, rotations, portions and readers that come and go, all at random; with the same seed each time.
 
 use super::engine::FakeEngine;
 use super::*;

@@ -25,7 +25,7 @@ const COST_OF_A_FILE: u64 = 4096;
 
 pub struct Attempt<'a> {
     pub source: &'a Source<'a>,
-    pub place: Place,
+    pub paths: AttemptPaths,
     limits: &'a Limits,
     deadline: Instant,
     key: Option<KeyFile>,
@@ -34,7 +34,7 @@ pub struct Attempt<'a> {
 }
 
 /// The folder of the tree, and what lies beside it: nothing that a repository holds can be taken for git's own.
-pub struct Place {
+pub struct AttemptPaths {
     pub folder: PathBuf,
     pub git: PathBuf,
     pub key: PathBuf,
@@ -42,7 +42,7 @@ pub struct Place {
     known_hosts: PathBuf,
 }
 
-impl Place {
+impl AttemptPaths {
     pub fn of(folder: &Path) -> io::Result<Self> {
         let folder = std::path::absolute(folder)?;
         let beside = |extension: &str| {
@@ -69,7 +69,7 @@ impl Place {
         running::remove(&self.git)
     }
 
-    /// With something to remember it by in every process that git starts.
+    /// The environment variable by which every process that git starts can be found again.
     pub fn mark(&self) -> (&'static str, &Path) {
         ("WINDLASS_FETCH", &self.folder)
     }
@@ -93,9 +93,9 @@ impl<'a> Attempt<'a> {
         deadline: Instant,
         cache: Option<&Cache>,
     ) -> Result<Self, FetchError> {
-        let place = Place::of(folder)?;
-        std::fs::create_dir(&place.git)?;
-        let mut attempt = Self { source, place, limits, deadline, key: None, objects: cache.map(Cache::objects) };
+        let paths = AttemptPaths::of(folder)?;
+        std::fs::create_dir(&paths.git)?;
+        let mut attempt = Self { source, paths, limits, deadline, key: None, objects: cache.map(Cache::objects) };
         attempt.key = attempt.write_key()?;
         attempt.run(&["init", "--quiet", "--template=", "."]).await?;
         if let Some(hash) = cache.and_then(Cache::last_commit) {
@@ -106,10 +106,10 @@ impl<'a> Attempt<'a> {
 
     /// Lets git tell the server that this commit is here, but not what came before it.
     fn has_commit(&self, hash: &str) -> Result<(), FetchError> {
-        let folder = self.place.git.join("refs/windlass");
+        let folder = self.paths.git.join("refs/windlass");
         std::fs::create_dir_all(&folder)?;
         std::fs::write(folder.join("last"), format!("{hash}\n"))?;
-        Ok(std::fs::write(self.place.git.join("shallow"), format!("{hash}\n"))?)
+        Ok(std::fs::write(self.paths.git.join("shallow"), format!("{hash}\n"))?)
     }
 
     fn write_key(&self) -> Result<Option<KeyFile>, FetchError> {
@@ -117,8 +117,8 @@ impl<'a> Attempt<'a> {
         else {
             return Ok(None);
         };
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.place.key)?;
-        let guard = KeyFile(self.place.key.clone());
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.paths.key)?;
+        let guard = KeyFile(self.paths.key.clone());
         // Without a newline at its end ssh takes a key for a damaged one.
         file.write_all(format!("{}\n", key.trim_end()).as_bytes())?;
         Ok(Some(guard))
@@ -169,11 +169,11 @@ impl<'a> Attempt<'a> {
         if bytes > self.limits.bytes { Err(FetchError::TooLarge { limit: self.limits.bytes }) } else { Ok(()) }
     }
 
-    /// Comes back when the repository or the tree has become larger than it may.
+    /// Returns when the repository or the tree has become larger than it may.
     async fn outgrown(&self) {
         loop {
             tokio::time::sleep(LOOK).await;
-            for path in [&self.place.git, &self.place.folder].into_iter().chain(&self.objects) {
+            for path in [&self.paths.git, &self.paths.folder].into_iter().chain(&self.objects) {
                 let path = path.clone();
                 let size = tokio::task::spawn_blocking(move || size_of(&path)).await;
                 if size.is_ok_and(|size| self.check_size(size).is_err()) {
@@ -184,7 +184,7 @@ impl<'a> Attempt<'a> {
     }
 
     pub fn for_people(&self, said: &[u8]) -> String {
-        let key = self.place.key.display().to_string();
+        let key = self.paths.key.display().to_string();
         output::for_people(said, &self.secrets()).replace(&key, "the key")
     }
 
@@ -192,7 +192,7 @@ impl<'a> Attempt<'a> {
         self.source.credentials.token.as_deref().filter(|token| !token.is_empty())
     }
 
-    /// The token in the forms in which it travels.
+    /// The token in the forms in which it is sent.
     fn secrets(&self) -> Vec<String> {
         self.token().map(|token| vec![basic(token), token.to_owned()]).unwrap_or_default()
     }
@@ -200,7 +200,7 @@ impl<'a> Attempt<'a> {
     /// Git in an environment of its own: what it may do comes from here alone, and all of it by environment, because
     /// arguments can be seen by every user of the machine.
     pub fn command(&self, arguments: &[&str]) -> Result<Command, FetchError> {
-        let Place { folder, git, .. } = &self.place;
+        let AttemptPaths { folder, git, .. } = &self.paths;
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
         let mut command = Command::new("git");
         command.args(arguments).current_dir(git).env_clear();
@@ -212,7 +212,7 @@ impl<'a> Attempt<'a> {
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_ATTR_NOSYSTEM", "1");
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "/bin/false").env("SSH_ASKPASS", "/bin/false");
         command.env("GIT_ALLOW_PROTOCOL", self.transport().scheme());
-        command.env(self.place.mark().0, self.place.mark().1);
+        command.env(self.paths.mark().0, self.paths.mark().1);
         if self.transport() == Transport::Ssh {
             command.env("GIT_SSH_COMMAND", self.ssh()?);
         }
@@ -254,7 +254,7 @@ impl<'a> Attempt<'a> {
 
     /// Git gives this to a shell. Nothing in it comes from a user, and the paths need no quotes.
     fn ssh(&self) -> Result<String, FetchError> {
-        let known_hosts = plain(&self.place.known_hosts)?;
+        let known_hosts = plain(&self.paths.known_hosts)?;
         // Without a key of its own an application gets none, least of all the key of the user that runs the server.
         let identity = match &self.key {
             Some(KeyFile(path)) => format!("-i {}", plain(path)?),

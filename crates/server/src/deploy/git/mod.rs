@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 use tokio::time::Instant;
 use windlass_api::RepositoryAddress;
 
-use attempt::{Attempt, Place};
+use attempt::{Attempt, AttemptPaths};
 use cache::Cache;
 pub use error::FetchError;
 pub use reference::{Resolved, is_whole_hash};
@@ -85,7 +85,7 @@ pub struct Commit {
 
 /// Asks the server which commit a reference is now. Nothing of the folder is left afterwards.
 pub async fn resolve(source: &Source<'_>, folder: &Path, limits: &Limits) -> Result<Resolved, FetchError> {
-    Place::of(folder)?.make()?;
+    AttemptPaths::of(folder)?.make()?;
     let found = async {
         let deadline = Instant::now() + limits.time;
         reference::resolve(&Attempt::begin(source, folder, limits, deadline, None).await?).await
@@ -125,8 +125,8 @@ async fn fetch_once(
     deadline: Instant,
     cache: Option<&Cache>,
 ) -> Result<Commit, FetchError> {
-    let place = Place::of(folder)?;
-    place.make()?;
+    let paths = AttemptPaths::of(folder)?;
+    paths.make()?;
     let fetched = async {
         let commit = fetch_tree(&Attempt::begin(source, folder, limits, deadline, cache).await?).await?;
         if let Some(cache) = cache
@@ -138,7 +138,7 @@ async fn fetch_once(
     }
     .await;
     match &fetched {
-        Ok(_) => place.clean()?,
+        Ok(_) => paths.clean()?,
         Err(_) => end_left_over(folder).await?,
     }
     fetched

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use tokio::process::{Child, Command};
 
-use super::attempt::Place;
+use super::attempt::AttemptPaths;
 use super::error::FetchError;
 use super::output;
 
@@ -69,12 +69,12 @@ fn end(group: Option<Pid>) {
 
 /// Ends what an attempt has left running, and removes its folder and all that lies beside it.
 pub async fn end_left_over(folder: &Path) -> io::Result<()> {
-    let place = Place::of(folder)?;
+    let paths = AttemptPaths::of(folder)?;
     for _ in 0..ROUNDS {
-        if end_marked(&place)? == 0 {
+        if end_marked(&paths)? == 0 {
             return tokio::task::spawn_blocking(move || {
-                place.clean()?;
-                remove(&place.folder)
+                paths.clean()?;
+                remove(&paths.folder)
             })
             .await?;
         }
@@ -85,8 +85,8 @@ pub async fn end_left_over(folder: &Path) -> io::Result<()> {
 
 /// Every process that git has started for this folder carries its mark, so that there is no number to remember, which
 /// another process might have by now. How many there were.
-fn end_marked(place: &Place) -> io::Result<usize> {
-    let (name, value) = place.mark();
+fn end_marked(paths: &AttemptPaths) -> io::Result<usize> {
+    let (name, value) = paths.mark();
     let mark = [name.as_bytes(), b"=", value.as_os_str().as_encoded_bytes()].concat();
     let mut found = 0;
     for entry in std::fs::read_dir("/proc")?.flatten() {

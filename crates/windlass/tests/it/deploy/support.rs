@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use windlass_durable::kill_point;
 use windlass_edge::control::client::Client;
 use windlass_testing::git::{GitServer, Repository};
-use windlass_testing::{Kind, Place, testapp};
+use windlass_testing::{DatabaseLocation, Kind, testapp};
 
 use super::visitor::Visitor;
 use crate::process::{Process, end_edge, token_in, windlass};
@@ -31,7 +31,7 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T
 }
 
 pub struct Platform {
-    pub place: Place,
+    pub place: DatabaseLocation,
     process: Option<Process>,
     token: String,
     arguments: Vec<String>,
@@ -46,10 +46,10 @@ impl Platform {
     }
 
     pub async fn on(kind: Kind, arguments: &[&str]) -> Self {
-        Self::at(Place::fresh(kind).await, arguments).await
+        Self::at(DatabaseLocation::fresh(kind).await, arguments).await
     }
 
-    pub async fn at(place: Place, arguments: &[&str]) -> Self {
+    pub async fn at(place: DatabaseLocation, arguments: &[&str]) -> Self {
         testapp::base_image().await;
         let mut arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
         if let Some(url) = &place.url {

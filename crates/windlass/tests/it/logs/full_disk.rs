@@ -1,7 +1,7 @@
 //! A disk that is full while lines come.
 
 use serde_json::{Value, json};
-use windlass_testing::Place;
+use windlass_testing::DatabaseLocation;
 use windlass_testing::small_disk::SmallDisk;
 
 use super::support::*;
@@ -10,7 +10,7 @@ use super::support::*;
 async fn a_full_disk_loses_nothing() {
     const COUNT: u64 = 150_000;
     let disk = SmallDisk::mount("96m");
-    let place = Place { folder: tempfile::tempdir_in(&disk.path).expect("a folder"), url: None };
+    let place = DatabaseLocation { folder: tempfile::tempdir_in(&disk.path).expect("a folder"), url: None };
     let printer = Printer::at(place, &[], json!({})).await;
     printer.print("count=1000").await;
     printer.until_number(1_000).await;

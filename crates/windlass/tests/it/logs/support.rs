@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 pub use crate::deploy::support::*;
 use windlass_testing::git::Repository;
-use windlass_testing::{Kind, Place};
+use windlass_testing::{DatabaseLocation, Kind};
 
 /// A burst takes its time on a busy machine.
 pub const LONG: Duration = Duration::from_secs(180);
@@ -25,10 +25,10 @@ impl Printer {
 
     /// With more fields of the application.
     pub async fn with(kind: Kind, settings: &[&str], fields: Value) -> Self {
-        Self::at(Place::fresh(kind).await, settings, fields).await
+        Self::at(DatabaseLocation::fresh(kind).await, settings, fields).await
     }
 
-    pub async fn at(place: Place, settings: &[&str], fields: Value) -> Self {
+    pub async fn at(place: DatabaseLocation, settings: &[&str], fields: Value) -> Self {
         let platform = Platform::at(place, settings).await;
         let repository = repository(&platform, "printer", "one");
         let mut request = body("printer", &repository);

@@ -23,7 +23,7 @@ async fn it_answers_as_quickly_as_ever() {
     client.measure(Duration::from_secs(1)).await;
     let (mut rounds, mut last) = (Vec::new(), 0);
     for _ in 0..ROUNDS {
-        // In turn: whatever else the machine does meets both.
+        // In turn: whatever else the machine does affects both.
         let idle = client.measure(TIME).await;
         let count = RATE * (TIME.as_secs() + 2);
         printer.print(&format!("from={}&count={count}&rate={RATE}&bytes=60", last + 1)).await;
