@@ -1,4 +1,5 @@
-//! Deploying, beside the same build and run by hand; reading many applications beside few; twenty applications that do nothing.
+//! Deploying, beside the same build and run by hand; reading many applications beside few; twenty applications that do
+//! nothing.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! Log lines: into the store alone; from a container to the store, beside `docker logs -f`; back out of it, among millions.
+//! Log lines: into the store alone; from a container to the store, beside `docker logs -f`; back out of it, among
+//! millions.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -66,7 +67,8 @@ async fn store() -> Value {
     json!({ "lines": STORED, "median_lines_per_s": median_of(&rounds, "lines_per_s"), "median_disk_ratio": median_of(&rounds, "disk_ratio"), "rounds": rounds })
 }
 
-/// Lines a second from an application that prints as fast as it can to the store, beside what `docker logs -f` delivers.
+/// Lines a second from an application that prints as fast as it can to the store, beside what `docker logs -f`
+/// delivers.
 fn end_to_end() -> Value {
     let platform = Platform::start(&[]);
     let repository = platform.repository("printer");

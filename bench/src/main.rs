@@ -1,10 +1,10 @@
-//! Measures Windlass beside a bare axum server that runs the same SQL on the same kind of pool, and its edge beside nginx
-//! and Caddy, each in the same run.
+//! Measures Windlass beside a bare axum server that runs the same SQL on the same kind of pool, and its edge beside
+//! nginx and Caddy, each in the same run.
 //!
 //! `windlass-bench` does everything and writes `bench/results/http.json` and `bench/results/edge.json`;
 //! `windlass-bench bare …` is the baseline itself, `windlass-bench audit` measures the audit log alone, and
-//! `windlass-bench edge` the edge alone; `windlass-bench deploy` measures deployments and `windlass-bench logs` log lines, with an
-//! engine of their own.
+//! `windlass-bench edge` the edge alone; `windlass-bench deploy` measures deployments and `windlass-bench logs` log
+//! lines, with an engine of their own.
 
 #![allow(
     clippy::expect_used,

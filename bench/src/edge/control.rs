@@ -12,7 +12,8 @@ pub struct Control {
     stream: BufReader<UnixStream>,
 }
 
-/// How long a new table took: from the request's first byte to the answer's last, and by the edge's own clock if it says so.
+/// How long a new table took: from the request's first byte to the answer's last, and by the edge's own clock if it
+/// says so.
 #[derive(Debug, Serialize)]
 pub struct Swap {
     pub round_trip_us: f64,

@@ -88,7 +88,8 @@ impl Peers {
         self.nginx(folder, Core::Measured, port, &server)
     }
 
-    /// Without `tcp_nopush`: with it, some answers of 64 KB through a proxy waited for a delayed acknowledgement, up to 40 ms.
+    /// Without `tcp_nopush`: with it, some answers of 64 KB through a proxy waited for a delayed acknowledgement, up to
+    /// 40 ms.
     ///
     /// As the current user and inside the folder: nothing of the system's own nginx is read or written.
     fn nginx(&self, folder: &Path, core: Core, port: u16, server: &str) -> Process {

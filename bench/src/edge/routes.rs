@@ -20,7 +20,8 @@ fn one(serves: &Value) -> Value {
     })
 }
 
-/// A service for each host, as a platform has it. Every edition differs in each of its services, so that none can be kept.
+/// A service for each host, as a platform has it. Every edition differs in each of its services, so that none can be
+/// kept.
 pub fn hosts(hosts: usize, port: u16, edition: usize) -> Value {
     let service = |number| format!("service-{number}-{edition}");
     let route = |number| json!({ "host": host(number), "path": "/", "service": service(number) });

@@ -11,8 +11,8 @@ use crate::kill_point;
 /// The points of [`replace`] at which a test can crash.
 pub const KILL_POINTS: [&str; 3] = ["replace-half-written", "replace-before-rename", "replace-after-rename"];
 
-/// Makes `content` what the file holds, readable by its owner only. Whatever happens, even a power failure, it holds the
-/// old content or the new one.
+/// Makes `content` what the file holds, readable by its owner only. Whatever happens, even a power failure, it holds
+/// the old content or the new one.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
     // A link stays one: what it leads to is written.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

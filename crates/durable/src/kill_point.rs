@@ -1,5 +1,5 @@
-//! Places where a test can end the process as a power failure would: at once, with nothing cleaned up. Only debug builds
-//! have them.
+//! Places where a test can end the process as a power failure would: at once, with nothing cleaned up. Only debug
+//! builds have them.
 
 /// Names the point at which the process ends.
 pub const VARIABLE: &str = "WINDLASS_KILL_AT";

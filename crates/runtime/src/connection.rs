@@ -102,7 +102,8 @@ impl EngineAnswer {
         Ok(None)
     }
 
-    /// The next of the values that the engine sends one to a line; none at the end. A caller may stop waiting and come back.
+    /// The next of the values that the engine sends one to a line; none at the end. A caller may stop waiting and come
+    /// back.
     pub(crate) async fn next_json<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
         loop {
             while let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {

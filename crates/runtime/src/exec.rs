@@ -14,8 +14,8 @@ const KEPT_OUTPUT: usize = 4096;
 /// Between two looks whether a command has ended.
 const END_POLL: Duration = Duration::from_millis(500);
 
-/// A command that was begun in a container. The engine has no way to end one, so the caller decides whether to begin another
-/// while it runs.
+/// A command that was begun in a container. The engine has no way to end one, so the caller decides whether to begin
+/// another while it runs.
 pub struct Exec<'a> {
     docker: &'a Docker,
     id: String,
@@ -47,7 +47,8 @@ impl Docker {
 }
 
 impl Exec<'_> {
-    /// Begins the command and waits for its end. After the limit it is [`crate::Error::TimedOut`], and the command goes on.
+    /// Begins the command and waits for its end. After the limit it is [`crate::Error::TimedOut`], and the command goes
+    /// on.
     pub async fn run(&self, limit: Duration) -> Result<Executed> {
         within("run a command in a container", limit, async {
             let call = self.docker.post("run a command", format!("/exec/{}/start", encoded(&self.id)));

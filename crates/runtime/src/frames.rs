@@ -1,4 +1,5 @@
-//! Output as the engine sends it: both streams over one connection, in frames: which stream, how long, the moment, the bytes.
+//! Output as the engine sends it: both streams over one connection, in frames: which stream, how long, the moment, the
+//! bytes.
 
 use std::time::Duration;
 

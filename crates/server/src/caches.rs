@@ -34,8 +34,8 @@ pub async fn run(host: Arc<Host>) {
     }
 }
 
-/// Lets the engine remove what was unused for longest. What a build under way needs stays, so the cache may still be too large
-/// afterwards. Returns whether there is nothing more to do for now.
+/// Lets the engine remove what was unused for longest. What a build under way needs stays, so the cache may still be
+/// too large afterwards. Returns whether there is nothing more to do for now.
 async fn bound_build_cache(host: &Host) -> windlass_runtime::Result<bool> {
     let budget = host.app.config.build_cache_bytes;
     let bytes = host.docker.build_cache_bytes().await?;
@@ -57,8 +57,8 @@ fn show(host: &Host, bytes: u64) {
     host.app.metrics.build_cache_bytes.set(bytes);
 }
 
-/// Those that were unused for longest go first, and those of applications that are gone: another server of the database that
-/// removes an application cannot reach this folder.
+/// Those that were unused for longest go first, and those of applications that are gone: another server of the database
+/// that removes an application cannot reach this folder.
 async fn bound_repositories(host: &Host) -> Result<(), String> {
     let root = host.repositories_dir();
     // In this order: an application is there before it is fetched.

@@ -10,8 +10,8 @@ use crate::app::App;
 
 /// Less is as good as nothing: SQLite writes every change twice.
 const LEAST_BYTES: u64 = 1024 * 1024;
-/// How long a refused change counts when no other change follows. PostgreSQL's disk cannot be looked at, and a server that stayed
-/// unready would never be sent the change that shows that there is room again.
+/// How long a refused change counts when no other change follows. PostgreSQL's disk cannot be looked at, and a server
+/// that stayed unready would never be sent the change that shows that there is room again.
 const REFUSAL_SECONDS: i64 = 30;
 
 /// What the last changes showed.

@@ -1,7 +1,7 @@
-//! Which installation holds an instance on the engine. What belongs to it carries the instance's label, and a copy of the data
-//! folder, or of the database, has the same instance: both would remove and make again each other's containers. So the holder
-//! leaves a mark on the engine, an empty volume whose labels say where its data is, and a server that finds another's mark
-//! changes nothing.
+//! Which installation holds an instance on the engine. What belongs to it carries the instance's label, and a copy of
+//! the data folder, or of the database, has the same instance: both would remove and make again each other's
+//! containers. So the holder leaves a mark on the engine, an empty volume whose labels say where its data is, and a
+//! server that finds another's mark changes nothing.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,8 @@ impl Holder {
         labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// A folder that was moved is still the same one, as long as there is none in its old place: file systems can be cloned.
+    /// A folder that was moved is still the same one, as long as there is none in its old place: file systems can be
+    /// cloned.
     fn compare(&self, labels: &Labels) -> Found {
         let label = |name: &str| labels.get(name).cloned().unwrap_or_default();
         let found = Self { data: label(DATA_LABEL), folder: label(FOLDER_LABEL).into() };
@@ -107,9 +108,9 @@ impl Holder {
     }
 }
 
-/// Asked before anything is changed, and again and again after that: another installation may have been put in this one's place.
-/// A server that was once told that another holds them does not ask again: a person settles that, with the server stopped, and
-/// it must not take a mark that vanishes meanwhile.
+/// Asked before anything is changed, and again and again after that: another installation may have been put in this
+/// one's place. A server that was once told that another holds them does not ask again: a person settles that, with the
+/// server stopped, and it must not take a mark that vanishes meanwhile.
 pub async fn look(app: &App, docker: &Docker, holder: &Holder, instance: Uuid, owner: Uuid) -> Seen {
     if let held @ Seen::HeldByAnother { .. } = app.engine_health.seen() {
         return held;

@@ -1,5 +1,5 @@
-//! The one change that Windlass makes to the machine's own routes: a packet for a container that is gone must not leave the machine,
-//! so everything in the network pool that is no container's is unreachable.
+//! The one change that Windlass makes to the machine's own routes: a packet for a container that is gone must not leave
+//! the machine, so everything in the network pool that is no container's is unreachable.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,8 +15,8 @@ use crate::holder::folder_identity;
 const METRIC: &str = "4278198272";
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Needs root; without it the machine's other routes decide. Several installations may share it: one that takes it away is
-/// followed by another that puts it back, within a minute.
+/// Needs root; without it the machine's other routes decide. Several installations may share it: one that takes it away
+/// is followed by another that puts it back, within a minute.
 pub async fn add(data_dir: &Path, pool: Subnet) {
     let pool = pool.to_string();
     if !ip(&["route", "replace", "unreachable", &pool, "metric", METRIC]).await {

@@ -105,7 +105,8 @@ async fn accept(listener: TcpListener, door: Door, graceful: Arc<GracefulShutdow
 fn prepare(stream: &TcpStream, idle_limit: Duration) {
     // Answers are small and complete: waiting to fill a packet only delays them.
     let _ = stream.set_nodelay(true);
-    // A client that does not take its answer is given up by the system. Where that cannot be set, the answer just waits.
+    // A client that does not take its answer is given up by the system. Where that cannot be set, the answer just
+    // waits.
     let millis = u32::try_from(idle_limit.as_millis()).unwrap_or(u32::MAX);
     let _ = set_tcp_user_timeout(stream, millis);
 }

@@ -74,8 +74,8 @@ pub async fn prepare_key(config: Config) -> Result<bool, String> {
     Ok(prepared)
 }
 
-/// Lets this installation hold its containers in the place of a copy of it, or become one of its own. Not beside a server, which
-/// would go on with what it has read.
+/// Lets this installation hold its containers in the place of a copy of it, or become one of its own. Not beside a
+/// server, which would go on with what it has read.
 pub async fn adopt(config: Config, is_new: bool) -> Result<Adopted, String> {
     let _lock = lock_data_dir(&config.data_dir).map_err(|error| error.to_string())?;
     let app = open(config).await?;

@@ -1,10 +1,10 @@
 //! Rows into records, relations included.
 //!
-//! The rule, walking down from the root of an answer: a relation is embedded, but a link to a *type* that is already open
-//! on the way is cut off (`{}` or `[]`). A user in a record of their own, or of one thing of theirs, lists the organizations that the
-//! viewer belongs to as well. A user in a list does not: they would be repeated with every item, and a hundred users in a hundred
-//! organizations would be ten thousand memberships.
-//! Each function here takes a fixed number of queries, however many records there are.
+//! The rule, walking down from the root of an answer: a relation is embedded, but a link to a *type* that is already
+//! open on the way is cut off (`{}` or `[]`). A user in a record of their own, or of one thing of theirs, lists the
+//! organizations that the viewer belongs to as well. A user in a list does not: they would be repeated with every item,
+//! and a hundred users in a hundred organizations would be ten thousand memberships. Each function here takes a fixed
+//! number of queries, however many records there are.
 
 pub mod applications;
 pub mod logs;

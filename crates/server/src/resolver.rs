@@ -22,8 +22,8 @@ impl Default for Resolver {
 }
 
 impl Resolver {
-    /// Nothing when the name does not resolve, or not in time. Fails when too many others are being resolved: not to have
-    /// looked is not the same as not to have found.
+    /// Nothing when the name does not resolve, or not in time. Fails when too many others are being resolved: not to
+    /// have looked is not the same as not to have found.
     pub async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>> {
         let name = name.to_owned();
         let turn = tokio::time::timeout(LOOKUP_LIMIT, self.0.clone().acquire_owned()).await;

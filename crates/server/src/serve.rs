@@ -239,8 +239,8 @@ async fn first_look(app: &App, holder: &Holder, instance: Uuid, owner: Uuid) -> 
     tokio::time::timeout(ENGINE_WAIT, looking).await.unwrap_or(Seen::Nothing)
 }
 
-/// Kept in the data folder, which is this server's alone: what it was working on when it ended is its own. A copy of the folder is
-/// another server.
+/// Kept in the data folder, which is this server's alone: what it was working on when it ended is its own. A copy of
+/// the folder is another server.
 fn own_id(app: &App) -> std::io::Result<Uuid> {
     let path = app.config.data_dir.join("server-id");
     let folder = folder_identity(&app.config.data_dir)?;
@@ -321,8 +321,8 @@ pub fn sqlite_file(config: &Config) -> PathBuf {
     config.data_dir.join("windlass.db")
 }
 
-/// What other users of the machine can read there is made private: a folder that is empty, or Windlass' own. Any other folder may
-/// be readable for a reason.
+/// What other users of the machine can read there is made private: a folder that is empty, or Windlass' own. Any other
+/// folder may be readable for a reason.
 fn private_folder(path: &Path) -> Result<(), StartError> {
     let unusable = |source| StartError::DataDir { path: path.display().to_string(), source };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;

@@ -266,8 +266,9 @@ pub struct Transition {
     pub to: ApplicationState,
 }
 
-/// Makes the state say what the other rows say. The caller has changed one of those in the same transaction, and has locked the
-/// application before: PostgreSQL would otherwise look at the other rows as they were before another one's change.
+/// Makes the state say what the other rows say. The caller has changed one of those in the same transaction, and has
+/// locked the application before: PostgreSQL would otherwise look at the other rows as they were before another one's
+/// change.
 pub async fn settle(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<Option<Transition>> {
     let Some(before) = get(tx, id).await? else { return Ok(None) };
     let state = "case \

@@ -169,7 +169,8 @@ impl Filter {
         text
     }
 
-    /// What to look for, as the database's condition takes it: for `like`, whose own signs mean nothing special to a user.
+    /// What to look for, as the database's condition takes it: for `like`, whose own signs mean nothing special to a
+    /// user.
     fn pattern(&self, kind: Kind) -> Option<String> {
         let search = self.search.as_deref()?;
         if kind == Kind::Postgres {
@@ -237,8 +238,8 @@ pub async fn page(
     Ok((numbered(conn, chain_id, &on_page).await?, count))
 }
 
-/// So many matches are looked for first. When there are fewer, that was the only pass over the chain; when there are more, it ended
-/// soon.
+/// So many matches are looked for first. When there are fewer, that was the only pass over the chain; when there are
+/// more, it ended soon.
 const PROBE: i64 = 1_000;
 
 /// The numbers of entries that match, newest first.

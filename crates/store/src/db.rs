@@ -232,8 +232,8 @@ impl Db {
     }
 }
 
-/// SQLite ends a transaction by itself when the disk is full or fails, and the driver never learns of it: such a connection can begin
-/// no other, and has to be replaced.
+/// SQLite ends a transaction by itself when the disk is full or fails, and the driver never learns of it: such a
+/// connection can begin no other, and has to be replaced.
 async fn is_outside_of_transactions(connection: &mut SqliteConnection) -> std::result::Result<bool, sqlx::Error> {
     if !connection.is_in_transaction() {
         return Ok(true);

@@ -80,8 +80,8 @@ fn is_passing(error: &sqlx::Error) -> bool {
 }
 
 /// PostgreSQL's codes have five characters: connection trouble, a contended transaction or row, lack of resources, an
-/// operator's intervention, a disk that fails, a server that only answers reads for now. SQLite's have at most four digits, the
-/// cause in the lowest byte: busy, locked, no memory, read-only, I/O error, full, cannot be opened.
+/// operator's intervention, a disk that fails, a server that only answers reads for now. SQLite's have at most four
+/// digits, the cause in the lowest byte: busy, locked, no memory, read-only, I/O error, full, cannot be opened.
 fn is_passing_code(code: &str) -> bool {
     if code.len() == 5 {
         return ["08", "25006", "40", "53", "55P03", "57", "58"].iter().any(|class| code.starts_with(class));

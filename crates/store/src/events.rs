@@ -1,4 +1,5 @@
-//! The outbox: what happened, written in the transaction of the change itself and read by consumers that each know how far they are.
+//! The outbox: what happened, written in the transaction of the change itself and read by consumers that each know how
+//! far they are.
 
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
@@ -40,8 +41,8 @@ macro_rules! columns {
 
 const COLUMNS: usize = 7;
 
-/// Gives the events the next numbers. Called last in a transaction: other writers of events wait from here to its commit, so that no
-/// reader ever sees a number before a smaller one.
+/// Gives the events the next numbers. Called last in a transaction: other writers of events wait from here to its
+/// commit, so that no reader ever sees a number before a smaller one.
 pub async fn append(tx: &mut Tx, events: &[NewEvent]) -> Result<()> {
     let count = i64::try_from(events.len()).unwrap_or(i64::MAX);
     let query = "update event_head set last_seq = last_seq + $1 returning last_seq";

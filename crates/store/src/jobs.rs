@@ -1,8 +1,8 @@
 //! Work to be done, as rows: claimed for a time, and lost by a worker that does not renew its claim. What a job is
 //! about is known to its handler; here it has a kind, a subject and a payload.
 //!
-//! A claim raises the job's fence. A worker that writes on behalf of a job calls [`hold`] in the same transaction, so that one that
-//! has lost its job can change nothing.
+//! A claim raises the job's fence. A worker that writes on behalf of a job calls [`hold`] in the same transaction, so
+//! that one that has lost its job can change nothing.
 
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
@@ -100,8 +100,8 @@ fn is_free(kind: Kind, job: &str) -> String {
     format!("({job}.state = 'queued' or {job}.lease_until < {clock} {begun_by_ended_servers})")
 }
 
-/// A job that can be worked on, now this owner's for `seconds`. Organizations take turns: the one that has the fewest under way comes
-/// first, then the one whose last turn is the longest ago, and of its jobs the oldest.
+/// A job that can be worked on, now this owner's for `seconds`. Organizations take turns: the one that has the fewest
+/// under way comes first, then the one whose last turn is the longest ago, and of its jobs the oldest.
 pub async fn claim(tx: &mut Tx, search: &Search<'_>, owner: Uuid, now: Timestamp, seconds: i64) -> Result<Option<Job>> {
     let query = claim_query(tx.kind(), search);
     let claimed: std::result::Result<Option<Job>, _> = sql!(tx, |c| {
@@ -136,8 +136,8 @@ fn claim_query(kind: Kind, search: &Search<'_>) -> String {
         )
     };
     let (under_way, sharing) = (under_way(&kinds), under_way(&sharing));
-    // A server that comes second finds the row taken: PostgreSQL must pass over it, because a plain update would wait and then
-    // take it a second time.
+    // A server that comes second finds the row taken: PostgreSQL must pass over it, because a plain update would wait
+    // and then take it a second time.
     let skip = if kind == Kind::Postgres { "for update of j skip locked" } else { "" };
     let (is_free, is_still_free) = (is_free(kind, "j"), is_free(kind, "jobs"));
     format!(
@@ -233,8 +233,8 @@ pub async fn count_attempt(tx: &mut Tx, job: &Job) -> Result<()> {
     Ok(sql!(tx, |c| sqlx::query(query).bind(job.id).bind(job.fence).execute(c).await.map(drop))?)
 }
 
-/// What this owner was working on when it ended. Only one process at a time is this owner. SQLite has one server, whose name changes
-/// when its folder is restored from a copy.
+/// What this owner was working on when it ended. Only one process at a time is this owner. SQLite has one server, whose
+/// name changes when its folder is restored from a copy.
 pub async fn release_all(tx: &mut Tx, owner: Uuid) -> Result<u64> {
     let whose = match tx.kind() {
         Kind::Sqlite => "$1 is not null",

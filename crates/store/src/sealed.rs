@@ -1,5 +1,5 @@
-//! Columns that hold ciphertexts. A ciphertext begins with the id of the key that it is under, so that what still is under an
-//! old key can be found.
+//! Columns that hold ciphertexts. A ciphertext begins with the id of the key that it is under, so that what still is
+//! under an old key can be found.
 
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;

@@ -95,8 +95,8 @@ impl DatabaseLocation {
         }
     }
 
-    /// Everything that the database holds, as bytes: SQLite's files as they are on the disk, PostgreSQL's rows as text, which
-    /// shows binary columns in hexadecimal.
+    /// Everything that the database holds, as bytes: SQLite's files as they are on the disk, PostgreSQL's rows as text,
+    /// which shows binary columns in hexadecimal.
     pub async fn bytes(&self) -> Vec<u8> {
         let Some(url) = &self.url else {
             let files = std::fs::read_dir(self.folder.path()).expect("the folder").filter_map(Result::ok);

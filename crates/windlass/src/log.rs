@@ -43,7 +43,8 @@ pub fn start(format: LogFormat, level: LogLevel) -> Log {
     let lines = Lines { sender, lost: Arc::default() };
     let lost = lines.lost.clone();
     let thread = std::thread::Builder::new().name("log".into()).spawn(move || write_all(&receiver, &lost)).ok();
-    // What PostgreSQL says beside its answers, such as that a table is there already, concerns neither operator nor reader.
+    // What PostgreSQL says beside its answers, such as that a table is there already, concerns neither operator nor
+    // reader.
     let filter = Targets::new().with_default(level).with_target("sqlx::postgres::notice", level.min(LevelFilter::WARN));
     let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(lines.clone());
     match format {

@@ -42,8 +42,8 @@ impl Docker {
         Ok(own.map(|record| u64::try_from(record.size).unwrap_or(0)).sum())
     }
 
-    /// Removes what was unused for longest until no more than `keep_bytes` (at least 1) are left, and gives the bytes that were
-    /// freed. What a running build needs stays.
+    /// Removes what was unused for longest until no more than `keep_bytes` (at least 1) are left, and gives the bytes
+    /// that were freed. What a running build needs stays.
     pub async fn prune_build_cache(&self, keep_bytes: u64) -> Result<u64> {
         let keep = keep_bytes.max(1).to_string();
         // Newer versions of the API than this crate speaks call it reserved-space.

@@ -1,5 +1,5 @@
-//! The folder of a build as a tar archive, made while it is sent. Links are sent as links, never followed; only of a Dockerfile
-//! that is a link the file itself is sent, because the engine may not get what it leads to.
+//! The folder of a build as a tar archive, made while it is sent. Links are sent as links, never followed; only of a
+//! Dockerfile that is a link the file itself is sent, because the engine may not get what it leads to.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};

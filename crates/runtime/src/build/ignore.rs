@@ -120,8 +120,8 @@ fn one_of(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Part {
 }
 
 impl Pattern {
-    /// From the pattern's end to its beginning: from which places of the path on does the rest of the pattern match? So no
-    /// pattern is slow, whatever stars it has.
+    /// From the pattern's end to its beginning: from which places of the path on does the rest of the pattern match? So
+    /// no pattern is slow, whatever stars it has.
     fn matches(&self, path: &str) -> bool {
         let path: Vec<char> = path.chars().collect();
         let only_at_the_end: Vec<bool> = (0..=path.len()).map(|place| place == path.len()).collect();

@@ -75,7 +75,8 @@ impl Docker {
         none_if_absent(call.read().await)?.map(description::container).transpose()
     }
 
-    /// The engine's init is what executes the command, so the engine does not know why that failed; init says it on stderr.
+    /// The engine's init is what executes the command, so the engine does not know why that failed; init says it on
+    /// stderr.
     async fn words_of_init(&self, name: &str) -> Result<Option<String>> {
         let lines = none_if_absent(self.tail(name, 1).await)?.unwrap_or_default();
         let words = lines.last().and_then(|line| line.strip_prefix("[FATAL tini (")?.split_once(")] "));

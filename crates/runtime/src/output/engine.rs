@@ -1,5 +1,5 @@
-//! Output over the engine's API. To follow it there would lose lines at each rotation, so it is asked again and again for
-//! the last entries, which is a snapshot; those that were read before are left out by their moments.
+//! Output over the engine's API. To follow it there would lose lines at each rotation, so it is asked again and again
+//! for the last entries, which is a snapshot; those that were read before are left out by their moments.
 
 use std::time::Instant;
 

@@ -206,8 +206,8 @@ impl Gatherer {
         let index = index(entry.stream);
         let (side, other) = (&self.sides[index], &self.sides[1 - index]);
         let is_wanted = side.wanted == Some(entry.at);
-        // Moments of two streams do not say which of two entries came first unless they are far apart; and all pieces of a
-        // line of which some are wanted must be there, to be counted.
+        // Moments of two streams do not say which of two entries came first unless they are far apart; and all pieces
+        // of a line of which some are wanted must be there, to be counted.
         let is_too_late = other.wanted_piece().is_some_and(|at| entry.at > at - DISORDER);
         match side.read.map(|mark| entry.at.cmp(&mark.latest())) {
             Some(Ordering::Less) if !is_too_late => Reach::Before,
@@ -222,8 +222,8 @@ impl Gatherer {
         self.sides.iter().any(|side| side.read.is_some_and(|mark| mark.latest.is_some()))
     }
 
-    /// After all that there is: whether what was read last is gone, so that some may have been left out wrongly. The clock's
-    /// having been set back is forgotten then, because what was read before that is gone too.
+    /// After all that there is: whether what was read last is gone, so that some may have been left out wrongly. The
+    /// clock's having been set back is forgotten then, because what was read before that is gone too.
     pub(super) fn has_gone_astray(&mut self) -> bool {
         let mut is_astray = false;
         for side in &mut self.sides {

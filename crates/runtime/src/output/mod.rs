@@ -81,8 +81,8 @@ enum Source {
 }
 
 impl Docker {
-    /// A reader from a position on: from the very beginning with `Position::default()`. Of lines longer than `longest_line`
-    /// bytes it gives the beginning.
+    /// A reader from a position on: from the very beginning with `Position::default()`. Of lines longer than
+    /// `longest_line` bytes it gives the beginning.
     pub async fn output(
         &self,
         container: &str,
@@ -105,8 +105,8 @@ impl Docker {
 }
 
 impl Output {
-    /// The next lines: at most about `most_bytes` of text, and one line in any case. It returns at once when there is nothing
-    /// new. After a read that failed or was given up, the next one begins where the last that succeeded ended.
+    /// The next lines: at most about `most_bytes` of text, and one line in any case. It returns at once when there is
+    /// nothing new. After a read that failed or was given up, the next one begins where the last that succeeded ended.
     pub async fn read(&mut self, most_bytes: usize) -> Result<Portion> {
         let source = match self.source.take() {
             Some(source) => Some(source),

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// Where a reader is: to be stored together with what was read. It holds nothing of the text.
 ///
-/// What has been given out is, in each stream, everything up to one entry. The file's place says it exactly; the moments say
-/// it where that file is gone or cannot be read.
+/// What has been given out is, in each stream, everything up to one entry. The file's place says it exactly; the
+/// moments say it where that file is gone or cannot be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Position {
@@ -30,7 +30,8 @@ pub(super) struct FilePlace {
 pub(super) struct StreamProgress {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
-    /// So many entries after the place have been given out as well, because the other stream has an unfinished line there.
+    /// So many entries after the place have been given out as well, because the other stream has an unfinished line
+    /// there.
     #[serde(skip_serializing_if = "is_zero")]
     pub ahead: u64,
     /// After those, entries up to the mark have been given out; so many of the mark's moment are already behind.
@@ -41,7 +42,8 @@ pub(super) struct StreamProgress {
     pub unfinished: Option<i64>,
 }
 
-/// The last entry of a stream that was read. Within one stream moments are in order, and pieces of a long line share one.
+/// The last entry of a stream that was read. Within one stream moments are in order, and pieces of a long line share
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
     /// Nanoseconds since 1970.

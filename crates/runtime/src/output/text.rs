@@ -2,8 +2,8 @@
 
 use memchr::memrchr;
 
-/// What a carriage return overwrites on a terminal is left out, so that of a progress bar only its last state remains; of
-/// what is longer than the limit then, the beginning.
+/// What a carriage return overwrites on a terminal is left out, so that of a progress bar only its last state remains;
+/// of what is longer than the limit then, the beginning.
 pub(super) struct Text {
     longest: usize,
     /// One byte more than the limit, which tells whether the limit is within a character.

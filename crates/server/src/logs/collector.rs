@@ -69,8 +69,8 @@ impl Collector {
         Ok(())
     }
 
-    /// Returns once everything that the container has printed until now is stored. Fails when that takes too long: as long as it
-    /// is not stored, the engine must keep it.
+    /// Returns once everything that the container has printed until now is stored. Fails when that takes too long: as
+    /// long as it is not stored, the engine must keep it.
     pub async fn read_to_end(&self, name: &str) -> windlass_runtime::Result<Result<(), Unread>> {
         let Some(container) = self.docker.inspect(name).await? else { return Ok(Ok(())) };
         if self.app.logs.problem().is_some() {
@@ -94,7 +94,8 @@ impl Collector {
         self.app.logs.store.positions().await
     }
 
-    /// Forgets those of `known` that were removed while they were not read. What is on the engine was listed after `known` was.
+    /// Forgets those of `known` that were removed while they were not read. What is on the engine was listed after
+    /// `known` was.
     pub async fn forget_vanished(
         &self,
         known: Vec<String>,

@@ -146,8 +146,8 @@ impl Follower {
         }
     }
 
-    /// Of what was just stored; nothing when the store is to be read instead, because lines are missing between or there is much to
-    /// search.
+    /// Of what was just stored; nothing when the store is to be read instead, because lines are missing between or
+    /// there is much to search.
     async fn events_of(&self, news: &Arc<Published>) -> Option<Bytes> {
         if news.first_seq() > self.cursor + 1 || self.is_much_to_search(news) {
             return None;
@@ -168,8 +168,8 @@ impl Follower {
         self.query.filter.has_patterns() && text_bytes(&news.lines) > SEARCHED_AT_ONCE
     }
 
-    /// The events of those lines that are wanted, unless others search for too long. Away from the async threads, because this
-    /// takes its time.
+    /// The events of those lines that are wanted, unless others search for too long. Away from the async threads,
+    /// because this takes its time.
     async fn choose(&self, news: Arc<Published>) -> Option<Bytes> {
         let (application_id, cursor, query) = (self.application_id, self.cursor, self.query.clone());
         let turn = match query.filter.has_patterns() {

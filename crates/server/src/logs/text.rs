@@ -27,8 +27,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// How long the sequence that begins here is; 0 if it is none. Colours and movements (`ESC [ parameters letter`), and titles and
-/// links (`ESC ] text BEL`, or `ESC \` instead of `BEL`; the same with other letters than `]`).
+/// How long the sequence that begins here is; 0 if it is none. Colours and movements (`ESC [ parameters letter`), and
+/// titles and links (`ESC ] text BEL`, or `ESC \` instead of `BEL`; the same with other letters than `]`).
 fn sequence(text: &str) -> usize {
     let bytes = text.as_bytes();
     match bytes.get(1) {

@@ -70,8 +70,8 @@ impl StoreWriter {
         }
     }
 
-    /// All at once; when that fails each by itself, because what is wrong with one must not keep the others from being stored.
-    /// What is left, to be tried again.
+    /// All at once; when that fails each by itself, because what is wrong with one must not keep the others from being
+    /// stored. What is left, to be tried again.
     async fn store(&self, late: Vec<Late>) -> Vec<Late> {
         let (mut left, problem) = match self.append(late).await {
             (left, Some(_)) if left.len() > 1 => self.store_one_by_one(left).await,

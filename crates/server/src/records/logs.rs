@@ -1,7 +1,7 @@
 //! Log lines.
 //!
-//! In an answer of their own, ApplicationLog ▸ application ▸ organization, user, status, and ApplicationLog ▸ deployment ▸ status; in
-//! every other record both are cut off.
+//! In an answer of their own, ApplicationLog ▸ application ▸ organization, user, status, and ApplicationLog ▸
+//! deployment ▸ status; in every other record both are cut off.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,8 +34,8 @@ pub async fn newest(store: &LogStore, application_id: Uuid, of: Of) -> Result<Ve
     Ok(page.lines.into_iter().map(|line| log(application_id, line)).collect())
 }
 
-/// With their application and their deployments, each of which is written once however many lines have it. As many lines as fit into
-/// an answer, and at least one.
+/// With their application and their deployments, each of which is written once however many lines have it. As many
+/// lines as fit into an answer, and at least one.
 pub async fn with_relations(
     conn: &mut Conn,
     eyes: &Onlooker<'_>,

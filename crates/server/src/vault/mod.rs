@@ -2,9 +2,9 @@
 //! needs it back calls [`Vault::open`]. A ciphertext belongs to one column of one row: moved anywhere else it does not
 //! open.
 //!
-//! The database says which key is the current one, so that all processes agree at every instant; the keys themselves come
-//! from the data folder or the environment. A key that this process has not seen yet is looked up again, which is how a
-//! running server learns of a rotation.
+//! The database says which key is the current one, so that all processes agree at every instant; the keys themselves
+//! come from the data folder or the environment. A key that this process has not seen yet is looked up again, which is
+//! how a running server learns of a rotation.
 
 pub mod applications;
 pub mod ring;

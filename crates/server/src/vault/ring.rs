@@ -1,4 +1,5 @@
-//! Master keys, and where they are kept: a file in the data folder, or the environment. In order of age, the newest last.
+//! Master keys, and where they are kept: a file in the data folder, or the environment. In order of age, the newest
+//! last.
 
 use std::fmt;
 use std::fs::{self, File};

@@ -1,5 +1,5 @@
-//! At start: is this the key of this database? A wrong or missing one is refused before anything is changed, and a key is
-//! made only for a database that has never had one.
+//! At start: is this the key of this database? A wrong or missing one is refused before anything is changed, and a key
+//! is made only for a database that has never had one.
 
 use windlass_store::sealed::{self, INSTANCE_SECRET};
 use windlass_store::{Conn, Db, instance, master_keys};
@@ -8,8 +8,8 @@ use super::ring::{KeyId, KeySource, Ring, VARIABLE};
 use super::{SealedCell, Vault};
 use crate::error::Error;
 
-/// The name under which the key of the audit chains is kept. It is a key of its own, sealed by the master key, so that a
-/// rotation leaves the chains verifiable.
+/// The name under which the key of the audit chains is kept. It is a key of its own, sealed by the master key, so that
+/// a rotation leaves the chains verifiable.
 pub const AUDIT_KEY: &str = "audit key";
 
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,5 @@
-//! Secrets stay secret. Whatever a test sends or is shown as one is remembered, and every later answer is searched for it;
-//! one test also searches the database's own bytes and the log.
+//! Secrets stay secret. Whatever a test sends or is shown as one is remembered, and every later answer is searched for
+//! it; one test also searches the database's own bytes and the log.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -71,8 +71,8 @@ impl LogStore {
     }
 }
 
-/// The id of a line: the same whenever it is asked for, and in the order of time as other ids are. It is made of the line's time, its
-/// number, and a part of its application's id.
+/// The id of a line: the same whenever it is asked for, and in the order of time as other ids are. It is made of the
+/// line's time, its number, and a part of its application's id.
 pub fn line_id(application_id: Uuid, seq: i64, at: Timestamp) -> Uuid {
     const NUMBER_BITS: u32 = 40;
     let millis = at.micros().div_euclid(1_000).max(0) as u64;

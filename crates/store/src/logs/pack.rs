@@ -1,5 +1,5 @@
-//! Lines as the bytes of a chunk, and back. Before it is packed, a chunk is its lines one after another: eight bytes of time, one of
-//! stream and step, four of length, the text. Two such texts can be joined as they are.
+//! Lines as the bytes of a chunk, and back. Before it is packed, a chunk is its lines one after another: eight bytes of
+//! time, one of stream and step, four of length, the text. Two such texts can be joined as they are.
 
 use windlass_api::{LogStep, LogStream, Timestamp};
 
@@ -7,8 +7,8 @@ use super::LogLine;
 use crate::Result;
 
 const HEADER: usize = 13;
-/// Before packing. A chunk with less may be joined with the next, so this is how much is read for one line at most (unless
-/// the line itself is longer).
+/// Before packing. A chunk with less may be joined with the next, so this is how much is read for one line at most
+/// (unless the line itself is longer).
 pub const CHUNK: usize = 64 * 1024;
 /// A length beyond this can only come from a damaged row.
 const LONGEST: usize = 64 * 1024 * 1024;

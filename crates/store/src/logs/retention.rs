@@ -89,8 +89,8 @@ impl LogStore {
         Ok(true)
     }
 
-    /// One step of giving back to the disk what is no longer needed. True when there was something. PostgreSQL uses the room again
-    /// by itself.
+    /// One step of giving back to the disk what is no longer needed. True when there was something. PostgreSQL uses the
+    /// room again by itself.
     pub async fn give_back(&self) -> Result<bool> {
         if self.db.kind() == Kind::Postgres || self.free_pages().await? <= SPARE_PAGES {
             return Ok(false);

@@ -43,8 +43,8 @@ impl GitServer {
         self
     }
 
-    /// From now on fetching by hash is refused, as many code hosts do. (It takes git's older protocol too: with the current
-    /// one a server gives every commit that it has.)
+    /// From now on fetching by hash is refused, as many code hosts do. (It takes git's older protocol too: with the
+    /// current one a server gives every commit that it has.)
     #[must_use]
     pub fn without_hashes(self) -> Self {
         self.change(|manner| manner.hashes = false);

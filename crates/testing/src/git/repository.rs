@@ -43,8 +43,8 @@ impl Repository {
         self.commit_entries(branch, &files, message)
     }
 
-    /// The same with modes: `100644` a file, `100755` a program, `120000` a link (its content is where it points), `160000` a
-    /// submodule (its content is a hash).
+    /// The same with modes: `100644` a file, `100755` a program, `120000` a link (its content is where it points),
+    /// `160000` a submodule (its content is a hash).
     pub fn commit_entries(&self, branch: &str, entries: &[(&str, &str, &str)], message: &str) -> String {
         let parent = self.head_of(branch).or_else(|| self.head_of(&self.default_branch()));
         match &parent {

@@ -47,8 +47,8 @@ fn the_checked_in_description_is_the_one_that_is_served() {
     );
 }
 
-/// Of a `oneOf` of constants generators make a type for each word, of a `default` a required field, and of a header's format an
-/// object that is no header.
+/// Of a `oneOf` of constants generators make a type for each word, of a `default` a required field, and of a header's
+/// format an object that is no header.
 #[test]
 fn the_description_has_nothing_that_generators_of_clients_trip_over() {
     let description = description();

@@ -66,8 +66,8 @@ impl Process {
         Self::spawn(command, data_dir)
     }
 
-    /// As `make run` starts it, with the data in `data` below the folder: at the ports that are the default, which only one test at
-    /// a time can have.
+    /// As `make run` starts it, with the data in `data` below the folder: at the ports that are the default, which only
+    /// one test at a time can have.
     pub fn start_as_make_does(folder: &Path) -> Self {
         let mut command = windlass();
         command.current_dir(folder).args(["serve", "--data-dir", "data"]);

@@ -1,5 +1,5 @@
-//! What the README and the guides tell their reader to type works when it is typed: the README's commands, then those of one guide, in
-//! order, into one `sh`, with a fresh data folder. No other test may use the ports 7780 to 7782.
+//! What the README and the guides tell their reader to type works when it is typed: the README's commands, then those
+//! of one guide, in order, into one `sh`, with a fresh data folder. No other test may use the ports 7780 to 7782.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -140,7 +140,8 @@ fn typed(documents: &str) -> String {
     lines.collect()
 }
 
-/// A folder like the one that the reader is in, with what the commands name: examples and scripts, and programs to be found before others.
+/// A folder like the one that the reader is in, with what the commands name: examples and scripts, and programs to be
+/// found before others.
 fn folder_with_programs() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let [bin, answers] = ["bin", "answers"].map(|name| folder.path().join(name));

@@ -5,8 +5,9 @@ use std::process::Command;
 
 use crate::process::run;
 
-/// `make demo` makes its base image from a static busybox where no image can be pulled. A user who is not root is told what to install,
-/// so nothing is installed here; the machine's own busybox is out of sight in a mount namespace that ends with the command.
+/// `make demo` makes its base image from a static busybox where no image can be pulled. A user who is not root is told
+/// what to install, so nothing is installed here; the machine's own busybox is out of sight in a mount namespace that
+/// ends with the command.
 #[test]
 fn a_static_busybox_is_installed_before_the_demo_needs_it() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/setup");

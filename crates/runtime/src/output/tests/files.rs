@@ -235,8 +235,8 @@ fn an_unfinished_line_does_not_wait_for_ever() {
     assert!(lonely > 30_000 && lonely < 49_999, "{lonely}");
 }
 
-/// The engine rotates as fast as it can, so that readers lose files that they have not seen. Not one line is missing without
-/// a gap that says so, and none comes twice.
+/// The engine rotates as fast as it can, so that readers lose files that they have not seen. Not one line is missing
+/// without a gap that says so, and none comes twice.
 #[test]
 fn nothing_is_missing_in_silence_while_files_are_renamed() {
     const LINES: i64 = 40_000;

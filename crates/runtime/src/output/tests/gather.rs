@@ -13,8 +13,8 @@ fn take(gatherer: &mut Gatherer, stream: Stream, moment: i64, text: &str, before
     gatherer.take(Entry { stream, at: moment }, text.as_bytes(), 100, Instant::now(), || at(before))
 }
 
-/// Stderr was read beyond the beginning of a line of stdout. If that line is given out before stderr has been passed over
-/// again, what was read of stderr is still known.
+/// Stderr was read beyond the beginning of a line of stdout. If that line is given out before stderr has been passed
+/// over again, what was read of stderr is still known.
 #[test]
 fn what_was_read_ahead_stays_known() {
     let mut gatherer = Gatherer::new(1000, &Position::default(), false);

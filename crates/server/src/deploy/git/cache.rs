@@ -1,8 +1,9 @@
-//! What was fetched of a repository before, so that its server only sends what is new. One folder for each application, which
-//! no other application reads: git objects, the last commit, and the address that they came from. Credentials are never in it.
+//! What was fetched of a repository before, so that its server only sends what is new. One folder for each application,
+//! which no other application reads: git objects, the last commit, and the address that they came from. Credentials are
+//! never in it.
 //!
-//! Git only ever adds whole packs of objects, and everything else that it writes is in the attempt's own folder. So a crash
-//! leaves a part of a pack at most, which is removed when the cache is opened again.
+//! Git only ever adds whole packs of objects, and everything else that it writes is in the attempt's own folder. So a
+//! crash leaves a part of a pack at most, which is removed when the cache is opened again.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -60,7 +61,8 @@ impl Cache {
     /// other.
     fn is_good_for(&self, address: &str) -> bool {
         let is_the_same = fs::read_to_string(self.folder.join(ADDRESS)).is_ok_and(|found| found == address);
-        // Without a last commit there are only left-overs of fetches that failed, which would count against the next one's limit.
+        // Without a last commit there are only left-overs of fetches that failed, which would count against the next
+        // one's limit.
         is_the_same
             && self.last_commit().is_some()
             && names_in(&self.packs()).iter().filter(|name| name.ends_with(".pack")).count() < MOST_PACKS

@@ -139,8 +139,8 @@ const UNREACHABLE: &[&str] = &[
     "unable to access",
 ];
 
-/// Sorts what git has said. The order counts: git often adds "Could not read from remote repository" to the real reason, and a
-/// server that hangs up is the consequence of a disk that is full.
+/// Sorts what git has said. The order counts: git often adds "Could not read from remote repository" to the real
+/// reason, and a server that hangs up is the consequence of a disk that is full.
 pub fn classify(text: String) -> FetchError {
     let says = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
     if says(DISK) {

@@ -1,4 +1,5 @@
-//! An image's own health check: run at once and again and again, told of when it fails, and waited for beside everything else.
+//! An image's own health check: run at once and again and again, told of when it fails, and waited for beside
+//! everything else.
 
 use std::time::{Duration, Instant};
 
