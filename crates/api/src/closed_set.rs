@@ -2,9 +2,10 @@
 
 use schemars::{Schema, json_schema};
 
-/// An enum whose values are words: `closed_set! { /// Doc. pub enum Name { Variant = "word", .. } }`. A word that is not one
-/// of them is refused with a message that lists them. Traits to derive besides the usual ones come after the doc.
-macro_rules! closed_set {
+/// An enum whose values are words: `words! { /// Doc. pub enum Name { Variant = "word", .. } }`. A word that is not one of
+/// them is refused with a message that lists them. Traits to derive besides the usual ones come after the doc.
+#[macro_export]
+macro_rules! words {
     (
         $(#[doc = $doc:literal])* $(#[derive($($derived:ident),+)])? pub enum $name:ident {
             $($(#[doc = $variant_doc:literal])* $variant:ident = $word:literal,)+
@@ -12,9 +13,9 @@ macro_rules! closed_set {
     ) => {
         $(#[doc = $doc])*
         $(#[derive($($derived),+)])?
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ::serde::Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name {
-            $($(#[doc = $variant_doc])* #[serde(rename = $word)] $variant,)+
+            $($(#[doc = $variant_doc])* $variant,)+
         }
 
         impl $name {
@@ -30,17 +31,38 @@ macro_rules! closed_set {
         impl TryFrom<&str> for $name {
             type Error = String;
 
-            fn try_from(text: &str) -> Result<Self, String> {
+            fn try_from(text: &str) -> ::std::result::Result<Self, String> {
                 let found = Self::ALL.iter().copied().find(|value| value.as_str() == text);
-                found.ok_or_else(|| $crate::closed_set::choices(Self::ALL.iter().map(|value| value.as_str())))
+                found.ok_or_else(|| $crate::choices(Self::ALL.iter().map(|value| value.as_str())))
             }
         }
 
         impl TryFrom<String> for $name {
             type Error = String;
 
-            fn try_from(text: String) -> Result<Self, String> {
+            fn try_from(text: String) -> ::std::result::Result<Self, String> {
                 Self::try_from(text.as_str())
+            }
+        }
+    };
+}
+
+/// [`words!`] that cross the wire.
+macro_rules! closed_set {
+    (
+        $(#[doc = $doc:literal])* $(#[derive($($derived:ident),+)])? pub enum $name:ident {
+            $($(#[doc = $variant_doc:literal])* $variant:ident = $word:literal,)+
+        }
+    ) => {
+        $crate::words! {
+            $(#[doc = $doc])* $(#[derive($($derived),+)])? pub enum $name {
+                $($(#[doc = $variant_doc])* $variant = $word,)+
+            }
+        }
+
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
             }
         }
 
@@ -82,7 +104,7 @@ pub(crate) fn schema(doc: &str, words: &[(&str, &str)]) -> Schema {
 }
 
 /// `must be a, b or c`.
-pub(crate) fn choices<'a>(words: impl Iterator<Item = &'a str>) -> String {
+pub fn choices<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
     match words.split_last() {
         Some((last, [])) => format!("must be {last}"),

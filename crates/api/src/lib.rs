@@ -36,6 +36,7 @@ pub use application_fields::*;
 pub use applications::*;
 pub use audit::*;
 pub use auth::*;
+pub use closed_set::choices;
 pub use configuration::*;
 pub use deployments::*;
 pub use envelope::*;

@@ -5,6 +5,7 @@ use uuid::Uuid;
 use windlass_api::{ApplicationOrder, ApplicationState, SortDirection, Timestamp, Wanted};
 
 use crate::db::sql;
+use crate::word::Word;
 use crate::{Conn, Kind, Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
@@ -22,12 +23,12 @@ pub struct Application {
     pub sealed_credentials: Option<Vec<u8>>,
     /// JSON: a list of texts.
     pub labels: String,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<Wanted>")]
     pub wanted: Wanted,
     /// The deployment whose container visitors reach.
     pub live_deployment_id: Option<Uuid>,
     pub status_id: Uuid,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<ApplicationState>")]
     pub state: ApplicationState,
     #[sqlx(try_from = "i64")]
     pub state_changed_at: Timestamp,
@@ -298,9 +299,9 @@ pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<()> {
 pub struct Routed {
     pub id: Uuid,
     pub domain: String,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<Wanted>")]
     pub wanted: Wanted,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<ApplicationState>")]
     pub state: ApplicationState,
     /// Of the live container, if there is one.
     pub address: Option<String>,

@@ -8,6 +8,7 @@ use crate::db::sql;
 use crate::memberships::{Joined, Membership};
 use crate::organizations::Organization;
 use crate::users::{self, User};
+use crate::word::Word;
 use crate::{Conn, Result};
 
 #[derive(Clone, Debug)]
@@ -41,7 +42,7 @@ struct Row {
     user: User,
     membership_id: Option<Uuid>,
     organization_id: Option<Uuid>,
-    role: Option<String>,
+    role: Option<Word<Role>>,
     joined_at: Option<i64>,
     role_changed_at: Option<i64>,
     organization_name: Option<String>,
@@ -60,7 +61,7 @@ impl Row {
                 id: self.membership_id?,
                 organization_id,
                 user_id: self.user.id,
-                role: Role::try_from(self.role.take()?).ok()?,
+                role: self.role.take()?.0,
                 created_at: self.joined_at?.into(),
                 updated_at: self.role_changed_at?.into(),
             },

@@ -2,65 +2,30 @@
 
 use sqlx::FromRow;
 use uuid::Uuid;
-use windlass_api::Timestamp;
+use windlass_api::{Timestamp, words};
 
 use crate::db::sql;
+use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
-/// What a container is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    App,
-    PreRun,
-    PostRun,
-}
-
-impl Purpose {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::App => "app",
-            Self::PreRun => "pre_run",
-            Self::PostRun => "post_run",
-        }
+words! {
+    /// What a container is for.
+    pub enum Purpose {
+        App = "app",
+        PreRun = "pre_run",
+        PostRun = "post_run",
     }
 }
 
-impl TryFrom<String> for Purpose {
-    type Error = String;
-
-    fn try_from(text: String) -> std::result::Result<Self, String> {
-        let all = [Self::App, Self::PreRun, Self::PostRun];
-        all.into_iter().find(|purpose| purpose.as_str() == text).ok_or(text)
-    }
-}
-
-/// Where a container is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// A deployment is making it.
-    Starting,
-    /// Visitors reach it, and it is made again if it vanishes.
-    Live,
-    /// It is to be ended and removed.
-    Leaving,
-}
-
-impl Stage {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Starting => "starting",
-            Self::Live => "live",
-            Self::Leaving => "leaving",
-        }
-    }
-}
-
-impl TryFrom<String> for Stage {
-    type Error = String;
-
-    fn try_from(text: String) -> std::result::Result<Self, String> {
-        let all = [Self::Starting, Self::Live, Self::Leaving];
-        all.into_iter().find(|stage| stage.as_str() == text).ok_or(text)
+words! {
+    /// Where a container is in its life.
+    pub enum Stage {
+        /// A deployment is making it.
+        Starting = "starting",
+        /// Visitors reach it, and it is made again if it vanishes.
+        Live = "live",
+        /// It is to be ended and removed.
+        Leaving = "leaving",
     }
 }
 
@@ -69,9 +34,9 @@ pub struct Container {
     pub id: Uuid,
     pub application_id: Uuid,
     pub deployment_id: Uuid,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<Purpose>")]
     pub purpose: Purpose,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<Stage>")]
     pub stage: Stage,
     pub name: String,
     /// Empty until the engine has made it.

@@ -5,6 +5,7 @@ use uuid::Uuid;
 use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, Failure, Timestamp};
 
 use crate::db::{parameters, sql};
+use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
@@ -14,11 +15,11 @@ pub struct Deployment {
     pub release_id: Uuid,
     /// Who asked for it.
     pub user_id: Uuid,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<DeploymentKind>")]
     pub kind: DeploymentKind,
     pub without_cache: bool,
     pub status_id: Uuid,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<DeploymentState>")]
     pub state: DeploymentState,
     #[sqlx(try_from = "i64")]
     pub state_changed_at: Timestamp,
@@ -27,7 +28,7 @@ pub struct Deployment {
     pub reason: String,
     pub container_id: String,
     pub container_name: String,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<ContainerStatus>")]
     pub container_status: ContainerStatus,
     pub started_at: Option<i64>,
     pub finished_at: Option<i64>,

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use windlass_api::{EventName, Timestamp};
 
 use crate::db::{parameters, sql};
+use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
 /// One that is not written yet.
@@ -23,7 +24,7 @@ pub struct NewEvent {
 #[derive(Clone, Debug, FromRow)]
 pub struct Event {
     pub seq: i64,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<EventName>")]
     pub name: EventName,
     pub organization_id: Uuid,
     pub application_id: Option<Uuid>,

@@ -5,6 +5,7 @@ use uuid::Uuid;
 use windlass_api::{Role, Timestamp};
 
 use crate::db::sql;
+use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
@@ -12,7 +13,7 @@ pub struct Invitation {
     pub id: Uuid,
     pub organization_id: Uuid,
     pub email: String,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<Role>")]
     pub role: Role,
     #[sqlx(try_from = "i64")]
     pub expires_at: Timestamp,

@@ -7,6 +7,7 @@
 mod db;
 mod error;
 mod migrations;
+mod word;
 
 pub mod api_keys;
 pub mod applications;

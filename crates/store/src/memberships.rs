@@ -7,6 +7,7 @@ use windlass_api::{Role, Timestamp};
 use crate::db::{parameters, sql};
 use crate::organizations::Organization;
 use crate::users::{self, User};
+use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
@@ -15,7 +16,7 @@ pub struct Membership {
     pub id: Uuid,
     pub organization_id: Uuid,
     pub user_id: Uuid,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<Role>")]
     pub role: Role,
     #[sqlx(rename = "joined_at", try_from = "i64")]
     pub created_at: Timestamp,

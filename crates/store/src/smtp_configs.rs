@@ -5,6 +5,7 @@ use uuid::Uuid;
 use windlass_api::{SmtpSecurity, Timestamp};
 
 use crate::db::sql;
+use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
@@ -19,7 +20,7 @@ pub struct SmtpConfig {
     pub sealed_password: Option<Vec<u8>>,
     pub from_email: String,
     pub from_name: String,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<SmtpSecurity>")]
     pub security: SmtpSecurity,
     pub is_active: bool,
     #[sqlx(try_from = "i64")]

@@ -5,6 +5,7 @@ use uuid::Uuid;
 use windlass_api::{Timestamp, UserType};
 
 use crate::db::sql;
+use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
@@ -13,7 +14,7 @@ pub struct User {
     pub username: String,
     pub email: String,
     pub avatar: String,
-    #[sqlx(rename = "type", try_from = "String")]
+    #[sqlx(rename = "type", try_from = "Word<UserType>")]
     pub kind: UserType,
     pub is_verified: bool,
     pub two_factor_enabled: bool,

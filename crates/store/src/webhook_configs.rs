@@ -5,6 +5,7 @@ use uuid::Uuid;
 use windlass_api::{Timestamp, WebhookType};
 
 use crate::db::sql;
+use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
 #[derive(Clone, Debug, FromRow)]
@@ -13,7 +14,7 @@ pub struct WebhookConfig {
     pub organization_id: Uuid,
     /// The user who saved it last.
     pub user_id: Uuid,
-    #[sqlx(rename = "type", try_from = "String")]
+    #[sqlx(rename = "type", try_from = "Word<WebhookType>")]
     pub kind: WebhookType,
     pub sealed_url: Vec<u8>,
     pub is_active: bool,

@@ -7,6 +7,8 @@ use std::ops::{Mul, RangeInclusive};
 use std::str::FromStr;
 use std::time::Duration;
 
+use windlass_api::choices;
+
 use super::given::{Given, split_list};
 use super::parse;
 use crate::vault::ring::Ring;
@@ -212,11 +214,11 @@ impl Row<'_> {
     /// One word of several, each with its meaning.
     pub fn one_of<T: Copy, const N: usize>(self, default: &str, words: [(&str, T); N]) -> T {
         let value_name = self.name.rsplit('-').next().unwrap_or_default().to_uppercase();
-        let choices = in_words(&words.map(|(word, _)| word));
-        let text = self.given_text(Kind::Text, &value_name, &choices, default);
+        let problem = choices(words.iter().map(|(word, _)| *word));
+        let text = self.given_text(Kind::Text, &value_name, problem.trim_start_matches("must be "), default);
         match words.iter().find(|(word, _)| *word == text) {
             Some((_, meaning)) => *meaning,
-            None => self.note(&text, &format!("must be {choices}"), words[0].1),
+            None => self.note(&text, &problem, words[0].1),
         }
     }
 
@@ -288,13 +290,5 @@ impl Row<'_> {
 
     fn add_problem(&self, problem: &str) {
         self.table.given.borrow_mut().add_problem(format!("{}: {problem}", self.name));
-    }
-}
-
-/// `a, b or c`.
-fn in_words(words: &[&str]) -> String {
-    match words.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-        _ => words.concat(),
     }
 }
