@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
-use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, Timestamp};
+use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, Timestamp};
 use windlass_store::deployments::{self, Deployment};
 use windlass_store::{Db, Options};
 use windlass_testing::git::{GitServer, Repository};
@@ -203,7 +203,8 @@ fn earlier_deployment(application_id: Uuid, user_id: Uuid, release_id: Uuid, now
         id,
         application_id,
         release_id,
-        user_id,
+        triggered_by: DeploymentTrigger::User,
+        user_id: Some(user_id),
         kind: DeploymentKind::Deploy,
         without_cache: false,
         status_id: id,

@@ -45,6 +45,22 @@ closed_set! {
 }
 
 closed_set! {
+    /// What set a deployment off.
+    pub enum DeploymentTrigger {
+        /// A user with a login.
+        User = "user",
+        /// A program with an API key of a user.
+        ApiKey = "api_key",
+        /// A push to the repository.
+        Push = "push",
+        Schedule = "schedule",
+        Extension = "extension",
+        /// The server itself.
+        Server = "server",
+    }
+}
+
+closed_set! {
     /// The container of a deployment, as it was last seen.
     pub enum ContainerStatus {
         /// There has not been one yet.
@@ -101,6 +117,7 @@ pub struct ApplicationDeployment {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub kind: DeploymentKind,
+    pub triggered_by: DeploymentTrigger,
     /// The id of the deployment that made the release which this one brings.
     pub release_id: Uuid,
     pub commit_author: String,

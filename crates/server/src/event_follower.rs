@@ -7,11 +7,10 @@ use axum::body::Bytes;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
-use windlass_api::{Can, ErrorCode, Event, EventName};
-use windlass_store::memberships::Joined;
+use windlass_api::{ErrorCode, Event, EventName};
 use windlass_store::{Kind, events};
 
-use crate::auth::Ctx;
+use crate::auth::{Authority, Ctx};
 use crate::error::Result;
 use crate::streams::OpenStream;
 
@@ -42,7 +41,7 @@ pub struct EventFollower {
 
 impl EventFollower {
     /// After the event with this id, else with what happens from now on.
-    pub async fn begin(ctx: Ctx, joined: &Joined, open: OpenStream, after: Option<i64>) -> Result<Self> {
+    pub async fn begin(ctx: Ctx, authority: &Authority, open: OpenStream, after: Option<i64>) -> Result<Self> {
         // Before anything is read, so that nothing comes in between unseen.
         let (news, stopping) = (ctx.app.events_written.subscribe(), ctx.app.stopping.subscribe());
         let mut conn = ctx.app.db.read().await?;
@@ -55,8 +54,8 @@ impl EventFollower {
             first.push_str(&format!("id: {cursor}\nevent: gap\ndata: {{}}\n\n"));
         }
         Ok(Self {
-            organization_id: joined.organization.id,
-            names: visible_names(&ctx, joined),
+            organization_id: authority.organization_id(),
+            names: visible_names(authority),
             cursor,
             news,
             stopping,
@@ -96,8 +95,7 @@ impl EventFollower {
         self.next_beat = Instant::now() + self.ctx.app.readers.heartbeat;
         let look = async {
             let again = self.ctx.again().await?;
-            let joined = again.organization(Some(self.organization_id), Can::DeployRead).await?;
-            Ok(visible_names(&again, &joined))
+            Ok(visible_names(&again.organization(Some(self.organization_id)).await?))
         };
         match look.await {
             Ok(names) => self.names = names,
@@ -158,8 +156,8 @@ impl EventFollower {
 }
 
 /// The events whose subjects the caller may read.
-fn visible_names(ctx: &Ctx, joined: &Joined) -> Vec<EventName> {
-    EventName::ALL.iter().copied().filter(|name| ctx.may(joined, name.needs())).collect()
+fn visible_names(authority: &Authority) -> Vec<EventName> {
+    EventName::ALL.iter().copied().filter(|name| authority.may(name.needs())).collect()
 }
 
 fn written(row: &events::Event) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
-use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, Failure, Timestamp};
+use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, Failure, Timestamp};
 
 use crate::db::{parameters, sql};
 use crate::word::Word;
@@ -13,8 +13,10 @@ pub struct Deployment {
     pub id: Uuid,
     pub application_id: Uuid,
     pub release_id: Uuid,
-    /// Who asked for it.
-    pub user_id: Uuid,
+    #[sqlx(try_from = "Word<DeploymentTrigger>")]
+    pub triggered_by: DeploymentTrigger,
+    /// The user who asked for it, or whose API key did.
+    pub user_id: Option<Uuid>,
     #[sqlx(try_from = "Word<DeploymentKind>")]
     pub kind: DeploymentKind,
     pub without_cache: bool,
@@ -42,21 +44,23 @@ pub struct Deployment {
 
 macro_rules! columns {
     () => {
-        "id, application_id, release_id, user_id, kind, without_cache, status_id, state, state_changed_at, failure, reason, \
-         container_id, container_name, container_status, started_at, finished_at, requests_served, \
-         requests_failed, created_at, updated_at"
+        "id, application_id, release_id, triggered_by, user_id, kind, without_cache, status_id, state, \
+         state_changed_at, failure, reason, container_id, container_name, container_status, started_at, \
+         finished_at, requests_served, requests_failed, created_at, updated_at"
     };
 }
 
 /// One that waits for its turn.
 pub async fn insert(tx: &mut Tx, deployment: &Deployment) -> Result<()> {
-    let query = "insert into deployments (id, application_id, release_id, user_id, kind, without_cache, status_id, state, \
-                 state_changed_at, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, $8, $8)";
+    let query = "insert into deployments (id, application_id, release_id, triggered_by, user_id, kind, without_cache, \
+                 status_id, state, state_changed_at, created_at, updated_at) \
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, 'queued', $9, $9, $9)";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(deployment.id)
             .bind(deployment.application_id)
             .bind(deployment.release_id)
+            .bind(deployment.triggered_by.as_str())
             .bind(deployment.user_id)
             .bind(deployment.kind.as_str())
             .bind(deployment.without_cache)
@@ -113,8 +117,8 @@ pub struct Shown {
 
 macro_rules! shown {
     () => {
-        "select d.id, d.application_id, d.release_id, d.user_id, d.kind, d.without_cache, d.status_id, d.state, \
-         d.state_changed_at, d.failure, d.reason, d.container_id, d.container_name, d.container_status, \
+        "select d.id, d.application_id, d.release_id, d.triggered_by, d.user_id, d.kind, d.without_cache, d.status_id, \
+         d.state, d.state_changed_at, d.failure, d.reason, d.container_id, d.container_name, d.container_status, \
          d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.created_at, \
          d.updated_at, r.commit_hash, r.commit_author, r.commit_message, r.image, \
          (r.live_at is not null and r.removed_at is null and r.image_id <> '') as is_kept \

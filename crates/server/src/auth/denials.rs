@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use uuid::Uuid;
 
-/// Kinds of refusals that are told apart between two writings: in all, and of one organization, so that nobody can drown
-/// what happens in another's.
+/// Kinds of refusals that are told apart between two writings: in all, and of one organization, so that
+/// no organization's refusals hide those of another.
 const KINDS: usize = 1_000;
 const KINDS_OF_ONE: usize = 20;
 
@@ -16,7 +16,7 @@ const KINDS_OF_ONE: usize = 20;
 pub struct Denial {
     /// The organization whose business it is; none for the instance.
     pub organization_id: Option<Uuid>,
-    /// None when nobody is known by what was presented.
+    /// None when no user is known by what was presented.
     pub user_id: Option<Uuid>,
     pub user: String,
     /// The API key that acted for them, if one did.

@@ -1,11 +1,22 @@
-//! Who is asking: passwords, tokens, limits on guessing, and the caller of a request.
+//! Who is asking, and what they may do: passwords, tokens, limits on guessing, the caller of a request and their
+//! authority.
 
+pub mod actor;
+pub mod authority;
+pub mod bearer;
 pub mod caller;
+pub mod ctx;
 pub mod denials;
 pub mod limiter;
+pub mod login;
 pub mod origin;
 pub mod password;
+pub mod resources;
 pub mod token;
 
-pub use caller::{Ctx, Login};
+pub use actor::Actor;
+pub use authority::{Authority, Granted};
+pub use caller::Caller;
+pub use ctx::Ctx;
+pub use login::Login;
 pub use origin::Origin;

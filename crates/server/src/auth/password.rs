@@ -13,7 +13,7 @@ const WAIT: Duration = Duration::from_secs(5);
 
 pub struct Passwords {
     turns: Arc<Semaphore>,
-    /// The hash of a password that nobody has. Checking against it makes an unknown account cost what a known one does.
+    /// The hash of no password. Checking against it makes an unknown account cost what a known one does.
     nobody: Arc<str>,
 }
 

@@ -22,7 +22,7 @@ impl Token {
         Self(format!("{API_KEY}{}", Self::random().0))
     }
 
-    /// 80 random bits in letters and digits that nobody confuses, for people to write down.
+    /// 80 random bits in letters and digits that are not easily confused, for people to write down.
     pub fn recovery_code() -> Self {
         const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
         let bytes = random::bytes::<16>();

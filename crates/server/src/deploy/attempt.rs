@@ -149,7 +149,7 @@ pub fn record_outcome(
             ("commit_hash", commit_hash),
         ],
     };
-    work.record(&Actor::server(), &change);
+    work.record(&Actor::Server, &change);
 }
 
 /// The engine's name of a release's image: never one that moves.

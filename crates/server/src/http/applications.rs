@@ -2,14 +2,16 @@
 
 use axum::http::HeaderMap;
 use windlass_api::{
-    ApplicationId, ApplicationOrder, ApplicationQuery, Applications, ApplicationsQuery, Can, CreateDeployment,
-    DeleteApplication, IdempotencyName, Pagination, SortDirection, UpdateApplication, UpdateLabels, Whole,
+    Application, ApplicationId, ApplicationOrder, ApplicationQuery, Applications, ApplicationsQuery, Can,
+    CreateDeployment, DeleteApplication, ErrorCode, IdempotencyName, Pagination, SortDirection, UpdateApplication,
+    UpdateLabels, Whole,
 };
 use windlass_store::applications::{Filter, Sorting, page};
 
 use super::body::{Payload, named_id};
 use super::params::{Params, RawParams};
 use super::respond::{Answer, success};
+use super::table::{Table, member_who};
 use crate::auth::Ctx;
 use crate::auth::origin::header_text;
 use crate::error::{Error, Result};
@@ -20,12 +22,69 @@ use crate::service::idempotency::Once;
 pub const IDEMPOTENCY_HEADER: &str = "idempotency-key";
 const PAGE_SIZE: i64 = 10;
 
+const DEPLOYING: &str = "The same name and repository again deploys the application again; a request that changes it \
+    also needs `deploy:update`.";
+
+pub fn routes(table: Table) -> Table {
+    use ErrorCode::{Conflict, DomainTaken, IdempotencyKeyReused, NameTaken};
+    table
+        .post(
+            "/deploy/application",
+            deploy,
+            member_who::<Application>("Handle deploy", Can::DeployCreate)
+                .note(DEPLOYING)
+                .body::<CreateDeployment>()
+                .idempotency_key()
+                .errors(&[NameTaken, DomainTaken, IdempotencyKeyReused, Conflict]),
+        )
+        .get(
+            "/deploy/applications",
+            list,
+            member_who::<Applications>("List applications", Can::DeployRead).query::<ApplicationsQuery>(),
+        )
+        .get(
+            "/deploy/application",
+            get,
+            member_who::<Application>("Get application", Can::DeployRead).query::<ApplicationQuery>(),
+        )
+        .put(
+            "/deploy/application",
+            update,
+            member_who::<Application>("Update application", Can::DeployUpdate).body::<UpdateApplication>().errors(&[
+                NameTaken,
+                DomainTaken,
+                Conflict,
+            ]),
+        )
+        .delete(
+            "/deploy/application",
+            delete,
+            member_who::<()>("Delete application", Can::DeployDelete)
+                .note("It stays visible until everything of it is gone.")
+                .body::<DeleteApplication>(),
+        )
+        .put(
+            "/deploy/application/labels",
+            set_labels,
+            member_who::<Application>("Update labels", Can::DeployUpdate)
+                .query::<ApplicationQuery>()
+                .body::<UpdateLabels>()
+                .errors(&[Conflict]),
+        )
+        .post(
+            "/deploy/application/stop",
+            stop,
+            member_who::<Application>("Stop application", Can::DeployUpdate)
+                .body::<ApplicationId>()
+                .errors(&[Conflict]),
+        )
+}
+
 pub async fn deploy(ctx: Ctx, headers: HeaderMap, body: Payload) -> Answer {
-    let joined = ctx.organization(None, Can::DeployCreate).await?;
+    let authority = ctx.organization(None).await?;
     let once = once(&ctx, &headers, &body)?;
     let input: CreateDeployment = body.parse()?;
-    let (message, application) =
-        Box::pin(applications::deploy(&ctx, joined.organization.id, input, once.as_ref())).await?;
+    let (message, application) = Box::pin(applications::deploy(&ctx.app, &authority, input, once.as_ref())).await?;
     success(message, application)
 }
 
@@ -36,7 +95,7 @@ fn once(ctx: &Ctx, headers: &HeaderMap, body: &Payload) -> Result<Option<Once>> 
 }
 
 pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
-    let joined = ctx.organization(None, Can::DeployRead).await?;
+    let authority = ctx.organization(None).await?;
     let query: ApplicationsQuery = params.joining("label")?.parse()?;
     let (number, size) = (query.page.map_or(1, Whole::get), query.page_size.map_or(PAGE_SIZE, Whole::get));
     let filter = Filter {
@@ -51,24 +110,24 @@ pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
     };
     let mut conn = ctx.app.db.read().await?;
     let skip = (number - 1) * size;
-    let (rows, total) = page(&mut conn, joined.organization.id, &filter, sorting, skip, size).await?;
-    let applications = records::applications(&mut conn, &ctx.onlooker(&joined), &rows).await?;
+    let (rows, total) = page(&mut conn, authority.organization_id(), &filter, sorting, skip, size).await?;
+    let applications = records::applications(&mut conn, &authority.onlooker(&ctx.app.vault), &rows).await?;
     success("Applications", Applications { applications, pagination: Pagination::new(number, size, total) })
 }
 
 pub async fn get(ctx: Ctx, Params(query): Params<ApplicationQuery>) -> Answer {
-    let (joined, row) = ctx.application(query.id, Can::DeployRead).await?;
+    let granted = ctx.application(query.id).await?;
     let mut conn = ctx.app.db.read().await?;
-    let record = records::application(&mut conn, &ctx.onlooker(&joined), &row).await?;
+    let eyes = granted.authority().onlooker(&ctx.app.vault);
+    let record = records::application(&mut conn, &eyes, granted.row()).await?;
     drop(conn);
     success("Application", records::with_lines(&ctx.app.logs.store, record).await)
 }
 
 pub async fn update(ctx: Ctx, body: Payload) -> Answer {
-    let id = named_id(&ctx, &body, Can::DeployUpdate).await?;
-    let (joined, _) = ctx.application(id, Can::DeployUpdate).await?;
+    let granted = ctx.application(named_id(&ctx, &body).await?).await?;
     let input: UpdateApplication = body.parse()?;
-    let updated = Box::pin(applications::update(&ctx, joined.organization.id, input)).await?;
+    let updated = Box::pin(applications::update(&ctx.app, &granted, input)).await?;
     let message = match updated.pending_fields.as_slice() {
         [] => "Application updated".to_owned(),
         fields => format!("Application updated; at the next deploy these take effect: {}", fields.join(", ")),
@@ -77,23 +136,21 @@ pub async fn update(ctx: Ctx, body: Payload) -> Answer {
 }
 
 pub async fn delete(ctx: Ctx, body: Payload) -> Answer {
-    let id = named_id(&ctx, &body, Can::DeployDelete).await?;
-    let (joined, _) = ctx.application(id, Can::DeployDelete).await?;
+    let granted = ctx.application(named_id(&ctx, &body).await?).await?;
     let input: DeleteApplication = body.parse()?;
-    applications::delete(&ctx, joined.organization.id, input.id, &input.name).await?;
+    applications::delete(&ctx.app, &granted, &input.name).await?;
     success("Application is being deleted", ())
 }
 
 pub async fn set_labels(ctx: Ctx, Params(query): Params<ApplicationQuery>, body: Payload) -> Answer {
-    let (joined, _) = ctx.application(query.id, Can::DeployUpdate).await?;
+    let granted = ctx.application(query.id).await?;
     let input: UpdateLabels = body.parse()?;
-    success("Labels saved", applications::set_labels(&ctx, joined.organization.id, query.id, &input.labels).await?)
+    success("Labels saved", applications::set_labels(&ctx.app, &granted, &input.labels).await?)
 }
 
 pub async fn stop(ctx: Ctx, body: Payload) -> Answer {
-    let id = named_id(&ctx, &body, Can::DeployUpdate).await?;
-    let (joined, _) = ctx.application(id, Can::DeployUpdate).await?;
-    let input: ApplicationId = body.parse()?;
-    let (message, application) = applications::stop(&ctx, joined.organization.id, input.id).await?;
+    let granted = ctx.application(named_id(&ctx, &body).await?).await?;
+    body.parse::<ApplicationId>()?;
+    let (message, application) = applications::stop(&ctx.app, &granted).await?;
     success(message, application)
 }

@@ -5,11 +5,20 @@ use windlass_store::audit::{self, Filter, INSTANCE_CHAIN};
 
 use super::params::RawParams;
 use super::respond::{Answer, success};
+use super::table::{Table, member_who};
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::records::{self, Hidden};
 
 const PAGE_SIZE: i64 = 10;
+
+pub fn routes(table: Table) -> Table {
+    table.get(
+        "/audit/logs",
+        list,
+        member_who::<AuditActivities>("Get recent audit logs", Can::AuditRead).query::<AuditQuery>(),
+    )
+}
 
 pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
     // Who may read comes before what they ask for.
@@ -19,13 +28,13 @@ pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
         .map_or((AuditScope::Organization, None), |query| (query.scope.unwrap_or(AuditScope::Organization), query.id));
     let (chain_id, hidden) = match scope {
         AuditScope::Organization => {
-            let joined = ctx.organization(id, Can::AuditRead).await?;
+            let authority = ctx.organization(id).await?;
             let hidden = Hidden {
-                api_keys: !ctx.may(&joined, Can::ApiKeyRead),
-                smtp: !ctx.may(&joined, Can::SmtpRead),
-                except_of: ctx.user.id,
+                api_keys: !authority.may(Can::ApiKeyRead),
+                smtp: !authority.may(Can::SmtpRead),
+                except_of: authority.user_id(),
             };
-            (joined.organization.id, hidden)
+            (authority.organization_id(), hidden)
         }
         AuditScope::Instance => (instance_chain(&ctx)?, Hidden::nothing()),
     };
@@ -41,7 +50,7 @@ pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
 
 /// What belongs to no organization concerns those who run the instance.
 fn instance_chain(ctx: &Ctx) -> Result<uuid::Uuid> {
-    if ctx.user.kind == UserType::Admin && ctx.key_name().is_none() {
+    if ctx.caller.user.kind == UserType::Admin && !ctx.caller.is_key() {
         return Ok(INSTANCE_CHAIN);
     }
     let message = "scope: the activities of the instance are for instance admins with a login.";

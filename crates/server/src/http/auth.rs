@@ -3,14 +3,40 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use windlass_api::{AdminRegistered, ChangePassword, Login as LoginInput, Register};
+use windlass_api::{AdminRegistered, ChangePassword, ErrorCode, LoggedIn, Login as LoginInput, Register};
 use windlass_store::instance;
 
 use super::body::{Payload, StrangersPayload};
 use super::respond::{Answer, success};
+use super::table::{Table, anyone, user};
 use crate::app::App;
 use crate::auth::{Login, Origin};
 use crate::service::{registration, sessions};
+
+pub fn routes(table: Table) -> Table {
+    use ErrorCode::*;
+    table
+        .get("/auth/is-admin-registered", is_admin_registered, anyone::<AdminRegistered>("Is admin registered"))
+        .post(
+            "/auth/register",
+            register,
+            anyone::<LoggedIn>("Register").body::<Register>().errors(&[
+                SetupTokenRequired,
+                RegistrationClosed,
+                InvitationForAnotherAddress,
+                NotFound,
+                EmailTaken,
+            ]),
+        )
+        .post(
+            "/auth/login",
+            login,
+            anyone::<LoggedIn>("Log in").body::<LoginInput>().errors(&[InvalidCredentials, CodeRequired, InvalidCode]),
+        )
+        .post("/auth/logout", logout, user::<()>("Log out"))
+        .post("/auth/refresh", refresh, user::<LoggedIn>("Refresh login"))
+        .post("/auth/password", change_password, user::<()>("Change password").body::<ChangePassword>())
+}
 
 pub async fn is_admin_registered(State(app): State<Arc<App>>) -> Answer {
     let admin_registered = instance::admin_registered(&mut app.db.read().await?).await?;

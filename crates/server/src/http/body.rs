@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
-use windlass_api::{Can, ErrorCode, Named};
+use windlass_api::{ErrorCode, Named};
 
 use crate::app::App;
 use crate::auth::Ctx;
@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 /// The bytes of a body. They are parsed when the handler asks, because who may call comes before what they say.
 pub struct Payload(Bytes);
 
-/// The same, from somebody who is not known yet.
+/// The same, from a client who is not known yet.
 pub struct StrangersPayload(pub Payload);
 
 impl FromRequest<Arc<App>> for Payload {
@@ -40,7 +40,8 @@ impl FromRequest<Arc<App>> for StrangersPayload {
     }
 }
 
-/// Whether the server is waiting for a request's body: the layer that ends slow requests tells slow clients from slow work by it.
+/// Whether the server is waiting for a request's body: the layer that ends slow requests tells slow clients from slow
+/// work by it.
 #[derive(Clone, Default)]
 pub struct Arrival(Arc<AtomicBool>);
 
@@ -137,7 +138,7 @@ impl Payload {
 }
 
 /// The id that a body speaks of. Who may act comes before what they say, also where they do not say it.
-pub async fn named_id(ctx: &Ctx, body: &Payload, action: Can) -> Result<Uuid> {
+pub async fn named_id(ctx: &Ctx, body: &Payload) -> Result<Uuid> {
     #[derive(Deserialize)]
     struct Id {
         id: Uuid,
@@ -145,7 +146,7 @@ pub async fn named_id(ctx: &Ctx, body: &Payload, action: Can) -> Result<Uuid> {
     match body.parse::<Named>()?.id {
         Some(id) => Ok(id),
         None => {
-            ctx.organization(None, action).await?;
+            ctx.organization(None).await?;
             body.parse::<Id>().map(|body| body.id)
         }
     }

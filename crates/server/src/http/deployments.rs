@@ -2,36 +2,89 @@
 
 use uuid::Uuid;
 use windlass_api::{
-    ApplicationId, ApplicationQuery, Can, DeploymentId, Deployments, DeploymentsQuery, ErrorCode, Pagination, Redeploy,
-    Restart, Whole,
+    ApplicationDeployment, ApplicationId, ApplicationQuery, Can, DeploymentId, Deployments, DeploymentsQuery,
+    ErrorCode, Pagination, Redeploy, Restart, Whole,
 };
-use windlass_store::memberships::Joined;
 use windlass_store::{applications, deployments as rows};
 
 use super::body::{Payload, named_id};
 use super::params::{PathId, RawParams};
 use super::respond::{Answer, success};
+use super::table::{Table, member_who};
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::records::applications as records;
-use crate::service::deployments;
+use crate::service::deployments::{self, Restartable};
 
 const PAGE_SIZE: i64 = 10;
 
+pub fn routes(table: Table) -> Table {
+    use ErrorCode::{Conflict, ReleaseGone};
+    table
+        .post(
+            "/deploy/application/start",
+            start,
+            member_who::<ApplicationDeployment>("Start application", Can::DeployUpdate)
+                .note("What was live last, after a stop.")
+                .body::<ApplicationId>()
+                .errors(&[Conflict]),
+        )
+        .post(
+            "/deploy/application/redeploy",
+            redeploy,
+            member_who::<ApplicationDeployment>("Redeploy application", Can::DeployUpdate)
+                .note("The newest commit with the present configuration.")
+                .body::<Redeploy>()
+                .errors(&[Conflict]),
+        )
+        .post(
+            "/deploy/application/restart",
+            restart,
+            member_who::<ApplicationDeployment>("Restart application", Can::DeployUpdate)
+                .note("The live release in a new container.")
+                .body::<Restart>()
+                .errors(&[Conflict]),
+        )
+        .post(
+            "/deploy/application/rollback",
+            rollback,
+            member_who::<ApplicationDeployment>("Roll back application", Can::DeployUpdate)
+                .body::<DeploymentId>()
+                .errors(&[ReleaseGone, Conflict]),
+        )
+        .post(
+            "/deploy/application/cancel-deployment",
+            cancel,
+            member_who::<ApplicationDeployment>("Cancel deployment", Can::DeployUpdate)
+                .body::<DeploymentId>()
+                .errors(&[Conflict]),
+        )
+        .get(
+            "/deploy/application/deployments",
+            list,
+            member_who::<Deployments>("List deployments", Can::DeployRead).query::<DeploymentsQuery>(),
+        )
+        .get(
+            "/deploy/application/deployments/{deployment_id}",
+            get,
+            member_who::<ApplicationDeployment>("Get deployment by id", Can::DeployRead),
+        )
+}
+
 pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
-    let (joined, _) = ctx.deployment(id, Can::DeployRead).await?;
+    let granted = ctx.deployment(id).await?;
     let mut conn = ctx.app.db.read().await?;
     let gone = || Error::not_found("deployment");
     let shown = rows::shown(&mut conn, id).await?.ok_or_else(gone)?;
     let row = applications::get(&mut conn, shown.deployment.application_id).await?.ok_or_else(gone)?;
-    let record = records::deployment(&mut conn, &ctx.onlooker(&joined), &row, shown).await?;
+    let record = records::deployment(&mut conn, &granted.authority().onlooker(&ctx.app.vault), &row, shown).await?;
     drop(conn);
     success("Deployment", records::deployment_with_lines(&ctx.app.logs.store, record).await)
 }
 
 pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
     let id = params.parse::<ApplicationQuery>()?.id;
-    ctx.application(id, Can::DeployRead).await?;
+    ctx.application(id).await?;
     let query: DeploymentsQuery = params.parse()?;
     let (number, size) = (query.page.map_or(1, Whole::get), query.limit.map_or(PAGE_SIZE, Whole::get));
     let mut conn = ctx.app.db.read().await?;
@@ -42,56 +95,48 @@ pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
 }
 
 pub async fn redeploy(ctx: Ctx, body: Payload) -> Answer {
-    let id = named_id(&ctx, &body, Can::DeployUpdate).await?;
-    let (joined, _) = ctx.application(id, Can::DeployUpdate).await?;
+    let granted = ctx.application(named_id(&ctx, &body).await?).await?;
     let input: Redeploy = body.parse()?;
     let without_cache = input.force_without_cache.unwrap_or_default();
-    let queued = deployments::redeploy(&ctx, joined.organization.id, input.id, without_cache).await?;
+    let queued = deployments::redeploy(&ctx.app, &granted, without_cache).await?;
     success("Deployment queued", queued)
 }
 
 pub async fn restart(ctx: Ctx, body: Payload) -> Answer {
-    let id = named_id(&ctx, &body, Can::DeployUpdate).await?;
-    let (joined, application_id, deployment_id) = application_or_deployment(&ctx, id).await?;
+    let what = application_or_deployment(&ctx, named_id(&ctx, &body).await?).await?;
     body.parse::<Restart>()?;
-    let queued = deployments::restart(&ctx, joined.organization.id, application_id, deployment_id).await?;
-    success("Restart queued", queued)
+    success("Restart queued", deployments::restart(&ctx.app, &what).await?)
 }
 
-/// The application, and the deployment if it is one that the id belongs to.
-async fn application_or_deployment(ctx: &Ctx, id: Uuid) -> Result<(Joined, Uuid, Option<Uuid>)> {
-    match ctx.application(id, Can::DeployUpdate).await {
-        Ok((joined, application)) => Ok((joined, application.id, None)),
+/// What the id belongs to.
+async fn application_or_deployment(ctx: &Ctx, id: Uuid) -> Result<Restartable> {
+    match ctx.application(id).await {
         Err(error) if error.code == ErrorCode::NotFound => {
-            let found = ctx.deployment(id, Can::DeployUpdate).await;
-            let (joined, deployment) = found.map_err(|error| match error.code {
+            let found = ctx.deployment(id).await.map_err(|error| match error.code {
                 ErrorCode::NotFound => Error::not_found("application or deployment"),
                 _ => error,
-            })?;
-            Ok((joined, deployment.application_id, Some(id)))
+            });
+            found.map(Restartable::Deployment)
         }
-        Err(error) => Err(error),
+        found => found.map(Restartable::Application),
     }
 }
 
 pub async fn start(ctx: Ctx, body: Payload) -> Answer {
-    let id = named_id(&ctx, &body, Can::DeployUpdate).await?;
-    let (joined, _) = ctx.application(id, Can::DeployUpdate).await?;
-    let input: ApplicationId = body.parse()?;
-    success("Start queued", deployments::start(&ctx, joined.organization.id, input.id).await?)
+    let granted = ctx.application(named_id(&ctx, &body).await?).await?;
+    body.parse::<ApplicationId>()?;
+    success("Start queued", deployments::start(&ctx.app, &granted).await?)
 }
 
 pub async fn rollback(ctx: Ctx, body: Payload) -> Answer {
-    let id = named_id(&ctx, &body, Can::DeployUpdate).await?;
-    let (joined, deployment) = ctx.deployment(id, Can::DeployUpdate).await?;
+    let granted = ctx.deployment(named_id(&ctx, &body).await?).await?;
     body.parse::<DeploymentId>()?;
-    success("Rollback queued", deployments::rollback(&ctx, joined.organization.id, &deployment).await?)
+    success("Rollback queued", deployments::rollback(&ctx.app, &granted).await?)
 }
 
 pub async fn cancel(ctx: Ctx, body: Payload) -> Answer {
-    let id = named_id(&ctx, &body, Can::DeployUpdate).await?;
-    let (joined, deployment) = ctx.deployment(id, Can::DeployUpdate).await?;
+    let granted = ctx.deployment(named_id(&ctx, &body).await?).await?;
     body.parse::<DeploymentId>()?;
-    let (message, deployment) = deployments::cancel(&ctx, joined.organization.id, &deployment).await?;
+    let (message, deployment) = deployments::cancel(&ctx.app, &granted).await?;
     success(message, deployment)
 }

@@ -1,22 +1,38 @@
 //! What happens, as it happens.
 
 use axum::http::HeaderMap;
-use windlass_api::{Can, EventCursor, EventsQuery};
+use windlass_api::{Can, Event, EventCursor, EventsQuery};
 
 use super::logs::LAST_EVENT_ID;
 use super::params::Params;
 use super::respond::{Answer, events};
+use super::table::{Table, member_who};
 use crate::auth::Ctx;
 use crate::auth::origin::header_text;
 use crate::error::{Error, Result};
 use crate::event_follower::EventFollower;
 use crate::streams::{OpenStream, StreamKind};
 
-pub async fn follow(ctx: Ctx, Params(query): Params<EventsQuery>, headers: HeaderMap) -> Answer {
-    let joined = ctx.organization(None, Can::DeployRead).await?;
+/// What the description says beyond the rest of the entry.
+const FOLLOWING: &str = "Server-sent events of the current organization: the data of each is an `Event`, the id its \
+    number. An event called `gap` tells that some were removed meanwhile. What has only an id, at the beginning and \
+    every 15 seconds, says how far was looked. The stream ends when the server stops, when the caller may not read any \
+    more, and when nothing of it was taken for too long; with `Last-Event-ID` nothing is lost or repeated. How many can \
+    follow at once is limited for each organization.";
+
+pub fn routes(table: Table) -> Table {
+    table.get(
+        "/events",
+        follow,
+        member_who::<Event>("Follow events", Can::DeployRead).note(FOLLOWING).query::<EventsQuery>().events(),
+    )
+}
+
+async fn follow(ctx: Ctx, Params(query): Params<EventsQuery>, headers: HeaderMap) -> Answer {
+    let authority = ctx.organization(None).await?;
     let after = after(&query, &headers)?;
-    let open = OpenStream::open(&ctx.app, StreamKind::Events, joined.organization.id)?;
-    let follower = EventFollower::begin(ctx, &joined, open, after).await?;
+    let open = OpenStream::open(&ctx.app, StreamKind::Events, authority.organization_id())?;
+    let follower = EventFollower::begin(ctx, &authority, open, after).await?;
     Ok(events(follower, async |mut follower| {
         let events = follower.next().await?;
         Some((events, follower))

@@ -1,10 +1,11 @@
-//! What a request's head must have once: with two of them, the server and what is in front of it could each believe another.
+//! What a request's head must have once: with two of them, the server and what is in front of it could each believe
+//! another.
 
 use axum::extract::Request;
 use axum::http::{HeaderName, Version, header};
 
 use super::applications::IDEMPOTENCY_HEADER;
-use crate::auth::caller::ORGANIZATION_HEADER;
+use crate::auth::ctx::ORGANIZATION_HEADER;
 use crate::error::{Error, Result};
 
 pub fn check(request: &Request) -> Result<()> {

@@ -1,30 +1,100 @@
 //! Where an organization's notifications go.
 
 use windlass_api::{
-    Can, CreateSmtpConfig, CreateWebhookConfig, DeleteSmtpConfig, DeleteWebhookConfig, Named, OrganizationQuery,
-    UpdateSmtpConfig, UpdateWebhookConfig, WebhookType,
+    Can, CreateSmtpConfig, CreateWebhookConfig, DeleteSmtpConfig, DeleteWebhookConfig, ErrorCode, Named,
+    OrganizationQuery, SmtpConfig, UpdateSmtpConfig, UpdateWebhookConfig, WebhookConfig, WebhookType,
 };
 
 use super::body::Payload;
 use super::params::{Params, PathText};
 use super::respond::{Answer, bare_success, success};
+use super::table::{Table, member_who};
 use crate::auth::Ctx;
 use crate::error::Error;
 use crate::records;
 use crate::service::notification;
 
+pub fn routes(table: Table) -> Table {
+    smtp(webhooks(table))
+}
+
+fn webhooks(table: Table) -> Table {
+    table
+        .put(
+            "/notification/webhook",
+            put_webhook,
+            member_who::<WebhookConfig>("Update webhook config", Can::WebhookUpdate)
+                .query::<OrganizationQuery>()
+                .body::<UpdateWebhookConfig>(),
+        )
+        .post(
+            "/notification/webhook",
+            create_webhook,
+            member_who::<()>("Create webhook config", Can::WebhookCreate)
+                .query::<OrganizationQuery>()
+                .body::<CreateWebhookConfig>()
+                .errors(&[ErrorCode::AlreadyExists])
+                .bare(),
+        )
+        .delete(
+            "/notification/webhook",
+            delete_webhook,
+            member_who::<()>("Delete webhook config", Can::WebhookDelete)
+                .query::<OrganizationQuery>()
+                .body::<DeleteWebhookConfig>(),
+        )
+        .get(
+            "/notification/webhook/{type}",
+            get_webhook,
+            member_who::<WebhookConfig>("Get webhook config", Can::WebhookRead).query::<OrganizationQuery>(),
+        )
+}
+
+fn smtp(table: Table) -> Table {
+    table
+        .post(
+            "/notification/smtp",
+            create_smtp,
+            member_who::<SmtpConfig>("Create SMTP configuration", Can::SmtpUpdate)
+                .query::<OrganizationQuery>()
+                .body::<CreateSmtpConfig>()
+                .errors(&[ErrorCode::AlreadyExists]),
+        )
+        .get(
+            "/notification/smtp",
+            get_smtp,
+            member_who::<SmtpConfig>("Get SMTP configuration", Can::SmtpRead).query::<OrganizationQuery>(),
+        )
+        .put(
+            "/notification/smtp",
+            update_smtp,
+            member_who::<SmtpConfig>("Update SMTP configuration", Can::SmtpUpdate)
+                .query::<OrganizationQuery>()
+                .body::<UpdateSmtpConfig>(),
+        )
+        .delete(
+            "/notification/smtp",
+            delete_smtp,
+            member_who::<()>("Delete SMTP configuration", Can::SmtpDelete)
+                .note("Succeeds also when there is none.")
+                .query::<OrganizationQuery>()
+                .body::<DeleteSmtpConfig>()
+                .bare(),
+        )
+}
+
 pub async fn put_webhook(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
     let named: Named = body.parse()?;
-    let joined = ctx.organization(named.organization_id.or(query.id), Can::WebhookUpdate).await?;
+    let authority = ctx.organization(named.organization_id.or(query.id)).await?;
     let input: UpdateWebhookConfig = body.parse()?;
-    success("Webhook saved", notification::put_webhook(&ctx, joined.organization.id, &input).await?)
+    success("Webhook saved", notification::put_webhook(&ctx.app, &authority, &input).await?)
 }
 
 pub async fn create_webhook(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
     let named: Named = body.parse()?;
-    let joined = ctx.organization(named.organization_id.or(query.id), Can::WebhookCreate).await?;
+    let authority = ctx.organization(named.organization_id.or(query.id)).await?;
     let input: CreateWebhookConfig = body.parse()?;
-    notification::create_webhook(&ctx, joined.organization.id, &input).await?;
+    notification::create_webhook(&ctx.app, &authority, &input).await?;
     bare_success("Webhook created")
 }
 
@@ -33,47 +103,47 @@ pub async fn get_webhook(
     PathText(kind): PathText<WebhookType>,
     Params(query): Params<OrganizationQuery>,
 ) -> Answer {
-    let joined = ctx.organization(query.id, Can::WebhookRead).await?;
-    success("Webhook", notification::webhook(&ctx, &joined, kind).await?)
+    let authority = ctx.organization(query.id).await?;
+    success("Webhook", notification::webhook(&ctx.app, &authority, kind).await?)
 }
 
 pub async fn delete_webhook(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
     let named: Named = body.parse()?;
-    let joined = ctx.organization(named.organization_id.or(query.id), Can::WebhookDelete).await?;
+    let authority = ctx.organization(named.organization_id.or(query.id)).await?;
     let input: DeleteWebhookConfig = body.parse()?;
-    notification::delete_webhook(&ctx, joined.organization.id, input.r#type).await?;
+    notification::delete_webhook(&ctx.app, &authority, input.r#type).await?;
     success("Webhook deleted", ())
 }
 
 pub async fn get_smtp(ctx: Ctx, Params(query): Params<OrganizationQuery>) -> Answer {
-    let joined = ctx.organization(query.id, Can::SmtpRead).await?;
+    let authority = ctx.organization(query.id).await?;
     let mut conn = ctx.app.db.read().await?;
-    let stored = notification::find_smtp(&mut conn, joined.organization.id, None).await?;
+    let stored = notification::find_smtp(&mut conn, authority.organization_id(), None).await?;
     success("SMTP configuration", records::smtp_config(stored))
 }
 
 pub async fn create_smtp(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
     let named: Named = body.parse()?;
-    let joined = ctx.organization(named.organization_id.or(query.id), Can::SmtpUpdate).await?;
+    let authority = ctx.organization(named.organization_id.or(query.id)).await?;
     let input: CreateSmtpConfig = body.parse()?;
-    success("SMTP configuration created", notification::create_smtp(&ctx, joined.organization.id, &input).await?)
+    success("SMTP configuration created", notification::create_smtp(&ctx.app, &authority, &input).await?)
 }
 
 pub async fn update_smtp(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
     let named: Named = body.parse()?;
-    let joined = ctx.smtp_config(named.organization_id.or(query.id), named.id, Can::SmtpUpdate).await?;
-    notification::find_smtp(&mut ctx.app.db.read().await?, joined.organization.id, named.id).await?;
+    let authority = ctx.smtp_config(named.organization_id.or(query.id), named.id).await?;
+    notification::find_smtp(&mut ctx.app.db.read().await?, authority.organization_id(), named.id).await?;
     let input: UpdateSmtpConfig = body.parse()?;
     if input.is_empty() {
         return Err(Error::field("host", "give it or another field to change"));
     }
-    success("SMTP configuration updated", notification::update_smtp(&ctx, joined.organization.id, &input).await?)
+    success("SMTP configuration updated", notification::update_smtp(&ctx.app, &authority, &input).await?)
 }
 
 pub async fn delete_smtp(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
     let input: DeleteSmtpConfig = body.parse()?;
-    let joined = ctx.smtp_config(input.organization_id.or(query.id), input.id, Can::SmtpDelete).await?;
-    match notification::delete_smtp(&ctx, joined.organization.id, input.id).await? {
+    let authority = ctx.smtp_config(input.organization_id.or(query.id), input.id).await?;
+    match notification::delete_smtp(&ctx.app, &authority, input.id).await? {
         true => bare_success("SMTP configuration deleted"),
         false => bare_success("There was no SMTP configuration to delete"),
     }

@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use windlass_api::ErrorCode;
 
 use crate::app::App;
-use crate::auth::caller::limit_requests;
 use crate::auth::limiter::address_key;
+use crate::auth::limiter::limit_requests;
 use crate::auth::origin::{Peer, RequestId, real_address};
 use crate::error::{Error, Result};
 use crate::http::body::Arrival;

@@ -1,11 +1,41 @@
 //! The caller's second factor.
 
-use windlass_api::{SetUpTwoFactor, TwoFactorCode};
+use windlass_api::{ErrorCode, RecoveryCodes, SetUpTwoFactor, TwoFactorCode, TwoFactorSetup};
 
 use super::body::Payload;
 use super::respond::{Answer, success};
+use super::table::{Table, user};
 use crate::auth::Login;
 use crate::service::second_factor;
+
+pub fn routes(table: Table) -> Table {
+    use ErrorCode::{InvalidCode, TwoFactorState};
+    table
+        .post(
+            "/auth/setup-2fa",
+            set_up,
+            user::<TwoFactorSetup>("Set up second factor").body::<SetUpTwoFactor>().errors(&[TwoFactorState]),
+        )
+        .post(
+            "/auth/verify-2fa",
+            confirm,
+            user::<RecoveryCodes>("Confirm second factor")
+                .body::<TwoFactorCode>()
+                .errors(&[TwoFactorState, InvalidCode]),
+        )
+        .post(
+            "/auth/disable-2fa",
+            disable,
+            user::<()>("Disable second factor").body::<TwoFactorCode>().errors(&[TwoFactorState, InvalidCode]),
+        )
+        .post(
+            "/auth/recovery-codes",
+            renew_recovery_codes,
+            user::<RecoveryCodes>("Renew recovery codes")
+                .body::<TwoFactorCode>()
+                .errors(&[TwoFactorState, InvalidCode]),
+        )
+}
 
 pub async fn set_up(login: Login, body: Payload) -> Answer {
     let input: SetUpTwoFactor = body.parse()?;

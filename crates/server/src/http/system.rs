@@ -9,6 +9,7 @@ use axum::response::IntoResponse;
 use windlass_api::{BuildCache, Dependency, ErrorCode, Health};
 
 use super::respond::{Answer, success};
+use super::table::{Table, anyone};
 use crate::app::App;
 use crate::disk;
 use crate::edge;
@@ -19,7 +20,11 @@ pub const UNLIMITED_PATHS: [&str; 2] = ["/api/v1/health", "/api/v1/health/ready"
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Liveness: whoever can read this is talking to a living server, whatever its dependencies do.
+pub fn routes(table: Table) -> Table {
+    table.get("/health", health, anyone::<Health>("Health")).get("/health/ready", ready, anyone::<Health>("Readiness"))
+}
+
+/// Liveness: a client that can read this talks to a living server, whatever its dependencies do.
 pub async fn health(State(app): State<Arc<App>>) -> Answer {
     success("Server is up and running", examine(&app).await)
 }
@@ -63,7 +68,9 @@ async fn edge(app: &App) -> Dependency {
     let reason = match edge::hello(&app.config.data_dir).await {
         Ok(hello) if hello.damaged.is_some() => "it could not read its routes; the server's log says why".into(),
         Ok(hello) if hello.requested != app.config.edge_http => {
-            "it listens at other addresses than edge-http sets. Restart the server to move it, or set edge-http to its addresses".into()
+            "it listens at other addresses than edge-http sets. Restart the server to move it, or set edge-http to its \
+             addresses"
+                .into()
         }
         Ok(_) => String::new(),
         Err(error) => {

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::routing::{self, MethodRouter};
+use axum::{Extension, Router};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use windlass_api::{Can, ErrorCode};
 
 use crate::app::App;
+use crate::auth::ctx::Needed;
 
 pub const PREFIX: &str = "/api/v1";
 
@@ -32,6 +33,8 @@ pub struct Route {
 pub enum Access {
     Anyone,
     User,
+    /// The one place that names the permission: each request to the route carries it, and what the handler obtains is
+    /// checked against it.
     MemberWho(Can),
 }
 
@@ -40,7 +43,7 @@ pub enum Access {
 pub enum Media {
     /// The envelope.
     Json,
-    /// Server-sent events, which go on until somebody ends them.
+    /// Server-sent events, which go on until the client or the server ends them.
     Events,
     /// A file.
     Text,
@@ -150,6 +153,10 @@ methods!(get GET, post POST, put PUT, patch PATCH, delete DELETE);
 
 impl Table {
     fn add(mut self, method: Method, path: &str, handler: MethodRouter<Arc<App>>, operation: Operation) -> Self {
+        let handler = match operation.access {
+            Access::MemberWho(can) => handler.layer(Extension(Needed(can))),
+            Access::Anyone | Access::User => handler,
+        };
         let alias = operation.is_bare.then(|| format!("{PREFIX}{PREFIX}{path}"));
         self.routes.push(Route { method, path: format!("{PREFIX}{path}"), alias, operation, handler });
         self

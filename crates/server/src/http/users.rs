@@ -1,18 +1,43 @@
 //! The caller, and how they like things.
 
-use windlass_api::{SwitchOrganization, UpdateAutoUpdate, UpdateFont, UpdateLanguage, UpdateTheme, UpdateUserName};
+use windlass_api::{
+    ErrorCode, OrganizationUser, SwitchOrganization, UpdateAutoUpdate, UpdateFont, UpdateLanguage, UpdateTheme,
+    UpdateUserName, User, UserSettings,
+};
 use windlass_store::user_settings::{self, Change};
 
 use super::body::Payload;
 use super::respond::{Answer, success};
+use super::table::{Table, user};
 use crate::auth::Login;
 use crate::error::Error;
 use crate::records;
 use crate::service::{organizations, users};
 
+pub fn routes(table: Table) -> Table {
+    table
+        .get("/user", get, user::<User>("Get user"))
+        .patch("/user/name", rename, user::<User>("Update user name").body::<UpdateUserName>())
+        .get("/user/settings", settings, user::<UserSettings>("Get settings"))
+        .patch(
+            "/user/settings/auto-update",
+            auto_update,
+            user::<UserSettings>("Update auto update").body::<UpdateAutoUpdate>(),
+        )
+        .patch("/user/settings/theme", theme, user::<UserSettings>("Update theme").body::<UpdateTheme>())
+        .patch("/user/settings/font", font, user::<UserSettings>("Update font").body::<UpdateFont>())
+        .patch("/user/settings/language", language, user::<UserSettings>("Update language").body::<UpdateLanguage>())
+        .get("/user/organizations", organizations, user::<Vec<OrganizationUser>>("List my organizations"))
+        .patch(
+            "/user/organization",
+            switch,
+            user::<User>("Switch default organization").body::<SwitchOrganization>().errors(&[ErrorCode::NotFound]),
+        )
+}
+
 pub async fn get(login: Login) -> Answer {
     let mut conn = login.app.db.read().await?;
-    success("User", records::full_user(&mut conn, &login.user, login.viewer()).await?)
+    success("User", records::full_user(&mut conn, &login.caller.user, login.caller.viewer()).await?)
 }
 
 pub async fn rename(login: Login, body: Payload) -> Answer {
@@ -22,19 +47,20 @@ pub async fn rename(login: Login, body: Payload) -> Answer {
 
 pub async fn organizations(login: Login) -> Answer {
     let mut conn = login.app.db.read().await?;
-    success("Organizations", records::organizations_of(&mut conn, login.user.id).await?)
+    success("Organizations", records::organizations_of(&mut conn, login.caller.user.id).await?)
 }
 
 pub async fn switch(login: Login, body: Payload) -> Answer {
     let input: SwitchOrganization = body.parse()?;
-    success("Default organization switched", organizations::switch_default(&login, input.organization_id).await?)
+    let authority = login.own_place(Some(input.organization_id)).await?;
+    success("Default organization switched", organizations::switch_default(&login.app, &authority).await?)
 }
 
 pub async fn settings(login: Login) -> Answer {
     let mut conn = login.app.db.read().await?;
-    let settings = user_settings::of_user(&mut conn, login.user.id).await?;
+    let settings = user_settings::of_user(&mut conn, login.caller.user.id).await?;
     let settings = settings.ok_or_else(|| Error::internal("the user has no settings"))?;
-    success("Settings", records::settings(&mut conn, settings, &login.user).await?)
+    success("Settings", records::settings(&mut conn, settings, &login.caller.user).await?)
 }
 
 pub async fn auto_update(login: Login, body: Payload) -> Answer {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
-use windlass_api::{Can, ErrorCode};
+use windlass_api::ErrorCode;
 use windlass_store::logs::Bounds;
 
 use crate::auth::Ctx;
@@ -67,7 +67,7 @@ impl Readers {
 /// Logins end, members leave, applications are deleted. While that cannot be told, a caller who could read before still
 /// can.
 pub async fn may_still_read(ctx: &Ctx, application_id: Uuid) -> bool {
-    let look = async { ctx.again().await?.application(application_id, Can::DeployRead).await };
+    let look = async { ctx.again().await?.application(application_id).await };
     match look.await {
         Ok(_) => true,
         Err(error) => error.code == ErrorCode::Unavailable,

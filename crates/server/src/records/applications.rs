@@ -1,8 +1,8 @@
 //! Applications, their deployments and what those printed.
 //!
-//! Application ▸ organization, user, status, deployments ▸ status, logs. ApplicationDeployment ▸ application ▸ organization,
-//! user, status, and ApplicationDeployment ▸ status, logs. A list of applications has neither deployments nor logs nor the
-//! organizations of users, a list of deployments neither their application nor logs.
+//! Application ▸ organization, user, status, deployments ▸ status, logs. ApplicationDeployment ▸ application ▸
+//! organization, user, status, and ApplicationDeployment ▸ status, logs. A list of applications has neither deployments
+//! nor logs nor the organizations of users, a list of deployments neither their application nor logs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -43,8 +43,8 @@ pub async fn application(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application
     Ok(record)
 }
 
-/// With the newest lines. To be called outside of transactions: the log store is another database, and what goes wrong there is
-/// not to keep anybody from seeing or changing the rest.
+/// With the newest lines. To be called outside of transactions: the log store is another database, and what goes wrong
+/// there does not keep a caller from seeing or changing the rest.
 pub async fn with_lines(store: &LogStore, record: api::Application) -> api::Application {
     let logs = newest_lines(store, record.id, Of::Application(record.id)).await;
     api::Application { logs, ..record }
@@ -219,6 +219,7 @@ pub fn bare_deployment(shown: Shown) -> api::ApplicationDeployment {
         created_at: row.created_at,
         updated_at: row.updated_at,
         kind: row.kind,
+        triggered_by: row.triggered_by,
         release_id: row.release_id,
         commit_author,
         commit_message,

@@ -1,5 +1,5 @@
-//! Settling which of two copies of an installation holds its containers: this one takes the other's place, or becomes an
-//! installation of its own.
+//! Settling which of two copies of an installation holds its containers: this one takes the other's place, or becomes
+//! an installation of its own.
 
 use uuid::Uuid;
 use windlass_runtime::Docker;
@@ -65,7 +65,8 @@ pub async fn check_that_it_is_a_copy(app: &App, docker: &Docker, holder: &Holder
     }
 }
 
-/// A new id on the engine, and nothing there that has it: the applications are stopped, and have no release to go back to.
+/// A new id on the engine, and nothing there that has it: the applications are stopped, and have no release to go back
+/// to.
 pub async fn start_anew(app: &App) -> Result<Adopted, String> {
     let (instance, now) = (app.new_id(), app.now());
     let renewed = async {
@@ -79,7 +80,7 @@ pub async fn start_anew(app: &App) -> Result<Adopted, String> {
         applications::stop_all(&mut work, now).await?;
         instance::set_engine_label(&mut work, instance).await?;
         let summary = "made this an installation of its own; its applications are stopped";
-        work.record(&Actor::operator(), &change(instance, summary));
+        work.record(&Actor::Operator, &change(instance, summary));
         work.commit().await
     };
     renewed.await.map_err(|error: windlass_store::Error| error.to_string())?;
@@ -97,7 +98,7 @@ pub async fn engine_label(app: &App) -> windlass_store::Result<Uuid> {
 async fn record(app: &App, instance: Uuid, summary: &str) -> Result<(), String> {
     let recorded = async {
         let mut work = app.begin().await?;
-        work.record(&Actor::operator(), &change(instance, summary));
+        work.record(&Actor::Operator, &change(instance, summary));
         work.commit().await
     };
     recorded.await.map_err(|error: windlass_store::Error| error.to_string())

@@ -4,34 +4,35 @@ use uuid::Uuid;
 use windlass_api::{ApiKeyCreated, Can, CreateApiKey, ErrorCode};
 use windlass_store::api_keys::{self, ApiKey};
 
+use crate::app::App;
 use crate::auth::token::Token;
-use crate::auth::{Ctx, Login};
+use crate::auth::{Authority, Login};
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::service::organizations::hold;
 use crate::service::work::Work;
 
 /// Enough of the key to recognise it, far too little to guess the rest.
 const HINT: usize = 8;
 
-pub async fn create(login: &Login, organization_id: Uuid, input: &CreateApiKey) -> Result<ApiKeyCreated> {
-    let (app, token) = (&login.app, Token::api_key());
+pub async fn create(app: &App, authority: &Authority, input: &CreateApiKey) -> Result<ApiKeyCreated> {
+    let token = Token::api_key();
     let days = input.expires_in_days.map_or(i64::from(app.config.api_key_days), windlass_api::Whole::get);
     let now = app.now();
     let mut work = app.begin().await?;
-    let joined = hold(&mut work, login, organization_id, Can::OrganizationRead).await?;
-    let own = joined.membership.role.permissions(joined.organization.host_access);
+    let authority = work.hold(authority).await?;
+    let (organization_id, user_id) = (authority.organization_id(), authority.user_id());
+    let own = authority.role().permissions(authority.organization().host_access);
     let permissions = chosen(&own, input.permissions.as_deref())?;
     let limit = app.config.member_keys;
-    if api_keys::count_of_member(&mut work, organization_id, login.user.id, now).await? >= limit {
+    if api_keys::count_of_member(&mut work, organization_id, user_id, now).await? >= limit {
         let message = format!("You have {limit} API keys in this organization. Revoke one first.");
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     let key = ApiKey {
         id: app.new_id(),
         organization_id,
-        user_id: login.user.id,
+        user_id,
         name: input.name.to_string(),
         hint: token.reveal().chars().take(HINT).collect(),
         permissions: permissions.iter().map(|can| can.as_str()).collect::<Vec<_>>().join(" "),
@@ -40,7 +41,7 @@ pub async fn create(login: &Login, organization_id: Uuid, input: &CreateApiKey) 
         created_at: now,
     };
     api_keys::insert(&mut work, &key, &token.hash()).await?;
-    record(&mut work, &Actor::caller(login), Action::Create, &key, &format!("made the API key {}", key.name));
+    record(&mut work, &authority.actor(), Action::Create, &key, &format!("made the API key {}", key.name));
     work.commit().await?;
     Ok(ApiKeyCreated { api_key: records::api_key(key), key: token.reveal().to_owned() })
 }
@@ -61,21 +62,21 @@ fn chosen(own: &[Can], wanted: Option<&[Can]>) -> Result<Vec<Can>> {
 /// One of the caller's own.
 pub async fn revoke_own(login: &Login, id: Uuid) -> Result<()> {
     let mut work = login.app.begin().await?;
-    let gone = api_keys::delete_own(&mut work, login.user.id, id).await?;
-    revoked(work, login, gone).await
+    let gone = api_keys::delete_own(&mut work, login.caller.user.id, id).await?;
+    revoked(work, &login.caller.actor(), gone).await
 }
 
-/// Anybody's in the organization.
-pub async fn revoke(ctx: &Ctx, organization_id: Uuid, id: Uuid) -> Result<()> {
-    let mut work = ctx.app.begin().await?;
-    hold(&mut work, ctx, organization_id, Can::ApiKeyDelete).await?;
-    let gone = api_keys::delete(&mut work, organization_id, id).await?;
-    revoked(work, ctx, gone).await
+/// One of any member of the organization.
+pub async fn revoke(app: &App, authority: &Authority, id: Uuid) -> Result<()> {
+    let mut work = app.begin().await?;
+    let authority = work.hold(authority).await?;
+    let gone = api_keys::delete(&mut work, authority.organization_id(), id).await?;
+    revoked(work, &authority.actor(), gone).await
 }
 
-async fn revoked(mut work: Work<'_>, ctx: &Ctx, gone: Option<ApiKey>) -> Result<()> {
+async fn revoked(mut work: Work<'_>, actor: &Actor, gone: Option<ApiKey>) -> Result<()> {
     let gone = gone.ok_or_else(|| Error::not_found("API key"))?;
-    record(&mut work, &Actor::caller(ctx), Action::Delete, &gone, &format!("revoked the API key {}", gone.name));
+    record(&mut work, actor, Action::Delete, &gone, &format!("revoked the API key {}", gone.name));
     work.commit().await?;
     Ok(())
 }

@@ -8,35 +8,37 @@ use windlass_api::{
 };
 use windlass_store::applications::{self, Application};
 use windlass_store::jobs::NewJob;
-use windlass_store::memberships::Joined;
+use windlass_store::organizations::Organization;
 
-use crate::auth::Ctx;
+use crate::app::App;
+use crate::auth::{Authority, Granted};
 use crate::error::{Error, Result};
 use crate::records;
 use crate::records::applications::with_lines;
 use crate::service::application_changes::{
     configure, set_credentials, set_variables, touches_credentials, touches_variables,
 };
-use crate::service::audit::{Action, Actor, Change, Resource};
+use crate::service::audit::{Action, Change, Resource};
 use crate::service::deployments::{self, Order};
 use crate::service::idempotency::Once;
 use crate::service::work::Work;
-use crate::service::{domains, organizations, queue, states};
+use crate::service::{domains, queue, states};
 
 /// Of two organizations that choose the same domain in the same instant, one finds another at the next try.
 const TRIES: usize = 3;
 
-/// Endpoint 12: a new application, or a new deployment of one that is there. The message for the caller, and the application.
+/// Endpoint 12: a new application, or a new deployment of one that is there. The message for the caller, and the
+/// application.
 pub async fn deploy(
-    ctx: &Ctx,
-    organization_id: Uuid,
+    app: &App,
+    authority: &Authority,
     input: CreateDeployment,
     once: Option<&Once>,
 ) -> Result<(&'static str, api::Application)> {
     let (name, repository, changes) = input.into_parts();
     let wish = Wish { name: &name, repository: &repository, changes: &changes };
     for _ in 0..TRIES {
-        if let Some(done) = try_to_deploy(ctx, organization_id, &wish, once).await? {
+        if let Some(done) = try_to_deploy(app, authority, &wish, once).await? {
             return Ok(done);
         }
     }
@@ -50,77 +52,78 @@ struct Wish<'a> {
     changes: &'a Changes,
 }
 
-/// None when somebody took the domain meanwhile.
+/// None when another organization took the domain meanwhile.
 async fn try_to_deploy(
-    ctx: &Ctx,
-    organization_id: Uuid,
+    app: &App,
+    authority: &Authority,
     wish: &Wish<'_>,
     once: Option<&Once>,
 ) -> Result<Option<(&'static str, api::Application)>> {
-    let mut work = ctx.app.begin().await?;
-    let joined = organizations::hold(&mut work, ctx, organization_id, Can::DeployCreate).await?;
-    refuse_local(&joined, wish.repository)?;
+    let mut work = app.begin().await?;
+    let authority = &work.hold(authority).await?;
+    refuse_local(authority.organization(), wish.repository)?;
     if let Some(once) = once
-        && let Some(id) = once.made(&mut work, ctx, &joined).await?
+        && let Some(id) = once.made(&mut work, authority).await?
     {
         let message = "This was done already; nothing was done again";
-        let record = read(&mut work, ctx, &joined, id).await?;
+        let record = read(&mut work, authority, id).await?;
         drop(work);
-        return Ok(Some((message, with_lines(&ctx.app.logs.store, record).await)));
+        return Ok(Some((message, with_lines(&app.logs.store, record).await)));
     }
-    let known = applications::by_name(&mut work, organization_id, wish.name).await?;
+    let known = applications::by_name(&mut work, authority.organization_id(), wish.name).await?;
     let application = match known {
-        Some(known) => Some(change(&mut work, ctx, &joined, known.id, wish).await?),
-        None => create(&mut work, ctx, &joined, wish).await?,
+        Some(known) => Some(change(&mut work, authority, known.id, wish).await?),
+        None => create(&mut work, authority, wish).await?,
     };
     let Some(application) = application else { return Ok(None) };
-    deployments::enqueue(&mut work, &Actor::caller(ctx), ctx.user.id, &application, Order::Deploy).await?;
+    deployments::enqueue(&mut work, &authority.actor(), &application, Order::Deploy).await?;
     if let Some(once) = once {
-        once.remember(&mut work, ctx, &joined, application.id).await?;
+        once.remember(&mut work, authority, application.id).await?;
     }
-    let record = read(&mut work, ctx, &joined, application.id).await?;
+    let record = read(&mut work, authority, application.id).await?;
     work.commit().await?;
-    Ok(Some(("Deployment queued", with_lines(&ctx.app.logs.store, record).await)))
+    Ok(Some(("Deployment queued", with_lines(&app.logs.store, record).await)))
 }
 
-/// The server's own folders are not everybody's to read.
-fn refuse_local(joined: &Joined, repository: &RepositoryAddress) -> Result<()> {
-    if repository.is_local() && !joined.organization.host_access {
+/// The server's own folders are not for every organization to read.
+fn refuse_local(organization: &Organization, repository: &RepositoryAddress) -> Result<()> {
+    if repository.is_local() && !organization.host_access {
         let problem = "is a folder of the server; only organizations with host access can deploy from one";
         return Err(Error::field("repository", problem));
     }
     Ok(())
 }
 
-async fn create(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, wish: &Wish<'_>) -> Result<Option<Application>> {
-    let mut application = new_application(work, ctx, joined, wish).await?;
+async fn create(work: &mut Work<'_>, authority: &Authority, wish: &Wish<'_>) -> Result<Option<Application>> {
+    let app = work.app;
+    let mut application = new_application(work, authority, wish).await?;
     fill(work, &mut application, wish.changes).await?;
-    let limit = ctx.app.config.organization_applications;
-    if applications::count_of_organization(work, joined.organization.id).await? >= limit {
+    let limit = app.config.organization_applications;
+    if applications::count_of_organization(work, authority.organization_id()).await? >= limit {
         let message = format!("An organization can have {limit} applications. Delete one first.");
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     application.domain = match &wish.changes.domain {
-        Given::Value(domain) => domains::check(work, &ctx.app.config, domain, application.id).await?,
-        Given::Absent | Given::Empty => domains::default_for(work, &ctx.app.config, wish.name, application.id).await?,
+        Given::Value(domain) => domains::check(work, &app.config, domain, application.id).await?,
+        Given::Absent | Given::Empty => domains::default_for(work, &app.config, wish.name, application.id).await?,
     };
     match applications::insert(work, &application).await {
         Ok(()) => {}
         Err(windlass_store::Error::Duplicate) => return Ok(None),
         Err(error) => return Err(error.into()),
     }
-    record(work, ctx, Action::Create, &application, "created the application", "");
+    record(work, authority, Action::Create, &application, "created the application", "");
     work.wake_log_readers();
     tell(work, EventName::ApplicationCreated, &application);
     Ok(Some(application))
 }
 
-async fn new_application(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, wish: &Wish<'_>) -> Result<Application> {
+async fn new_application(work: &mut Work<'_>, authority: &Authority, wish: &Wish<'_>) -> Result<Application> {
     let (app, now, id) = (work.app, work.app.now(), work.app.new_id());
     Ok(Application {
         id,
-        organization_id: joined.organization.id,
-        user_id: ctx.user.id,
+        organization_id: authority.organization_id(),
+        user_id: authority.user_id(),
         name: wish.name.to_string(),
         repository: wish.repository.to_string(),
         domain: String::new(),
@@ -139,8 +142,8 @@ async fn new_application(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, wish: 
 }
 
 /// The application that has the name already, with what the request wants to be different.
-async fn change(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid, wish: &Wish<'_>) -> Result<Application> {
-    let mut application = lock_to_change(work, joined, id).await?;
+async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, wish: &Wish<'_>) -> Result<Application> {
+    let mut application = lock_to_change(work, authority, id).await?;
     let mut changed = fill(work, &mut application, wish.changes).await?;
     if application.repository != **wish.repository {
         let message = format!(
@@ -153,17 +156,18 @@ async fn change(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid, wish:
         changed.push("domain".into());
     }
     if !changed.is_empty() {
-        require_to_change(ctx, joined, &application.name, &changed)?;
+        require_to_change(work.app, authority, &application.name, &changed)?;
         move_to(work, &mut application, &wish.changes.domain).await?;
         write(work, &mut application).await?;
-        record(work, ctx, Action::Update, &application, "changed the application", &changed.join(", "));
+        record(work, authority, Action::Update, &application, "changed the application", &changed.join(", "));
     }
     Ok(application)
 }
 
-/// Deploying an application again as it is takes `deploy:create` alone, so a program that always sends the same request needs no more.
-fn require_to_change(ctx: &Ctx, joined: &Joined, name: &str, changed: &[String]) -> Result<()> {
-    ctx.require(joined, Can::DeployUpdate).map_err(|refusal| {
+/// Deploying an application again as it is takes `deploy:create` alone, so a program that always sends the same request
+/// needs no more.
+fn require_to_change(app: &App, authority: &Authority, name: &str, changed: &[String]) -> Result<()> {
+    authority.require(app, Can::DeployUpdate).map_err(|refusal| {
         let fields = changed.join(", ");
         let message = format!("{} It is needed because the request changes {name}: {fields}.", refusal.message);
         Error { message, ..refusal }
@@ -171,11 +175,10 @@ fn require_to_change(ctx: &Ctx, joined: &Joined, name: &str, changed: &[String])
 }
 
 /// Takes effect at the next deploy, but for the name and the domain.
-pub async fn update(ctx: &Ctx, organization_id: Uuid, input: UpdateApplication) -> Result<api::Application> {
-    let id = input.id;
+pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateApplication) -> Result<api::Application> {
     let (name, repository, changes) = input.into_parts();
-    let mut work = ctx.app.begin().await?;
-    let (joined, mut application) = hold_to_change(&mut work, ctx, organization_id, id, Can::DeployUpdate).await?;
+    let mut work = app.begin().await?;
+    let (authority, mut application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
     if repository.is_some_and(|repository| *repository != *application.repository) {
         let problem = "cannot change; make another application for another repository";
         return Err(Error::field("repository", problem));
@@ -191,8 +194,8 @@ pub async fn update(ctx: &Ctx, organization_id: Uuid, input: UpdateApplication) 
     }
     move_to(&mut work, &mut application, &changes.domain).await?;
     write(&mut work, &mut application).await?;
-    record(&mut work, ctx, Action::Update, &application, "changed the application", &names.join(", "));
-    finish(work, ctx, &joined, id).await
+    record(&mut work, &authority, Action::Update, &application, "changed the application", &names.join(", "));
+    finish(work, &authority, application.id).await
 }
 
 async fn rename(work: &mut Work<'_>, application: &mut Application, name: &ApplicationName) -> Result<()> {
@@ -205,7 +208,8 @@ async fn rename(work: &mut Work<'_>, application: &mut Application, name: &Appli
     Ok(())
 }
 
-/// Configuration, variables and credentials as the request wants them; not written yet. The names of the fields that differ from before.
+/// Configuration, variables and credentials as the request wants them; not written yet. The names of the fields that
+/// differ from before.
 async fn fill(work: &mut Work<'_>, application: &mut Application, changes: &Changes) -> Result<Vec<String>> {
     let before = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     let mut configuration = before.clone();
@@ -265,7 +269,7 @@ async fn move_to(work: &mut Work<'_>, application: &mut Application, domain: &Gi
     Ok(())
 }
 
-/// Names are the organization's own affair, and that is held: what is there already can only be the domain.
+/// Names are unique in the organization, which is held: what is there already can only be the domain.
 async fn write(work: &mut Work<'_>, application: &mut Application) -> Result<()> {
     application.updated_at = work.app.now();
     applications::update(work, application).await.map_err(|error| match error {
@@ -278,37 +282,38 @@ async fn write(work: &mut Work<'_>, application: &mut Application) -> Result<()>
     Ok(())
 }
 
-pub async fn set_labels(ctx: &Ctx, organization_id: Uuid, id: Uuid, labels: &[String]) -> Result<api::Application> {
-    let mut work = ctx.app.begin().await?;
-    let (joined, mut application) = hold_to_change(&mut work, ctx, organization_id, id, Can::DeployUpdate).await?;
+pub async fn set_labels(app: &App, granted: &Granted<Application>, labels: &[String]) -> Result<api::Application> {
+    let mut work = app.begin().await?;
+    let (authority, mut application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
     if labels.iter().any(|label| label.contains(',')) {
         return Err(Error::field("labels", "must not contain a comma, which separates labels in a search"));
     }
     application.labels = serde_json::to_string(labels).map_err(Error::internal)?;
     write(&mut work, &mut application).await?;
-    record(&mut work, ctx, Action::Update, &application, "labelled the application", "labels");
-    finish(work, ctx, &joined, id).await
+    record(&mut work, &authority, Action::Update, &application, "labelled the application", "labels");
+    finish(work, &authority, application.id).await
 }
 
 /// The message for the caller, and the application.
-pub async fn stop(ctx: &Ctx, organization_id: Uuid, id: Uuid) -> Result<(&'static str, api::Application)> {
-    let mut work = ctx.app.begin().await?;
-    let (joined, application) = hold_to_change(&mut work, ctx, organization_id, id, Can::DeployUpdate).await?;
+pub async fn stop(app: &App, granted: &Granted<Application>) -> Result<(&'static str, api::Application)> {
+    let mut work = app.begin().await?;
+    let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
     if application.wanted == Wanted::Stopped {
-        let record = read(&mut work, ctx, &joined, id).await?;
+        let record = read(&mut work, &authority, application.id).await?;
         drop(work);
-        return Ok(("Application is stopped already", with_lines(&ctx.app.logs.store, record).await));
+        return Ok(("Application is stopped already", with_lines(&app.logs.store, record).await));
     }
-    let job = queue::stop(&application, ctx.app.new_id());
+    let job = queue::stop(&application, app.new_id());
     end(&mut work, &application, Wanted::Stopped, &job, "the application was stopped").await?;
-    record(&mut work, ctx, Action::Update, &application, "stopped the application", "");
-    Ok(("Application is being stopped", finish(work, ctx, &joined, id).await?))
+    record(&mut work, &authority, Action::Update, &application, "stopped the application", "");
+    Ok(("Application is being stopped", finish(work, &authority, application.id).await?))
 }
 
 /// It stays visible until everything of it is gone. `name` is the caller's proof that they mean this one.
-pub async fn delete(ctx: &Ctx, organization_id: Uuid, id: Uuid, name: &str) -> Result<()> {
-    let mut work = ctx.app.begin().await?;
-    let (_, application) = hold(&mut work, ctx, organization_id, id, Can::DeployDelete).await?;
+pub async fn delete(app: &App, granted: &Granted<Application>, name: &str) -> Result<()> {
+    let mut work = app.begin().await?;
+    let authority = work.hold(granted.authority()).await?;
+    let application = lock(&mut work, &authority, granted.row().id).await?;
     if application.name != name {
         let problem = "is not the application's name; nothing was deleted";
         return Err(Error::field("name", problem));
@@ -316,9 +321,9 @@ pub async fn delete(ctx: &Ctx, organization_id: Uuid, id: Uuid, name: &str) -> R
     if application.wanted == Wanted::Deleted {
         return Ok(());
     }
-    let job = queue::delete(&application, ctx.app.new_id());
+    let job = queue::delete(&application, app.new_id());
     end(&mut work, &application, Wanted::Deleted, &job, "the application was deleted").await?;
-    record(&mut work, ctx, Action::Delete, &application, "deleted the application", "");
+    record(&mut work, &authority, Action::Delete, &application, "deleted the application", "");
     work.commit().await?;
     Ok(())
 }
@@ -332,40 +337,22 @@ async fn end(work: &mut Work<'_>, application: &Application, wanted: Wanted, job
     Ok(())
 }
 
-/// Holds the application still until the transaction ends, and checks the caller's place as it is now.
-async fn hold(
-    work: &mut Work<'_>,
-    ctx: &Ctx,
-    organization_id: Uuid,
-    id: Uuid,
-    action: Can,
-) -> Result<(Joined, Application)> {
-    let joined = organizations::hold(work, ctx, organization_id, action).await?;
-    let application = lock(work, &joined, id).await?;
-    Ok((joined, application))
+/// Holds the application still until the transaction ends, and checks the caller's authority as it is now. One that is
+/// being deleted takes no change.
+pub async fn hold_to_change(work: &mut Work<'_>, authority: &Authority, id: Uuid) -> Result<(Authority, Application)> {
+    let authority = work.hold(authority).await?;
+    let application = lock_to_change(work, &authority, id).await?;
+    Ok((authority, application))
 }
 
-/// The same for a change, which one that is being deleted does not take.
-pub async fn hold_to_change(
-    work: &mut Work<'_>,
-    ctx: &Ctx,
-    organization_id: Uuid,
-    id: Uuid,
-    action: Can,
-) -> Result<(Joined, Application)> {
-    let joined = organizations::hold(work, ctx, organization_id, action).await?;
-    let application = lock_to_change(work, &joined, id).await?;
-    Ok((joined, application))
-}
-
-async fn lock(work: &mut Work<'_>, joined: &Joined, id: Uuid) -> Result<Application> {
+async fn lock(work: &mut Work<'_>, authority: &Authority, id: Uuid) -> Result<Application> {
     let application = applications::lock(work, id).await?;
-    let application = application.filter(|application| application.organization_id == joined.organization.id);
+    let application = application.filter(|application| application.organization_id == authority.organization_id());
     application.ok_or_else(|| Error::not_found("application"))
 }
 
-async fn lock_to_change(work: &mut Work<'_>, joined: &Joined, id: Uuid) -> Result<Application> {
-    let application = lock(work, joined, id).await?;
+async fn lock_to_change(work: &mut Work<'_>, authority: &Authority, id: Uuid) -> Result<Application> {
+    let application = lock(work, authority, id).await?;
     if application.wanted == Wanted::Deleted {
         return Err(Error::new(ErrorCode::Conflict, format!("{} is being deleted.", application.name)));
     }
@@ -373,23 +360,32 @@ async fn lock_to_change(work: &mut Work<'_>, joined: &Joined, id: Uuid) -> Resul
 }
 
 /// Commits, and answers with the application.
-async fn finish(mut work: Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Result<api::Application> {
-    let record = read(&mut work, ctx, joined, id).await?;
+async fn finish(mut work: Work<'_>, authority: &Authority, id: Uuid) -> Result<api::Application> {
+    let app = work.app;
+    let record = read(&mut work, authority, id).await?;
     work.commit().await?;
-    Ok(with_lines(&ctx.app.logs.store, record).await)
+    Ok(with_lines(&app.logs.store, record).await)
 }
 
-async fn read(work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Result<api::Application> {
-    let row = applications::of_organization(work, joined.organization.id, id).await?;
+async fn read(work: &mut Work<'_>, authority: &Authority, id: Uuid) -> Result<api::Application> {
+    let eyes = authority.onlooker(&work.app.vault);
+    let row = applications::of_organization(work, authority.organization_id(), id).await?;
     let row = row.ok_or_else(|| Error::not_found("application"))?;
-    records::applications::application(work, &ctx.onlooker(joined), &row).await
+    records::applications::application(work, &eyes, &row).await
 }
 
 fn tell(work: &mut Work<'_>, name: EventName, application: &Application) {
     work.tell(name, states::subject(application, None), &[("application", &application.name)]);
 }
 
-fn record(work: &mut Work<'_>, ctx: &Ctx, action: Action, application: &Application, verb: &str, fields: &str) {
+fn record(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    action: Action,
+    application: &Application,
+    verb: &str,
+    fields: &str,
+) {
     let change = Change {
         organization_id: Some(application.organization_id),
         action,
@@ -399,5 +395,5 @@ fn record(work: &mut Work<'_>, ctx: &Ctx, action: Action, application: &Applicat
         // Only the names of fields: among their values are secrets.
         details: &[("name", &application.name), ("domain", &application.domain), ("fields", fields)],
     };
-    work.record(&Actor::caller(ctx), &change);
+    work.record(&authority.actor(), &change);
 }

@@ -2,14 +2,14 @@
 
 use uuid::Uuid;
 use windlass_api as api;
-use windlass_api::{Can, DeploymentKind, DeploymentState, ErrorCode, Wanted};
+use windlass_api::{DeploymentKind, DeploymentState, ErrorCode, Wanted};
 use windlass_store::applications::{self, Application};
 use windlass_store::deployments::{self, Deployment};
 use windlass_store::jobs;
-use windlass_store::memberships::Joined;
 use windlass_store::releases::{self, Release};
 
-use crate::auth::Ctx;
+use crate::app::App;
+use crate::auth::{Authority, Granted};
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::applications::hold_to_change;
@@ -82,7 +82,6 @@ impl Order {
 pub async fn enqueue(
     work: &mut Work<'_>,
     actor: &Actor,
-    user_id: Uuid,
     application: &Application,
     order: Order,
 ) -> Result<Deployment> {
@@ -97,7 +96,7 @@ pub async fn enqueue(
     for deployment in superseded {
         withdraw(work, application, deployment, &format!("superseded by {id}")).await?;
     }
-    let deployment = new_deployment(id, application, release_id, user_id, order, app.new_id(), now);
+    let deployment = new_deployment(id, application, release_id, actor, order, app.new_id(), now);
     states::insert(work, application, &deployment).await?;
     work.enqueue(&queue::deployment(application, id, order.release_id().is_some())).await?;
     if order.kind() != DeploymentKind::Restart {
@@ -149,7 +148,7 @@ fn new_deployment(
     id: Uuid,
     application: &Application,
     release_id: Uuid,
-    user_id: Uuid,
+    actor: &Actor,
     order: Order,
     status_id: Uuid,
     now: api::Timestamp,
@@ -158,7 +157,8 @@ fn new_deployment(
         id,
         application_id: application.id,
         release_id,
-        user_id,
+        triggered_by: actor.trigger(),
+        user_id: actor.user_id(),
         kind: order.kind(),
         without_cache: matches!(order, Order::Redeploy { without_cache: true }),
         status_id,
@@ -216,27 +216,30 @@ async fn request_cancel(work: &mut Work<'_>, id: Uuid, reason: &str) -> Result<(
 }
 
 pub async fn redeploy(
-    ctx: &Ctx,
-    organization_id: Uuid,
-    application_id: Uuid,
+    app: &App,
+    granted: &Granted<Application>,
     without_cache: bool,
 ) -> Result<api::ApplicationDeployment> {
-    let mut work = ctx.app.begin().await?;
-    let (joined, application) =
-        hold_to_change(&mut work, ctx, organization_id, application_id, Can::DeployUpdate).await?;
-    order(work, ctx, &joined, &application, Order::Redeploy { without_cache }).await
+    let mut work = app.begin().await?;
+    let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
+    order(work, &authority, &application, Order::Redeploy { without_cache }).await
 }
 
-/// A new container of what is live; `deployment_id` must be that, if it is given.
-pub async fn restart(
-    ctx: &Ctx,
-    organization_id: Uuid,
-    application_id: Uuid,
-    deployment_id: Option<Uuid>,
-) -> Result<api::ApplicationDeployment> {
-    let mut work = ctx.app.begin().await?;
-    let (joined, application) =
-        hold_to_change(&mut work, ctx, organization_id, application_id, Can::DeployUpdate).await?;
+/// What a restart is asked for of.
+pub enum Restartable {
+    Application(Granted<Application>),
+    /// It must be the live one.
+    Deployment(Granted<Deployment>),
+}
+
+/// A new container of what is live.
+pub async fn restart(app: &App, what: &Restartable) -> Result<api::ApplicationDeployment> {
+    let (authority, application_id, deployment_id) = match what {
+        Restartable::Application(granted) => (granted.authority(), granted.row().id, None),
+        Restartable::Deployment(granted) => (granted.authority(), granted.row().application_id, Some(granted.row().id)),
+    };
+    let mut work = app.begin().await?;
+    let (authority, application) = hold_to_change(&mut work, authority, application_id).await?;
     let live = match application.live_deployment_id {
         Some(live) if application.wanted == Wanted::Running => deployments::get(&mut work, live).await?,
         _ => None,
@@ -249,14 +252,13 @@ pub async fn restart(
         let message = "This deployment is not the live one. Restart the application, or roll back to the deployment.";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
-    order(work, ctx, &joined, &application, Order::Restart { release_id: live.release_id }).await
+    order(work, &authority, &application, Order::Restart { release_id: live.release_id }).await
 }
 
 /// What was live last, after a stop.
-pub async fn start(ctx: &Ctx, organization_id: Uuid, application_id: Uuid) -> Result<api::ApplicationDeployment> {
-    let mut work = ctx.app.begin().await?;
-    let (joined, application) =
-        hold_to_change(&mut work, ctx, organization_id, application_id, Can::DeployUpdate).await?;
+pub async fn start(app: &App, granted: &Granted<Application>) -> Result<api::ApplicationDeployment> {
+    let mut work = app.begin().await?;
+    let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
     let is_idle =
         application.live_deployment_id.is_none() && deployments::under_way(&mut work, application.id).await?.is_empty();
     if application.wanted != Wanted::Stopped && !is_idle {
@@ -267,32 +269,28 @@ pub async fn start(ctx: &Ctx, organization_id: Uuid, application_id: Uuid) -> Re
         let message = format!("{} has no release that could be started: deploy it first.", application.name);
         Error::new(ErrorCode::Conflict, message)
     })?;
-    order(work, ctx, &joined, &application, Order::Start { release_id: release.id }).await
+    order(work, &authority, &application, Order::Start { release_id: release.id }).await
 }
 
 /// Back to the release of an earlier deployment.
-pub async fn rollback(ctx: &Ctx, organization_id: Uuid, deployment: &Deployment) -> Result<api::ApplicationDeployment> {
-    let mut work = ctx.app.begin().await?;
-    let (joined, application) =
-        hold_to_change(&mut work, ctx, organization_id, deployment.application_id, Can::DeployUpdate).await?;
+pub async fn rollback(app: &App, granted: &Granted<Deployment>) -> Result<api::ApplicationDeployment> {
+    let (mut work, deployment) = (app.begin().await?, granted.row());
+    let (authority, application) = hold_to_change(&mut work, granted.authority(), deployment.application_id).await?;
     let release = releases::get(&mut work, deployment.release_id).await?.filter(Release::is_kept);
     let release = release.ok_or_else(|| {
         let message = "The release of this deployment was never live, or its image is not kept any more.";
         Error::new(ErrorCode::ReleaseGone, message)
     })?;
-    order(work, ctx, &joined, &application, Order::Rollback { release_id: release.id }).await
+    order(work, &authority, &application, Order::Rollback { release_id: release.id }).await
 }
 
-/// The message for the caller, and the deployment. One that waits is cancelled at once, one that is under way as soon as it can be.
-pub async fn cancel(
-    ctx: &Ctx,
-    organization_id: Uuid,
-    deployment: &Deployment,
-) -> Result<(&'static str, api::ApplicationDeployment)> {
-    let mut work = ctx.app.begin().await?;
-    let (joined, application) =
-        hold_to_change(&mut work, ctx, organization_id, deployment.application_id, Can::DeployUpdate).await?;
-    let deployment = deployments::get(&mut work, deployment.id).await?.ok_or_else(|| Error::not_found("deployment"))?;
+/// The message for the caller, and the deployment. One that waits is cancelled at once, one that is under way as soon
+/// as it can be.
+pub async fn cancel(app: &App, granted: &Granted<Deployment>) -> Result<(&'static str, api::ApplicationDeployment)> {
+    let mut work = app.begin().await?;
+    let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().application_id).await?;
+    let deployment = deployments::get(&mut work, granted.row().id).await?;
+    let deployment = deployment.ok_or_else(|| Error::not_found("deployment"))?;
     if deployment.state.is_over() {
         let message = format!("This deployment is over: it is {}.", deployment.state.as_str());
         return Err(Error::new(ErrorCode::Conflict, message));
@@ -301,7 +299,8 @@ pub async fn cancel(
         let message = "Visitors are served by this deployment already. Roll back instead.";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
-    let reason = format!("cancelled by {}", ctx.user.username);
+    let actor = authority.actor();
+    let reason = format!("cancelled by {}", actor.name());
     let message = match withdraw(&mut work, &application, &deployment, &reason).await? {
         true => {
             states::fall_back_to_stopped(&mut work, application.id).await?;
@@ -314,34 +313,35 @@ pub async fn cancel(
     };
     states::settle(&mut work, application.id).await?;
     let change = Change {
-        organization_id: Some(organization_id),
+        organization_id: Some(application.organization_id),
         action: Action::Update,
         resource: Resource::Deployment,
         resource_id: deployment.id,
         summary: &format!("cancelled a deployment of {}", application.name),
         details: &[("application", &application.name), ("application_id", &application.id.to_string())],
     };
-    work.record(&Actor::caller(ctx), &change);
-    Ok((message, finish(work, ctx, &joined, deployment.id).await?))
+    work.record(&actor, &change);
+    Ok((message, finish(work, &authority, deployment.id).await?))
 }
 
 async fn order(
     mut work: Work<'_>,
-    ctx: &Ctx,
-    joined: &Joined,
+    authority: &Authority,
     application: &Application,
     order: Order,
 ) -> Result<api::ApplicationDeployment> {
-    let deployment = enqueue(&mut work, &Actor::caller(ctx), ctx.user.id, application, order).await?;
-    finish(work, ctx, joined, deployment.id).await
+    let deployment = enqueue(&mut work, &authority.actor(), application, order).await?;
+    finish(work, authority, deployment.id).await
 }
 
 /// Commits, and answers with the deployment.
-async fn finish(mut work: Work<'_>, ctx: &Ctx, joined: &Joined, id: Uuid) -> Result<api::ApplicationDeployment> {
+async fn finish(mut work: Work<'_>, authority: &Authority, id: Uuid) -> Result<api::ApplicationDeployment> {
+    let app = work.app;
     let gone = || Error::internal("a deployment vanished while it was held");
     let shown = deployments::shown(&mut work, id).await?.ok_or_else(gone)?;
     let application = applications::get(&mut work, shown.deployment.application_id).await?.ok_or_else(gone)?;
-    let record = records::applications::deployment(&mut work, &ctx.onlooker(joined), &application, shown).await?;
+    let eyes = authority.onlooker(&app.vault);
+    let record = records::applications::deployment(&mut work, &eyes, &application, shown).await?;
     work.commit().await?;
-    Ok(records::applications::deployment_with_lines(&ctx.app.logs.store, record).await)
+    Ok(records::applications::deployment_with_lines(&app.logs.store, record).await)
 }

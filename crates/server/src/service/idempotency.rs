@@ -1,14 +1,13 @@
-//! Requests that must not be done twice. A sender gives such a request a name; the same name again, from the same user in the same
-//! organization, finds what the first one made.
+//! Requests that must not be done twice. A sender gives such a request a name; the same name again, from the same user
+//! in the same organization, finds what the first one made.
 
 use uuid::Uuid;
 use windlass_api::{ErrorCode, IdempotencyName};
 use windlass_store::applications;
 use windlass_store::idempotency_keys::{self, IdempotencyKey};
-use windlass_store::memberships::Joined;
 
 use crate::app::App;
-use crate::auth::Ctx;
+use crate::auth::Authority;
 use crate::error::{Error, Result};
 use crate::service::work::Work;
 use crate::vault::ring::keyed_hash;
@@ -28,15 +27,15 @@ impl Once {
         Self { name, body_hash: keyed_hash(&app.audit_key, &[b"idempotency ", body]) }
     }
 
-    /// What the request made when it came before. The organization is held, so nobody else does it meanwhile.
-    pub async fn made(&self, work: &mut Work<'_>, ctx: &Ctx, joined: &Joined) -> Result<Option<Uuid>> {
-        let (organization_id, now) = (joined.organization.id, work.app.now());
-        let Some(key) = idempotency_keys::get(work, organization_id, ctx.user.id, &self.name).await? else {
+    /// What the request made when it came before. The organization is held, so no other request does it meanwhile.
+    pub async fn made(&self, work: &mut Work<'_>, authority: &Authority) -> Result<Option<Uuid>> {
+        let (organization_id, user_id) = (authority.organization_id(), authority.user_id());
+        let Some(key) = idempotency_keys::get(work, organization_id, user_id, &self.name).await? else {
             return Ok(None);
         };
         let is_gone = applications::get(work, key.application_id).await?.is_none();
-        if is_gone || key.created_at.plus_seconds(SECONDS) <= now {
-            idempotency_keys::delete(work, organization_id, ctx.user.id, &self.name).await?;
+        if is_gone || key.created_at.plus_seconds(SECONDS) <= work.app.now() {
+            idempotency_keys::delete(work, organization_id, user_id, &self.name).await?;
             return Ok(None);
         }
         if key.body_hash != self.body_hash {
@@ -46,10 +45,10 @@ impl Once {
         Ok(Some(key.application_id))
     }
 
-    pub async fn remember(&self, work: &mut Work<'_>, ctx: &Ctx, joined: &Joined, application_id: Uuid) -> Result<()> {
+    pub async fn remember(&self, work: &mut Work<'_>, authority: &Authority, application_id: Uuid) -> Result<()> {
         let key = IdempotencyKey {
-            organization_id: joined.organization.id,
-            user_id: ctx.user.id,
+            organization_id: authority.organization_id(),
+            user_id: authority.user_id(),
             name: self.name.to_string(),
             body_hash: self.body_hash.to_vec(),
             application_id,

@@ -1,39 +1,40 @@
-//! Asking somebody to join, and joining.
+//! Asking a person to join, and joining.
 
 use uuid::Uuid;
-use windlass_api::{AcceptInvitation, Can, ErrorCode, InvitationCreated, OrganizationUser, Role, SendInvitation};
+use windlass_api::{AcceptInvitation, ErrorCode, InvitationCreated, OrganizationUser, Role, SendInvitation};
 use windlass_store::invitations::{self, Invitation};
 use windlass_store::memberships::{self, Member};
 use windlass_store::users::{self, User};
 use windlass_store::{Tx, organizations};
 
+use crate::app::App;
 use crate::auth::token::{self, Token};
-use crate::auth::{Ctx, Login};
+use crate::auth::{Authority, Login};
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::service::organizations::{add_member, hold};
+use crate::service::organizations::add_member;
 use crate::service::work::Work;
 
-pub async fn send(ctx: &Ctx, organization_id: Uuid, input: &SendInvitation) -> Result<InvitationCreated> {
-    let (app, token) = (&ctx.app, Token::random());
+pub async fn send(app: &App, authority: &Authority, input: &SendInvitation) -> Result<InvitationCreated> {
+    let token = Token::random();
     let role = input.role.unwrap_or(Role::Member);
     let invitation = Invitation {
         id: app.new_id(),
-        organization_id,
+        organization_id: authority.organization_id(),
         email: input.email.to_string(),
         role,
         expires_at: app.now().plus_seconds(app.config.invitation_seconds),
         created_at: app.now(),
     };
     let mut work = app.begin().await?;
-    let joined = hold(&mut work, ctx, organization_id, Can::MemberCreate).await?;
-    ctx.require_to_grant(&joined, role)?;
+    let authority = work.hold(authority).await?;
+    authority.require_to_grant(app, role)?;
     refuse_member(&mut work, &invitation).await?;
     refuse_too_many(&mut work, &invitation).await?;
-    invitations::put(&mut work, &invitation, &token.hash(), ctx.user.id).await?;
+    invitations::put(&mut work, &invitation, &token.hash(), authority.user_id()).await?;
     let summary = format!("invited {} as {}", invitation.email, role.as_str());
-    record(&mut work, &Actor::caller(ctx), Action::Create, &invitation, &summary);
+    record(&mut work, &authority.actor(), Action::Create, &invitation, &summary);
     work.commit().await?;
     Ok(InvitationCreated {
         invitation: records::invitation(invitation),
@@ -43,13 +44,13 @@ pub async fn send(ctx: &Ctx, organization_id: Uuid, input: &SendInvitation) -> R
     })
 }
 
-pub async fn withdraw(ctx: &Ctx, organization_id: Uuid, id: Uuid) -> Result<()> {
-    let mut work = ctx.app.begin().await?;
-    hold(&mut work, ctx, organization_id, Can::MemberCreate).await?;
-    let gone = invitations::delete(&mut work, organization_id, id).await?;
+pub async fn withdraw(app: &App, authority: &Authority, id: Uuid) -> Result<()> {
+    let mut work = app.begin().await?;
+    let authority = work.hold(authority).await?;
+    let gone = invitations::delete(&mut work, authority.organization_id(), id).await?;
     let gone = gone.ok_or_else(|| Error::not_found("invitation"))?;
     let summary = format!("withdrew the invitation of {}", gone.email);
-    record(&mut work, &Actor::caller(ctx), Action::Delete, &gone, &summary);
+    record(&mut work, &authority.actor(), Action::Delete, &gone, &summary);
     work.commit().await?;
     Ok(())
 }
@@ -58,15 +59,15 @@ pub async fn accept(ctx: &Login, input: &AcceptInvitation) -> Result<Organizatio
     let mut work = ctx.app.begin().await?;
     let invitation = invitations::by_token(&mut work, &token::hash(input.token.reveal()), ctx.app.now()).await?;
     let invitation = invitation.ok_or_else(|| Error::not_found("invitation, or it has expired"))?;
-    if invitation.email != ctx.user.email {
+    if invitation.email != ctx.caller.user.email {
         let message = "This invitation is for another e-mail address than yours.";
         return Err(Error::new(ErrorCode::InvitationForAnotherAddress, message));
     }
-    join_by_invitation(&mut work, &Actor::caller(ctx), &ctx.user, &invitation).await?;
-    let joined = memberships::joined(&mut work, ctx.user.id, invitation.organization_id).await?;
+    join_by_invitation(&mut work, &ctx.caller.actor(), &ctx.caller.user, &invitation).await?;
+    let joined = memberships::joined(&mut work, ctx.caller.user.id, invitation.organization_id).await?;
     let joined = joined.ok_or_else(|| Error::not_found("organization"))?;
-    let member = Member { membership: joined.membership, user: ctx.user.clone() };
-    let record = records::member(&mut work, member, &joined.organization, ctx.viewer()).await?;
+    let member = Member { membership: joined.membership, user: ctx.caller.user.clone() };
+    let record = records::member(&mut work, member, &joined.organization, ctx.caller.viewer()).await?;
     work.commit().await?;
     Ok(record)
 }

@@ -5,8 +5,8 @@
 //! 3. What is under the old key is sealed anew, a few at a time.
 //! 4. When nothing is left, the database forgets the old key, 5. and so does the file.
 //!
-//! Each step can be repeated and each begins where an interrupted one has left off, so a process that dies anywhere leaves
-//! everything readable, and running the command again finishes the work.
+//! Each step can be repeated and each begins where an interrupted one has left off, so a process that dies anywhere
+//! leaves everything readable, and running the command again finishes the work.
 
 use std::path::Path;
 
@@ -111,7 +111,7 @@ async fn switch(app: &App, source: &KeySource, ring: &Ring, current: KeyId) -> R
     let mut work = app.begin().await?;
     master_keys::insert(&mut work, &row).await?;
     if !master_keys::exchange_current(&mut work, current.as_bytes(), &row.id).await? {
-        return Err(Error::internal("the master key was rotated by somebody else meanwhile. Run the command again."));
+        return Err(Error::internal("the master key was rotated by another command meanwhile. Run the command again."));
     }
     let change = Change {
         organization_id: None,
@@ -121,7 +121,7 @@ async fn switch(app: &App, source: &KeySource, ring: &Ring, current: KeyId) -> R
         summary: "rotated the master key",
         details: &[("from", &current.to_string()), ("to", &key.id().to_string())],
     };
-    work.record(&Actor::operator(), &change);
+    work.record(&Actor::Operator, &change);
     work.commit().await?;
     kill_point::reached("rotate-after-switch");
     Ok(key.id())
@@ -129,7 +129,8 @@ async fn switch(app: &App, source: &KeySource, ring: &Ring, current: KeyId) -> R
 
 async fn add_key(path: &Path, ring: &Ring, current: KeyId) -> Result<MasterKey, Error> {
     let key = MasterKey::random();
-    // What is older than the only key that the database knows is left over from a rotation that did not come to its last step.
+    // What is older than the only key that the database knows is left over from a rotation that did not come to its
+    // last step.
     let kept = ring.find(current).cloned().into_iter().chain([key.clone()]).collect();
     kill_point::reached("rotate-before-file");
     write(path, &Ring(kept)).await?;

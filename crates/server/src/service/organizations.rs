@@ -3,12 +3,13 @@
 use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{Can, CreateOrganization, ErrorCode, Role, UpdateOrganization};
-use windlass_store::memberships::{self, Joined, Membership};
+use windlass_store::memberships::{self, Membership};
 use windlass_store::organizations::{self, Organization};
 use windlass_store::users::{self, User};
-use windlass_store::{Tx, applications, invitations};
+use windlass_store::{applications, invitations};
 
-use crate::auth::{Ctx, Login};
+use crate::app::App;
+use crate::auth::{Authority, Login};
 use crate::error::{Error, Result};
 use crate::records::{self, EMBEDDED_USERS, NO_USERS};
 use crate::service::audit::{Action, Actor, Change, Resource};
@@ -16,11 +17,11 @@ use crate::service::work::Work;
 
 pub async fn create(ctx: &Login, input: &CreateOrganization) -> Result<api::Organization> {
     let description = input.description.as_deref().unwrap_or_default();
-    let actor = Actor::caller(ctx);
+    let actor = ctx.caller.actor();
     let mut work = ctx.app.begin().await?;
-    let organization = create_with_owner(&mut work, &actor, &ctx.user, &input.name, description, false).await?;
-    // Whoever watches the organization in which the caller acted sees that there is one more; what it is called is the
-    // business of those who are in it.
+    let organization = create_with_owner(&mut work, &actor, &ctx.caller.user, &input.name, description, false).await?;
+    // The members of the organization in which the caller acted see that there is one more; only its own members see
+    // what it is called.
     let change = Change {
         organization_id: ctx.current_organization_id(),
         action: Action::Create,
@@ -32,7 +33,7 @@ pub async fn create(ctx: &Login, input: &CreateOrganization) -> Result<api::Orga
     if change.organization_id.is_some() {
         work.record(&actor, &change);
     }
-    users::repair_default_organization(&mut work, ctx.user.id).await?;
+    users::repair_default_organization(&mut work, ctx.caller.user.id).await?;
     let record = records::organization(&mut work, &organization, EMBEDDED_USERS).await?;
     work.commit().await?;
     Ok(record)
@@ -80,26 +81,28 @@ pub async fn add_member(work: &mut Work<'_>, organization_id: Uuid, user_id: Uui
     })
 }
 
-pub async fn update(ctx: &Ctx, id: Uuid, input: &UpdateOrganization) -> Result<api::Organization> {
-    let mut work = ctx.app.begin().await?;
-    let joined = hold(&mut work, ctx, id, Can::OrganizationUpdate).await?;
-    let users = if ctx.may(&joined, Can::MemberRead) { EMBEDDED_USERS } else { NO_USERS };
+pub async fn update(app: &App, authority: &Authority, input: &UpdateOrganization) -> Result<api::Organization> {
+    let mut work = app.begin().await?;
+    let authority = work.hold(authority).await?;
+    let id = authority.organization_id();
+    let users = if authority.may(Can::MemberRead) { EMBEDDED_USERS } else { NO_USERS };
     let (name, description) = (input.name.as_deref(), input.description.as_deref());
-    let updated = organizations::update(&mut work, id, name, description, ctx.app.now()).await?;
+    let updated = organizations::update(&mut work, id, name, description, app.now()).await?;
     let updated = updated.ok_or_else(|| Error::not_found("organization"))?;
-    record(&mut work, &Actor::caller(ctx), Some(id), &updated, Action::Update);
+    record(&mut work, &authority.actor(), Some(id), &updated, Action::Update);
     let record = records::organization(&mut work, &updated, users).await?;
     work.commit().await?;
     Ok(record)
 }
 
-/// Refused while others are in it or invited to it, so that nobody loses anything by somebody else's call, and while it has
-/// applications, because what runs must end first. Its settings go with it.
-pub async fn delete(ctx: &Ctx, id: Uuid) -> Result<()> {
-    let mut work = ctx.app.begin().await?;
-    let joined = hold(&mut work, ctx, id, Can::OrganizationDelete).await?;
+/// Refused while others are in it or invited to it, so that no member loses anything by another's call, and while it
+/// has applications, because what runs must end first. Its settings go with it.
+pub async fn delete(app: &App, authority: &Authority) -> Result<()> {
+    let mut work = app.begin().await?;
+    let authority = work.hold(authority).await?;
+    let id = authority.organization_id();
     let others = memberships::count(&mut work, id).await? - 1;
-    let invited = invitations::count(&mut work, id, "", ctx.app.now()).await?;
+    let invited = invitations::count(&mut work, id, "", app.now()).await?;
     let deployed = applications::count_of_organization(&mut work, id).await?;
     if others > 0 || invited > 0 || deployed > 0 {
         let message = format!(
@@ -109,41 +112,32 @@ pub async fn delete(ctx: &Ctx, id: Uuid) -> Result<()> {
         return Err(Error::new(ErrorCode::OrganizationNotEmpty, message));
     }
     organizations::delete(&mut work, id).await?;
-    users::repair_default_organization(&mut work, ctx.user.id).await?;
-    // Nobody can read the organization's own chain any more, so the instance's has it too.
+    users::repair_default_organization(&mut work, authority.user_id()).await?;
+    // No member can read the organization's own chain any more, so the instance's has it too.
     for chain in [Some(id), None] {
-        record(&mut work, &Actor::caller(ctx), chain, &joined.organization, Action::Delete);
+        record(&mut work, &authority.actor(), chain, authority.organization(), Action::Delete);
     }
     work.commit().await?;
     Ok(())
 }
 
-pub async fn switch_default(ctx: &Login, id: Uuid) -> Result<api::User> {
-    let mut work = ctx.app.begin().await?;
-    let joined = hold(&mut work, ctx, id, Can::OrganizationRead).await?;
-    users::set_default_organization(&mut work, ctx.user.id, id).await?;
+pub async fn switch_default(app: &App, authority: &Authority) -> Result<api::User> {
+    let mut work = app.begin().await?;
+    let authority = work.hold(authority).await?;
+    let (user, organization) = (&authority.caller().user, authority.organization());
+    users::set_default_organization(&mut work, user.id, organization.id).await?;
     let change = Change {
         organization_id: None,
         action: Action::Update,
         resource: Resource::User,
-        resource_id: ctx.user.id,
-        summary: &format!("made {} their default organization", joined.organization.name),
-        details: &[("default_organization", &id.to_string())],
+        resource_id: user.id,
+        summary: &format!("made {} their default organization", organization.name),
+        details: &[("default_organization", &organization.id.to_string())],
     };
-    work.record(&Actor::caller(ctx), &change);
-    let user = records::full_user(&mut work, &ctx.user, ctx.viewer()).await?;
+    work.record(&authority.actor(), &change);
+    let user = records::full_user(&mut work, user, authority.viewer()).await?;
     work.commit().await?;
     Ok(user)
-}
-
-/// Holds the organization still until the transaction ends, and checks the caller's place in it as it is now, not as it
-/// was a moment ago.
-pub async fn hold(tx: &mut Tx, ctx: &Ctx, organization_id: Uuid, action: Can) -> Result<Joined> {
-    let found = ctx.can_know(organization_id) && organizations::lock(tx, organization_id).await?;
-    let joined = if found { memberships::joined(tx, ctx.user.id, organization_id).await? } else { None };
-    let joined = joined.ok_or_else(|| Error::not_found("organization"))?;
-    ctx.require(&joined, action)?;
-    Ok(joined)
 }
 
 fn record(work: &mut Work<'_>, actor: &Actor, chain: Option<Uuid>, organization: &Organization, action: Action) {

@@ -28,22 +28,22 @@ const SECRET_BYTES: usize = 20;
 /// Makes a secret and shows it, for the only time. Nothing is asked at login before a code has confirmed it.
 pub async fn set_up(login: &Login, input: &SetUpTwoFactor) -> Result<TwoFactorSetup> {
     prove_password(login, "password", input.password.reveal()).await?;
-    let (app, user_id) = (&login.app, login.user.id);
+    let (app, user_id) = (&login.app, login.caller.user.id);
     let secret: [u8; SECRET_BYTES] = random::bytes();
-    let setup = show(&secret, &login.user.email)?;
+    let setup = show(&secret, &login.caller.user.email)?;
     let mut work = app.begin().await?;
     require_state(&mut work, user_id, false).await?;
     let id = app.new_id();
     let sealed_secret = app.vault.seal(&mut work, place(id), &secret).await?;
     second_factors::put(&mut work, &SecondFactor { id, user_id, sealed_secret }, app.now()).await?;
-    record(&mut work, &Actor::caller(login), user_id, "began to set up a second factor");
+    record(&mut work, &login.caller.actor(), user_id, "began to set up a second factor");
     work.commit().await?;
     Ok(setup)
 }
 
 /// Turns it on, once a code proves that the user's authenticator has the secret.
 pub async fn confirm(login: &Login, input: &TwoFactorCode) -> Result<RecoveryCodes> {
-    let user_id = login.user.id;
+    let user_id = login.caller.user.id;
     let mut work = login.app.begin().await?;
     require_state(&mut work, user_id, false).await?;
     if second_factors::of_user(&mut work, user_id).await?.is_none() {
@@ -54,35 +54,35 @@ pub async fn confirm(login: &Login, input: &TwoFactorCode) -> Result<RecoveryCod
     let codes = make_recovery_codes(&mut work, user_id).await?;
     // They began with a password alone.
     sessions::delete_others(&mut work, user_id, login.session_id).await?;
-    record(&mut work, &Actor::caller(login), user_id, "turned their second factor on");
+    record(&mut work, &login.caller.actor(), user_id, "turned their second factor on");
     work.commit().await?;
     Ok(codes)
 }
 
 pub async fn disable(login: &Login, input: &TwoFactorCode) -> Result<()> {
-    let user_id = login.user.id;
+    let user_id = login.caller.user.id;
     let mut work = login.app.begin().await?;
     require_state(&mut work, user_id, true).await?;
     prove(&mut work, user_id, &input.code).await?;
     turn_off(&mut work, user_id).await?;
-    record(&mut work, &Actor::caller(login), user_id, "turned their second factor off");
+    record(&mut work, &login.caller.actor(), user_id, "turned their second factor off");
     work.commit().await?;
     Ok(())
 }
 
 /// A fresh set; those before it no longer work.
 pub async fn renew_recovery_codes(login: &Login, input: &TwoFactorCode) -> Result<RecoveryCodes> {
-    let user_id = login.user.id;
+    let user_id = login.caller.user.id;
     let mut work = login.app.begin().await?;
     require_state(&mut work, user_id, true).await?;
     prove(&mut work, user_id, &input.code).await?;
     let codes = make_recovery_codes(&mut work, user_id).await?;
-    record(&mut work, &Actor::caller(login), user_id, "renewed their recovery codes");
+    record(&mut work, &login.caller.actor(), user_id, "renewed their recovery codes");
     work.commit().await?;
     Ok(codes)
 }
 
-/// The operator's help for somebody who has lost both phone and recovery codes.
+/// The operator's help for a user who has lost both phone and recovery codes.
 pub async fn disable_by_operator(app: &App, email: &str) -> Result<()> {
     let mut work = app.begin().await?;
     let found = users::by_email(&mut work, email).await?;
@@ -92,7 +92,7 @@ pub async fn disable_by_operator(app: &App, email: &str) -> Result<()> {
         return Err(Error::new(ErrorCode::TwoFactorState, format!("{email} has no second factor")));
     }
     turn_off(&mut work, user_id).await?;
-    record(&mut work, &Actor::operator(), user_id, &format!("turned the second factor of {email} off"));
+    record(&mut work, &Actor::Operator, user_id, &format!("turned the second factor of {email} off"));
     work.commit().await?;
     Ok(())
 }
@@ -147,7 +147,7 @@ fn tries_of(user_id: Uuid) -> String {
     format!("code of {user_id}")
 }
 
-/// Nobody can guess one, so only the general limits count.
+/// None can be guessed, so only the general limits count.
 async fn prove_by_recovery_code(work: &mut Work<'_>, user_id: Uuid, code: &str) -> Result<Proof> {
     let hash = token::hash(&code.to_ascii_lowercase());
     match second_factors::use_recovery_code(work, user_id, &hash).await? {

@@ -18,7 +18,7 @@ use crate::service::second_factor;
 use crate::service::work::Work;
 
 /// Tries of one account from all addresses together, as a multiple of those from one address: enough of them to let
-/// nobody lock somebody else out cheaply.
+/// no client lock a user out cheaply.
 const ACCOUNT_FACTOR: u32 = 10;
 
 pub async fn login(app: &App, origin: &Origin, login: &LoginInput) -> Result<LoggedIn> {
@@ -56,7 +56,7 @@ async fn prove_and_open(
     Ok(logged_in)
 }
 
-/// Names that nobody has are the guesser's own words; they are counted without being repeated.
+/// Names that no user has are the guesser's own words; they are counted without being repeated.
 fn note_failure(app: &App, origin: &Origin, user: Option<User>) {
     let denial = Denial {
         organization_id: None,
@@ -81,7 +81,7 @@ pub fn count_try(app: &App, key: &str, limit: Limit) -> Result<()> {
     })
 }
 
-/// Starts a session for somebody whose identity is proven.
+/// Starts a session for a user whose identity is proven.
 pub async fn open(work: &mut Work<'_>, origin: &Origin, user: &User, summary: &str) -> Result<LoggedIn> {
     let (app, token) = (work.app, Token::random());
     let now = app.now();
@@ -107,8 +107,8 @@ pub async fn refresh(login: &Login) -> Result<LoggedIn> {
     if !sessions::replace_token(&mut work, login.session_id, &login.token_hash, &token.hash(), expires_at).await? {
         return Err(ended_meanwhile());
     }
-    record(&mut work, &Actor::caller(login), Action::Update, login.session_id, "refreshed their login");
-    let logged_in = logged_in(&mut work, &login.user, &token, expires_at).await?;
+    record(&mut work, &login.caller.actor(), Action::Update, login.session_id, "refreshed their login");
+    let logged_in = logged_in(&mut work, &login.caller.user, &token, expires_at).await?;
     work.commit().await?;
     Ok(logged_in)
 }
@@ -122,11 +122,11 @@ async fn logged_in(tx: &mut Tx, user: &User, token: &Token, expires_at: Timestam
 pub async fn end(login: &Login, session_id: Uuid) -> Result<()> {
     let mut work = login.app.begin().await?;
     let is_logout = session_id == login.session_id;
-    if !sessions::delete(&mut work, login.user.id, session_id).await? {
+    if !sessions::delete(&mut work, login.caller.user.id, session_id).await? {
         return Err(if is_logout { ended_meanwhile() } else { Error::not_found("session") });
     }
     let summary = if is_logout { "logged out" } else { "ended another of their sessions" };
-    record(&mut work, &Actor::caller(login), Action::Delete, session_id, summary);
+    record(&mut work, &login.caller.actor(), Action::Delete, session_id, summary);
     work.commit().await?;
     Ok(())
 }
@@ -137,20 +137,20 @@ pub async fn change_password(login: &Login, input: &ChangePassword) -> Result<()
     let old_hash = prove_password(login, "current_password", input.current_password.reveal()).await?;
     let hash = app.passwords.hash(input.new_password.reveal()).await?;
     let mut work = app.begin().await?;
-    if !users::hold_password(&mut work, login.user.id, &old_hash).await? {
+    if !users::hold_password(&mut work, login.caller.user.id, &old_hash).await? {
         return Err(Error::field("current_password", "is not your password"));
     }
-    users::set_password(&mut work, login.user.id, &hash, app.now()).await?;
-    sessions::delete_others(&mut work, login.user.id, login.session_id).await?;
+    users::set_password(&mut work, login.caller.user.id, &hash, app.now()).await?;
+    sessions::delete_others(&mut work, login.caller.user.id, login.session_id).await?;
     let change = Change {
         organization_id: None,
         action: Action::Update,
         resource: Resource::User,
-        resource_id: login.user.id,
+        resource_id: login.caller.user.id,
         summary: "changed their password",
         details: &[("changed", "password")],
     };
-    work.record(&Actor::caller(login), &change);
+    work.record(&login.caller.actor(), &change);
     work.commit().await?;
     Ok(())
 }
@@ -158,9 +158,9 @@ pub async fn change_password(login: &Login, input: &ChangePassword) -> Result<()
 /// The hash of the caller's password, if `presented` is it. Guessing is limited: an open session is not a password.
 pub async fn prove_password(login: &Login, field: &str, presented: &str) -> Result<String> {
     let app = &login.app;
-    count_try(app, &format!("password of {}", login.user.id), Limit::a_minute(app.config.login_attempts))?;
+    count_try(app, &format!("password of {}", login.caller.user.id), Limit::a_minute(app.config.login_attempts))?;
     let mut conn = app.db.read().await?;
-    let hash = users::password_hash(&mut conn, login.user.id).await?.unwrap_or_default();
+    let hash = users::password_hash(&mut conn, login.caller.user.id).await?.unwrap_or_default();
     drop(conn);
     match app.passwords.verify(presented, Some(&hash)).await? {
         true => Ok(hash),

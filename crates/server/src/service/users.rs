@@ -14,25 +14,25 @@ use crate::service::audit::{Action, Actor, Change, Resource};
 pub async fn rename(ctx: &Login, name: &str) -> Result<api::User> {
     let now = ctx.app.now();
     let mut work = ctx.app.begin().await?;
-    users::rename(&mut work, ctx.user.id, name, now).await?;
+    users::rename(&mut work, ctx.caller.user.id, name, now).await?;
     let change = Change {
         organization_id: None,
         action: Action::Update,
         resource: Resource::User,
-        resource_id: ctx.user.id,
+        resource_id: ctx.caller.user.id,
         summary: &format!("changed their name to {name}"),
         details: &[("changed", "name"), ("to", name)],
     };
-    work.record(&Actor::caller(ctx), &change);
-    let renamed = User { username: name.to_owned(), updated_at: now, ..ctx.user.clone() };
-    let record = records::full_user(&mut work, &renamed, ctx.viewer()).await?;
+    work.record(&ctx.caller.actor(), &change);
+    let renamed = User { username: name.to_owned(), updated_at: now, ..ctx.caller.user.clone() };
+    let record = records::full_user(&mut work, &renamed, ctx.caller.viewer()).await?;
     work.commit().await?;
     Ok(record)
 }
 
 pub async fn change_settings(ctx: &Login, change: &user_settings::Change) -> Result<api::UserSettings> {
     let mut work = ctx.app.begin().await?;
-    let settings = user_settings::update(&mut work, ctx.user.id, change, ctx.app.now()).await?;
+    let settings = user_settings::update(&mut work, ctx.caller.user.id, change, ctx.app.now()).await?;
     let settings = settings.ok_or_else(|| Error::internal("the user has no settings"))?;
     let details = details(change);
     let changes: Vec<_> = details.iter().map(|(name, value)| format!("{name} to {value}")).collect();
@@ -45,14 +45,14 @@ pub async fn change_settings(ctx: &Login, change: &user_settings::Change) -> Res
         summary: &format!("changed their settings: {}", changes.join(", ")),
         details: &details,
     };
-    work.record(&Actor::caller(ctx), &entry);
-    let record = records::settings(&mut work, settings, &ctx.user).await?;
+    work.record(&ctx.caller.actor(), &entry);
+    let record = records::settings(&mut work, settings, &ctx.caller.user).await?;
     work.commit().await?;
     Ok(record)
 }
 
-/// The operator's way in when a password is lost: sets it and ends all of the user's sessions. When it was stolen, the keys
-/// that were made with it go too.
+/// The operator's way in when a password is lost: sets it and ends all of the user's sessions. When it was stolen, the
+/// keys that were made with it go too.
 pub async fn reset_password(app: &App, email: &str, password_hash: &str, revoke_keys: bool) -> Result<()> {
     let mut work = app.begin().await?;
     let found = users::by_email(&mut work, email).await?;
@@ -74,7 +74,7 @@ pub async fn reset_password(app: &App, email: &str, password_hash: &str, revoke_
         ),
         details: &[("changed", "password"), ("email", email)],
     };
-    work.record(&Actor::operator(), &change);
+    work.record(&Actor::Operator, &change);
     work.commit().await?;
     Ok(())
 }

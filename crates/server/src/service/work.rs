@@ -1,5 +1,5 @@
-//! The one way to change state: a transaction together with what is written down about it, what is told of it, and which tasks of
-//! this server are woken by it.
+//! The one way to change state: a transaction together with what is written down about it, what is told of it, and
+//! which tasks of this server are woken by it.
 
 use std::ops::{Deref, DerefMut};
 
@@ -12,13 +12,15 @@ use windlass_store::jobs::{self, NewJob};
 use windlass_store::{Result, Tx};
 
 use crate::app::App;
-use crate::service::audit::{Actor, Change, chain, entry};
+use crate::auth::Authority;
+use crate::error;
+use crate::service::audit::{Author, Change, chain, entry};
 
 /// A transaction that changes something. [`Work::commit`] does all that belongs to it.
 ///
-/// Audit entries are linked into their chains last of all, so that others wait for the end of a chain no longer than it takes to
-/// write them, and in the order of the chains, so that no two transactions wait for each other. Then come the events, for which all
-/// transactions wait in one line.
+/// Audit entries are linked into their chains last of all, so that others wait for the end of a chain no longer than it
+/// takes to write them, and in the order of the chains, so that no two transactions wait for each other. Then come the
+/// events, for which all transactions wait in one line.
 pub struct Work<'a> {
     tx: Tx,
     pub app: &'a App,
@@ -58,7 +60,8 @@ impl App {
         self.begin_work(WorkKind::Asked).await
     }
 
-    /// Begins a step of something that was asked for, whose beginning and end are in the audit log, or writes down what was observed.
+    /// Begins a step of something that was asked for, whose beginning and end are in the audit log, or writes down what
+    /// was observed.
     pub async fn begin_step(&self) -> Result<Work<'_>> {
         self.begin_work(WorkKind::Step).await
     }
@@ -71,8 +74,14 @@ impl App {
 
 impl Work<'_> {
     /// What will be in the audit log.
-    pub fn record(&mut self, actor: &Actor, change: &Change<'_>) {
-        self.entries.push(entry(self.app.new_id(), self.app.now(), actor, change));
+    pub fn record(&mut self, author: impl Into<Author>, change: &Change<'_>) {
+        self.entries.push(entry(self.app.new_id(), self.app.now(), &author.into(), change));
+    }
+
+    /// Holds the organization still until the end, and checks what the caller was allowed once more: the answer is
+    /// their authority as it is now. Each change that was obtained through a request begins with this.
+    pub async fn hold(&mut self, authority: &Authority) -> error::Result<Authority> {
+        authority.hold(self.app, &mut self.tx).await
     }
 
     /// What consumers of events will hear.

@@ -213,7 +213,7 @@ async fn a_chain_begins_once(server: TestServer) {
             summary: "did something",
             details: &[],
         };
-        work.record(&Actor::operator(), &change);
+        work.record(&Actor::Operator, &change);
         work.commit().await.unwrap();
     };
     tokio::join!(write(), write(), write(), write());

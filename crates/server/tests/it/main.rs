@@ -11,6 +11,7 @@ mod answer_sizes;
 mod api_keys;
 mod applications;
 mod audit;
+mod authority;
 mod bad_input;
 mod compression;
 mod deployments;

@@ -259,7 +259,9 @@ create table deployments (
     id uuid primary key,
     application_id uuid not null references applications (id) on delete cascade,
     release_id uuid not null references releases (id) on delete cascade,
-    user_id uuid not null,
+    -- What set it off, and the user who did or whose API key did.
+    triggered_by text not null,
+    user_id uuid,
     kind text not null,
     without_cache boolean not null,
     status_id uuid not null,

@@ -259,7 +259,9 @@ create table deployments (
     id blob primary key check (length(id) = 16),
     application_id blob not null references applications (id) on delete cascade,
     release_id blob not null references releases (id) on delete cascade,
-    user_id blob not null,
+    -- What set it off, and the user who did or whose API key did.
+    triggered_by text not null,
+    user_id blob,
     kind text not null,
     without_cache integer not null check (without_cache in (0, 1)),
     status_id blob not null,

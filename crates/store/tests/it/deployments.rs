@@ -1,10 +1,12 @@
-use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, Failure};
+use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, Failure};
+use windlass_store::deployments::Deployment;
 use windlass_store::{deployments, releases};
 use windlass_testing::on_both_databases;
 
 use crate::support::{NOW, TestDb, add_application, add_deployment, database, deployment, id, make_live, populate};
 
-on_both_databases!(database: a_deployment_moves_on_and_says_why, deployments_are_listed, old_deployments_are_forgotten);
+on_both_databases!(database: a_deployment_moves_on_and_says_why, a_deployment_needs_no_user, deployments_are_listed,
+    old_deployments_are_forgotten);
 
 async fn a_deployment_moves_on_and_says_why(db: TestDb) {
     use DeploymentState::{Building, Cloning, Failed, Queued};
@@ -40,6 +42,19 @@ async fn a_deployment_moves_on_and_says_why(db: TestDb) {
     assert!(deployments::advance(&mut tx, id(13), Queued, DeploymentState::Cancelled, two).await.unwrap());
     let row = deployments::get(&mut tx, id(13)).await.unwrap().unwrap();
     assert_eq!((row.started_at, row.reason.as_str()), (None, "the application was stopped"));
+}
+
+async fn a_deployment_needs_no_user(db: TestDb) {
+    let mut tx = db.begin().await.unwrap();
+    populate(&mut tx, 1, 1).await;
+    add_application(&mut tx, 1).await;
+    add_deployment(&mut tx, 11, 1).await;
+    for (number, triggered_by) in (12..).zip(DeploymentTrigger::ALL.iter().copied()) {
+        let deployment = deployment(number, 1, 11, DeploymentKind::Deploy);
+        deployments::insert(&mut tx, &Deployment { triggered_by, user_id: None, ..deployment }).await.unwrap();
+        let row = deployments::shown(&mut tx, id(number)).await.unwrap().unwrap().deployment;
+        assert_eq!((row.triggered_by, row.user_id), (triggered_by, None));
+    }
 }
 
 /// Old ones are forgotten, but for what is live, what can be gone back to, and what is under way.

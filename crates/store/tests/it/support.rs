@@ -4,8 +4,8 @@ use std::ops::Deref;
 
 use uuid::Uuid;
 use windlass_api::{
-    ApplicationState, Configuration, ContainerStatus, DeploymentKind, DeploymentState, Role, Timestamp, UserType,
-    Wanted,
+    ApplicationState, Configuration, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, Role,
+    Timestamp, UserType, Wanted,
 };
 use windlass_store::applications::{self, Application};
 use windlass_store::deployments::{self, Deployment};
@@ -143,7 +143,8 @@ pub fn deployment(number: u128, application: u128, release: u128, kind: Deployme
         id: id(number),
         application_id: id(application),
         release_id: id(release),
-        user_id: id(1),
+        triggered_by: DeploymentTrigger::User,
+        user_id: Some(id(1)),
         kind,
         without_cache: false,
         status_id: id(number + 2_000_000),

@@ -9,7 +9,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
-use windlass_api::{Can, Timestamp};
+use windlass_api::Timestamp;
 use windlass_store::applications::Application;
 use windlass_store::logs::{Of, Page, Query, Stored};
 
@@ -28,9 +28,9 @@ const MOST_CHARACTERS: usize = 60;
 
 pub async fn download(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer {
     let deployment_id = filter::named(&params)?;
-    let (_, application) = ctx.application(id, Can::DeployRead).await?;
+    let granted = ctx.application(id).await?;
     let of = filter::of(&ctx, id, deployment_id).await?;
-    file(ctx, &application, of, &params).await
+    file(ctx, granted.row(), of, &params).await
 }
 
 pub async fn download_of_deployment(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer {
@@ -81,7 +81,7 @@ impl Download {
         Ok(download)
     }
 
-    /// An error cuts the connection, so that nobody takes half of a file for the whole.
+    /// An error cuts the connection, so that no client takes half of a file for the whole.
     async fn part(mut self) -> Option<(io::Result<Bytes>, Self)> {
         let mut text = std::mem::take(&mut self.first);
         while text.is_empty() && self.cursor < self.last {
@@ -116,7 +116,8 @@ impl Download {
         Ok(text)
     }
 
-    /// The last line that a page accounts for. Where every line is wanted, those behind its last one were removed if there are none.
+    /// The last line that a page accounts for. Where every line is wanted, those behind its last one were removed if
+    /// there are none.
     fn end(&self, page: &Page) -> i64 {
         let last = page.lines.last().filter(|_| self.is_everything()).map(|line| line.seq);
         page.next.or(last).map_or(self.last, |end| end.min(self.last))
@@ -134,8 +135,8 @@ impl Download {
         }
     }
 
-    /// A line about those that were removed before they could be sent. Where only some lines are wanted nobody knows which these were, and
-    /// all that are gone count.
+    /// A line about those that were removed before they could be sent. Where only some lines are wanted it is not known
+    /// which these were, and all that are gone count.
     async fn removed(&mut self, page: &Page, end: i64) -> Result<String> {
         let begin = match page.lines.first() {
             Some(line) if self.is_everything() => line.seq.min(end + 1),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
 use uuid::Uuid;
-use windlass_api::{Can, DeploymentName, LogDeployment, LogFilter};
+use windlass_api::{DeploymentName, LogDeployment, LogFilter};
 use windlass_store::logs::{Filter, Of, Query};
 
 use crate::auth::Ctx;
@@ -13,15 +13,15 @@ use crate::http::params::RawParams;
 
 /// What a compiled pattern may take.
 const PATTERN_BYTES: usize = 1024 * 1024;
-/// What it may take without the alphabets of the world, which is about how many states it has: at worst each letter of a line is
-/// compared with all of them. This and how much of a line is looked at bound the time that one line takes; the worst that we know of,
-/// `a(.a?){510}x`, takes half a second.
+/// What it may take without the alphabets of the world, which is about how many states it has: at worst each letter of
+/// a line is compared with all of them. This and how much of a line is looked at bound the time that one line takes;
+/// the worst that we know of, `a(.a?){510}x`, takes half a second.
 const STATE_BYTES: usize = 128 * 1024;
 /// The same for one that cannot be without them.
 const ALPHABET_BYTES: usize = 256 * 1024;
 const PATTERN_DEPTH: u32 = 50;
 
-/// The deployment that is named. What is not an id names nothing, whoever asks, as in a path.
+/// The deployment that is named. What is not an id names nothing, for every caller, as in a path.
 pub fn named(params: &RawParams) -> Result<Option<Uuid>> {
     let LogDeployment { deployment_id } = params.parse()?;
     Ok(deployment_id.map(|DeploymentName(id)| id))
@@ -30,8 +30,7 @@ pub fn named(params: &RawParams) -> Result<Option<Uuid>> {
 /// Whose lines are meant, where a deployment can be named. One of another application is none of this one's.
 pub async fn of(ctx: &Ctx, application_id: Uuid, deployment_id: Option<Uuid>) -> Result<Of> {
     let Some(id) = deployment_id else { return Ok(Of::Application(application_id)) };
-    let (_, deployment) = ctx.deployment(id, Can::DeployRead).await?;
-    match deployment.application_id == application_id {
+    match ctx.deployment(id).await?.row().application_id == application_id {
         true => Ok(Of::Deployment(id)),
         false => Err(Error::not_found("deployment")),
     }

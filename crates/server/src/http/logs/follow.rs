@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use uuid::Uuid;
-use windlass_api::{Can, FollowLogsQuery, LogCursor, Whole};
+use windlass_api::{FollowLogsQuery, LogCursor, Whole};
 use windlass_store::logs::Of;
 
 use super::filter;
@@ -19,14 +19,15 @@ const TAIL: i64 = 100;
 
 pub async fn follow(ctx: Ctx, PathId(id): PathId, params: RawParams, headers: HeaderMap) -> Answer {
     let deployment_id = filter::named(&params)?;
-    let (joined, _) = ctx.application(id, Can::DeployRead).await?;
+    let organization_id = ctx.application(id).await?.authority().organization_id();
     let of = filter::of(&ctx, id, deployment_id).await?;
-    answer(ctx, joined.organization.id, id, of, &params, &headers).await
+    answer(ctx, organization_id, id, of, &params, &headers).await
 }
 
 pub async fn follow_deployment(ctx: Ctx, PathId(id): PathId, params: RawParams, headers: HeaderMap) -> Answer {
-    let (joined, deployment) = ctx.deployment(id, Can::DeployRead).await?;
-    answer(ctx, joined.organization.id, deployment.application_id, Of::Deployment(id), &params, &headers).await
+    let granted = ctx.deployment(id).await?;
+    let (organization_id, application_id) = (granted.authority().organization_id(), granted.row().application_id);
+    answer(ctx, organization_id, application_id, Of::Deployment(id), &params, &headers).await
 }
 
 async fn answer(

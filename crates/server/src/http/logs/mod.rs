@@ -7,43 +7,117 @@ mod follow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use windlass_api::{ApplicationLogs, Can, ErrorCode, LogCursor, LogRelations, LogsQuery, Whole};
+use windlass_api::{
+    ApplicationLog, ApplicationLogs, Can, ErrorCode, FollowLogsQuery, LogCursor, LogDeployment, LogFilter,
+    LogRelations, LogsQuery, Whole,
+};
 use windlass_store::applications::{self, Application};
 use windlass_store::logs::{Bounds, Of, Page, Query};
-use windlass_store::memberships::Joined;
 
 use super::params::{PathId, RawParams};
 use super::respond::{Answer, success};
+use super::table::{Table, member_who};
 use crate::app::App;
-use crate::auth::Ctx;
+use crate::auth::{Authority, Ctx};
 use crate::error::{Error, Result};
 use crate::records::logs as records;
 
-pub use download::{download, download_of_deployment};
-pub use follow::{LAST_EVENT_ID, follow, follow_deployment};
+use download::{download, download_of_deployment};
+pub use follow::LAST_EVENT_ID;
+use follow::{follow, follow_deployment};
 
 const PAGE_SIZE: i64 = 100;
 
+const FOLLOWING: &str = "Server-sent events: the data of each is an `ApplicationLog` without its relations, the id its \
+    cursor. An event called `gap` with `{\"missing\": n}` tells that n of the application's lines, whether they would have \
+    been sent or not, were removed meanwhile. What has only an id, at the beginning and every 15 seconds, says how far the \
+    lines were looked at. The stream ends when the server stops, when the caller may not read any more, and when nothing of \
+    it was taken for too long; with `Last-Event-ID` nothing is lost or repeated. How many can follow or download at once is \
+    limited for each organization.";
+const DOWNLOADING: &str = "One line each: time, stream, step and text. It ends with the newest line at the time of the \
+    request. Where lines of the application were removed meanwhile, a line in brackets says how many. An answer that is cut \
+    off is not complete: also that of a caller who may not read any more.";
+
+pub fn routes(table: Table) -> Table {
+    of_deployments(of_applications(table))
+}
+
+fn of_applications(table: Table) -> Table {
+    table
+        .get(
+            "/deploy/application/logs/{application_id}",
+            list,
+            member_who::<ApplicationLogs>("Get logs of an application", Can::DeployRead)
+                .query::<LogsQuery>()
+                .query::<LogFilter>()
+                .query::<LogDeployment>(),
+        )
+        .get(
+            "/deploy/application/logs/{application_id}/follow",
+            follow,
+            member_who::<ApplicationLog>("Follow logs of an application", Can::DeployRead)
+                .note(FOLLOWING)
+                .query::<FollowLogsQuery>()
+                .query::<LogFilter>()
+                .query::<LogDeployment>()
+                .events(),
+        )
+        .get(
+            "/deploy/application/logs/{application_id}/download",
+            download,
+            member_who::<()>("Download logs of an application", Can::DeployRead)
+                .note(DOWNLOADING)
+                .query::<LogFilter>()
+                .query::<LogDeployment>()
+                .text(),
+        )
+}
+
+fn of_deployments(table: Table) -> Table {
+    table
+        .get(
+            "/deploy/application/deployments/{deployment_id}/logs",
+            list_of_deployment,
+            member_who::<ApplicationLogs>("Get deployment logs", Can::DeployRead)
+                .query::<LogsQuery>()
+                .query::<LogFilter>(),
+        )
+        .get(
+            "/deploy/application/deployments/{deployment_id}/logs/follow",
+            follow_deployment,
+            member_who::<ApplicationLog>("Follow deployment logs", Can::DeployRead)
+                .note(FOLLOWING)
+                .query::<FollowLogsQuery>()
+                .query::<LogFilter>()
+                .events(),
+        )
+        .get(
+            "/deploy/application/deployments/{deployment_id}/logs/download",
+            download_of_deployment,
+            member_who::<()>("Download deployment logs", Can::DeployRead).note(DOWNLOADING).query::<LogFilter>().text(),
+        )
+}
+
 pub async fn list(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer {
     let deployment_id = filter::named(&params)?;
-    let (joined, application) = ctx.application(id, Can::DeployRead).await?;
+    let granted = ctx.application(id).await?;
     let of = filter::of(&ctx, id, deployment_id).await?;
-    answer(&ctx, &joined, &application, of, &params).await
+    answer(&ctx, granted.authority(), granted.row(), of, &params).await
 }
 
 pub async fn list_of_deployment(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer {
-    let (joined, application) = deployed(&ctx, id).await?;
-    answer(&ctx, &joined, &application, Of::Deployment(id), &params).await
+    let (authority, application) = deployed(&ctx, id).await?;
+    answer(&ctx, &authority, &application, Of::Deployment(id), &params).await
 }
 
 /// The application of a deployment that the caller may read of.
-async fn deployed(ctx: &Ctx, deployment_id: uuid::Uuid) -> Result<(Joined, Application)> {
-    let (joined, deployment) = ctx.deployment(deployment_id, Can::DeployRead).await?;
-    let application = applications::get(&mut ctx.app.db.read().await?, deployment.application_id).await?;
-    Ok((joined, application.ok_or_else(|| Error::not_found("deployment"))?))
+async fn deployed(ctx: &Ctx, deployment_id: uuid::Uuid) -> Result<(Authority, Application)> {
+    let granted = ctx.deployment(deployment_id).await?;
+    let application = applications::get(&mut ctx.app.db.read().await?, granted.row().application_id).await?;
+    Ok((granted.authority().clone(), application.ok_or_else(|| Error::not_found("deployment"))?))
 }
 
-async fn answer(ctx: &Ctx, joined: &Joined, row: &Application, of: Of, params: &RawParams) -> Answer {
+async fn answer(ctx: &Ctx, authority: &Authority, row: &Application, of: Of, params: &RawParams) -> Answer {
     let query: LogsQuery = params.parse()?;
     let start = Start::asked_for(&query)?;
     let size = query.page_size.map_or(PAGE_SIZE, Whole::get);
@@ -55,7 +129,7 @@ async fn answer(ctx: &Ctx, joined: &Joined, row: &Application, of: Of, params: &
         _ => {
             let numbers: Vec<i64> = lines.iter().map(|line| line.seq).collect();
             let mut conn = ctx.app.db.read().await?;
-            let logs = records::with_relations(&mut conn, &ctx.onlooker(joined), row, lines).await?;
+            let logs = records::with_relations(&mut conn, &authority.onlooker(&ctx.app.vault), row, lines).await?;
             if logs.len() < numbers.len() {
                 page.next = logs.len().checked_sub(1).map(|last| numbers[last]);
                 page.is_cut_short = false;
@@ -116,7 +190,7 @@ async fn find(app: &App, row: &Application, which: &Query, start: Start, size: i
             let head = store.next_seq(row.id).await?;
             // One from the future belongs to a store that was put back to an earlier time.
             let mut page = store.after(which, seq.min(head - 1), bounds).await?;
-            // Whoever asks again later need not search these lines once more.
+            // A caller who asks again later need not search these lines once more.
             let last = page.lines.last().map_or(0, |line| line.seq);
             page.next = page.next.or(Some(last.max(head - 1)));
             Ok(page)
@@ -126,7 +200,8 @@ async fn find(app: &App, row: &Application, which: &Query, start: Start, size: i
 
 fn too_far(limit: Duration) -> Error {
     let message = format!(
-        "page: this one was not reached within {} seconds. Give the next_cursor of the page before it as before instead.",
+        "page: this one was not reached within {} seconds. Give the next_cursor of the page before it as before \
+         instead.",
         limit.as_secs()
     );
     Error::new(ErrorCode::TimeLimit, message)

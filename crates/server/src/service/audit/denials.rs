@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_store::Result;
 
-use super::{Action, Actor, Change, Resource};
+use super::{Action, Author, Change, Resource};
 use crate::app::App;
 use crate::auth::denials::{Denial, Times};
 
@@ -35,7 +35,7 @@ pub async fn write_down(app: &App) {
     }
     let mut is_possible = true;
     for noted in chains.into_values() {
-        // Whoever waited in vain for the database once does not wait again for each of the others.
+        // When the database did not answer for one chain, the others are not tried either.
         let written = if is_possible { write_chain(app, &noted).await } else { Ok(false) };
         is_possible = matches!(written, Ok(true));
         if let Err(error) = &written {
@@ -58,18 +58,18 @@ async fn write_chain(app: &App, noted: &[(Denial, Times)]) -> Result<bool> {
             summary: &sentence(denial, *times),
             details: &[("outcome", "refused"), ("count", &times.count.to_string())],
         };
-        work.record(&actor(denial, *times), &change);
+        work.record(author(denial, *times), &change);
     }
     work.commit().await.map(|()| true)
 }
 
-fn actor(denial: &Denial, times: Times) -> Actor {
-    Actor {
+fn author(denial: &Denial, times: Times) -> Author {
+    Author {
         id: denial.user_id,
         name: denial.user.clone(),
         address: times.last_address.to_string(),
         key: denial.key.clone(),
-        ..Actor::operator()
+        ..Author::default()
     }
 }
 

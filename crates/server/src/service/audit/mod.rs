@@ -11,9 +11,8 @@ use uuid::Uuid;
 pub use windlass_api::AuditAction as Action;
 use windlass_api::Timestamp;
 use windlass_store::audit::{Entry, INSTANCE_CHAIN};
-use windlass_store::users::User;
 
-use crate::auth::{Ctx, Origin};
+pub use crate::auth::Actor;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
@@ -56,9 +55,9 @@ impl Resource {
     }
 }
 
-/// Who did it, and from where.
-#[derive(Clone, Debug)]
-pub struct Actor {
+/// What an entry says about who did it, and from where. Empty is what there is not.
+#[derive(Clone, Debug, Default)]
+pub struct Author {
     pub id: Option<Uuid>,
     pub name: String,
     pub address: String,
@@ -67,39 +66,20 @@ pub struct Actor {
     pub key: String,
 }
 
-impl Actor {
-    pub fn user(user: &User, origin: &Origin) -> Self {
+impl From<&Actor> for Author {
+    fn from(actor: &Actor) -> Self {
         Self {
-            id: Some(user.id),
-            name: user.username.clone(),
-            address: origin.address.to_string(),
-            request_id: origin.request_id.clone(),
-            key: String::new(),
+            id: actor.user_id(),
+            name: actor.name().to_owned(),
+            address: actor.origin().map(|origin| origin.address.to_string()).unwrap_or_default(),
+            request_id: actor.origin().map(|origin| origin.request_id.clone()).unwrap_or_default(),
+            key: actor.key().unwrap_or_default().to_owned(),
         }
-    }
-
-    pub fn caller(ctx: &Ctx) -> Self {
-        let key = ctx.key_name().unwrap_or_default().to_owned();
-        Self { key, ..Self::user(&ctx.user, &ctx.origin) }
-    }
-
-    /// Somebody at the machine's own command line.
-    pub fn operator() -> Self {
-        Self::nobody("operator")
-    }
-
-    /// The server itself, when it has finished what somebody asked for.
-    pub fn server() -> Self {
-        Self::nobody("windlass")
-    }
-
-    fn nobody(name: &str) -> Self {
-        Self { id: None, name: name.into(), address: String::new(), request_id: String::new(), key: String::new() }
     }
 }
 
-/// One change. Without an organization it belongs to the instance. `summary` goes on after the actor's name ("Ada" + "left
-/// the organization"). Neither it nor the details ever hold a secret.
+/// One change. Without an organization it belongs to the instance. `summary` goes on after the actor's name ("Ada" +
+/// "left the organization"). Neither it nor the details ever hold a secret.
 pub struct Change<'a> {
     pub organization_id: Option<Uuid>,
     pub action: Action,
@@ -109,23 +89,23 @@ pub struct Change<'a> {
     pub details: &'a [(&'a str, &'a str)],
 }
 
-pub(super) fn entry(id: Uuid, now: Timestamp, actor: &Actor, change: &Change<'_>) -> Entry {
-    let actor_id = actor.id.map(|id| id.to_string()).unwrap_or_default();
+pub(super) fn entry(id: Uuid, now: Timestamp, author: &Author, change: &Change<'_>) -> Entry {
+    let actor_id = author.id.map(|id| id.to_string()).unwrap_or_default();
     let way = [
         ("actor_id", actor_id.as_str()),
-        ("api_key", &actor.key),
-        ("ip_address", &actor.address),
-        ("request_id", &actor.request_id),
+        ("api_key", &author.key),
+        ("ip_address", &author.address),
+        ("request_id", &author.request_id),
     ];
     let known = change.details.iter().copied().chain(way).filter(|(_, value)| !value.is_empty());
     let metadata: Map<_, _> = known.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
-    let message = format!("{} {}", actor.name, change.summary);
+    let message = format!("{} {}", author.name, change.summary);
     Entry {
         chain_id: change.organization_id.unwrap_or(INSTANCE_CHAIN),
         seq: 0,
         id,
-        actor_id: actor.id,
-        actor: actor.name.clone(),
+        actor_id: author.id,
+        actor: author.name.clone(),
         action: change.action.as_str().to_owned(),
         resource: change.resource.as_str().to_owned(),
         resource_id: change.resource_id.to_string(),
@@ -140,7 +120,7 @@ pub(super) fn entry(id: Uuid, now: Timestamp, actor: &Actor, change: &Change<'_>
 /// The message, the id and what the details add to them.
 fn search_text(message: &str, resource_id: &str, metadata: &Map<String, Value>) -> String {
     let mut text = format!("{message}\n{resource_id}");
-    // Not every reader may know of the key, so nobody finds anything by it.
+    // Not every reader may know of the key, so no search finds anything by it.
     let searchable = metadata.iter().filter(|(name, _)| *name != "api_key");
     for value in searchable.filter_map(|(_, value)| value.as_str()) {
         if !text.contains(value) {

@@ -41,8 +41,8 @@ values ('0000000000000000000000000000000e', '00000000000000000000000000000002', 
     '00000000000000000000000000000010', 'running', 1, 1, 1);
 insert into releases (id, application_id, configuration, sealed_variables, image, image_id, port, live_at, created_at)
 values ('0000000000000000000000000000000f', '0000000000000000000000000000000e', '{}', decode('01', 'hex'), 'shop', 'sha256:01', 8080, 1, 1);
-insert into deployments (id, application_id, release_id, user_id, kind, without_cache, status_id, state, state_changed_at, created_at, updated_at)
-values ('0000000000000000000000000000000f', '0000000000000000000000000000000e', '0000000000000000000000000000000f',
+insert into deployments (id, application_id, release_id, triggered_by, user_id, kind, without_cache, status_id, state, state_changed_at, created_at, updated_at)
+values ('0000000000000000000000000000000f', '0000000000000000000000000000000e', '0000000000000000000000000000000f', 'user',
     '00000000000000000000000000000001', 'deploy', false, '00000000000000000000000000000011', 'deployed', 1, 1, 1);
 insert into networks (organization_id, name, subnet, created_at) values ('00000000000000000000000000000002', 'wl-1', '10.192.0.0/24', 1);
 insert into containers (id, application_id, deployment_id, purpose, stage, name, engine_id, address, created_at)

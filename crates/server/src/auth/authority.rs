@@ -1,0 +1,142 @@
+//! What a caller may do, as values that prove it. Only this module makes them: who has one has passed the check.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+use windlass_api::{Can, Role};
+use windlass_store::memberships::{self, Joined};
+use windlass_store::organizations::{self, Organization};
+use windlass_store::{Tx, api_keys};
+
+use crate::app::App;
+use crate::auth::actor::Actor;
+use crate::auth::bearer;
+use crate::auth::caller::{Caller, Credential};
+use crate::auth::denials::{Denial, Times};
+use crate::error::{Error, Result};
+use crate::records::Viewer;
+use crate::records::applications::Onlooker;
+use crate::vault::Vault;
+
+/// A caller's place in an organization, and the permission that they have there: it was checked when this was made.
+#[derive(Clone, Debug)]
+pub struct Authority {
+    caller: Arc<Caller>,
+    joined: Joined,
+    can: Can,
+}
+
+/// A row of an organization, and the authority with which the caller obtained it.
+#[derive(Clone, Debug)]
+pub struct Granted<T> {
+    authority: Authority,
+    row: T,
+}
+
+impl<T> Granted<T> {
+    pub(super) const fn new(authority: Authority, row: T) -> Self {
+        Self { authority, row }
+    }
+
+    pub const fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// As it was when it was obtained. A transaction reads it again.
+    pub const fn row(&self) -> &T {
+        &self.row
+    }
+}
+
+impl Authority {
+    /// Fails unless the caller may do `can` in the organization.
+    pub(super) fn obtain(app: &App, caller: Arc<Caller>, joined: Joined, can: Can) -> Result<Self> {
+        let authority = Self { caller, joined, can };
+        authority.require(app, can)?;
+        Ok(authority)
+    }
+
+    /// The same authority in a transaction: holds the organization still until the end of it, and checks the caller's
+    /// key, role and permission as they are now, not as they were a moment ago.
+    pub async fn hold(&self, app: &App, tx: &mut Tx) -> Result<Self> {
+        let organization_id = self.organization_id();
+        let found = organizations::lock(tx, organization_id).await?;
+        let joined = if found { memberships::joined(tx, self.user_id(), organization_id).await? } else { None };
+        let joined = joined.ok_or_else(|| Error::not_found("organization"))?;
+        if let Credential::Key { id, .. } = self.caller.credential
+            && !api_keys::exists(tx, organization_id, id).await?
+        {
+            return Err(bearer::not_valid(true));
+        }
+        Self::obtain(app, self.caller.clone(), joined, self.can)
+    }
+
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    pub fn actor(&self) -> Actor {
+        self.caller.actor()
+    }
+
+    /// The user who acts, or for whom the key acts.
+    pub fn user_id(&self) -> Uuid {
+        self.caller.user.id
+    }
+
+    pub const fn organization(&self) -> &Organization {
+        &self.joined.organization
+    }
+
+    pub const fn organization_id(&self) -> Uuid {
+        self.joined.organization.id
+    }
+
+    pub const fn role(&self) -> Role {
+        self.joined.membership.role
+    }
+
+    pub fn viewer(&self) -> Viewer {
+        self.caller.viewer()
+    }
+
+    /// Through whose eyes the organization's applications are shown.
+    pub fn onlooker<'a>(&'a self, vault: &'a Vault) -> Onlooker<'a> {
+        Onlooker {
+            vault,
+            viewer: self.viewer(),
+            organization: self.organization(),
+            sees_values: self.may(Can::VariableRead),
+            sees_members: self.may(Can::MemberRead),
+        }
+    }
+
+    /// Whether the caller may do something else too, where both answers are fine.
+    pub fn may(&self, action: Can) -> bool {
+        self.caller.check(&self.joined, action).is_ok()
+    }
+
+    /// Fails unless the caller may do `action` too. That they tried is noted for the audit log.
+    pub fn require(&self, app: &App, action: Can) -> Result<()> {
+        self.caller.check(&self.joined, action).inspect_err(|_| {
+            let denial = Denial {
+                organization_id: Some(self.organization_id()),
+                user_id: Some(self.user_id()),
+                user: self.caller.user.username.clone(),
+                key: self.caller.key_name().unwrap_or_default().to_owned(),
+                what: format!("what needs the permission {}", action.as_str()),
+            };
+            app.denials.note(denial, Times { count: 1, last_address: self.caller.origin.address });
+        })
+    }
+
+    /// Fails unless the caller may do everything that the role may: a caller gives only what they have, and a key that
+    /// may invite people is no way around its own limits.
+    pub fn require_to_grant(&self, app: &App, role: Role) -> Result<()> {
+        if role == Role::Owner {
+            self.require(app, Can::OwnerUpdate)?;
+        }
+        let all = role.permissions(self.organization().host_access);
+        all.into_iter().try_for_each(|action| self.require(app, action))
+    }
+}

@@ -1,0 +1,113 @@
+//! An authenticated request, through which handlers obtain what they work with (`resources.rs`).
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use uuid::Uuid;
+use windlass_api::{Can, ErrorCode};
+use windlass_store::bearer::Bearer;
+use windlass_store::memberships::Joined;
+
+use crate::app::App;
+use crate::auth::bearer::Presented;
+use crate::auth::caller::{Caller, Credential};
+use crate::auth::limiter::limit_requests;
+use crate::auth::origin::{Origin, header_text};
+use crate::error::{Error, Result};
+
+pub const ORGANIZATION_HEADER: &str = "x-organization-id";
+
+/// The permission that the route table asks for. The table puts it into each request to the route, and what a handler
+/// obtains is checked against it: so the table is the only place that names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Needed(pub Can);
+
+pub struct Ctx {
+    pub app: Arc<App>,
+    pub caller: Arc<Caller>,
+    pub(super) presented: Presented,
+    /// The organization that the request names, else the user's default one, if they belong to it. A key has its own.
+    pub(super) joined: Option<Joined>,
+    needed: Option<Needed>,
+}
+
+impl FromRequestParts<Arc<App>> for Ctx {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
+        let origin = Origin::from_request_parts(parts, app).await?;
+        let presented = Presented::in_headers(&parts.headers)?;
+        // Who it is comes before what they ask for: only a known caller is told that an organization's id is malformed.
+        let organization = organization_header(&parts.headers);
+        let organization_id = organization.as_ref().ok().copied().flatten();
+
+        let bearer = presented.bearer(app, organization_id).await?;
+        let needed = parts.extensions.get().copied();
+        let ctx = Self::new(app.clone(), origin, bearer, presented, needed)?;
+        ctx.limit_requests()?;
+        let named = organization?;
+        if named.is_some() && ctx.current_organization_id() != named {
+            let message = match ctx.caller.is_key() {
+                false => "you do not belong to this organization.",
+                true => "this API key belongs to another organization.",
+            };
+            return Err(Error::new(ErrorCode::Forbidden, format!("{ORGANIZATION_HEADER}: {message}")));
+        }
+        Ok(ctx)
+    }
+}
+
+impl Ctx {
+    fn new(
+        app: Arc<App>,
+        origin: Origin,
+        bearer: Bearer,
+        presented: Presented,
+        needed: Option<Needed>,
+    ) -> Result<Self> {
+        let caller = Arc::new(Caller::new(&bearer, origin)?);
+        Ok(Self { app, caller, presented, joined: bearer.joined, needed })
+    }
+
+    /// The same caller in the same organization, as they are by now: for answers that go on after the request was
+    /// allowed.
+    pub async fn again(&self) -> Result<Self> {
+        let organization_id = self.current_organization_id();
+        let bearer = self.presented.bearer(&self.app, organization_id).await?;
+        let origin = self.caller.origin.clone();
+        let again = Self::new(self.app.clone(), origin, bearer, self.presented, self.needed)?;
+        match again.current_organization_id() == organization_id {
+            true => Ok(again),
+            false => Err(Error::not_found("organization")),
+        }
+    }
+
+    pub fn current_organization_id(&self) -> Option<Uuid> {
+        self.joined.as_ref().map(|joined| joined.organization.id)
+    }
+
+    /// What the route's entry in the table asks for.
+    pub(super) fn needed(&self) -> Result<Can> {
+        let missing = || Error::internal("a handler obtains a resource, and its route names no permission");
+        self.needed.map(|Needed(can)| can).ok_or_else(missing)
+    }
+
+    fn limit_requests(&self) -> Result<()> {
+        if let Credential::Key { id, .. } = &self.caller.credential {
+            limit_requests(&self.app, &format!("key {id}"), self.app.config.key_requests)?;
+        }
+        limit_requests(&self.app, &format!("account {}", self.caller.user.id), self.app.config.account_requests)
+    }
+}
+
+fn organization_header(headers: &HeaderMap) -> Result<Option<Uuid>> {
+    match header_text(headers, ORGANIZATION_HEADER) {
+        None => Ok(None),
+        Some(text) => match Uuid::try_parse(&text) {
+            Ok(id) => Ok(Some(id)),
+            Err(_) => Err(Error::field(ORGANIZATION_HEADER, "must be a UUID")),
+        },
+    }
+}

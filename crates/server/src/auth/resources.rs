@@ -1,0 +1,110 @@
+//! What a handler obtains through [`Ctx`]. Obtaining *is* the permission check: what the caller does not belong to does
+//! not exist for them (404), and what they do not have the route's permission for is refused (403).
+
+use uuid::Uuid;
+use windlass_api::{Can, ErrorCode};
+use windlass_store::applications::{self, Application};
+use windlass_store::deployments::{self, Deployment};
+use windlass_store::memberships::{self, Joined};
+use windlass_store::{api_keys, invitations, smtp_configs};
+
+use crate::auth::authority::{Authority, Granted};
+use crate::auth::ctx::Ctx;
+use crate::error::{Error, Result};
+
+impl Ctx {
+    /// The organization with this id, else the current one.
+    pub async fn organization(&self, id: Option<Uuid>) -> Result<Authority> {
+        let joined = self.place(id).await?;
+        self.grant(joined)
+    }
+
+    /// The caller's own place in an organization, for what every member may do, whatever else the route is for.
+    pub async fn own_place(&self, id: Option<Uuid>) -> Result<Authority> {
+        let joined = self.place(id).await?;
+        Authority::obtain(&self.app, self.caller.clone(), joined, Can::OrganizationRead)
+    }
+
+    /// The organization of a member. Not to know whom (`None`) is left for the body's own check to tell.
+    pub async fn member(&self, id: Option<Uuid>, user_id: Option<Uuid>) -> Result<Authority> {
+        let joined = self.place(id).await?;
+        if let Some(user_id) = user_id {
+            let mut conn = self.app.db.read().await?;
+            if !memberships::exists(&mut conn, joined.organization.id, user_id).await? {
+                return Err(Error::not_found("member"));
+            }
+        }
+        self.grant(joined)
+    }
+
+    /// The organization of an invitation.
+    pub async fn invitation(&self, id: Option<Uuid>, invitation_id: Uuid) -> Result<Authority> {
+        let joined = self.place(id).await?;
+        let mut conn = self.app.db.read().await?;
+        if !invitations::exists(&mut conn, joined.organization.id, invitation_id).await? {
+            return Err(Error::not_found("invitation"));
+        }
+        self.grant(joined)
+    }
+
+    /// The organization of an API key.
+    pub async fn api_key(&self, id: Option<Uuid>, key_id: Uuid) -> Result<Authority> {
+        let joined = self.place(id).await?;
+        let mut conn = self.app.db.read().await?;
+        if !api_keys::exists(&mut conn, joined.organization.id, key_id).await? {
+            return Err(Error::not_found("API key"));
+        }
+        self.grant(joined)
+    }
+
+    /// The organization of an SMTP configuration. Where there is one, `config_id` must be its.
+    pub async fn smtp_config(&self, id: Option<Uuid>, config_id: Option<Uuid>) -> Result<Authority> {
+        let joined = self.place(id).await?;
+        if config_id.is_some() {
+            let mut conn = self.app.db.read().await?;
+            let stored = smtp_configs::of_organization(&mut conn, joined.organization.id).await?;
+            if stored.is_some_and(|stored| config_id != Some(stored.id)) {
+                return Err(Error::not_found("SMTP configuration"));
+            }
+        }
+        self.grant(joined)
+    }
+
+    /// An application of the current organization.
+    pub async fn application(&self, id: Uuid) -> Result<Granted<Application>> {
+        let joined = self.place(None).await?;
+        let mut conn = self.app.db.read().await?;
+        let found = applications::of_organization(&mut conn, joined.organization.id, id).await?;
+        let found = found.ok_or_else(|| Error::not_found("application"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// A deployment of the current organization.
+    pub async fn deployment(&self, id: Uuid) -> Result<Granted<Deployment>> {
+        let joined = self.place(None).await?;
+        let mut conn = self.app.db.read().await?;
+        let found = deployments::of_organization(&mut conn, joined.organization.id, id).await?;
+        let found = found.ok_or_else(|| Error::not_found("deployment"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    fn grant(&self, joined: Joined) -> Result<Authority> {
+        Authority::obtain(&self.app, self.caller.clone(), joined, self.needed()?)
+    }
+
+    /// The caller's place in an organization, whatever they may do there.
+    async fn place(&self, id: Option<Uuid>) -> Result<Joined> {
+        let id = id.or(self.current_organization_id()).ok_or_else(|| {
+            Error::new(
+                ErrorCode::NotFound,
+                "You do not belong to an organization. Create one, or accept an invitation.",
+            )
+        })?;
+        let joined = match &self.joined {
+            _ if !self.caller.can_know(id) => None,
+            Some(current) if current.organization.id == id => Some(current.clone()),
+            _ => memberships::joined(&mut self.app.db.read().await?, self.caller.user.id, id).await?,
+        };
+        joined.ok_or_else(|| Error::not_found("organization"))
+    }
+}
