@@ -1,5 +1,5 @@
-//! Who was refused what, and how often: counted together, so that an attack cannot fill the audit log. Written down once a
-//! minute (`service/audit/denials.rs`).
+//! Who was refused what, and how often: counted together, so that an attack cannot fill the audit log. Written down
+//! once a minute (`service/audit/denials.rs`).
 
 use std::collections::HashMap;
 use std::net::IpAddr;

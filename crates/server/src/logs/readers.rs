@@ -64,8 +64,8 @@ impl Readers {
     }
 }
 
-/// Logins end, members leave, applications are deleted. While that cannot be told, a caller who could read before still
-/// can.
+/// Logins end, members leave, applications are deleted. While the database does not answer, a caller who could read
+/// before still can.
 pub async fn may_still_read(ctx: &Ctx, application_id: Uuid) -> bool {
     let look = async { ctx.again().await?.application(application_id).await };
     match look.await {

@@ -28,15 +28,15 @@ use follow::{follow, follow_deployment};
 
 const PAGE_SIZE: i64 = 100;
 
-const FOLLOWING: &str = "Server-sent events: the data of each is an `ApplicationLog` without its relations, the id its \
-    cursor. An event called `gap` with `{\"missing\": n}` tells that n of the application's lines, whether they would have \
-    been sent or not, were removed meanwhile. What has only an id, at the beginning and every 15 seconds, says how far the \
-    lines were looked at. The stream ends when the server stops, when the caller may not read any more, and when nothing of \
-    it was taken for too long; with `Last-Event-ID` nothing is lost or repeated. How many can follow or download at once is \
-    limited for each organization.";
-const DOWNLOADING: &str = "One line each: time, stream, step and text. It ends with the newest line at the time of the \
-    request. Where lines of the application were removed meanwhile, a line in brackets says how many. An answer that is cut \
-    off is not complete: also that of a caller who may not read any more.";
+const FOLLOWING: &str = "Server-sent events: the data of each is an `ApplicationLog` without its relations, the id \
+    its cursor. An event called `gap` with `{\"missing\": n}` tells that n of the application's lines, whether they \
+    would have been sent or not, were removed meanwhile. What has only an id, at the beginning and every 15 seconds, \
+    says how far the lines were looked at. The stream ends when the server stops, when the caller may not read any \
+    more, and when nothing of it was taken for too long; with `Last-Event-ID` nothing is lost or repeated. How many \
+    can follow or download at once is limited for each organization.";
+const DOWNLOADING: &str = "One line each: time, stream, step and text. It ends with the newest line at the time of \
+    the request. Where lines of the application were removed meanwhile, a line in brackets says how many. An answer \
+    that is cut off is not complete: also that of a caller who may not read any more.";
 
 pub fn routes(table: Table) -> Table {
     of_deployments(of_applications(table))
