@@ -4,12 +4,11 @@
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 use windlass_api::{
-    ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, Role, SmtpSecurity, UserType, Wanted,
-    WebhookType,
+    ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, Role,
+    SmtpSecurity, UserType, Wanted, WebhookType,
 };
 
 use crate::containers::{Purpose, Stage};
-use crate::jobs::JobKind;
 
 /// What a row reads: `#[sqlx(try_from = "Word<Role>")] role: Role`, or `role: Option<Word<Role>>` where it can be null.
 pub struct Word<T>(pub T);
@@ -25,8 +24,8 @@ macro_rules! words_of_columns {
 }
 
 words_of_columns! {
-    ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, JobKind, Purpose, Role, SmtpSecurity, Stage, UserType,
-    Wanted, WebhookType,
+    ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, Purpose, Role,
+    SmtpSecurity, Stage, UserType, Wanted, WebhookType,
 }
 
 impl<DB: Database, T> Type<DB> for Word<T>
