@@ -201,6 +201,8 @@ requests! {
     pids: Option<Whole<16, 1_000_000>>,
     /// How many releases can be gone back to. Default: 10.
     kept_releases: Option<Whole<1, 100>>,
+    /// How many containers serve visitors at the same time. `memory_mb`, `cpu_millis` and `pids` are for each of them. Default: 1.
+    replicas: Option<Whole<1, 20>>,
 }
 
 /// The name again, so that nobody deletes what they did not mean.

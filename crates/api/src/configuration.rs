@@ -94,6 +94,8 @@ pub struct Settings {
     pub pids: u32,
     /// How many releases can be gone back to.
     pub kept_releases: u32,
+    /// How many containers serve visitors at the same time, 1 to 20.
+    pub replicas: u32,
 }
 
 impl Default for Settings {
@@ -107,6 +109,7 @@ impl Default for Settings {
             cpu_millis: 0,
             pids: 1024,
             kept_releases: 10,
+            replicas: 1,
         }
     }
 }

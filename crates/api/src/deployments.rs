@@ -33,11 +33,11 @@ closed_set! {
     pub enum DeploymentKind {
         /// The newest commit with the configuration of that moment.
         Deploy = "deploy",
-        /// The same, because somebody asked for it again.
+        /// The same, because a user asked for it again.
         Redeploy = "redeploy",
         /// An earlier release.
         Rollback = "rollback",
-        /// The live release in a new container.
+        /// The live release in new containers.
         Restart = "restart",
         /// The release that was live when the application was stopped.
         Start = "start",
@@ -61,7 +61,7 @@ closed_set! {
 }
 
 closed_set! {
-    /// The container of a deployment, as it was last seen.
+    /// A container, as it was last seen.
     pub enum ContainerStatus {
         /// There has not been one yet.
         None = "",
@@ -107,10 +107,15 @@ pub struct ApplicationDeployment {
     pub application_id: Uuid,
     pub application: Link<Application>,
     pub commit_hash: String,
+    /// The engine's id of the first instance.
     pub container_id: String,
     pub container_image: String,
+    /// The name of the first instance.
     pub container_name: String,
+    /// Of all instances together: `running` when all of them run, `unhealthy` when only some do.
     pub container_status: ContainerStatus,
+    /// Its containers that are there now, in the order of their numbers.
+    pub instances: Vec<DeploymentInstance>,
     pub status: Link<DeploymentStatus>,
     /// The newest 100 lines, newest first; none in lists.
     pub logs: Vec<ApplicationLog>,
@@ -133,6 +138,17 @@ pub struct ApplicationDeployment {
     pub requests_failed: i64,
     pub started_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
+}
+
+/// One running copy of a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeploymentInstance {
+    /// From 1 to the application's `replicas`.
+    pub ordinal: i64,
+    pub name: String,
+    /// The engine's id of it; empty until it is made.
+    pub container_id: String,
+    pub status: ContainerStatus,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

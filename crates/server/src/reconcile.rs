@@ -1,5 +1,5 @@
 //! Makes the engine and the edge agree with the rows, again and again: what died is started, what vanished is made anew, what
-//! nobody wants is removed. Events only make it sooner. Nothing without this installation's label is touched.
+//! no row wants is removed. Events only make it sooner. Nothing without this installation's label is touched.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -115,7 +115,8 @@ async fn tell_end(host: &Host, end: &End) -> Result<()> {
     if let Err(problem) = host.read_to_end(&end.name).await {
         tracing::debug!(container = end.name, ?problem, "its last lines come later");
     }
-    let words = format!("The container ended with exit code {code} and is started again ({times} times so far).");
+    let words =
+        format!("The container {} ended with exit code {code} and is started again ({times} times so far).", end.name);
     log.note(words).await;
     drop(log);
     writer.finish().await;
@@ -164,7 +165,7 @@ fn tell_what_is_seen(seen: &Seen) {
 }
 
 async fn reconcile_containers(host: &Host) -> Result<()> {
-    // In this order: a row comes before its container and goes after it, so what has no row now is nobody's.
+    // In this order: a row comes before its container and goes after it, so what has no row now is wanted by none.
     let on_engine = host.docker.containers(&host.label()).await?;
     host.collector.look_after(&on_engine);
     let mut conn = host.app.db.read().await?;
@@ -180,7 +181,7 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
         let found = by_name.get(row.name.as_str()).copied();
         let outcome = match row.stage {
             Stage::Live => keep_alive(host, row, found).await,
-            // Whoever works on the application knows what to do with it.
+            // The worker that has a job of the application knows what to do with it.
             Stage::Starting | Stage::Leaving if busy.contains(&row.application_id) => Ok(()),
             Stage::Starting | Stage::Leaving => forget(host, row).await,
         };
@@ -205,18 +206,17 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
 /// What visitors are sent to must run. At the same address: no route changes.
 async fn keep_alive(host: &Host, row: &Container, found: Option<&ContainerSummary>) -> Result<()> {
     // The rows were read when the pass began; it may be replaced or stopped by now.
-    if row.purpose != Purpose::App || !is_live(host, row).await? {
-        return Ok(());
-    }
-    let repaired = repair(host, row, found.map(|found| found.state)).await;
+    let Some(row) = if_live(host, row).await?.filter(|row| row.purpose == Purpose::App) else { return Ok(()) };
+    let repaired = repair(host, &row, found.map(|found| found.state)).await;
     // Also when it could not be repaired: what is shown is what is.
-    observe(host, row).await?;
+    observe(host, &row).await?;
     repaired
 }
 
-async fn is_live(host: &Host, row: &Container) -> Result<bool> {
+/// The row as it is now.
+async fn if_live(host: &Host, row: &Container) -> Result<Option<Container>> {
     let now = containers::by_name(&mut host.app.db.read().await?, &row.name).await?;
-    Ok(now.is_some_and(|now| now.stage == Stage::Live))
+    Ok(now.filter(|now| now.stage == Stage::Live))
 }
 
 async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()> {
@@ -249,9 +249,9 @@ async fn observe(host: &Host, row: &Container) -> Result<()> {
     if let Some(found) = &found
         && found.state == State::Running
         && !found.addresses.iter().any(|address| address.to_string() == row.address)
-        && is_live(host, row).await?
+        && if_live(host, row).await?.is_some()
     {
-        // Nobody can reach it. Where it stood another one is made.
+        // No visitor can reach it. Where it stood another one is made.
         tracing::warn!(container = row.name, "removing a container that has lost its address");
         host.remove_container(&row.name).await?;
         return make_again(host, row).await;
@@ -263,9 +263,8 @@ async fn observe(host: &Host, row: &Container) -> Result<()> {
         Some(_) => ContainerStatus::Exited,
         None => ContainerStatus::Removed,
     };
-    let seen = deployments::get(&mut host.app.db.read().await?, row.deployment_id).await?;
     let engine_id = found.map(|found| found.id).unwrap_or_default();
-    if seen.is_none_or(|seen| seen.container_status == status && seen.container_id == engine_id) {
+    if row.status == status && row.engine_id == engine_id {
         return Ok(());
     }
     let mut work = host.app.begin_step().await?;
@@ -273,7 +272,7 @@ async fn observe(host: &Host, row: &Container) -> Result<()> {
     let before = deployments::get(&mut work, row.deployment_id).await?;
     let now = containers::by_name(&mut work, &row.name).await?;
     let (Some(before), true) = (before, now.is_some_and(|now| now.stage == Stage::Live)) else { return Ok(()) };
-    states::observe(&mut work, &application, &before, &row.name, &engine_id, status).await?;
+    states::observe(&mut work, &application, &before, row, &engine_id, status).await?;
     work.commit().await?;
     Ok(())
 }
@@ -293,10 +292,8 @@ async fn forget(host: &Host, row: &Container) -> Result<()> {
     let (mut work, now) = (host.app.begin_step().await?, host.app.now());
     applications::lock(&mut work, row.application_id).await?;
     containers::delete(&mut work, row.id, now).await?;
-    if row.purpose == Purpose::App {
-        deployments::observe_container(&mut work, row.deployment_id, ContainerStatus::Removed, now).await?;
-        states::settle(&mut work, row.application_id).await?;
-    }
+    states::forgotten(&mut work, row).await?;
+    states::settle(&mut work, row.application_id).await?;
     work.commit().await?;
     Ok(())
 }

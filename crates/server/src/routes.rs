@@ -143,16 +143,22 @@ async fn route_set(conn: &mut Conn) -> windlass_store::Result<RouteSet> {
 }
 
 fn serves(application: &Routed) -> Serves {
-    let target = match (&application.address, application.port) {
-        (Some(address), Some(port)) => format!("{address}:{port}").parse().ok(),
-        _ => None,
-    };
-    match (application.wanted, target, application.state) {
-        (Wanted::Running, Some(target), _) => {
-            Serves::Targets(TargetsSpec { addresses: vec![target], health: None, limits: Default::default() })
-        }
-        (Wanted::Running, None, ApplicationState::Failed) => Serves::Page(Notice::Failed),
-        (Wanted::Running, None, _) => Serves::Page(Notice::Starting),
-        (Wanted::Stopped | Wanted::Deleted, _, _) => Serves::Page(Notice::Stopped),
+    if application.wanted != Wanted::Running {
+        return Serves::Page(Notice::Stopped);
     }
+    let addresses = targets(application);
+    match application.state {
+        _ if !addresses.is_empty() => {
+            Serves::Targets(TargetsSpec { addresses, health: None, limits: Default::default() })
+        }
+        ApplicationState::Failed => Serves::Page(Notice::Failed),
+        _ => Serves::Page(Notice::Starting),
+    }
+}
+
+/// All live instances, also one that does not run just now: the edge passes it over as long as it takes no connection, and it comes
+/// back at the same address.
+fn targets(application: &Routed) -> Vec<SocketAddr> {
+    let Some(port) = application.port else { return Vec::new() };
+    application.addresses.iter().filter_map(|address| format!("{address}:{port}").parse().ok()).collect()
 }

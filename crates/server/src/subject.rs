@@ -4,7 +4,7 @@ use uuid::Uuid;
 use windlass_api::{Configuration, ErrorCode, Variables};
 use windlass_store::applications::{self, Application};
 use windlass_store::deployments::{self, Deployment};
-use windlass_store::releases::{self, Release};
+use windlass_store::releases::{self, Artifact, Image, Release};
 
 use crate::app::App;
 use crate::error::Error;
@@ -60,6 +60,14 @@ impl Subject {
             Variables::default()
         });
         Ok(Self { application, deployment, release, configuration, variables, variables_now })
+    }
+
+    /// What its containers are made of. Only a release that is built has it.
+    pub fn image(&self) -> Result<&Image, SubjectError> {
+        match &self.release.artifact {
+            Some(Artifact::Image(image)) => Ok(image),
+            None => Err(SubjectError::Unreadable(format!("the release {} has no image", self.release.id))),
+        }
     }
 }
 

@@ -303,9 +303,18 @@ pub struct Routed {
     pub wanted: Wanted,
     #[sqlx(try_from = "Word<ApplicationState>")]
     pub state: ApplicationState,
-    /// Of the live container, if there is one.
-    pub address: Option<String>,
+    /// Of the live instances, in the order of their ordinals.
+    #[sqlx(skip)]
+    pub addresses: Vec<String>,
     pub port: Option<i64>,
+}
+
+/// An application beside one of its live instances, or beside none.
+#[derive(FromRow)]
+struct RoutedInstance {
+    #[sqlx(flatten)]
+    application: Routed,
+    address: Option<String>,
 }
 
 /// Every application there is, with where its visitors are sent.
@@ -314,8 +323,16 @@ pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
                  left join deployments d on d.id = a.live_deployment_id \
                  left join releases r on r.id = d.release_id \
                  left join containers c on c.deployment_id = d.id and c.purpose = 'app' and c.stage = 'live' \
-                 where a.wanted <> 'deleted' order by a.id";
-    Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
+                 where a.wanted <> 'deleted' order by a.id, c.ordinal";
+    let rows: Vec<RoutedInstance> = sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?;
+    let mut all: Vec<Routed> = Vec::new();
+    for RoutedInstance { application, address } in rows {
+        match all.last_mut().filter(|last| last.id == application.id) {
+            Some(same) => same.addresses.extend(address),
+            None => all.push(Routed { addresses: address.into_iter().collect(), ..application }),
+        }
+    }
+    Ok(all)
 }
 
 /// None of them runs here. One that is being deleted still is.

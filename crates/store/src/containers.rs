@@ -1,10 +1,10 @@
 //! Containers: every one that there is or may be on the engine. The row comes before the container and goes after it.
 
-use sqlx::FromRow;
+use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
-use windlass_api::{Timestamp, words};
+use windlass_api::{ContainerStatus, Timestamp, words};
 
-use crate::db::sql;
+use crate::db::{parameters, sql};
 use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
@@ -36,11 +36,16 @@ pub struct Container {
     pub deployment_id: Uuid,
     #[sqlx(try_from = "Word<Purpose>")]
     pub purpose: Purpose,
+    /// Which of its deployment's instances it is, from 1 on; 1 for a command.
+    pub ordinal: i64,
     #[sqlx(try_from = "Word<Stage>")]
     pub stage: Stage,
     pub name: String,
     /// Empty until the engine has made it.
     pub engine_id: String,
+    /// As it was last seen.
+    #[sqlx(try_from = "String")]
+    pub status: ContainerStatus,
     pub address: String,
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
@@ -48,21 +53,24 @@ pub struct Container {
 
 macro_rules! columns {
     () => {
-        "id, application_id, deployment_id, purpose, stage, name, engine_id, address, created_at"
+        "id, application_id, deployment_id, purpose, ordinal, stage, name, engine_id, status, address, created_at"
     };
 }
 
 pub async fn insert(tx: &mut Tx, container: &Container) -> Result<()> {
-    let query = concat!("insert into containers (", columns!(), ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+    let query =
+        concat!("insert into containers (", columns!(), ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(container.id)
             .bind(container.application_id)
             .bind(container.deployment_id)
             .bind(container.purpose.as_str())
+            .bind(container.ordinal)
             .bind(container.stage.as_str())
             .bind(&container.name)
             .bind(&container.engine_id)
+            .bind(container.status.as_str())
             .bind(&container.address)
             .bind(container.created_at.micros())
             .execute(c)
@@ -87,14 +95,34 @@ pub async fn of_deployment(conn: &mut Conn, deployment_id: Uuid) -> Result<Vec<C
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(deployment_id).fetch_all(c).await)?)
 }
 
+/// The instances of some deployments, those of one in the order of their ordinals.
+pub async fn instances_of(conn: &mut Conn, deployment_ids: &[Uuid]) -> Result<Vec<Container>> {
+    if deployment_ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = format!(
+        concat!(
+            "select ",
+            columns!(),
+            " from containers where purpose = 'app' and deployment_id in ({}) order by deployment_id, ordinal"
+        ),
+        parameters(1, deployment_ids.len())
+    );
+    Ok(sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false);
+        deployment_ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
+    })?)
+}
+
 pub async fn of_application(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Container>> {
     let query = concat!("select ", columns!(), " from containers where application_id = $1 order by id");
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).fetch_all(c).await)?)
 }
 
-pub async fn set_engine_id(tx: &mut Tx, id: Uuid, engine_id: &str) -> Result<()> {
-    let query = "update containers set engine_id = $2 where id = $1";
-    sql!(tx, |c| sqlx::query(query).bind(id).bind(engine_id).execute(c).await.map(drop))?;
+/// What was seen of it on the engine.
+pub async fn observe(tx: &mut Tx, id: Uuid, engine_id: &str, status: ContainerStatus) -> Result<()> {
+    let query = "update containers set engine_id = $2, status = $3 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(engine_id).bind(status.as_str()).execute(c).await.map(drop))?;
     Ok(())
 }
 
@@ -128,7 +156,7 @@ pub async fn set_address(tx: &mut Tx, id: Uuid, address: &str) -> Result<()> {
     Ok(())
 }
 
-/// The same, unless somebody has made use of it again.
+/// The same, unless a deployment has made use of it again.
 pub async fn delete_leaving(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<bool> {
     let query = "select exists (select 1 from containers where id = $1 and stage = 'leaving')";
     let is_leaving = sql!(tx, |c| sqlx::query_scalar(query).bind(id).fetch_one(c).await)?;

@@ -4,6 +4,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, Failure, Timestamp};
 
+use crate::containers::{self, Container};
 use crate::db::{parameters, sql};
 use crate::word::Word;
 use crate::{Conn, Result, Tx};
@@ -113,6 +114,9 @@ pub struct Shown {
     pub image: String,
     /// Whether the release can be made live again.
     pub is_kept: bool,
+    /// Those that are there now, in the order of their ordinals.
+    #[sqlx(skip)]
+    pub instances: Vec<Container>,
 }
 
 macro_rules! shown {
@@ -128,7 +132,17 @@ macro_rules! shown {
 
 pub async fn shown(conn: &mut Conn, id: Uuid) -> Result<Option<Shown>> {
     let query = concat!(shown!(), "where d.id = $1");
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+    let shown: Option<Shown> = sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?;
+    Ok(with_instances(conn, shown.into_iter().collect()).await?.pop())
+}
+
+async fn with_instances(conn: &mut Conn, mut all: Vec<Shown>) -> Result<Vec<Shown>> {
+    let ids: Vec<Uuid> = all.iter().map(|shown| shown.deployment.id).collect();
+    for instance in containers::instances_of(conn, &ids).await? {
+        let its = all.iter_mut().find(|shown| shown.deployment.id == instance.deployment_id);
+        its.into_iter().for_each(|shown| shown.instances.push(instance.clone()));
+    }
+    Ok(all)
 }
 
 /// Those among them that are remembered, in no order.
@@ -137,16 +151,18 @@ pub async fn shown_among(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Shown>> {
         return Ok(Vec::new());
     }
     let query = format!(concat!(shown!(), "where d.id in ({})"), parameters(1, ids.len()));
-    Ok(sql!(conn, |c| {
+    let all = sql!(conn, |c| {
         let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false);
         ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
-    })?)
+    })?;
+    with_instances(conn, all).await
 }
 
 /// Some of an application's, newest first.
 pub async fn page(conn: &mut Conn, application_id: Uuid, skip: i64, limit: i64) -> Result<Vec<Shown>> {
     let query = concat!(shown!(), "where d.application_id = $1 order by d.id desc limit $2 offset $3");
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).bind(limit).bind(skip).fetch_all(c).await)?)
+    let all = sql!(conn, |c| sqlx::query_as(query).bind(application_id).bind(limit).bind(skip).fetch_all(c).await)?;
+    with_instances(conn, all).await
 }
 
 pub async fn count(conn: &mut Conn, application_id: Uuid) -> Result<i64> {

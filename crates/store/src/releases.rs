@@ -7,6 +7,39 @@ use windlass_api::Timestamp;
 use crate::db::{parameters, sql};
 use crate::{Conn, Result, Tx};
 
+/// What a build made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Artifact {
+    /// Containers are made of it.
+    Image(Image),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// The engine's name of it, which never moves.
+    pub name: String,
+    /// The engine's id of it.
+    pub id: String,
+    /// Where its containers listen.
+    pub port: u16,
+}
+
+/// The columns that describe an artifact.
+#[derive(FromRow)]
+struct Columns {
+    image: String,
+    image_id: String,
+    port: i64,
+}
+
+impl From<Columns> for Option<Artifact> {
+    fn from(columns: Columns) -> Self {
+        let Columns { image: name, image_id: id, port } = columns;
+        let port = u16::try_from(port).unwrap_or_default();
+        (!id.is_empty()).then_some(Artifact::Image(Image { name, id, port }))
+    }
+}
+
 #[derive(Clone, Debug, FromRow)]
 pub struct Release {
     /// Also the id of the deployment that made it.
@@ -18,11 +51,9 @@ pub struct Release {
     pub commit_hash: String,
     pub commit_author: String,
     pub commit_message: String,
-    /// The engine's name of it; empty until it is built.
-    pub image: String,
-    pub image_id: String,
-    /// 0 until it is known.
-    pub port: i64,
+    /// None until it is built.
+    #[sqlx(flatten, try_from = "Columns")]
+    pub artifact: Option<Artifact>,
     pub live_at: Option<i64>,
     pub removed_at: Option<i64>,
     #[sqlx(try_from = "i64")]
@@ -39,7 +70,7 @@ macro_rules! columns {
 impl Release {
     /// Whether it can be made live again.
     pub fn is_kept(&self) -> bool {
-        self.live_at.is_some() && self.removed_at.is_none() && !self.image_id.is_empty()
+        self.live_at.is_some() && self.removed_at.is_none() && self.artifact.is_some()
     }
 }
 
@@ -105,18 +136,23 @@ pub async fn set_commit(tx: &mut Tx, id: Uuid, hash: &str, author: &str, message
     Ok(())
 }
 
-pub async fn set_image(tx: &mut Tx, id: Uuid, image: &str, image_id: &str, port: u16) -> Result<()> {
+/// None for one that has to be built again.
+pub async fn set_artifact(tx: &mut Tx, id: Uuid, artifact: Option<&Artifact>) -> Result<()> {
     let query = "update releases set image = $2, image_id = $3, port = $4 where id = $1";
+    let (name, image_id, port) = match artifact {
+        Some(Artifact::Image(image)) => (image.name.as_str(), image.id.as_str(), image.port),
+        None => ("", "", 0),
+    };
     sql!(tx, |c| {
-        sqlx::query(query).bind(id).bind(image).bind(image_id).bind(i64::from(port)).execute(c).await.map(drop)
+        sqlx::query(query).bind(id).bind(name).bind(image_id).bind(i64::from(port)).execute(c).await.map(drop)
     })?;
     Ok(())
 }
 
 /// Where it really listens, found out when it was started.
-pub async fn set_port(tx: &mut Tx, id: Uuid, port: i64) -> Result<()> {
+pub async fn set_port(tx: &mut Tx, id: Uuid, port: u16) -> Result<()> {
     let query = "update releases set port = $2 where id = $1";
-    sql!(tx, |c| sqlx::query(query).bind(id).bind(port).execute(c).await.map(drop))?;
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(i64::from(port)).execute(c).await.map(drop))?;
     Ok(())
 }
 
@@ -126,7 +162,7 @@ pub async fn set_live_at(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// It cannot be made live (any more). Only then does anybody remove its image, so that no rollback can begin with it meanwhile.
+/// It cannot be made live (any more). Only then is its image removed, so that no rollback can begin with it meanwhile.
 pub async fn set_removed(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
     let query = "update releases set removed_at = $2 where id = $1 and removed_at is null";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).execute(c).await.map(drop))?;

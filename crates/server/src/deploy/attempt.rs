@@ -7,7 +7,7 @@ use uuid::Uuid;
 use windlass_api::{DeploymentKind, DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_store::applications::{self, Application};
-use windlass_store::containers::{self, Container, Purpose, Stage};
+use windlass_store::containers::{self, Container, Stage};
 use windlass_store::deployments::{self, Deployment};
 
 use super::failure::{Interruption, Result};
@@ -42,7 +42,7 @@ impl<'a> Attempt<'a> {
     }
 
     pub fn is_built(&self) -> bool {
-        !self.release.image_id.is_empty()
+        self.release.artifact.is_some()
     }
 
     pub async fn credentials(&self) -> Result<Credentials> {
@@ -70,13 +70,13 @@ impl<'a> Attempt<'a> {
         Ok(self.held.is_cancel_requested().await?.then_some(Interruption::Cancelled))
     }
 
-    /// The container that visitors are sent to already, when an attempt before this one came as far as the switch.
-    pub async fn live_container(&self) -> Result<Option<Container>> {
+    /// The instances that visitors are sent to already, when an attempt before this one came as far as the switch.
+    pub async fn live_instances(&self) -> Result<Option<Vec<Container>>> {
         if self.application.live_deployment_id != Some(self.deployment.id) {
             return Ok(None);
         }
-        let rows = containers::of_deployment(&mut self.host.app.db.read().await?, self.deployment.id).await?;
-        Ok(rows.into_iter().find(|row| row.purpose == Purpose::App && row.stage == Stage::Live))
+        let rows = containers::instances_of(&mut self.host.app.db.read().await?, &[self.deployment.id]).await?;
+        Ok(Some(rows.into_iter().filter(|row| row.stage == Stage::Live).collect()))
     }
 
     /// The deployment's next state, visible from now on.

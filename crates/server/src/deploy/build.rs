@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use windlass_api::{DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{Build, Image};
-use windlass_store::releases;
+use windlass_store::releases::{self, Artifact};
 
 use super::attempt::{Attempt, image_tag};
 use super::failure::{Result, failed};
@@ -33,11 +33,10 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     check_architecture(attempt, &image).await?;
     let port = port::to_begin_with(attempt, &image);
     let mut tx = attempt.held.begin().await?;
-    releases::set_image(&mut tx, attempt.release.id, &tag, &image.id, port).await?;
+    let artifact = Artifact::Image(releases::Image { name: tag, id: image.id, port });
+    releases::set_artifact(&mut tx, attempt.release.id, Some(&artifact)).await?;
     tx.commit().await?;
-    attempt.release.image = tag;
-    attempt.release.image_id = image.id;
-    attempt.release.port = i64::from(port);
+    attempt.release.artifact = Some(artifact);
     kill_point::reached("deploy-image-stored");
     Ok(())
 }

@@ -24,7 +24,7 @@ pub async fn run(host: &Host, held: &Held, subject: &Subject, purpose: Purpose, 
         Purpose::PreRun | Purpose::App => ("pre-run", &subject.configuration.pre_run_command),
     };
     let network = network::ensure(host, subject.application.organization_id).await?;
-    let container = row(host, held, &subject.deployment, &network, purpose).await?;
+    let container = row(host, held, &subject.deployment, &network, purpose, 1).await?;
     let mut specification = specification(host, &network, &container, subject)?;
     // The one shell there is, and it is what the user asked for.
     specification.command = Some(vec!["/bin/sh".into(), "-c".into(), text.clone()]);

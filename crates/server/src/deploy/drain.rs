@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use uuid::Uuid;
-use windlass_api::ContainerStatus;
 use windlass_durable::kill_point;
 use windlass_edge::Drained;
 use windlass_store::containers::{self, Container, Purpose, Stage};
-use windlass_store::{deployments, releases};
+use windlass_store::deployments;
+use windlass_store::releases::{self, Artifact, Release};
 
 use super::failure::{Interruption, Result};
 use crate::host::Host;
@@ -19,21 +20,16 @@ use crate::subject::read_configuration;
 /// Ends every container of the application that was replaced.
 pub async fn drain(host: &Host, held: &Held, deployment_id: Uuid) -> Result<Drained> {
     kill_point::reached("finish-begun");
-    let live = containers::of_deployment(&mut host.app.db.read().await?, deployment_id).await?;
-    for container in live {
-        if container.stage == Stage::Live {
+    let instances = containers::instances_of(&mut host.app.db.read().await?, &[deployment_id]).await?;
+    for instance in instances {
+        if instance.stage == Stage::Live {
             // From now on the engine restarts it by itself, also when Windlass is not there.
-            host.docker.restart_always(&container.name).await.or_else(unless_gone)?;
+            host.docker.restart_always(&instance.name).await.or_else(unless_gone)?;
         }
     }
-    let mut all = Drained::default();
-    let rows = containers::of_application(&mut host.app.db.read().await?, held.application_id()).await?;
-    for container in rows {
-        if container.stage == Stage::Leaving {
-            all.add(retire(host, held, &container).await?);
-        }
-    }
-    Ok(all)
+    let mut rows = containers::of_application(&mut host.app.db.read().await?, held.application_id()).await?;
+    rows.retain(|row| row.stage == Stage::Leaving);
+    retire(host, held, &rows).await
 }
 
 /// The reconciler makes again what has vanished.
@@ -44,17 +40,28 @@ fn unless_gone(error: windlass_runtime::Error) -> std::result::Result<(), windla
     }
 }
 
-/// Lets a container that is in no route any more finish, ends it, and forgets it.
-pub async fn retire(host: &Host, held: &Held, container: &Container) -> Result<Drained> {
-    // Whoever takes it out of the routes may have ended before the edge was told.
+/// Lets containers that are in no route any more finish, ends them, and forgets them. All at the same time: together they take no
+/// longer than one.
+pub async fn retire(host: &Host, held: &Held, leaving: &[Container]) -> Result<Drained> {
+    let mut all = Drained::default();
+    if leaving.is_empty() {
+        return Ok(all);
+    }
+    // The worker that took them out of the routes may have ended before the edge was told.
     host.routes.publish(&host.app.db).await?;
+    for drained in join_all(leaving.iter().map(|container| retire_one(host, held, container))).await {
+        all.add(drained?);
+    }
+    Ok(all)
+}
+
+async fn retire_one(host: &Host, held: &Held, container: &Container) -> Result<Drained> {
     let mut conn = host.app.db.read().await?;
     let deployment = deployments::get(&mut conn, container.deployment_id).await?.ok_or(Interruption::Lost)?;
     let release = releases::get(&mut conn, deployment.release_id).await?.ok_or(Interruption::Lost)?;
     drop(conn);
     let configuration = read_configuration(&release.configuration)?;
-    let address: Option<SocketAddr> = format!("{}:{}", container.address, release.port).parse().ok();
-    let drained = match address {
+    let drained = match target(container, &release) {
         Some(address) if container.purpose == Purpose::App => {
             let deadline = Duration::from_secs(configuration.settings.drain_seconds.into());
             let service = container.application_id.to_string();
@@ -82,14 +89,20 @@ pub async fn retire(host: &Host, held: &Held, container: &Container) -> Result<D
     kill_point::reached("finish-removed");
     let (mut work, now) = (held.begin().await?, host.app.now());
     if containers::delete_leaving(&mut work, container.id, now).await? {
-        deployments::observe_container(&mut work, container.deployment_id, ContainerStatus::Removed, now).await?;
+        states::forgotten(&mut work, container).await?;
     }
     states::settle(&mut work, container.application_id).await?;
     work.commit().await?;
     Ok(drained)
 }
 
-/// Whether the container is still to go, and ours to end: whoever is about to destroy something looks again.
+/// Where the edge sent visitors.
+fn target(container: &Container, release: &Release) -> Option<SocketAddr> {
+    let Some(Artifact::Image(image)) = &release.artifact else { return None };
+    Some(SocketAddr::new(container.address.parse().ok()?, image.port))
+}
+
+/// Whether the container is still to go, and this worker's to end: a step that is about to destroy something looks again.
 async fn is_leaving(held: &Held, container: &Container) -> Result<bool> {
     let mut tx = held.begin().await?;
     let now = containers::by_name(&mut tx, &container.name).await?;

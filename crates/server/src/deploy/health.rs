@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use http_body_util::Empty;
 use hyper::body::Bytes;
 use hyper::{Request, StatusCode};
@@ -29,13 +30,51 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a container may take when neither its user nor its image says so.
 const USUAL_LIMIT: Duration = Duration::from_secs(60);
 
-pub async fn wait(attempt: &mut Attempt<'_>, container: &Container) -> Result<()> {
+/// Waits until all instances of a group are well; each has the same time for it.
+pub async fn wait(attempt: &mut Attempt<'_>, instances: &[Container]) -> Result<()> {
     attempt.log.enter(LogStep::Health);
-    let host = attempt.host;
-    let image = host.docker.image(&attempt.release.image_id).await?;
-    tokio::select! {
-        outcome = become_well(attempt, container, image.as_ref()) => outcome,
-        lost = engine_lost(host, &container.name) => Err(lost),
+    let image = attempt.host.docker.image(&attempt.image()?.id).await?;
+    let waiting = instances.iter().map(|instance| wait_for(attempt, instance, image.as_ref()));
+    let found = try_join_all(waiting).await?;
+    if let Some(port) = found.into_iter().flatten().next() {
+        port::keep(attempt, port).await?;
+    }
+    kill_point::reached("deploy-healthy");
+    Ok(())
+}
+
+/// One that was well may have ended while others were started.
+pub async fn all_run(attempt: &Attempt<'_>, instances: &[Container]) -> Result<()> {
+    for instance in instances {
+        running(attempt, instance).await.map_err(|outcome| about(attempt, instance, outcome))?;
+    }
+    Ok(())
+}
+
+/// Returns the port that it really listens on, when that had to be found.
+async fn wait_for(attempt: &Attempt<'_>, instance: &Container, image: Option<&Image>) -> Result<Option<u16>> {
+    let outcome = tokio::select! {
+        outcome = become_well(attempt, instance, image) => outcome,
+        lost = engine_lost(attempt.host, &instance.name) => Err(lost),
+    };
+    outcome.map_err(|outcome| about(attempt, instance, outcome))
+}
+
+/// Of several instances, the reason says which one it was.
+fn about(attempt: &Attempt<'_>, instance: &Container, outcome: Interruption) -> Interruption {
+    match outcome {
+        Interruption::Failed(class, words) => {
+            Interruption::Failed(class, format!("{}{words}", which(attempt, instance)))
+        }
+        outcome => outcome,
+    }
+}
+
+/// Before words about one of several instances.
+fn which(attempt: &Attempt<'_>, instance: &Container) -> String {
+    match attempt.configuration.settings.replicas {
+        0 | 1 => String::new(),
+        all => format!("instance {} of {all}: ", instance.ordinal),
     }
 }
 
@@ -49,7 +88,7 @@ async fn engine_lost(host: &Host, container: &str) -> Interruption {
     }
 }
 
-async fn become_well(attempt: &mut Attempt<'_>, container: &Container, image: Option<&Image>) -> Result<()> {
+async fn become_well(attempt: &Attempt<'_>, container: &Container, image: Option<&Image>) -> Result<Option<u16>> {
     let check = image.and_then(|image| image.health_check.clone());
     let limit =
         Limit::new(attempt.configuration.settings.health_seconds, check.as_ref(), attempt.host.app.config.start_limit);
@@ -57,24 +96,28 @@ async fn become_well(attempt: &mut Attempt<'_>, container: &Container, image: Op
         Checking::begin(attempt.host.docker.clone(), container.name.clone(), check, attempt.secrets.clone())
     });
     let mut search = image.and_then(|image| Search::begin(attempt, image));
+    let told = attempt.image()?.port;
+    let mut port = told;
     let (began, mut pause) = (Instant::now(), FIRST_PAUSE);
     loop {
         let found = running(attempt, container).await?;
-        let last = look(attempt, container, &found, checking.as_ref()).await?;
+        let last = look(attempt, container, port, &found, checking.as_ref()).await?;
         if last.is_well() {
-            let words = last.words(attempt);
-            attempt.log.note(format!("Health: {words} after {:.1} s", began.elapsed().as_secs_f64())).await;
-            kill_point::reached("deploy-healthy");
-            return Ok(());
+            let (which, words, seconds) =
+                (which(attempt, container), last.words(attempt, port), began.elapsed().as_secs_f64());
+            attempt.log.note(format!("Health: {which}{words} after {seconds:.1} s")).await;
+            return Ok((port != told).then_some(port));
         }
         if let (Look::Refused, Some(search), Some(pid)) = (&last, &mut search, found.pid)
-            && let Some((port, words)) = search.look(pid).await
-            && answers_visitors(attempt, container, port).await
+            && let Some((listening, words)) = search.look(pid).await
+            && listening != port
+            && answers_visitors(attempt, container, listening).await
         {
-            port::keep(attempt, port, words).await?;
+            port = listening;
+            attempt.log.note(words).await;
         }
         if let Some(seconds) = limit.over(began.elapsed() + pause, &found) {
-            return give_up(attempt, container, &last, &format!("{seconds} s ({})", limit.origin)).await;
+            return give_up(attempt, container, port, &last, &format!("{seconds} s ({})", limit.origin)).await;
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -120,7 +163,7 @@ impl Limit {
 enum Look {
     /// Its image's own check has not said yes, in these words.
     NotYet(String),
-    /// Nobody takes a connection.
+    /// No process takes a connection.
     Refused,
     Connected,
     Answered(StatusCode),
@@ -136,8 +179,8 @@ impl Look {
         }
     }
 
-    fn words(&self, attempt: &Attempt<'_>) -> String {
-        let (path, port) = (&attempt.configuration.settings.health_path, attempt.release.port);
+    fn words(&self, attempt: &Attempt<'_>, port: u16) -> String {
+        let path = &attempt.configuration.settings.health_path;
         match self {
             Self::NotYet(words) => words.clone(),
             Self::Refused => format!("nothing listens on port {port}"),
@@ -151,7 +194,7 @@ impl Look {
 /// The container, unless it has ended: then it never becomes well.
 async fn running(attempt: &Attempt<'_>, container: &Container) -> Result<runtime::Container> {
     let Some(found) = attempt.host.docker.inspect(&container.name).await? else {
-        return failed(Failure::CrashedAtStart, "the container was removed by somebody else");
+        return failed(Failure::CrashedAtStart, "the container was removed by another program");
     };
     match found.state {
         State::Running | State::Created => Ok(found),
@@ -162,13 +205,14 @@ async fn running(attempt: &Attempt<'_>, container: &Container) -> Result<runtime
 async fn look(
     attempt: &Attempt<'_>,
     container: &Container,
+    port: u16,
     found: &runtime::Container,
     checking: Option<&Checking>,
 ) -> Result<Look> {
     if let Some(words) = check_fails(attempt, found, checking) {
         return Ok(Look::NotYet(words));
     }
-    let Some(target) = target(container, attempt.release.port) else {
+    let Some(target) = target(container, port) else {
         return failed(Failure::Internal, "the container has no address");
     };
     Ok(visit(target, &attempt.configuration.settings.health_path, &attempt.application.domain).await)
@@ -189,13 +233,13 @@ fn check_fails(attempt: &Attempt<'_>, found: &runtime::Container, checking: Opti
     }
 }
 
-fn target(container: &Container, port: i64) -> Option<SocketAddr> {
+fn target(container: &Container, port: u16) -> Option<SocketAddr> {
     let address: Ipv4Addr = container.address.parse().ok()?;
-    Some((address, u16::try_from(port).ok()?).into())
+    Some((address, port).into())
 }
 
 /// Some listen for debuggers, or for others of their kind, before they listen for visitors.
-async fn answers_visitors(attempt: &Attempt<'_>, container: &Container, port: i64) -> bool {
+async fn answers_visitors(attempt: &Attempt<'_>, container: &Container, port: u16) -> bool {
     match target(container, port) {
         Some(target) => matches!(visit(target, "/", &attempt.application.domain).await, Look::Answered(_)),
         None => false,
@@ -254,9 +298,9 @@ async fn ended(attempt: &Attempt<'_>, container: &Container, found: &runtime::Co
     Interruption::Failed(Failure::CrashedAtStart, words)
 }
 
-async fn give_up(attempt: &Attempt<'_>, container: &Container, last: &Look, time: &str) -> Result<()> {
+async fn give_up<T>(attempt: &Attempt<'_>, container: &Container, port: u16, last: &Look, time: &str) -> Result<T> {
     evidence(attempt, &container.name).await;
-    let words = last.words(attempt);
+    let words = last.words(attempt, port);
     if !matches!(last, Look::Refused) {
         return failed(Failure::UnhealthyAnswer, format!("{words}, for {time}"));
     }
@@ -265,12 +309,11 @@ async fn give_up(attempt: &Attempt<'_>, container: &Container, last: &Look, time
         Some(pid) => Listening::of(pid).await,
         None => Listening::default(),
     };
-    let port = attempt.release.port;
     if listening.on_loopback.contains(&port) {
         return failed(
             Failure::ListeningOnLoopback,
             format!(
-                "the application listens on 127.0.0.1:{port} only, where nobody can reach it. Let it listen on 0.0.0.0."
+                "the application listens on 127.0.0.1:{port} only, where no visitor can reach it. Let it listen on 0.0.0.0."
             ),
         );
     }

@@ -1,7 +1,7 @@
 //! Every point of a deployment's life at which a test ends the process; each is reached, and each is survived.
 
 /// Where a test can end the process: before and after everything that leaves a trace outside of the database.
-pub const KILL_POINTS: [&str; 35] = [
+pub const KILL_POINTS: [&str; 38] = [
     "deploy-claimed",
     "deploy-before-fetch",
     "deploy-fetched",
@@ -18,6 +18,9 @@ pub const KILL_POINTS: [&str; 35] = [
     "deploy-switched",
     "deploy-published",
     "deploy-deployed",
+    "replica-stored",
+    "replica-created",
+    "replica-started",
     "command-stored",
     "command-created",
     "command-started",

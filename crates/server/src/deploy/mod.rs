@@ -24,6 +24,7 @@ mod stop;
 mod switch;
 
 use uuid::Uuid;
+use windlass_store::containers::Container;
 
 use crate::host::Host;
 use crate::jobs::{Held, Lease, Place};
@@ -37,7 +38,9 @@ pub(crate) use log::open_for as open_log;
 pub(crate) use network::ensure as ensure_network;
 pub(crate) use start::specification;
 
-/// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
+/// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving. A restart
+/// is this too: all instances are replaced at one switch. There is one at a time for each application, because these jobs have the
+/// application as their exclusive key.
 async fn deploy(host: &Host, held: &Held, deployment_id: Uuid, lease: &mut Lease, place: &mut Place) -> Result<()> {
     let mut attempt = match Attempt::begin(host, held, deployment_id).await {
         Err(Interruption::Failed(class, words)) => {
@@ -53,28 +56,35 @@ async fn deploy(host: &Host, held: &Held, deployment_id: Uuid, lease: &mut Lease
 }
 
 async fn carry_out(attempt: &mut Attempt<'_>, lease: &mut Lease, place: &mut Place) -> Result<()> {
-    let container = match (attempt.live_container().await?, attempt.foregone_outcome().await?) {
-        (Some(container), _) => container,
+    let instances = match (attempt.live_instances().await?, attempt.foregone_outcome().await?) {
+        (Some(instances), _) => instances,
         (None, Some(outcome)) => return Err(outcome),
         (None, None) => tokio::select! {
             prepared = prepare(attempt, place) => prepared?,
             end = lease.ended() => return Err(end.into()),
         },
     };
-    switch::switch(attempt, &container).await
+    switch::switch(attempt, &instances).await
 }
 
-async fn prepare(attempt: &mut Attempt<'_>, place: &mut Place) -> Result<windlass_store::containers::Container> {
+/// All instances of the release, well and beside those that visitors are sent to.
+async fn prepare(attempt: &mut Attempt<'_>, place: &mut Place) -> Result<Vec<Container>> {
     if !attempt.is_built() {
         let tree = fetch::fetch(attempt).await?;
         build::build(attempt, &tree).await?;
     }
-    let container = start::start(attempt).await?;
-    if place.leave_to_wait() {
-        attempt.host.app.jobs_waiting.notify_one();
+    let network = start::prepare(attempt).await?;
+    let mut instances = Vec::new();
+    for ordinals in start::groups(attempt.configuration.settings.replicas) {
+        let group = start::start(attempt, &network, ordinals).await?;
+        if instances.is_empty() && place.leave_to_wait() {
+            attempt.host.app.jobs_waiting.notify_one();
+        }
+        health::wait(attempt, &group).await?;
+        instances.extend(group);
     }
-    health::wait(attempt, &container).await?;
-    Ok(container)
+    health::all_run(attempt, &instances).await?;
+    Ok(instances)
 }
 
 /// Ends what the deployment has replaced, and sums up. Others may be deploying meanwhile.

@@ -95,7 +95,7 @@ fn subnet(text: &str) -> Result<Subnet> {
 }
 
 /// An address for a container that is about to be. One that was never used first, then the one that was free for longest: a
-/// stale route must not lead to somebody else's container.
+/// stale route must not lead to another application's container.
 pub async fn take_address(tx: &mut Tx, network: &Network, container_id: Uuid) -> Result<Ipv4Addr> {
     networks::lock(tx, network.organization_id).await?;
     let known = networks::addresses(tx, network.organization_id).await?;
@@ -106,7 +106,11 @@ pub async fn take_address(tx: &mut Tx, network: &Network, container_id: Uuid) ->
     let Some(address) = address else {
         return failed(
             Failure::EngineRefused,
-            format!("all addresses of the organization's network {} are in use", network.subnet),
+            format!(
+                "all addresses of the organization's network {} are in use. Each instance takes one, and twice as many are needed \
+                 while they are replaced: use fewer replicas, or stop an application.",
+                network.subnet
+            ),
         );
     };
     networks::take_address(tx, network.organization_id, &address.to_string(), container_id).await?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use windlass_api::{Configuration, Variables};
 use windlass_runtime::Image;
-use windlass_store::releases;
+use windlass_store::releases::{self, Artifact};
 
 use super::attempt::Attempt;
 use super::failure::Result;
@@ -36,9 +36,9 @@ pub fn to_begin_with(subject: &Subject, image: &Image) -> u16 {
 
 /// Looks for the port while nothing listens where it should.
 pub struct Search {
-    exposed: BTreeSet<i64>,
+    exposed: BTreeSet<u16>,
     settled: Duration,
-    seen: BTreeSet<i64>,
+    seen: BTreeSet<u16>,
     since: Instant,
 }
 
@@ -48,13 +48,13 @@ impl Search {
         if given(&subject.configuration, &subject.variables).is_some() {
             return None;
         }
-        let exposed: BTreeSet<i64> = image.exposed_ports.iter().copied().map(i64::from).collect();
+        let exposed: BTreeSet<u16> = image.exposed_ports.iter().copied().collect();
         let settled = if exposed.len() == 1 { SETTLED_DESPITE_IMAGE } else { SETTLED };
         Some(Self { exposed, settled, seen: BTreeSet::new(), since: Instant::now() })
     }
 
     /// The port and why it is that one, once what the process listens on stays the same.
-    pub async fn look(&mut self, pid: u32) -> Option<(i64, String)> {
+    pub async fn look(&mut self, pid: u32) -> Option<(u16, String)> {
         let everywhere = Listening::of(pid).await.everywhere;
         if everywhere != self.seen {
             self.seen = everywhere;
@@ -67,8 +67,8 @@ impl Search {
     }
 }
 
-fn choose(listening: &BTreeSet<i64>, exposed: &BTreeSet<i64>) -> Option<(i64, String)> {
-    let only = |ports: &BTreeSet<i64>| (ports.len() == 1).then(|| ports.first().copied()).flatten();
+fn choose(listening: &BTreeSet<u16>, exposed: &BTreeSet<u16>) -> Option<(u16, String)> {
+    let only = |ports: &BTreeSet<u16>| (ports.len() == 1).then(|| ports.first().copied()).flatten();
     if let Some(port) = only(listening) {
         return Some((port, format!("Port {port}: the only one that it listens on")));
     }
@@ -76,27 +76,27 @@ fn choose(listening: &BTreeSet<i64>, exposed: &BTreeSet<i64>) -> Option<(i64, St
     if let Some(port) = only(&(listening & exposed)) {
         return Some((port, format!("Port {port}: the only exposed one that it listens on ({all})")));
     }
-    let usual = i64::from(USUAL_PORT);
     listening
-        .contains(&usual)
-        .then(|| (usual, format!("Port {usual}: the usual one of those that it listens on ({all})")))
+        .contains(&USUAL_PORT)
+        .then(|| (USUAL_PORT, format!("Port {USUAL_PORT}: the usual one of those that it listens on ({all})")))
 }
 
 /// From now on this is the release's, so that a restart or a rollback knows it.
-pub async fn keep(attempt: &mut Attempt<'_>, port: i64, words: String) -> Result<()> {
+pub async fn keep(attempt: &mut Attempt<'_>, port: u16) -> Result<()> {
     let mut tx = attempt.held.begin().await?;
     releases::set_port(&mut tx, attempt.release.id, port).await?;
     tx.commit().await?;
-    attempt.release.port = port;
-    attempt.log.note(words).await;
+    if let Some(Artifact::Image(image)) = &mut attempt.release.artifact {
+        image.port = port;
+    }
     Ok(())
 }
 
 /// The ports that a container's processes listen on.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Listening {
-    pub everywhere: BTreeSet<i64>,
-    pub on_loopback: BTreeSet<i64>,
+    pub everywhere: BTreeSet<u16>,
+    pub on_loopback: BTreeSet<u16>,
 }
 
 impl Listening {
@@ -113,18 +113,18 @@ impl Listening {
         all
     }
 
-    pub fn all(&self) -> BTreeSet<i64> {
+    pub fn all(&self) -> BTreeSet<u16> {
         &self.everywhere | &self.on_loopback
     }
 }
 
-pub fn listed(ports: &BTreeSet<i64>) -> String {
-    let ports: Vec<_> = ports.iter().map(i64::to_string).collect();
+pub fn listed(ports: &BTreeSet<u16>) -> String {
+    let ports: Vec<_> = ports.iter().map(u16::to_string).collect();
     ports.join(", ")
 }
 
 /// A line of the kernel's table: number, local address and port, remote ones, state.
-fn listener(line: &str) -> Option<(bool, i64)> {
+fn listener(line: &str) -> Option<(bool, u16)> {
     const LISTENS: &str = "0A";
     const LOOPBACK_6: &str = "00000000000000000000000001000000";
     let mut fields = line.split_whitespace().skip(1);
@@ -137,7 +137,7 @@ fn listener(line: &str) -> Option<(bool, i64)> {
         return None;
     }
     let is_loopback = address == LOOPBACK_6 || (address.len() == 8 && address.ends_with("7F"));
-    Some((is_loopback, i64::from_str_radix(port, 16).ok()?))
+    Some((is_loopback, u16::from_str_radix(port, 16).ok()?))
 }
 
 #[cfg(test)]
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn only_a_clear_choice_is_made() {
-        let chosen = |listening: &[i64], exposed: &[i64]| {
+        let chosen = |listening: &[u16], exposed: &[u16]| {
             choose(&listening.iter().copied().collect(), &exposed.iter().copied().collect()).map(|(port, _)| port)
         };
         assert_eq!(chosen(&[3000], &[]), Some(3000));

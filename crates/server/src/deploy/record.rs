@@ -5,7 +5,8 @@ use windlass_api::LogStep;
 use windlass_durable::kill_point;
 use windlass_edge::Drained;
 use windlass_store::containers::{self, Purpose};
-use windlass_store::{deployments, releases};
+use windlass_store::deployments;
+use windlass_store::releases::{self, Artifact};
 
 use super::command;
 use super::failure::{Interruption, Result};
@@ -97,8 +98,9 @@ async fn prune(host: &Host, held: &Held, subject: &Subject) -> Result<()> {
     kill_point::reached("finish-releases-marked");
     for release in &surplus {
         held.check().await?;
-        if let Err(error) = host.docker.remove_image(&release.image).await {
-            tracing::warn!(%error, image = release.image, "the image of an old release could not be removed yet");
+        let Some(Artifact::Image(image)) = &release.artifact else { continue };
+        if let Err(error) = host.docker.remove_image(&image.name).await {
+            tracing::warn!(%error, image = image.name, "the image of an old release could not be removed yet");
         }
     }
     Ok(())

@@ -7,20 +7,20 @@ use windlass_store::{applications, releases};
 
 use super::failure::{Interruption, Result};
 use super::git::cache;
-use super::stop::retire_all;
+use super::stop::end_all;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::service::states;
 
 pub async fn remove(host: &Host, held: &Held) -> Result<()> {
-    retire_all(host, held).await?;
+    end_all(host, held).await?;
     kill_point::reached("remove-containers-gone");
     // Not in the head of the loop, which would keep the connection until its end.
     let images = releases::images_of(&mut host.app.db.read().await?, held.application_id()).await?;
     for image in images {
         held.check().await?;
         match host.docker.remove_image(&image).await {
-            // Somebody else runs it. It has our label and soon no row, so it is removed when they have done with it.
+            // Another program runs it. It has our label and soon no row, so it is removed once that has ended.
             Err(Error::Conflict { message }) => tracing::warn!(image, message, "an image is still in use"),
             removed => removed?,
         }

@@ -1,7 +1,8 @@
-//! start: the new container beside the old one. A row with its name and address comes first, so that whoever goes on after a
-//! crash finds what was made.
+//! start: new containers beside the old ones. A row with a container's name and address comes first, so that the worker that goes
+//! on after a crash finds what was made.
 
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -24,22 +25,58 @@ use crate::subject::Subject;
 /// How often an image that vanishes is made again.
 const MOST_BUILDS: i64 = 5;
 
-pub async fn start(attempt: &mut Attempt<'_>) -> Result<Container> {
+/// Instances that start at the same time: each may need a whole processor until it is well.
+const AT_ONCE: u32 = 4;
+
+/// What is the same for all instances: the network, and the command before the run.
+pub async fn prepare(attempt: &mut Attempt<'_>) -> Result<Network> {
     attempt.log.enter(LogStep::Start);
     attempt.advance(DeploymentState::Deploying).await?;
     kill_point::reached("deploy-before-container");
-    if attempt.host.docker.image(&attempt.release.image_id).await?.is_none() {
+    if attempt.host.docker.image(&attempt.image()?.id).await?.is_none() {
         return Err(image_missing(attempt).await?);
     }
     let network = network::ensure(attempt.host, attempt.application.organization_id).await?;
     if !attempt.configuration.pre_run_command.is_empty() {
         pre_run(attempt).await?;
     }
-    let container = row(attempt.host, attempt.held, &attempt.deployment, &network, Purpose::App).await?;
-    kill_point::reached("deploy-container-stored");
-    let specification = specification(attempt.host, &network, &container, attempt)?;
+    Ok(network)
+}
+
+/// The ordinals of the instances, in the groups that are started one after another. The first instance is alone in its group: it
+/// shows where the release listens, and a release that does not work fails with one container.
+pub fn groups(replicas: u32) -> Vec<RangeInclusive<u32>> {
+    let mut groups = vec![1..=1];
+    let mut first = 2;
+    while first <= replicas {
+        let last = (first + AT_ONCE - 1).min(replicas);
+        groups.push(first..=last);
+        first = last + 1;
+    }
+    groups
+}
+
+pub async fn start(
+    attempt: &mut Attempt<'_>,
+    network: &Network,
+    ordinals: RangeInclusive<u32>,
+) -> Result<Vec<Container>> {
+    attempt.log.enter(LogStep::Start);
+    let mut instances = Vec::new();
+    for ordinal in ordinals {
+        instances.push(start_one(attempt, network, ordinal).await?);
+    }
+    Ok(instances)
+}
+
+async fn start_one(attempt: &mut Attempt<'_>, network: &Network, ordinal: u32) -> Result<Container> {
+    // The points of the first instance are reached by every deployment.
+    let reached = |first, other| kill_point::reached(if ordinal == 1 { first } else { other });
+    let container = row(attempt.host, attempt.held, &attempt.deployment, network, Purpose::App, ordinal).await?;
+    reached("deploy-container-stored", "replica-stored");
+    let specification = specification(attempt.host, network, &container, attempt)?;
     let engine_id = create(attempt, &specification).await?;
-    kill_point::reached("deploy-container-created");
+    reached("deploy-container-created", "replica-created");
     note_engine_id(attempt, &container, &engine_id).await?;
     attempt.log.note(format!("Starting container {} at {}", container.name, container.address)).await;
     match attempt.host.docker.start(&container.name).await {
@@ -48,15 +85,15 @@ pub async fn start(attempt: &mut Attempt<'_>) -> Result<Container> {
         Err(error) => return Err(error.into()),
     }
     attempt.host.collector.begin(&container.name).await?;
-    kill_point::reached("deploy-container-started");
+    reached("deploy-container-started", "replica-started");
     Ok(Container { engine_id, ..container })
 }
 
-/// Somebody else has removed it. A release that is being made is made again; any other cannot be gone back to.
+/// Another program has removed it. A release that is being made is made again; any other cannot be gone back to.
 async fn image_missing(attempt: &Attempt<'_>) -> Result<Interruption> {
     let mut tx = attempt.held.begin().await?;
     let outcome = if attempt.release.id == attempt.deployment.id && attempt.held.job.fence < MOST_BUILDS {
-        releases::set_image(&mut tx, attempt.release.id, "", "", 0).await?;
+        releases::set_artifact(&mut tx, attempt.release.id, None).await?;
         Interruption::Later("the image has vanished, and is made again".into())
     } else {
         releases::set_removed(&mut tx, attempt.release.id, attempt.host.app.now()).await?;
@@ -74,23 +111,24 @@ fn start_failure(message: &str) -> Failure {
     }
 }
 
-/// The row of a deployment's container for this purpose, made now unless somebody before has.
+/// The row of a deployment's container for this purpose, made now unless an attempt before this one has made it.
 pub async fn row(
     host: &Host,
     held: &Held,
     deployment: &Deployment,
     network: &Network,
     purpose: Purpose,
+    ordinal: u32,
 ) -> Result<Container> {
     let mut tx = held.begin().await?;
     let ending = match purpose {
-        Purpose::App => "1",
-        Purpose::PreRun => "pre",
-        Purpose::PostRun => "post",
+        Purpose::App => ordinal.to_string(),
+        Purpose::PreRun => "pre".to_owned(),
+        Purpose::PostRun => "post".to_owned(),
     };
     let name = format!("wl-{}-{}-{ending}", short(deployment.application_id), short(deployment.id));
     if let Some(stored) = containers::by_name(&mut tx, &name).await? {
-        // Nobody else may end what is made use of again.
+        // The reconciler must not end what is made use of again.
         containers::set_stage(&mut tx, stored.id, Stage::Starting).await?;
         tx.commit().await?;
         return Ok(Container { stage: Stage::Starting, ..stored });
@@ -100,9 +138,11 @@ pub async fn row(
         application_id: deployment.application_id,
         deployment_id: deployment.id,
         purpose,
+        ordinal: ordinal.into(),
         stage: Stage::Starting,
         name,
         engine_id: String::new(),
+        status: ContainerStatus::None,
         address: String::new(),
         created_at: host.app.now(),
     };
@@ -121,16 +161,16 @@ pub fn specification(
     container: &Container,
     subject: &Subject,
 ) -> Result<ContainerSpec> {
-    let Subject { release, variables, .. } = subject;
+    let (image, variables) = (subject.image()?, &subject.variables);
     let (settings, config) = (&subject.configuration.settings, &host.app.config);
     let mut labels = host.labels(container.application_id, container.deployment_id);
     labels.insert(PURPOSE_LABEL.into(), container.purpose.as_str().into());
     let mut environment = variables.environment.clone();
-    environment.insert("PORT".into(), release.port.to_string());
+    environment.insert("PORT".into(), image.port.to_string());
     let address: Ipv4Addr = container.address.parse().map_err(|_| unreadable(container.id))?;
     Ok(ContainerSpec {
         name: container.name.clone(),
-        image: release.image_id.clone(),
+        image: image.id.clone(),
         command: None,
         environment: environment.into_iter().collect(),
         labels,
@@ -148,7 +188,7 @@ fn unreadable(container_id: Uuid) -> Interruption {
     Interruption::Failed(Failure::Internal, format!("the container {container_id} has no address"))
 }
 
-/// The engine's id of it, whoever made it: this attempt, or one before it.
+/// The engine's id of it, made by this attempt or by one before it.
 async fn create(attempt: &Attempt<'_>, specification: &ContainerSpec) -> Result<String> {
     match attempt.host.docker.create(specification).await? {
         Creation::Created(id) => Ok(id),
@@ -165,10 +205,11 @@ async fn create(attempt: &Attempt<'_>, specification: &ContainerSpec) -> Result<
 
 async fn note_engine_id(attempt: &mut Attempt<'_>, container: &Container, engine_id: &str) -> Result<()> {
     let mut tx = attempt.held.begin().await?;
-    containers::set_engine_id(&mut tx, container.id, engine_id).await?;
-    let status = ContainerStatus::Starting;
-    let now = attempt.host.app.now();
-    deployments::set_container(&mut tx, attempt.deployment.id, &container.name, engine_id, status, now).await?;
+    let (status, now) = (ContainerStatus::Starting, attempt.host.app.now());
+    containers::observe(&mut tx, container.id, engine_id, status).await?;
+    if container.ordinal == 1 {
+        deployments::set_container(&mut tx, attempt.deployment.id, &container.name, engine_id, status, now).await?;
+    }
     tx.commit().await?;
     attempt.deployment.container_status = status;
     Ok(())
@@ -192,4 +233,17 @@ pub async fn evidence(attempt: &Attempt<'_>, name: &str) -> String {
     }
     let last = attempt.host.docker.tail(name, 1).await.unwrap_or_default();
     last.into_iter().next_back().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_instance_starts_alone_and_the_others_in_groups() {
+        assert_eq!(groups(1), [1..=1]);
+        assert_eq!(groups(2), [1..=1, 2..=2]);
+        assert_eq!(groups(5), [1..=1, 2..=5]);
+        assert_eq!(groups(20), [1..=1, 2..=5, 6..=9, 10..=13, 14..=17, 18..=20]);
+    }
 }

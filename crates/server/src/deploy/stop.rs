@@ -1,4 +1,4 @@
-//! stop: visitors get a page that says so, requests under way finish, and the container goes. The release stays, to be started
+//! stop: visitors get a page that says so, requests under way finish, and its containers go. The release stays, to be started
 //! again.
 
 use windlass_api::{LogStep, LogStream, Wanted};
@@ -19,7 +19,7 @@ pub async fn stop(host: &Host, held: &Held) -> Result<()> {
     let stopped = application.filter(|application| application.wanted == Wanted::Stopped);
     let is_wanted = stopped.is_some();
     if let Some(application) = stopped {
-        retire_all(host, held).await?;
+        end_all(host, held).await?;
         kill_point::reached("stop-retired");
         leave_line(host, &application).await;
     }
@@ -43,15 +43,13 @@ async fn leave_line(host: &Host, application: &Application) {
 }
 
 /// Ends every container that the application has.
-pub async fn retire_all(host: &Host, held: &Held) -> Result<()> {
+pub async fn end_all(host: &Host, held: &Held) -> Result<()> {
     let mut tx = held.begin().await?;
     let rows = containers::of_application(&mut tx, held.application_id()).await?;
     for container in &rows {
         containers::set_stage(&mut tx, container.id, Stage::Leaving).await?;
     }
     tx.commit().await?;
-    for container in &rows {
-        retire(host, held, container).await?;
-    }
+    retire(host, held, &rows).await?;
     Ok(())
 }

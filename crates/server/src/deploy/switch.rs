@@ -1,5 +1,5 @@
-//! switch: visitors are sent to the new container from one instant to the next. The transaction is the point of no return: after
-//! it whoever goes on carries the deployment to its end. Only when the edge has been told does the deployment say `deployed`.
+//! switch: visitors are sent to the new instances from one instant to the next. The transaction is the point of no return: after
+//! it the worker carries the deployment to its end. Only when the edge has been told does the deployment say `deployed`.
 
 use windlass_api::{ContainerStatus, DeploymentState, LogStep, Wanted};
 use windlass_durable::kill_point;
@@ -10,9 +10,9 @@ use super::attempt::Attempt;
 use super::failure::{Interruption, Result};
 use crate::service::{queue, states};
 
-pub async fn switch(attempt: &mut Attempt<'_>, container: &Container) -> Result<()> {
+pub async fn switch(attempt: &mut Attempt<'_>, instances: &[Container]) -> Result<()> {
     kill_point::reached("deploy-before-switch");
-    make_live(attempt, container).await?;
+    make_live(attempt, instances).await?;
     kill_point::reached("deploy-switched");
     attempt.host.routes.publish(&attempt.host.app.db).await?;
     kill_point::reached("deploy-published");
@@ -24,7 +24,7 @@ pub async fn switch(attempt: &mut Attempt<'_>, container: &Container) -> Result<
 }
 
 /// Can run twice: what is live already stays so.
-async fn make_live(attempt: &Attempt<'_>, container: &Container) -> Result<()> {
+async fn make_live(attempt: &Attempt<'_>, instances: &[Container]) -> Result<()> {
     let deployment = &attempt.deployment;
     let now = attempt.host.app.now();
     let mut tx = attempt.held.begin().await?;
@@ -41,8 +41,11 @@ async fn make_live(attempt: &Attempt<'_>, container: &Container) -> Result<()> {
             containers::set_stage(&mut tx, other.id, Stage::Leaving).await?;
         }
     }
-    if !containers::set_stage(&mut tx, container.id, Stage::Live).await? {
-        return Err(Interruption::Later("the container of the deployment is gone".into()));
+    for instance in instances {
+        if !containers::set_stage(&mut tx, instance.id, Stage::Live).await? {
+            return Err(Interruption::Later("a container of the deployment is gone".into()));
+        }
+        containers::observe(&mut tx, instance.id, &instance.engine_id, ContainerStatus::Running).await?;
     }
     states::set_live(&mut tx, application.id, Some(deployment.id)).await?;
     releases::set_live_at(&mut tx, deployment.release_id, now).await?;

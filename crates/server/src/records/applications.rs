@@ -11,11 +11,12 @@ use windlass_api as api;
 use windlass_api::{Configuration, Link, MASK, Timestamp, Variables};
 use windlass_store::Conn;
 use windlass_store::applications::Application;
+use windlass_store::containers::Container;
 use windlass_store::deployments::{self, Shown};
 use windlass_store::logs::{LogStore, Of};
 use windlass_store::memberships;
 use windlass_store::organizations::Organization;
-use windlass_store::releases::{self, Release};
+use windlass_store::releases::{self, Artifact, Release};
 use windlass_store::users::User;
 
 use super::{Viewer, bare_organization, bare_user, full_user, logs};
@@ -125,7 +126,10 @@ async fn record(
         Some(live) => pending(eyes.vault, &configuration, &variables, live).await?,
         None => Vec::new(),
     };
-    let live_port = live.and_then(|live| u16::try_from(live.port).ok()).unwrap_or_default();
+    let live_port = match live.and_then(|live| live.artifact.as_ref()) {
+        Some(Artifact::Image(image)) => image.port,
+        None => 0,
+    };
     Ok(api::Application {
         id: row.id,
         name: row.name.clone(),
@@ -197,7 +201,7 @@ fn status(row: &Application) -> api::ApplicationStatus {
 
 /// With its application cut off, and without what it printed.
 pub fn bare_deployment(shown: Shown) -> api::ApplicationDeployment {
-    let Shown { deployment: row, commit_hash, commit_author, commit_message, image, is_kept } = shown;
+    let Shown { deployment: row, commit_hash, commit_author, commit_message, image, is_kept, instances } = shown;
     api::ApplicationDeployment {
         id: row.id,
         application_id: row.application_id,
@@ -207,6 +211,7 @@ pub fn bare_deployment(shown: Shown) -> api::ApplicationDeployment {
         container_image: image,
         container_name: row.container_name,
         container_status: row.container_status,
+        instances: instances.into_iter().map(instance).collect(),
         status: Link::to(api::DeploymentStatus {
             id: row.status_id,
             application_deployment_id: row.id,
@@ -231,4 +236,9 @@ pub fn bare_deployment(shown: Shown) -> api::ApplicationDeployment {
         started_at: row.started_at.map(Timestamp::from_micros),
         completed_at: row.finished_at.map(Timestamp::from_micros),
     }
+}
+
+fn instance(row: Container) -> api::DeploymentInstance {
+    let Container { ordinal, name, engine_id: container_id, status, .. } = row;
+    api::DeploymentInstance { ordinal, name, container_id, status }
 }

@@ -30,6 +30,7 @@ pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result
     settings.cpu_millis = number(settings.cpu_millis, changes.cpu_millis.map(windlass_api::ZeroOr::get));
     settings.pids = number(settings.pids, changes.pids.map(windlass_api::Whole::get));
     settings.kept_releases = number(settings.kept_releases, changes.kept_releases.map(windlass_api::Whole::get));
+    settings.replicas = number(settings.replicas, changes.replicas.map(windlass_api::Whole::get));
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, DeploymentState, EventName, Failure, Wanted};
 use windlass_store::applications::{self, Application, Transition};
+use windlass_store::containers::{self, Container, Purpose};
 use windlass_store::deployments::{self, Deployment};
 
 use crate::service::work::{EventSubject, Work};
@@ -84,23 +85,51 @@ pub async fn insert(work: &mut Work<'_>, application: &Application, deployment: 
     Ok(())
 }
 
-/// What was seen of the live container of an application.
+/// What was seen of one live instance of an application. The caller holds the application.
 pub async fn observe(
     work: &mut Work<'_>,
     application: &Application,
     before: &Deployment,
-    container_name: &str,
+    instance: &Container,
     engine_id: &str,
     status: ContainerStatus,
 ) -> Result<()> {
     let now = work.app.now();
-    deployments::set_container(work, before.id, container_name, engine_id, status, now).await?;
+    containers::observe(work, instance.id, engine_id, status).await?;
+    let instances = containers::instances_of(work, &[before.id]).await?;
+    let Some(first) = instances.first() else { return Ok(()) };
+    let status = together(&instances.iter().map(|instance| instance.status).collect::<Vec<_>>());
+    deployments::set_container(work, before.id, &first.name, &first.engine_id, status, now).await?;
     let was_there = matches!(before.container_status, ContainerStatus::Running | ContainerStatus::Unhealthy);
     if was_there && status == ContainerStatus::Exited {
         let about = subject(application, Some(before.id));
         work.tell(EventName::ApplicationCrashed, about, &[("application", &application.name)]);
     }
     settle(work, application.id).await.map(drop)
+}
+
+/// The row of a container was deleted. A deployment that has lost its last instance says so. The caller holds the application.
+pub async fn forgotten(work: &mut Work<'_>, container: &Container) -> Result<()> {
+    let now = work.app.now();
+    let is_last = container.purpose == Purpose::App
+        && containers::instances_of(work, &[container.deployment_id]).await?.is_empty();
+    if is_last {
+        deployments::observe_container(work, container.deployment_id, ContainerStatus::Removed, now).await?;
+    }
+    Ok(())
+}
+
+/// The status of a deployment, from those of its instances: as long as one of them runs, visitors are served.
+fn together(instances: &[ContainerStatus]) -> ContainerStatus {
+    use ContainerStatus::{Exited, Removed, Running, Starting, Unhealthy};
+    let has = |status| instances.contains(&status);
+    if !instances.is_empty() && instances.iter().all(|status| *status == Running) {
+        return Running;
+    }
+    if has(Running) {
+        return Unhealthy;
+    }
+    [Unhealthy, Starting, Exited].into_iter().find(|status| has(*status)).unwrap_or(Removed)
 }
 
 pub fn subject(application: &Application, deployment_id: Option<Uuid>) -> EventSubject {
@@ -120,4 +149,23 @@ fn tell_deployment(
     let details =
         [("application", application.name.as_str()), ("kind", kind), ("failure", failure), ("reason", reason)];
     work.tell(state.into(), subject(application, Some(deployment_id)), &details);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deployment_runs_as_long_as_one_instance_does() {
+        use ContainerStatus::{Exited, Removed, Running, Starting, Unhealthy};
+        for status in [Running, Unhealthy, Starting, Exited, Removed] {
+            assert_eq!(together(&[status]), status, "one instance speaks for itself");
+        }
+        assert_eq!(together(&[Running, Running]), Running);
+        assert_eq!(together(&[Running, Exited]), Unhealthy);
+        assert_eq!(together(&[Starting, Running]), Unhealthy);
+        assert_eq!(together(&[Unhealthy, Exited]), Unhealthy);
+        assert_eq!(together(&[Removed, Exited]), Exited);
+        assert_eq!(together(&[]), Removed);
+    }
 }

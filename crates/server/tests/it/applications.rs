@@ -148,6 +148,8 @@ async fn what_cannot_be_is_refused(server: TestServer) {
         ("port", json!(65_536), "port: must be a whole number from 0 to 65535"),
         ("memory_mb", json!(15), "memory_mb: must be 0, or a whole number from 16 to 1048576"),
         ("cpu_millis", json!(5), "cpu_millis: must be 0, or a whole number from 10 to 1000000"),
+        ("replicas", json!(0), "replicas: must be a whole number from 1 to 20"),
+        ("replicas", json!(21), "replicas: must be a whole number from 1 to 20"),
         ("pids", json!(0), "pids: must be a whole number from 16 to 1000000"),
         ("health_path", json!("health"), "health_path: must be a path"),
         ("secret_names", json!(["NOBODY"]), "secret_names: there is no variable NOBODY"),

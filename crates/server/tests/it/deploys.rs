@@ -8,6 +8,7 @@ use windlass_api::{ContainerStatus, DeploymentState, LogStep, LogStream};
 use windlass_server::service::queue;
 use windlass_store::jobs::Search;
 use windlass_store::logs::{Batch, LogLine};
+use windlass_store::releases::{Artifact, Image};
 use windlass_store::{applications, deployments, jobs, releases};
 
 use crate::support::{Person, TestServer, id_of};
@@ -33,7 +34,7 @@ pub fn most(name: &str) -> Value {
         "secret_names": ["token", "password"],
         "repository_token": "a very secret token", "repository_ssh_key": SSH_KEY,
         "health_path": "/health", "health_seconds": 90, "drain_seconds": 20, "stop_seconds": 5, "memory_mb": 256,
-        "cpu_millis": 500, "pids": 200, "kept_releases": 5,
+        "cpu_millis": 500, "pids": 200, "kept_releases": 5, "replicas": 3,
     })
 }
 
@@ -67,7 +68,8 @@ impl TestServer {
         if row.release_id == id {
             let hash = "8f2c1d0000000000000000000000000000000000";
             releases::set_commit(&mut tx, id, hash, "Ada <ada@example.org>", "Open the shop").await.unwrap();
-            releases::set_image(&mut tx, id, "windlass/shop", &format!("sha256:{}", id.simple()), 3000).await.unwrap();
+            let image = Image { name: "windlass/shop".into(), id: format!("sha256:{}", id.simple()), port: 3000 };
+            releases::set_artifact(&mut tx, id, Some(&Artifact::Image(image))).await.unwrap();
         }
         releases::set_live_at(&mut tx, row.release_id, now).await.unwrap();
         deployments::set_container(&mut tx, id, "wl-shop", "c0ffee", ContainerStatus::Running, crate::support::START)

@@ -22,17 +22,17 @@ async fn queries_are_constant(server: TestServer) {
         ("create_organization", 13),
         ("update_auto_update", 5),
         ("update_theme", 5),
-        ("get_application", 6),
+        ("get_application", 7),
         ("list_applications", 5),
-        ("get_deployment_by_id", 7),
-        ("list_deployments", 4),
-        ("get_logs_of_an_application", 5),
+        ("get_deployment_by_id", 8),
+        ("list_deployments", 5),
+        ("get_logs_of_an_application", 6),
         ("follow_logs_of_an_application", 2),
         ("download_logs_of_an_application", 2),
-        ("get_deployment_logs", 6),
+        ("get_deployment_logs", 7),
         ("follow_deployment_logs", 2),
         ("download_deployment_logs", 3),
-        ("handle_deploy", 30),
+        ("handle_deploy", 31),
     ] {
         assert_eq!(few[operation], expected, "{operation}");
     }

@@ -231,7 +231,7 @@ create table applications (
 
 create index applications_by_age on applications (organization_id, created_at, id);
 
--- What can be made live: an image and the whole configuration that goes with it. It has the id of the deployment that made it.
+-- What can be made live: an artifact and the whole configuration that goes with it. It has the id of the deployment that made it.
 create table releases (
     id uuid primary key,
     application_id uuid not null references applications (id) on delete cascade,
@@ -299,9 +299,13 @@ create table containers (
     application_id uuid not null references applications (id) on delete cascade,
     deployment_id uuid not null references deployments (id) on delete cascade,
     purpose text not null,
+    -- Which of the deployment's instances it is, from 1 on; 1 for a command.
+    ordinal bigint not null,
     stage text not null,
     name text not null unique,
     engine_id text not null default '',
+    -- As it was last seen.
+    status text not null default '',
     address text not null,
     created_at bigint not null
 );

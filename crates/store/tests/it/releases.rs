@@ -1,3 +1,4 @@
+use windlass_store::releases::{Artifact, Image};
 use windlass_store::{deployments, releases};
 use windlass_testing::on_both_databases;
 
@@ -11,6 +12,7 @@ async fn a_release_is_made_kept_and_removed(db: TestDb) {
     add_application(&mut tx, 1).await;
     add_application(&mut tx, 2).await;
     add_deployment(&mut tx, 11, 1).await;
+    assert_eq!(releases::get(&mut tx, id(11)).await.unwrap().unwrap().artifact, None);
     assert!(releases::last_kept(&mut tx, id(1)).await.unwrap().is_none());
     assert!(releases::current_of(&mut tx, &[id(1), id(2)]).await.unwrap().is_empty());
     assert!(releases::current_of(&mut tx, &[]).await.unwrap().is_empty());
@@ -19,10 +21,11 @@ async fn a_release_is_made_kept_and_removed(db: TestDb) {
     add_deployment(&mut tx, 12, 1).await;
     make_live(&mut tx, 12, 1, NOW.plus_seconds(1)).await;
     let live = releases::current_of(&mut tx, &[id(1), id(2)]).await.unwrap();
-    assert_eq!((live.len(), live[0].id, live[0].port), (1, id(12), 3000));
+    let image = |port| Some(Artifact::Image(Image { name: "shop".into(), id: "sha256:12".into(), port }));
+    assert_eq!((live.len(), live[0].id, live[0].artifact.clone()), (1, id(12), image(3000)));
     releases::set_port(&mut tx, id(12), 4000).await.unwrap();
     let stored = releases::get(&mut tx, id(12)).await.unwrap().unwrap();
-    assert_eq!((stored.port, stored.image_id.as_str()), (4000, "sha256:12"));
+    assert_eq!(stored.artifact, image(4000));
     // By when it was live, not by when it was made.
     releases::set_live_at(&mut tx, id(11), NOW.plus_seconds(2)).await.unwrap();
     assert_eq!(releases::last_kept(&mut tx, id(1)).await.unwrap().unwrap().id, id(11));

@@ -11,7 +11,7 @@ use windlass_store::applications::{self, Application};
 use windlass_store::deployments::{self, Deployment};
 use windlass_store::memberships::{self, Membership};
 use windlass_store::organizations::{self, Organization};
-use windlass_store::releases::{self, Release};
+use windlass_store::releases::{self, Artifact, Image, Release};
 use windlass_store::users::{self, User};
 use windlass_store::{Db, Kind, Tx};
 use windlass_testing::DatabaseLocation;
@@ -129,9 +129,7 @@ pub fn release(number: u128, application: u128) -> Release {
         commit_hash: String::new(),
         commit_author: String::new(),
         commit_message: String::new(),
-        image: String::new(),
-        image_id: String::new(),
-        port: 0,
+        artifact: None,
         live_at: None,
         removed_at: None,
         created_at: NOW,
@@ -181,7 +179,8 @@ pub async fn make_live(tx: &mut Tx, number: u128, application: u128, now: Timest
     for (from, to) in [(Queued, Cloning), (Cloning, Building), (Building, Deploying), (Deploying, Deployed)] {
         assert!(deployments::advance(tx, id(number), from, to, now).await.unwrap());
     }
-    releases::set_image(tx, id(number), "shop", &format!("sha256:{number}"), 3000).await.unwrap();
+    let image = Image { name: "shop".into(), id: format!("sha256:{number}"), port: 3000 };
+    releases::set_artifact(tx, id(number), Some(&Artifact::Image(image))).await.unwrap();
     releases::set_live_at(tx, id(number), now).await.unwrap();
     deployments::set_container(tx, id(number), "wl", "c", ContainerStatus::Running, NOW).await.unwrap();
     applications::set_live(tx, id(application), Some(id(number))).await.unwrap();

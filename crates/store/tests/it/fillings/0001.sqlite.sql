@@ -44,9 +44,9 @@ insert into deployments (id, application_id, release_id, triggered_by, user_id, 
 values (x'0000000000000000000000000000000f', x'0000000000000000000000000000000e', x'0000000000000000000000000000000f', 'user',
     x'00000000000000000000000000000001', 'deploy', 0, x'00000000000000000000000000000011', 'deployed', 1, 1, 1);
 insert into networks (organization_id, name, subnet, created_at) values (x'00000000000000000000000000000002', 'wl-1', '10.192.0.0/24', 1);
-insert into containers (id, application_id, deployment_id, purpose, stage, name, engine_id, address, created_at)
-values (x'00000000000000000000000000000012', x'0000000000000000000000000000000e', x'0000000000000000000000000000000f', 'app', 'live',
-    'wl-shop', 'c1', '10.192.0.2', 1);
+insert into containers (id, application_id, deployment_id, purpose, ordinal, stage, name, engine_id, status, address, created_at)
+values (x'00000000000000000000000000000012', x'0000000000000000000000000000000e', x'0000000000000000000000000000000f', 'app', 1, 'live',
+    'wl-shop', 'c1', 'running', '10.192.0.2', 1);
 insert into addresses (organization_id, address, container_id, freed_at)
 values (x'00000000000000000000000000000002', '10.192.0.2', x'00000000000000000000000000000012', 0);
 insert into jobs (id, kind, organization_id, application_id, payload, exclusive_key, state, not_before, created_at)

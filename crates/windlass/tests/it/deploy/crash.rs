@@ -19,12 +19,20 @@ async fn at_every_step_on_sqlite() {
     let on_the_way = ["deploy-", "command-", "finish-"];
     let is_on_the_way = |point: &&str| on_the_way.iter().any(|beginning| point.starts_with(beginning));
     let points: Vec<_> = KILL_POINTS.into_iter().filter(is_on_the_way).collect();
-    die_at_each(Kind::Sqlite, &points).await;
+    die_at_each(Kind::Sqlite, &points, 1).await;
+}
+
+/// With some of the instances made and others not, and with all of them live before the edge is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_three_instances() {
+    let points = KILL_POINTS.into_iter().filter(|point| point.starts_with("replica-"));
+    let points: Vec<_> = points.chain(["deploy-switched", "finish-stopped"]).collect();
+    die_at_each(Kind::Sqlite, &points, 3).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn at_three_steps_on_postgres() {
-    die_at_each(Kind::Postgres, &["deploy-built", "deploy-switched", "finish-drained"]).await;
+    die_at_each(Kind::Postgres, &["deploy-built", "deploy-switched", "finish-drained"], 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,7 +83,7 @@ async fn while_a_deployment_fails() {
         assert_eq!(ended["failure"], "crashed_at_start", "{point}: {}", platform.story(&deployment));
         assert!(ended["reason"].as_str().unwrap().contains("exit code 7"), "{point}: {ended}");
         platform.settled().await;
-        nothing_is_left_over(&platform, &id, point).await;
+        nothing_is_left_over(&platform, &id, point, 1).await;
         assert_eq!(images_of(&id).len(), 1, "{point}");
     }
     watcher.saw_no_gap().await;
@@ -115,13 +123,13 @@ async fn while_an_application_is_stopped_or_made_again() {
 /// At every point some test here ends the server.
 #[test]
 fn no_point_is_forgotten() {
-    let beginnings = ["deploy-", "command-", "finish-", "end-", "stop-", "remove-", "reconcile-"];
+    let beginnings = ["deploy-", "replica-", "command-", "finish-", "end-", "stop-", "remove-", "reconcile-"];
     for point in KILL_POINTS {
         assert!(beginnings.iter().any(|beginning| point.starts_with(beginning)), "{point}");
     }
 }
 
-async fn die_at_each(kind: Kind, points: &[&str]) {
+async fn die_at_each(kind: Kind, points: &[&str], replicas: usize) {
     let mut platform = Platform::on(kind, &[]).await;
     let repository = repository(&platform, "tough", "v0");
     let mut body = body("tough", &repository);
@@ -129,6 +137,7 @@ async fn die_at_each(kind: Kind, points: &[&str]) {
     body["pre_run_command"] = json!("echo ran at $(date +%s%N 2>/dev/null)$$-$(cat /proc/uptime)");
     body["post_run_command"] = json!("echo afterwards");
     body["kept_releases"] = json!(3);
+    body["replicas"] = json!(replicas);
     let application = platform.deploy(&body);
     platform.deployed(&newest_deployment(&application)).await;
     platform.settled().await;
@@ -151,20 +160,21 @@ async fn die_at(platform: &mut Platform, id: &str, repository: &Repository, body
     platform.deployed(&deployment).await;
     assert_eq!(platform.visit("tough.localhost", "/").await, (200, version.to_owned()), "{point}");
     platform.settled().await;
-    nothing_is_left_over(platform, id, point).await;
+    nothing_is_left_over(platform, id, point, body["replicas"].as_u64().unwrap_or(1)).await;
     let lines = platform.story(&deployment);
     let ran: std::collections::HashSet<_> = lines.lines().filter(|line| line.starts_with("ran at")).collect();
     assert_eq!(ran.len(), 1, "{point}: the pre-run command ran {} times:\n{lines}", ran.len());
 }
 
-/// One container, one address, the releases that are kept, and nothing else.
-pub async fn nothing_is_left_over(platform: &Platform, id: &str, when: &str) {
-    assert_eq!(containers_of(id).len(), 1, "{when}: {:?}", containers_of(id));
+/// The containers of the live release, the releases that are kept, and nothing else.
+pub async fn nothing_is_left_over(platform: &Platform, id: &str, when: &str, instances: u64) {
+    assert_eq!(containers_of(id).len() as u64, instances, "{when}: {:?}", containers_of(id));
     let images = images_of(id).len();
     assert!(images <= 4, "{when}: {images} images");
     let db = platform.database().await;
     let rows = containers::all(&mut db.read().await.unwrap()).await.unwrap();
-    assert_eq!(rows.len(), 1, "{when}: {rows:?}");
+    assert_eq!(rows.len() as u64, instances, "{when}: {rows:?}");
+    assert!(rows.iter().all(|row| row.stage == containers::Stage::Live), "{when}: {rows:?}");
     db.close().await;
     no_trace_of_fetching(platform, when);
 }

@@ -2,59 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinHandle;
 
+use super::crowd::{Crowd, Visit, all_answered};
 use super::support::*;
 use super::visitor::Visitor;
 
-const VISITORS: usize = 24;
-/// Leaves the processor to others; there is enough load with it.
-const BREATH: Duration = Duration::from_millis(20);
 const LEAST_PER_SECOND: f64 = 300.0;
-
-struct Visit {
-    sent: Instant,
-    ended: Instant,
-    answer: Result<(u16, String), String>,
-}
-
-/// Visitors that send requests until they are told to stop.
-struct Crowd {
-    began: Instant,
-    stop: Arc<AtomicBool>,
-    visitors: JoinSet<Vec<Visit>>,
-}
-
-impl Crowd {
-    fn come(edge: SocketAddr, host: &'static str) -> Self {
-        let (stop, mut visitors) = (Arc::new(AtomicBool::new(false)), JoinSet::new());
-        for _ in 0..VISITORS {
-            let stop = stop.clone();
-            visitors.spawn(async move {
-                let (mut visitor, mut visits) = (Visitor::new(edge, host), Vec::new());
-                while !stop.load(Ordering::SeqCst) {
-                    let sent = Instant::now();
-                    let answer = visitor.get("/").await;
-                    visits.push(Visit { sent, ended: Instant::now(), answer });
-                    tokio::time::sleep(BREATH).await;
-                }
-                visits
-            });
-        }
-        Self { began: Instant::now(), stop, visitors }
-    }
-
-    async fn go(self) -> (Vec<Visit>, Duration) {
-        self.stop.store(true, Ordering::SeqCst);
-        let visits = self.visitors.join_all().await.into_iter().flatten().collect();
-        (visits, self.began.elapsed())
-    }
-}
 
 /// When each version was live, at the longest: from when it was asked for until the next one was seen to be live.
 #[derive(Default)]
@@ -147,9 +104,7 @@ fn slow_visit(edge: SocketAddr) -> JoinHandle<Result<(u16, String), String>> {
 }
 
 fn check(visits: &[Visit], time: Duration, timeline: &Timeline) {
-    let lost: Vec<_> =
-        visits.iter().filter(|visit| !matches!(visit.answer, Ok((200, _)))).map(|visit| &visit.answer).collect();
-    assert!(lost.is_empty(), "{} of {} requests were lost: {:?}", lost.len(), visits.len(), &lost[..lost.len().min(5)]);
+    all_answered(visits);
     for visit in visits {
         let Ok((_, version)) = &visit.answer else { continue };
         assert!(timeline.was_live(version, visit), "{version} was not live then");

@@ -3,6 +3,7 @@
 mod cancel;
 mod copies;
 mod crash;
+mod crowd;
 mod engine_lost;
 mod failures;
 mod gapless;
@@ -10,6 +11,7 @@ mod happy;
 mod health;
 mod life;
 mod port;
+mod replicas;
 mod repositories;
 mod routes;
 pub mod several;
