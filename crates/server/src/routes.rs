@@ -156,8 +156,8 @@ fn serves(application: &Routed) -> Serves {
     }
 }
 
-/// All live instances, also one that does not run just now: the edge passes it over as long as it takes no connection, and it comes
-/// back at the same address.
+/// All live instances, also one that does not run just now: the edge passes it over as long as it takes no connection,
+/// and it comes back at the same address.
 fn targets(application: &Routed) -> Vec<SocketAddr> {
     let Some(port) = application.port else { return Vec::new() };
     application.addresses.iter().filter_map(|address| format!("{address}:{port}").parse().ok()).collect()

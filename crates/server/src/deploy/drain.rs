@@ -40,8 +40,8 @@ fn unless_gone(error: windlass_runtime::Error) -> std::result::Result<(), windla
     }
 }
 
-/// Lets containers that are in no route any more finish, ends them, and forgets them. All at the same time: together they take no
-/// longer than one.
+/// Lets containers that are in no route any more finish, ends them, and forgets them. All at the same time: together
+/// they take no longer than one.
 pub async fn retire(host: &Host, held: &Held, leaving: &[Container]) -> Result<Drained> {
     let mut all = Drained::default();
     if leaving.is_empty() {
@@ -102,7 +102,8 @@ fn target(container: &Container, release: &Release) -> Option<SocketAddr> {
     Some(SocketAddr::new(container.address.parse().ok()?, image.port))
 }
 
-/// Whether the container is still to go, and this worker's to end: a step that is about to destroy something looks again.
+/// Whether the container is still to go, and this worker's to end: a step that is about to destroy something looks
+/// again.
 async fn is_leaving(held: &Held, container: &Container) -> Result<bool> {
     let mut tx = held.begin().await?;
     let now = containers::by_name(&mut tx, &container.name).await?;

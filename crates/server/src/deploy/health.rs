@@ -313,7 +313,7 @@ async fn give_up<T>(attempt: &Attempt<'_>, container: &Container, port: u16, las
         return failed(
             Failure::ListeningOnLoopback,
             format!(
-                "the application listens on 127.0.0.1:{port} only, where no visitor can reach it. Let it listen on 0.0.0.0."
+                "the application listens on 127.0.0.1:{port} only, where nobody can reach it. Let it listen on 0.0.0.0."
             ),
         );
     }

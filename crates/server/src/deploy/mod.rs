@@ -38,9 +38,9 @@ pub(crate) use log::open_for as open_log;
 pub(crate) use network::ensure as ensure_network;
 pub(crate) use start::specification;
 
-/// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving. A restart
-/// is this too: all instances are replaced at one switch. There is one at a time for each application, because these jobs have the
-/// application as their exclusive key.
+/// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
+/// A restart is this too: all instances are replaced at one switch. There is one at a time for each application,
+/// because these jobs have the application as their exclusive key.
 async fn deploy(host: &Host, held: &Held, deployment_id: Uuid, lease: &mut Lease, place: &mut Place) -> Result<()> {
     let mut attempt = match Attempt::begin(host, held, deployment_id).await {
         Err(Interruption::Failed(class, words)) => {

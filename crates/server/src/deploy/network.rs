@@ -107,8 +107,8 @@ pub async fn take_address(tx: &mut Tx, network: &Network, container_id: Uuid) ->
         return failed(
             Failure::EngineRefused,
             format!(
-                "all addresses of the organization's network {} are in use. Each instance takes one, and twice as many are needed \
-                 while they are replaced: use fewer replicas, or stop an application.",
+                "all addresses of the organization's network {} are in use. Each instance takes one, and twice as many \
+                 are needed while they are replaced: use fewer replicas, or stop an application.",
                 network.subnet
             ),
         );

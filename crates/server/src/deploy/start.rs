@@ -1,5 +1,5 @@
-//! start: new containers beside the old ones. A row with a container's name and address comes first, so that the worker that goes
-//! on after a crash finds what was made.
+//! start: new containers beside the old ones. A row with a container's name and address comes first, so that the worker
+//! that goes on after a crash finds what was made.
 
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
@@ -43,8 +43,8 @@ pub async fn prepare(attempt: &mut Attempt<'_>) -> Result<Network> {
     Ok(network)
 }
 
-/// The ordinals of the instances, in the groups that are started one after another. The first instance is alone in its group: it
-/// shows where the release listens, and a release that does not work fails with one container.
+/// The ordinals of the instances, in the groups that are started one after another. The first instance is alone in its
+/// group: it shows where the release listens, and a release that does not work fails with one container.
 pub fn groups(replicas: u32) -> Vec<RangeInclusive<u32>> {
     let mut groups = vec![1..=1];
     let mut first = 2;

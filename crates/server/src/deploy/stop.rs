@@ -1,5 +1,5 @@
-//! stop: visitors get a page that says so, requests under way finish, and its containers go. The release stays, to be started
-//! again.
+//! stop: visitors get a page that says so, requests under way finish, and its containers go. The release stays, to be
+//! started again.
 
 use windlass_api::{LogStep, LogStream, Wanted};
 use windlass_durable::kill_point;

@@ -1,5 +1,6 @@
-//! switch: visitors are sent to the new instances from one instant to the next. The transaction is the point of no return: after
-//! it the worker carries the deployment to its end. Only when the edge has been told does the deployment say `deployed`.
+//! switch: visitors are sent to the new instances from one instant to the next. The transaction is the point of no
+//! return: after it the worker carries the deployment to its end. Only when the edge has been told does the deployment
+//! say `deployed`.
 
 use windlass_api::{ContainerStatus, DeploymentState, LogStep, Wanted};
 use windlass_durable::kill_point;

@@ -108,7 +108,8 @@ pub async fn observe(
     settle(work, application.id).await.map(drop)
 }
 
-/// The row of a container was deleted. A deployment that has lost its last instance says so. The caller holds the application.
+/// The row of a container was deleted. A deployment that has lost its last instance says so. The caller holds the
+/// application.
 pub async fn forgotten(work: &mut Work<'_>, container: &Container) -> Result<()> {
     let now = work.app.now();
     let is_last = container.purpose == Purpose::App
