@@ -1,5 +1,7 @@
 //! Everything that a request may touch, in one value. There are no globals, so a test can run many servers.
 
+use std::sync::Arc;
+
 use windlass_api::Timestamp;
 use windlass_store::Db;
 
@@ -19,14 +21,19 @@ use crate::streams::Streams;
 use crate::vault::Vault;
 use crate::vault::unlock::Unlocked;
 
+const LOGS: &str = "The logs of this organization are followed or downloaded";
+const EVENTS: &str = "The events of this organization are followed";
+
 pub struct App {
     pub db: Db,
     pub database_disk: DatabaseDisk,
     pub logs: Logs,
     /// Who reads them at present.
     pub readers: Readers,
-    /// Answers that go on, by organization.
-    pub streams: Streams,
+    /// Followers and downloads of logs.
+    pub log_streams: Arc<Streams>,
+    /// Followers of events.
+    pub event_streams: Arc<Streams>,
     pub config: Config,
     pub clock: Clock,
     pub ids: Ids,
@@ -62,6 +69,7 @@ pub struct App {
 
 impl App {
     pub fn new(db: Db, logs: Logs, keys: Unlocked, config: Config, clock: Clock, ids: Ids) -> Self {
+        let metrics = Metrics::new(db.clone());
         Self {
             passwords: Passwords::new(config.parallel_logins),
             logins: Limiter::default(),
@@ -75,7 +83,7 @@ impl App {
             events_written: tokio::sync::watch::Sender::new(()),
             stopping: tokio::sync::watch::Sender::new(false),
             audit_key: keys.audit_key,
-            metrics: Metrics::new(db.clone()),
+            metrics,
             engine_health: EngineHealth::default(),
             has_engine: false,
             setup_token: config.is_reachable_from_outside().then(Token::random),
@@ -83,7 +91,8 @@ impl App {
             database_disk: DatabaseDisk::default(),
             logs,
             readers: Readers::default(),
-            streams: Streams::default(),
+            log_streams: Streams::new(LOGS, config.log_followers, metrics.log_followers.clone()),
+            event_streams: Streams::new(EVENTS, config.event_followers, metrics.event_followers.clone()),
             config,
             clock,
             ids,

@@ -38,14 +38,14 @@ pub async fn run(host: Arc<Host>) {
 /// too large afterwards. Returns whether there is nothing more to do for now.
 async fn bound_build_cache(host: &Host) -> windlass_runtime::Result<bool> {
     let budget = host.app.config.build_cache_bytes;
-    let bytes = host.docker.build_cache_bytes().await?;
+    let bytes = host.build_cache_bytes().await?;
     show(host, bytes);
     // Not before it is known that another installation does not hold what this one would change.
     if budget == 0 || bytes <= budget || host.app.engine_health.seen() != Seen::Well {
         return Ok(true);
     }
-    let freed = host.docker.prune_build_cache(budget).await?;
-    let bytes = host.docker.build_cache_bytes().await?;
+    let freed = host.prune_build_cache(budget).await?;
+    let bytes = host.build_cache_bytes().await?;
     tracing::info!(freed, bytes, budget, "removed the oldest of the engine's build cache (build-cache-mib)");
     show(host, bytes);
     // What cannot be removed now, because a build uses it, is not worth asking for again at once.

@@ -1,12 +1,10 @@
 //! Whether the database finds room on its disk.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use windlass_api::Timestamp;
 use windlass_store::Kind;
-
-use crate::app::App;
 
 /// Less is as good as nothing: SQLite writes every change twice.
 const LEAST_BYTES: u64 = 1024 * 1024;
@@ -29,23 +27,21 @@ impl DatabaseDisk {
         *self.last_refusal() = None;
     }
 
+    /// Whether the next change would fail for lack of room, as far as that can be known without making one.
+    pub async fn is_full(&self, kind: Kind, data_dir: &Path, now: Timestamp) -> bool {
+        match kind {
+            _ if self.refused_lately(now) => true,
+            Kind::Sqlite => space(data_dir.to_owned()).await.is_some_and(|space| space.free < LEAST_BYTES),
+            Kind::Postgres => false,
+        }
+    }
+
     fn refused_lately(&self, now: Timestamp) -> bool {
         self.last_refusal().is_some_and(|last| last.plus_seconds(REFUSAL_SECONDS) > now)
     }
 
     fn last_refusal(&self) -> MutexGuard<'_, Option<Timestamp>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Whether the next change would fail for lack of room, as far as that can be known without making one.
-pub async fn is_full(app: &App) -> bool {
-    if app.database_disk.refused_lately(app.now()) {
-        return true;
-    }
-    match app.db.kind() {
-        Kind::Sqlite => space(app.config.data_dir.clone()).await.is_some_and(|space| space.free < LEAST_BYTES),
-        Kind::Postgres => false,
     }
 }
 

@@ -26,7 +26,7 @@ pub mod random;
 pub mod reconcile;
 pub mod records;
 pub mod resolver;
-pub mod routes;
+pub mod route_publisher;
 pub mod serve;
 pub mod service;
 mod streams;

@@ -36,7 +36,7 @@ pub async fn run(host: Arc<Host>, mut stop: watch::Receiver<bool>) {
     loop {
         let is_well = look_after(&host, pass).await;
         if is_well && events.is_none() {
-            events = host.docker.events(&host.label()).await.ok();
+            events = host.events().await.ok();
         }
         pass += 1;
         tokio::select! {
@@ -104,7 +104,7 @@ async fn tell_ends(host: &Host, ends: Vec<End>) {
 async fn tell_end(host: &Host, end: &End) -> Result<()> {
     let row = containers::by_name(&mut host.app.db.read().await?, &end.name).await?;
     let Some(row) = row.filter(|row| row.stage == Stage::Live) else { return Ok(()) };
-    let restarts = host.docker.inspect(&end.name).await?.map_or(0, |found| found.restart_count);
+    let restarts = host.container(&end.name).await?.map_or(0, |found| found.restart_count);
     if restarts > 1 && !restarts.is_power_of_two() {
         return Ok(());
     }
@@ -141,7 +141,7 @@ async fn look_after(host: &Host, pass: u64) -> bool {
                 sweep_images(host).await?;
                 sweep_networks(host).await?;
                 let known = host.collector.known().await?;
-                host.collector.forget_vanished(known, &host.docker.containers(&host.label()).await?).await?;
+                host.collector.forget_vanished(known, &host.containers().await?).await?;
             }
             Ok::<_, Interruption>(())
         };
@@ -166,7 +166,7 @@ fn tell_what_is_seen(seen: &Seen) {
 
 async fn reconcile_containers(host: &Host) -> Result<()> {
     // In this order: a row comes before its container and goes after it, so what has no row now is wanted by none.
-    let on_engine = host.docker.containers(&host.label()).await?;
+    let on_engine = host.containers().await?;
     host.collector.look_after(&on_engine);
     let mut conn = host.app.db.read().await?;
     let rows = containers::all(&mut conn).await?;
@@ -224,8 +224,8 @@ async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()
         Some(State::Running | State::Restarting | State::Paused) => Ok(()),
         Some(State::Created | State::Exited) => {
             tracing::info!(container = row.name, "starting a container that has ended");
-            host.docker.restart_always(&row.name).await?;
-            Ok(host.docker.start(&row.name).await?)
+            host.restart_always(&row.name).await?;
+            Ok(host.start_container(&row.name).await?)
         }
         Some(State::Dead | State::Removing) => Ok(host.remove_container(&row.name).await?),
         None => make_again(host, row).await,
@@ -237,15 +237,15 @@ async fn make_again(host: &Host, row: &Container) -> Result<()> {
     let subject = Subject::load(&host.app, row.deployment_id).await?;
     let network = deploy::ensure_network(host, subject.application.organization_id).await?;
     let specification = deploy::specification(host, &network, row, &subject)?;
-    host.docker.create(&specification).await?;
+    host.create_container(&specification).await?;
     kill_point::reached("reconcile-made-again");
-    host.docker.restart_always(&row.name).await?;
-    Ok(host.docker.start(&row.name).await?)
+    host.restart_always(&row.name).await?;
+    Ok(host.start_container(&row.name).await?)
 }
 
 /// Statuses say what was seen.
 async fn observe(host: &Host, row: &Container) -> Result<()> {
-    let found = host.docker.inspect(&row.name).await?;
+    let found = host.container(&row.name).await?;
     if let Some(found) = &found
         && found.state == State::Running
         && !found.addresses.iter().any(|address| address.to_string() == row.address)
@@ -300,7 +300,7 @@ async fn forget(host: &Host, row: &Container) -> Result<()> {
 
 /// Removes images of this installation that belong to no release that can be made live.
 async fn sweep_images(host: &Host) -> Result<()> {
-    let images = host.docker.images(&host.label()).await?;
+    let images = host.images().await?;
     let mut conn = host.app.db.read().await?;
     let wanted: HashSet<String> = releases::wanted_images(&mut conn).await?.into_iter().collect();
     for image in images {
@@ -317,7 +317,7 @@ async fn sweep_images(host: &Host) -> Result<()> {
         }
         tracing::info!(image = image.id, "removing an image that nobody wants");
         for name in image.tags.iter().chain(image.tags.is_empty().then_some(&image.id)) {
-            if let Err(error) = host.docker.remove_image(name).await {
+            if let Err(error) = host.remove_image(name).await {
                 tracing::debug!(%error, name, "an image could not be removed yet");
             }
         }
@@ -330,7 +330,7 @@ async fn sweep_networks(host: &Host) -> Result<()> {
     let _one_at_a_time = host.networks.lock().await;
     let unused = networks::unused(&mut host.app.db.read().await?).await?;
     for network in unused {
-        if let Err(error) = host.docker.remove_network(&network.name).await {
+        if let Err(error) = host.remove_network(&network.name).await {
             tracing::warn!(network = network.name, %error, "a network could not be removed; trying again");
             continue;
         }
@@ -338,7 +338,7 @@ async fn sweep_networks(host: &Host) -> Result<()> {
         networks::delete_unused(&mut tx, network.organization_id).await?;
         tx.commit().await?;
     }
-    let on_engine = host.docker.networks(Some(&host.label())).await?;
+    let on_engine = host.networks().await?;
     let rows = networks::all(&mut host.app.db.read().await?).await?;
     if !rows.is_empty() {
         host_route::add(&host.app.config.data_dir, host.app.config.network_pool).await;
@@ -348,7 +348,7 @@ async fn sweep_networks(host: &Host) -> Result<()> {
             continue;
         }
         tracing::info!(network = stray.name, "removing a network that nobody wants");
-        if let Err(error) = host.docker.remove_network(&stray.name).await {
+        if let Err(error) = host.remove_network(&stray.name).await {
             tracing::warn!(network = stray.name, %error, "it could not be removed; trying again");
         }
     }

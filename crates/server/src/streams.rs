@@ -4,58 +4,58 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use prometheus_client::metrics::gauge::Gauge;
 use uuid::Uuid;
 
-use crate::app::App;
 use crate::error::{Error, Result};
 
 /// When a caller for whom there is no room may try again.
 const RETRY_SECONDS: u64 = 10;
 
-/// What is streamed. Each has a limit of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StreamKind {
-    Logs,
-    Events,
+/// Streams of one kind, which have a limit of their own.
+pub struct Streams {
+    /// What is done with them, for the message.
+    what: &'static str,
+    /// How many each organization may have open.
+    limit: usize,
+    /// How many each has open.
+    open: Mutex<HashMap<Uuid, usize>>,
+    /// How many there are in all.
+    gauge: Gauge,
 }
-
-/// How many each organization has open.
-#[derive(Default)]
-pub struct Streams(Mutex<HashMap<(StreamKind, Uuid), usize>>);
 
 /// One that is open. It counts until it is dropped.
 pub struct OpenStream {
-    app: Arc<App>,
-    kind: StreamKind,
+    streams: Arc<Streams>,
     pub organization_id: Uuid,
 }
 
-impl OpenStream {
-    pub fn open(app: &Arc<App>, kind: StreamKind, organization_id: Uuid) -> Result<Self> {
-        let (most, what) = match kind {
-            StreamKind::Logs => (app.config.log_followers, "The logs of this organization are followed or downloaded"),
-            StreamKind::Events => (app.config.event_followers, "The events of this organization are followed"),
-        };
-        let mut open = app.streams.0.lock();
-        let count = open.entry((kind, organization_id)).or_default();
-        if *count >= most {
-            let message = format!("{what} {most} times at once, which is the limit.");
+impl Streams {
+    pub fn new(what: &'static str, limit: usize, gauge: Gauge) -> Arc<Self> {
+        Arc::new(Self { what, limit, open: Mutex::default(), gauge })
+    }
+
+    pub fn open(self: &Arc<Self>, organization_id: Uuid) -> Result<OpenStream> {
+        let mut open = self.open.lock();
+        let count = open.entry(organization_id).or_default();
+        if *count >= self.limit {
+            let message = format!("{} {} times at once, which is the limit.", self.what, self.limit);
             return Err(Error::rate_limited(message, RETRY_SECONDS));
         }
         *count += 1;
-        app.metrics.open_streams(kind).inc();
-        Ok(Self { app: app.clone(), kind, organization_id })
+        self.gauge.inc();
+        Ok(OpenStream { streams: self.clone(), organization_id })
     }
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.app.metrics.open_streams(self.kind).dec();
-        let mut open = self.app.streams.0.lock();
-        if let Some(count) = open.get_mut(&(self.kind, self.organization_id)) {
+        self.streams.gauge.dec();
+        let mut open = self.streams.open.lock();
+        if let Some(count) = open.get_mut(&self.organization_id) {
             *count -= 1;
             if *count == 0 {
-                open.remove(&(self.kind, self.organization_id));
+                open.remove(&self.organization_id);
             }
         }
     }

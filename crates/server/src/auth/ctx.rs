@@ -13,7 +13,6 @@ use windlass_store::memberships::Joined;
 use crate::app::App;
 use crate::auth::bearer::Presented;
 use crate::auth::caller::{Caller, Credential};
-use crate::auth::limiter::limit_requests;
 use crate::auth::origin::{Origin, header_text};
 use crate::error::{Error, Result};
 
@@ -95,10 +94,11 @@ impl Ctx {
     }
 
     fn limit_requests(&self) -> Result<()> {
+        let (requests, config, now) = (&self.app.requests, &self.app.config, self.app.now());
         if let Credential::Key { id, .. } = &self.caller.credential {
-            limit_requests(&self.app, &format!("key {id}"), self.app.config.key_requests)?;
+            requests.count_request(&format!("key {id}"), config.key_requests, now)?;
         }
-        limit_requests(&self.app, &format!("account {}", self.caller.user.id), self.app.config.account_requests)
+        requests.count_request(&format!("account {}", self.caller.user.id), config.account_requests, now)
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 
 use windlass_api::Timestamp;
 
-use crate::app::App;
 use crate::error::Error;
 
 const KEYS_KEPT: usize = 10_000;
@@ -60,20 +59,20 @@ impl Limiter {
         Ok(())
     }
 
+    /// Counts a request of this minute; a limit of 0 is none.
+    pub fn count_request(&self, key: &str, tries: u32, now: Timestamp) -> crate::error::Result<()> {
+        if tries == 0 {
+            return Ok(());
+        }
+        self.try_once(key, Limit::a_minute(tries), now).map_err(|seconds| {
+            Error::rate_limited(format!("More than {tries} requests in a minute. Wait {seconds} seconds."), seconds)
+        })
+    }
+
     /// A caller who succeeds starts anew.
     pub fn forgive(&self, key: &str) {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
-}
-
-/// Counts a request; a limit of 0 is none.
-pub fn limit_requests(app: &App, key: &str, tries: u32) -> crate::error::Result<()> {
-    if tries == 0 {
-        return Ok(());
-    }
-    app.requests.try_once(key, Limit::a_minute(tries), app.now()).map_err(|seconds| {
-        Error::rate_limited(format!("More than {tries} requests in a minute. Wait {seconds} seconds."), seconds)
-    })
 }
 
 /// The oldest quarter goes when nothing has ended: many at once, so that a flood does not search for each of its keys.

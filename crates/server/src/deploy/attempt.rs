@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use uuid::Uuid;
 use windlass_api::{DeploymentKind, DeploymentState, Failure, LogStep};
@@ -22,7 +23,7 @@ use crate::service::work::Work;
 use crate::subject::Subject;
 
 pub struct Attempt<'a> {
-    pub host: &'a Host,
+    pub host: &'a Arc<Host>,
     pub held: &'a Held,
     subject: Subject,
     pub log: Log,
@@ -31,7 +32,7 @@ pub struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    pub async fn begin(host: &'a Host, held: &'a Held, deployment_id: Uuid) -> Result<Self> {
+    pub async fn begin(host: &'a Arc<Host>, held: &'a Held, deployment_id: Uuid) -> Result<Self> {
         kill_point::reached("deploy-claimed");
         let mut subject = Subject::load(&host.app, deployment_id).await?;
         if subject.deployment.kind == DeploymentKind::Restart && follow_live(held, &subject).await? {

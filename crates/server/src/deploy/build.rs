@@ -27,7 +27,7 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
         built?;
     }
     kill_point::reached("deploy-built");
-    let Some(image) = attempt.host.docker.image(&tag).await? else {
+    let Some(image) = attempt.host.image(&tag).await? else {
         return failed(Failure::BuildFailed, "the build ended well, but the engine has no image of it");
     };
     check_architecture(attempt, &image).await?;
@@ -43,7 +43,7 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
 
 /// An attempt before this one may have ended just after its build did.
 async fn built_before(attempt: &Attempt<'_>, tag: &str) -> Result<Option<Image>> {
-    let image = attempt.host.docker.image(tag).await?;
+    let image = attempt.host.image(tag).await?;
     let id = attempt.deployment.id.to_string();
     Ok(image.filter(|image| image.labels.get(DEPLOYMENT_LABEL) == Some(&id)))
 }
@@ -70,12 +70,12 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
     };
     let limit = attempt.host.app.config.build_limit;
     let (lines, printed) = mpsc::channel(LINES);
-    let building = tokio::time::timeout(limit, attempt.host.docker.build(build, lines));
+    let building = tokio::time::timeout(limit, attempt.host.build(build, lines));
     let (built, ()) = tokio::join!(building, attempt.log.take_all(LogStep::Build, printed));
     match built {
         Ok(Ok(_)) => Ok(()),
         // An engine that is being stopped ends its builds, and some of them say something else than that.
-        Ok(Err(error)) => match attempt.host.docker.ping().await {
+        Ok(Err(error)) => match attempt.host.engine().await {
             Err(lost @ windlass_runtime::Error::Unreachable { .. }) => Err(lost.into()),
             _ => Err(error.into()),
         },
@@ -87,7 +87,7 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
 }
 
 async fn check_architecture(attempt: &Attempt<'_>, image: &Image) -> Result<()> {
-    let host = attempt.host.docker.ping().await?;
+    let host = attempt.host.engine().await?;
     if image.architecture.is_empty() || image.architecture == host.architecture {
         return Ok(());
     }

@@ -30,18 +30,18 @@ pub async fn run(host: &Host, held: &Held, subject: &Subject, purpose: Purpose, 
     specification.command = Some(vec!["/bin/sh".into(), "-c".into(), text.clone()]);
     log.note(format!("Running the {what} command: {text}")).await;
     kill_point::reached("command-stored");
-    let state = match host.docker.create(&specification).await? {
+    let state = match host.create_container(&specification).await? {
         Creation::Created(_) => State::Created,
         Creation::Exists(found) => found.state,
     };
     kill_point::reached("command-created");
     if state == State::Created {
-        host.docker.start(&container.name).await?;
+        host.start_container(&container.name).await?;
     }
     kill_point::reached("command-started");
     host.collector.begin(&container.name).await?;
     let ended = async {
-        let code = host.docker.wait(&container.name).await?;
+        let code = host.wait_for_container(&container.name).await?;
         // Before whatever is said about its end.
         host.read_to_end(&container.name).await?;
         Ok(code)

@@ -24,7 +24,7 @@ pub async fn drain(host: &Host, held: &Held, deployment_id: Uuid) -> Result<Drai
     for instance in instances {
         if instance.stage == Stage::Live {
             // From now on the engine restarts it by itself, also when Windlass is not there.
-            host.docker.restart_always(&instance.name).await.or_else(unless_gone)?;
+            host.restart_always(&instance.name).await.or_else(unless_gone)?;
         }
     }
     let mut rows = containers::of_application(&mut host.app.db.read().await?, held.application_id()).await?;
@@ -75,7 +75,7 @@ async fn retire_one(host: &Host, held: &Held, container: &Container) -> Result<D
     kill_point::reached("finish-drained");
     let grace = Duration::from_secs(configuration.settings.stop_seconds.into());
     if is_leaving(held, container).await? {
-        host.docker.stop(&container.name, grace).await?;
+        host.stop_container(&container.name, grace).await?;
     }
     kill_point::reached("finish-stopped");
     match held.job.kind.as_str() {
@@ -84,7 +84,7 @@ async fn retire_one(host: &Host, held: &Held, container: &Container) -> Result<D
         _ => host.read_to_end(&container.name).await?,
     }
     if is_leaving(held, container).await? {
-        host.docker.remove(&container.name).await?;
+        host.remove_ended_container(&container.name).await?;
     }
     kill_point::reached("finish-removed");
     let (mut work, now) = (held.begin().await?, host.app.now());

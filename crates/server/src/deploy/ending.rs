@@ -126,7 +126,7 @@ impl Attempt<'_> {
         kill_point::reached("end-containers-gone");
         if self.owns_release() {
             self.held.check().await?;
-            self.host.docker.remove_image(&image_tag(self.application.id, self.deployment.id)).await?;
+            self.host.remove_image(&image_tag(self.application.id, self.deployment.id)).await?;
         }
         kill_point::reached("end-image-gone");
         Ok(())

@@ -89,8 +89,8 @@ pub fn outcome(ended: Result<()>) -> Outcome {
     }
 }
 
-impl From<crate::routes::RoutesError> for Interruption {
-    fn from(error: crate::routes::RoutesError) -> Self {
+impl From<crate::route_publisher::RoutesError> for Interruption {
+    fn from(error: crate::route_publisher::RoutesError) -> Self {
         Self::Later(error.to_string())
     }
 }

@@ -51,7 +51,7 @@ fn entry(host: &Arc<Host>, kind: &'static str) -> Entry {
     }
 }
 
-async fn handle(host: &Host, kind: &'static str, mut task: Task) -> Outcome {
+async fn handle(host: &Arc<Host>, kind: &'static str, mut task: Task) -> Outcome {
     let (held, lease, place) = task.parts();
     let ended = match kind {
         queue::STOP => lease.during(stop::stop(host, held)).await,

@@ -33,7 +33,7 @@ const USUAL_LIMIT: Duration = Duration::from_secs(60);
 /// Waits until all instances of a group are well; each has the same time for it.
 pub async fn wait(attempt: &mut Attempt<'_>, instances: &[Container]) -> Result<()> {
     attempt.log.enter(LogStep::Health);
-    let image = attempt.host.docker.image(&attempt.image()?.id).await?;
+    let image = attempt.host.image(&attempt.image()?.id).await?;
     let waiting = instances.iter().map(|instance| wait_for(attempt, instance, image.as_ref()));
     let found = try_join_all(waiting).await?;
     if let Some(port) = found.into_iter().flatten().next() {
@@ -81,7 +81,7 @@ fn which(attempt: &Attempt<'_>, instance: &Container) -> String {
 /// Returns when the connection to the engine breaks. An engine that is stopped ends its containers: one that comes back soon
 /// would show a container that has ended, as if by itself.
 async fn engine_lost(host: &Host, container: &str) -> Interruption {
-    match host.docker.wait(container).await {
+    match host.wait_for_container(container).await {
         Err(lost @ runtime::Error::Unreachable { .. }) => lost.into(),
         // `become_well` sees how it ended.
         _ => std::future::pending().await,
@@ -93,7 +93,7 @@ async fn become_well(attempt: &Attempt<'_>, container: &Container, image: Option
     let limit =
         Limit::new(attempt.configuration.settings.health_seconds, check.as_ref(), attempt.host.app.config.start_limit);
     let checking = check.map(|check| {
-        Checking::begin(attempt.host.docker.clone(), container.name.clone(), check, attempt.secrets.clone())
+        Checking::begin(attempt.host.clone(), container.name.clone(), check, attempt.secrets.clone())
     });
     let mut search = image.and_then(|image| Search::begin(attempt, image));
     let told = attempt.image()?.port;
@@ -193,7 +193,7 @@ impl Look {
 
 /// The container, unless it has ended: then it never becomes well.
 async fn running(attempt: &Attempt<'_>, container: &Container) -> Result<runtime::Container> {
-    let Some(found) = attempt.host.docker.inspect(&container.name).await? else {
+    let Some(found) = attempt.host.container(&container.name).await? else {
         return failed(Failure::CrashedAtStart, "the container was removed by another program");
     };
     match found.state {
@@ -304,7 +304,7 @@ async fn give_up<T>(attempt: &Attempt<'_>, container: &Container, port: u16, las
     if !matches!(last, Look::Refused) {
         return failed(Failure::UnhealthyAnswer, format!("{words}, for {time}"));
     }
-    let pid = attempt.host.docker.inspect(&container.name).await?.and_then(|found| found.pid);
+    let pid = attempt.host.container(&container.name).await?.and_then(|found| found.pid);
     let listening = match pid {
         Some(pid) => Listening::of(pid).await,
         None => Listening::default(),

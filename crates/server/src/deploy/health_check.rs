@@ -1,11 +1,13 @@
 //! The image's own health check, run by Windlass while a container starts: the engine's first look comes late, and says less.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use windlass_runtime::{Docker, Error, Exec, Executed, HealthCheck};
+use windlass_runtime::{Error, Exec, Executed, HealthCheck};
 
+use crate::host::Host;
 use crate::logs::{Secrets, text};
 
 /// From the end of one try to the next.
@@ -30,9 +32,9 @@ pub struct Checking {
 }
 
 impl Checking {
-    pub fn begin(docker: Docker, container: String, check: HealthCheck, secrets: Secrets) -> Self {
+    pub fn begin(host: Arc<Host>, container: String, check: HealthCheck, secrets: Secrets) -> Self {
         let (sender, tried) = watch::channel(Tried::NotYet);
-        let trying = tokio::spawn(keep_trying(docker, container, check, secrets, sender));
+        let trying = tokio::spawn(keep_trying(host, container, check, secrets, sender));
         Self { tried, trying }
     }
 
@@ -48,7 +50,7 @@ impl Drop for Checking {
 }
 
 async fn keep_trying(
-    docker: Docker,
+    host: Arc<Host>,
     container: String,
     check: HealthCheck,
     secrets: Secrets,
@@ -56,7 +58,7 @@ async fn keep_trying(
 ) {
     while *tried.borrow() != Tried::Well {
         // `become_well` notices when the container or the engine has ended.
-        if let Ok(exec) = docker.exec(&container, &check.command).await {
+        if let Ok(exec) = host.exec(&container, &check.command).await {
             try_once(&exec, check.timeout, &secrets, &tried).await;
         }
         tokio::time::sleep(PAUSE).await;

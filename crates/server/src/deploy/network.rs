@@ -26,7 +26,7 @@ pub async fn ensure(host: &Host, organization_id: Uuid) -> Result<Network> {
     let mut refused = HashSet::new();
     for _ in 0..MOST_TRIES {
         let network = row(host, organization_id, &refused).await?;
-        match host.docker.create_network(&described(host, &network)?).await {
+        match host.create_network(&described(host, &network)?).await {
             Ok(()) => {
                 host_route::add(&host.app.config.data_dir, host.app.config.network_pool).await;
                 return Ok(network);
@@ -55,7 +55,7 @@ async fn row(host: &Host, organization_id: Uuid, refused: &HashSet<Subnet>) -> R
         let words = format!("the organization's network {} is in use by somebody else on the engine", stored.subnet);
         return failed(Failure::EngineRefused, words);
     }
-    let on_engine = host.docker.networks(None).await?;
+    let on_engine = host.all_networks().await?;
     let on_engine =
         on_engine.iter().flat_map(|network| &network.subnets).filter_map(|text| Subnet::try_from(text.as_str()).ok());
     let mut taken: Vec<Subnet> = on_engine.chain(refused.iter().copied()).chain(host_routes().await).collect();

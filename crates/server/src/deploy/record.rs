@@ -99,7 +99,7 @@ async fn prune(host: &Host, held: &Held, subject: &Subject) -> Result<()> {
     for release in &surplus {
         held.check().await?;
         let Some(Artifact::Image(image)) = &release.artifact else { continue };
-        if let Err(error) = host.docker.remove_image(&image.name).await {
+        if let Err(error) = host.remove_image(&image.name).await {
             tracing::warn!(%error, image = image.name, "the image of an old release could not be removed yet");
         }
     }

@@ -19,7 +19,7 @@ pub async fn remove(host: &Host, held: &Held) -> Result<()> {
     let images = releases::images_of(&mut host.app.db.read().await?, held.application_id()).await?;
     for image in images {
         held.check().await?;
-        match host.docker.remove_image(&image).await {
+        match host.remove_image(&image).await {
             // Another program runs it. It has our label and soon no row, so it is removed once that has ended.
             Err(Error::Conflict { message }) => tracing::warn!(image, message, "an image is still in use"),
             removed => removed?,

@@ -33,7 +33,7 @@ pub async fn prepare(attempt: &mut Attempt<'_>) -> Result<Network> {
     attempt.log.enter(LogStep::Start);
     attempt.advance(DeploymentState::Deploying).await?;
     kill_point::reached("deploy-before-container");
-    if attempt.host.docker.image(&attempt.image()?.id).await?.is_none() {
+    if attempt.host.image(&attempt.image()?.id).await?.is_none() {
         return Err(image_missing(attempt).await?);
     }
     let network = network::ensure(attempt.host, attempt.application.organization_id).await?;
@@ -79,7 +79,7 @@ async fn start_one(attempt: &mut Attempt<'_>, network: &Network, ordinal: u32) -
     reached("deploy-container-created", "replica-created");
     note_engine_id(attempt, &container, &engine_id).await?;
     attempt.log.note(format!("Starting container {} at {}", container.name, container.address)).await;
-    match attempt.host.docker.start(&container.name).await {
+    match attempt.host.start_container(&container.name).await {
         Ok(()) => {}
         Err(windlass_runtime::Error::StartFailed { message }) => return failed(start_failure(&message), message),
         Err(error) => return Err(error.into()),
@@ -190,7 +190,7 @@ fn unreadable(container_id: Uuid) -> Interruption {
 
 /// The engine's id of it, made by this attempt or by one before it.
 async fn create(attempt: &Attempt<'_>, specification: &ContainerSpec) -> Result<String> {
-    match attempt.host.docker.create(specification).await? {
+    match attempt.host.create_container(specification).await? {
         Creation::Created(id) => Ok(id),
         Creation::Exists(found) => {
             let id = attempt.deployment.id.to_string();
@@ -231,7 +231,7 @@ pub async fn evidence(attempt: &Attempt<'_>, name: &str) -> String {
     if let Err(problem) = attempt.host.read_to_end(name).await {
         tracing::warn!(container = name, ?problem, "the last lines of a container are not stored yet");
     }
-    let last = attempt.host.docker.tail(name, 1).await.unwrap_or_default();
+    let last = attempt.host.last_lines(name, 1).await.unwrap_or_default();
     last.into_iter().next_back().unwrap_or_default()
 }
 

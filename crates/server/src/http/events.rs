@@ -11,7 +11,6 @@ use crate::auth::Ctx;
 use crate::auth::origin::header_text;
 use crate::error::{Error, Result};
 use crate::event_follower::EventFollower;
-use crate::streams::{OpenStream, StreamKind};
 
 /// What the description says beyond the rest of the entry.
 const FOLLOWING: &str = "Server-sent events of the current organization: the data of each is an `Event`, the id its \
@@ -31,7 +30,7 @@ pub fn routes(table: Table) -> Table {
 async fn follow(ctx: Ctx, Params(query): Params<EventsQuery>, headers: HeaderMap) -> Answer {
     let authority = ctx.organization(None).await?;
     let after = after(&query, &headers)?;
-    let open = OpenStream::open(&ctx.app, StreamKind::Events, authority.organization_id())?;
+    let open = ctx.app.event_streams.open(authority.organization_id())?;
     let follower = EventFollower::begin(ctx, &authority, open, after).await?;
     Ok(events(follower, async |mut follower| {
         let events = follower.next().await?;

@@ -12,7 +12,6 @@ use windlass_api::ErrorCode;
 
 use crate::app::App;
 use crate::auth::limiter::address_key;
-use crate::auth::limiter::limit_requests;
 use crate::auth::origin::{Peer, RequestId, real_address};
 use crate::error::{Error, Result};
 use crate::http::body::Arrival;
@@ -71,7 +70,7 @@ fn limit_address(app: &App, request: &Request) -> Result<()> {
     }
     let Some(Peer(peer)) = request.extensions().get().copied() else { return Ok(()) };
     let address = real_address(peer.ip().to_canonical(), request.headers(), &app.config.trusted_proxies);
-    limit_requests(app, &address_key(address), app.config.address_requests)
+    app.requests.count_request(&address_key(address), app.config.address_requests, app.now())
 }
 
 async fn within(limit: Duration, mut request: Request, next: Next) -> Response {

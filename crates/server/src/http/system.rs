@@ -11,7 +11,6 @@ use windlass_api::{BuildCache, Dependency, ErrorCode, Health};
 use super::respond::{Answer, success};
 use super::table::{Table, anyone};
 use crate::app::App;
-use crate::disk;
 use crate::edge;
 use crate::error::Error;
 
@@ -101,7 +100,8 @@ async fn logs(app: &App) -> Dependency {
 async fn database(app: &App) -> Dependency {
     let looked = async {
         app.db.ping().await?;
-        Ok::<_, windlass_store::Error>(disk::is_full(app).await)
+        let (kind, data_dir) = (app.db.kind(), &app.config.data_dir);
+        Ok::<_, windlass_store::Error>(app.database_disk.is_full(kind, data_dir, app.now()).await)
     };
     let reason = match tokio::time::timeout(PATIENCE, looked).await {
         Ok(Ok(false)) => String::new(),

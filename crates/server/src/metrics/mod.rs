@@ -16,8 +16,6 @@ use prometheus_client::registry::Registry;
 use windlass_edge::stats::Stats;
 use windlass_store::Db;
 
-use crate::streams::StreamKind;
-
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Answered {
     method: &'static str,
@@ -34,8 +32,8 @@ pub struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
     durations: Family<Route, Histogram>,
-    log_followers: Gauge,
-    event_followers: Gauge,
+    pub log_followers: Gauge,
+    pub event_followers: Gauge,
     pub build_cache_bytes: Gauge,
 }
 
@@ -56,14 +54,6 @@ impl Metrics {
         let build_cache_bytes = Gauge::default();
         registry.register("build_cache_bytes", "What the engine keeps of builds", build_cache_bytes.clone());
         Self { registry, requests, durations, log_followers, event_followers, build_cache_bytes }
-    }
-
-    /// How many streams of a kind are open.
-    pub fn open_streams(&self, kind: StreamKind) -> &Gauge {
-        match kind {
-            StreamKind::Logs => &self.log_followers,
-            StreamKind::Events => &self.event_followers,
-        }
     }
 
     /// All figures in the text format of Prometheus, with those of the edge.

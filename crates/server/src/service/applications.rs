@@ -20,6 +20,7 @@ use crate::service::application_changes::{
 };
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::deployments::{self, Order};
+use crate::service::held_applications::{hold_to_change, lock, lock_to_change};
 use crate::service::idempotency::Once;
 use crate::service::work::Work;
 use crate::service::{domains, queue, states};
@@ -335,28 +336,6 @@ async fn end(work: &mut Work<'_>, application: &Application, wanted: Wanted, job
     work.enqueue(job).await?;
     states::settle(work, application.id).await?;
     Ok(())
-}
-
-/// Holds the application still until the transaction ends, and checks the caller's authority as it is now. One that is
-/// being deleted takes no change.
-pub async fn hold_to_change(work: &mut Work<'_>, authority: &Authority, id: Uuid) -> Result<(Authority, Application)> {
-    let authority = work.hold(authority).await?;
-    let application = lock_to_change(work, &authority, id).await?;
-    Ok((authority, application))
-}
-
-async fn lock(work: &mut Work<'_>, authority: &Authority, id: Uuid) -> Result<Application> {
-    let application = applications::lock(work, id).await?;
-    let application = application.filter(|application| application.organization_id == authority.organization_id());
-    application.ok_or_else(|| Error::not_found("application"))
-}
-
-async fn lock_to_change(work: &mut Work<'_>, authority: &Authority, id: Uuid) -> Result<Application> {
-    let application = lock(work, authority, id).await?;
-    if application.wanted == Wanted::Deleted {
-        return Err(Error::new(ErrorCode::Conflict, format!("{} is being deleted.", application.name)));
-    }
-    Ok(application)
 }
 
 /// Commits, and answers with the application.

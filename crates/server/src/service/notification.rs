@@ -14,7 +14,7 @@ use crate::auth::Authority;
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Change, Resource};
-use crate::service::targets::{check_host, check_url};
+use crate::service::outgoing_addresses::{check_host, check_url};
 use crate::service::work::Work;
 use crate::vault::SealedCell;
 

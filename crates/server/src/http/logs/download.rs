@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::http::params::{PathId, RawParams};
 use crate::http::respond::Answer;
 use crate::logs::readers::may_still_read;
-use crate::streams::{OpenStream, StreamKind};
+use crate::streams::OpenStream;
 
 /// Lines that are read at once.
 const LINES: usize = 1_000;
@@ -40,7 +40,7 @@ pub async fn download_of_deployment(ctx: Ctx, PathId(id): PathId, params: RawPar
 
 async fn file(ctx: Ctx, application: &Application, of: Of, params: &RawParams) -> Answer {
     let query = filter::query(of, params).await?;
-    let open = OpenStream::open(&ctx.app, StreamKind::Logs, application.organization_id)?;
+    let open = ctx.app.log_streams.open(application.organization_id)?;
     let name = file_name(&application.name, ctx.app.now());
     let download = Download::begin(ctx, open, application.id, query).await?;
     let headers = [

@@ -12,7 +12,6 @@ use crate::error::{Error, Result};
 use crate::http::params::{PathId, RawParams};
 use crate::http::respond::{Answer, events};
 use crate::logs::follow::{Follower, Start};
-use crate::streams::{OpenStream, StreamKind};
 
 pub const LAST_EVENT_ID: &str = "last-event-id";
 const TAIL: i64 = 100;
@@ -40,7 +39,7 @@ async fn answer(
 ) -> Answer {
     let start = start(&params.parse()?, headers)?;
     let which = filter::query(of, params).await?;
-    let open = OpenStream::open(&ctx.app, StreamKind::Logs, organization_id)?;
+    let open = ctx.app.log_streams.open(organization_id)?;
     let follower = Follower::begin(ctx, open, application_id, which, start).await?;
     Ok(events(follower, async |mut follower| {
         let events = follower.next().await?;

@@ -1,5 +1,7 @@
 //! The host that deployments run on: the container engine, what its containers print, and the edge in front of them.
 
+mod engine;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +14,7 @@ use crate::engine_health::Seen;
 use crate::holder::{self, Holder};
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, INSTANCE_LABEL};
 use crate::logs::collector::{Collector, Unread};
-use crate::routes::Routes;
+use crate::route_publisher::Routes;
 
 /// Why something could not be done with a container.
 #[derive(Debug)]
@@ -30,7 +32,7 @@ impl From<windlass_runtime::Error> for HostError {
 
 pub struct Host {
     pub app: Arc<App>,
-    pub docker: Docker,
+    docker: Docker,
     pub routes: Routes,
     /// Reads what containers print.
     pub collector: Collector,
