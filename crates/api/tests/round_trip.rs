@@ -134,6 +134,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<DeleteWebhookConfig>();
     tried.json::<Dependency>();
     tried.json::<DeploymentId>();
+    tried.json::<DeploymentInstance>();
     tried.json::<DeploymentStatus>();
     tried.json::<Deployments>();
     tried.json::<Event>();

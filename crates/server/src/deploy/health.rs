@@ -92,9 +92,8 @@ async fn become_well(attempt: &Attempt<'_>, container: &Container, image: Option
     let check = image.and_then(|image| image.health_check.clone());
     let limit =
         Limit::new(attempt.configuration.settings.health_seconds, check.as_ref(), attempt.host.app.config.start_limit);
-    let checking = check.map(|check| {
-        Checking::begin(attempt.host.clone(), container.name.clone(), check, attempt.secrets.clone())
-    });
+    let checking = check
+        .map(|check| Checking::begin(attempt.host.clone(), container.name.clone(), check, attempt.secrets.clone()));
     let mut search = image.and_then(|image| Search::begin(attempt, image));
     let told = attempt.image()?.port;
     let mut port = told;

@@ -43,7 +43,13 @@ pub(crate) use start::specification;
 /// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
 /// A restart is this too: all instances are replaced at one switch. There is one at a time for each application,
 /// because these jobs have the application as their exclusive key.
-async fn deploy(host: &Arc<Host>, held: &Held, deployment_id: Uuid, lease: &mut Lease, place: &mut Place) -> Result<()> {
+async fn deploy(
+    host: &Arc<Host>,
+    held: &Held,
+    deployment_id: Uuid,
+    lease: &mut Lease,
+    place: &mut Place,
+) -> Result<()> {
     let mut attempt = match Attempt::begin(host, held, deployment_id).await {
         Err(Interruption::Failed(class, words)) => {
             return ending::end_unread(host, held, deployment_id, Some(class), &words).await;

@@ -12,8 +12,8 @@ use crate::app::App;
 use crate::auth::{Authority, Granted};
 use crate::error::{Error, Result};
 use crate::records;
-use crate::service::held_applications::hold_to_change;
 use crate::service::audit::{Action, Actor, Change, Resource};
+use crate::service::held_applications::hold_to_change;
 use crate::service::work::Work;
 use crate::service::{queue, states};
 
