@@ -33,7 +33,7 @@ impl Held {
     /// every other worker.
     ///
     /// Always in this order, the application and then the job, and before anything else: so do callers of the API, and two that wait
-    /// for each other would wait in vain.
+    /// for each other would never go on.
     pub async fn begin(&self) -> Result<Work<'_>> {
         let mut work = self.app.begin_step().await?;
         if let Some(id) = self.job.application_id {

@@ -21,7 +21,7 @@ pub enum Outcome {
 pub struct Later {
     pub after: Duration,
     pub why: String,
-    /// Whether something was tried in vain: handlers give up after some attempts.
+    /// Whether something was tried and failed: handlers give up after some attempts.
     pub is_attempt: bool,
 }
 
@@ -31,7 +31,7 @@ impl Outcome {
         Self::Later(Later { after: REST, why: why.into(), is_attempt: false })
     }
 
-    /// It was tried in vain.
+    /// It was tried, and failed.
     pub fn again(why: impl Into<String>) -> Self {
         Self::Later(Later { after: REST, why: why.into(), is_attempt: true })
     }
