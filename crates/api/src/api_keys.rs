@@ -16,7 +16,7 @@ pub struct ApiKey {
     /// How the key begins.
     pub hint: String,
     pub permissions: Vec<Can>,
-    /// Kept to the minute; null as long as nobody has used it.
+    /// Kept to the minute; null as long as it was not used.
     pub last_used_at: Option<Timestamp>,
     pub expires_at: Timestamp,
     pub created_at: Timestamp,

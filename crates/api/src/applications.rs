@@ -45,7 +45,7 @@ pub struct Application {
     pub base_path: String,
     pub dockerfile_path: String,
     pub build_pack: BuildPack,
-    /// A JSON object as text. Values are `********` for those who may not read variables, and those of `secret_names` for everybody.
+    /// A JSON object as text. Values are `********` for those who may not read variables, and those of `secret_names` for all.
     pub build_variables: String,
     pub environment: String,
     /// The same for variables at run time.
@@ -70,7 +70,7 @@ pub struct Application {
     pub logs: Vec<ApplicationLog>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// The variables whose values nobody sees.
+    /// The variables whose values are never shown.
     pub secret_names: Vec<String>,
     pub has_repository_credentials: bool,
     pub settings: Settings,
@@ -176,7 +176,7 @@ requests! {
     build_variables: Option<VariableMap>,
     #[serde(serialize_with = "sent::optional")]
     environment_variables: Option<VariableMap>,
-    /// The names of variables whose values nobody shall see.
+    /// The names of variables whose values are never shown.
     secret_names: Option<VariableNames>,
     /// For a private repository over https or http.
     #[serde(serialize_with = "sent::given")]
@@ -205,7 +205,7 @@ requests! {
     replicas: Option<Whole<1, 20>>,
 }
 
-/// The name again, so that nobody deletes what they did not mean.
+/// The name again, so that no application is deleted by mistake.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteApplication {

@@ -72,7 +72,7 @@ pub struct Session {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetUpTwoFactor {
-    /// Whoever finds an open session must not be able to lock its owner out.
+    /// A stranger who finds an open session must not be able to lock its owner out.
     #[serde(serialize_with = "sent::whole")]
     pub password: Presented,
 }

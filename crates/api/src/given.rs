@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
-/// A text that may be absent (or null), empty, or a value. Forms send fields that nobody filled in as empty ones; what that means
+/// A text that may be absent (or null), empty, or a value. Forms send fields that were not filled in as empty ones; what that means
 /// is for each request to say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Given<T> {

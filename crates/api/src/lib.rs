@@ -1,7 +1,7 @@
 //! What crosses the wire: the envelope, identifiers of errors, requests and records.
 //!
 //! This crate knows nothing of databases or HTTP. A request type refuses bad values while it is being
-//! read (see [`text`]), so whoever holds one holds a valid one, and the same type describes its limits
+//! read (see [`text`]), so a value of such a type is valid, and the same type describes its limits
 //! in the API description.
 
 mod api_keys;

@@ -202,7 +202,7 @@ impl TryFrom<&str> for DeploymentName {
     }
 }
 
-/// A place among log lines. What it looks like is nobody's business but the server's.
+/// A place among log lines. Only the server reads what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(transparent, inline)]
 pub struct LogCursor(#[schemars(with = "String")] pub i64);

@@ -45,7 +45,7 @@ impl SmtpSecurity {
     }
 }
 
-/// An address to send to. Often whoever knows it can post there, so it is not shown in debug output. Only its length is
+/// An address to send to. Often it is enough to know it to post there, so it is not shown in debug output. Only its length is
 /// checked here; where it leads is the server's business.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookUrl(String);

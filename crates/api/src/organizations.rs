@@ -33,7 +33,7 @@ pub struct OrganizationUser {
     pub deleted_at: Option<Timestamp>,
 }
 
-/// Somebody who was asked to join and has not answered yet.
+/// A person who was asked to join and has not answered yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Invitation {
     pub id: Uuid,

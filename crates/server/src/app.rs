@@ -55,7 +55,7 @@ pub struct App {
     pub secrets_changed: tokio::sync::watch::Sender<()>,
     /// Told after a commit that wrote events.
     pub events_written: tokio::sync::watch::Sender<()>,
-    /// Turns true when the server is to end; whoever answers without an end stops then.
+    /// Turns true when the server is to end; answers without an end stop then.
     pub stopping: tokio::sync::watch::Sender<bool>,
     /// Links the entries of the audit chains.
     pub audit_key: [u8; 32],

@@ -195,7 +195,7 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
         if names.contains(stray.name.as_str()) {
             continue;
         }
-        tracing::info!(container = stray.name, "removing a container that nobody wants");
+        tracing::info!(container = stray.name, "removing a container that belongs to no instance");
         if let Err(problem) = host.remove_container(&stray.name).await {
             tracing::warn!(container = stray.name, ?problem, "it could not be removed; trying again");
         }
@@ -315,7 +315,7 @@ async fn sweep_images(host: &Host) -> Result<()> {
         if release.is_some_and(|release| release.removed_at.is_none()) {
             continue;
         }
-        tracing::info!(image = image.id, "removing an image that nobody wants");
+        tracing::info!(image = image.id, "removing an image that belongs to no release");
         for name in image.tags.iter().chain(image.tags.is_empty().then_some(&image.id)) {
             if let Err(error) = host.remove_image(name).await {
                 tracing::debug!(%error, name, "an image could not be removed yet");
@@ -347,7 +347,7 @@ async fn sweep_networks(host: &Host) -> Result<()> {
         if rows.iter().any(|row| row.name == stray.name) {
             continue;
         }
-        tracing::info!(network = stray.name, "removing a network that nobody wants");
+        tracing::info!(network = stray.name, "removing a network that belongs to no organization");
         if let Err(error) = host.remove_network(&stray.name).await {
             tracing::warn!(network = stray.name, %error, "it could not be removed; trying again");
         }

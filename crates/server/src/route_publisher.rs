@@ -14,7 +14,7 @@ use windlass_store::applications::{self, Routed};
 use windlass_store::{Conn, Db};
 
 /// How long an edge that is being replaced or restarted may take until it listens again.
-const PATIENCE: Duration = Duration::from_secs(15);
+const EDGE_LIMIT: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Debug, thiserror::Error)]
@@ -55,12 +55,12 @@ impl Routes {
             return Ok(());
         }
         drop(conn);
-        let patience = Patience::new();
+        let retries = Retries::new();
         // Taken: when telling is given up in the middle, it is not known what the edge was told.
         let before = told.take();
         let (pid, changes) = loop {
             match self.tell(&wanted, before.as_ref()).await {
-                Err(error) if patience.lasts_for(&error).await => {}
+                Err(error) if retries.are_left_for(&error).await => {}
                 told => break told?,
             }
         };
@@ -89,11 +89,11 @@ impl Routes {
     pub async fn drain(&self, service: String, address: SocketAddr, deadline: Duration) -> Result<Drained, CallError> {
         let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
         let drain = Drain { service, address, deadline_ms };
-        let patience = Patience::new();
+        let retries = Retries::new();
         loop {
             let drained = async { Client::connect(&self.data_dir).await?.drain(drain.clone()).await };
             match drained.await {
-                Err(error) if patience.lasts_for(&error).await => {}
+                Err(error) if retries.are_left_for(&error).await => {}
                 // It was started again since, and has nothing of that service in it.
                 Err(CallError::Refused(refusal)) if refusal.code == Code::UnknownService => {
                     return Ok(Drained::default());
@@ -105,22 +105,22 @@ impl Routes {
 }
 
 /// An edge may be handing over, or be started again after a crash: both pass.
-struct Patience {
+struct Retries {
     ends: tokio::time::Instant,
 }
 
-impl Patience {
+impl Retries {
     fn new() -> Self {
-        Self { ends: tokio::time::Instant::now() + PATIENCE }
+        Self { ends: tokio::time::Instant::now() + EDGE_LIMIT }
     }
 
     /// Waits a moment if it is worth trying again.
-    async fn lasts_for(&self, error: &CallError) -> bool {
-        let lasts = passes(error) && tokio::time::Instant::now() < self.ends;
-        if lasts {
+    async fn are_left_for(&self, error: &CallError) -> bool {
+        let are_left = passes(error) && tokio::time::Instant::now() < self.ends;
+        if are_left {
             tokio::time::sleep(PAUSE).await;
         }
-        lasts
+        are_left
     }
 }
 

@@ -239,7 +239,7 @@ async fn announce(server: &Server) {
         return;
     }
     let url = server.app.config.public_url();
-    tracing::info!("nobody is registered yet: open {url} and register the admin");
+    tracing::info!("there is no user yet: open {url} and register the admin");
     if let Some(token) = &server.app.setup_token {
         // Not into the log: logs are shipped and kept, and this is a key to the house.
         let _ = print(&format!("Set-up token for the first registration: {}\n", token.reveal()));

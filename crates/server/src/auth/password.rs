@@ -14,15 +14,15 @@ const WAIT: Duration = Duration::from_secs(5);
 pub struct Passwords {
     turns: Arc<Semaphore>,
     /// The hash of no password. Checking against it makes an unknown account cost what a known one does.
-    nobody: Arc<str>,
+    no_user: Arc<str>,
 }
 
 impl Passwords {
     pub fn new(parallel: usize) -> Self {
         // The salt and parameters matter for the time it takes; the hash itself matches no password.
-        let nobody = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5IGhhcyB0aGlz$\
+        let no_user = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5IGhhcyB0aGlz$\
                       AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-        Self { turns: Arc::new(Semaphore::new(parallel)), nobody: nobody.into() }
+        Self { turns: Arc::new(Semaphore::new(parallel)), no_user: no_user.into() }
     }
 
     pub async fn hash(&self, password: &str) -> Result<String> {
@@ -39,7 +39,7 @@ impl Passwords {
     pub async fn verify(&self, password: &str, hash: Option<&str>) -> Result<bool> {
         let turn = self.turn().await?;
         let known = hash.is_some();
-        let hash = hash.unwrap_or(&self.nobody).to_owned();
+        let hash = hash.unwrap_or(&self.no_user).to_owned();
         let password = password.to_owned();
         let matches = tokio::task::spawn_blocking(move || {
             let _held_until_done = turn;

@@ -1,4 +1,4 @@
-//! What was given for each setting, by whatever way: texts that are not understood yet.
+//! What was given for each setting, as a flag, in the environment or in the file: texts that are not understood yet.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::settings;
 use crate::vault::ring::{self, Ring};
 use windlass_durable::kill_point;
 
-/// The texts that were given for each key, by whatever way.
+/// The texts that were given for each key.
 #[derive(Debug, Default)]
 pub struct Given {
     values: BTreeMap<&'static str, Vec<String>>,
@@ -33,7 +33,7 @@ impl Given {
                 Some(setting) => self.add(setting, vec![value]),
                 // Where the file is to be found; read before the settings are.
                 None if name == "WINDLASS_CONFIG" => {}
-                // Not a setting: a flag would show it to everybody on the machine, and a file is what it replaces.
+                // Not a setting: a flag would show it to all users of the machine, and a file is what it replaces.
                 None if name == ring::VARIABLE => match Ring::parse(&value) {
                     Ok(ring) => self.master_key = Some(ring),
                     Err(problem) => self.problems.push(format!("{name}: {problem}")),

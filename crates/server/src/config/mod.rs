@@ -158,7 +158,7 @@ impl Config {
         self.public_url.clone().unwrap_or_else(|| default_public_url(&self.listen))
     }
 
-    /// Whether nobody but this machine's own users, or a proxy on it, can reach the server.
+    /// Whether only this machine's own users, or a proxy on it, can reach the server.
     pub fn is_loopback_only(&self) -> bool {
         self.listen.iter().all(|address| address.ip().is_loopback())
     }

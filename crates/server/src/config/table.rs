@@ -164,7 +164,7 @@ impl Config {
             organization_share: deployments
                 .row(
                     "organization-share",
-                    "How much of the places for jobs one organization may use, in percent, so that others find some",
+                    "How much of the slots for jobs one organization may use, in percent, so that others find some",
                 )
                 .limit(50, 1..=100),
             start_limit: deployments

@@ -25,8 +25,8 @@ const MOST_FINISHING: usize = 64;
 /// Every kind of job there is.
 pub fn registry(host: &Arc<Host>) -> Registry {
     let config = &host.app.config;
-    let pool = |places| Pool { places, may_wait: false };
-    let waiting_pool = |places| Pool { places, may_wait: true };
+    let pool = |slots| Pool { slots, may_wait: false };
+    let waiting_pool = |slots| Pool { slots, may_wait: true };
     Registry::new(config.parallel_starts, config.organization_share)
         .add(waiting_pool(config.parallel_deployments), vec![entry(host, queue::DEPLOY)])
         .add(waiting_pool(MOST_ROLL_OUTS), vec![entry(host, queue::ROLL_OUT)])
@@ -52,7 +52,7 @@ fn entry(host: &Arc<Host>, kind: &'static str) -> Entry {
 }
 
 async fn handle(host: &Arc<Host>, kind: &'static str, mut task: Task) -> Outcome {
-    let (held, lease, place) = task.parts();
+    let (held, lease, slot) = task.parts();
     let ended = match kind {
         queue::STOP => lease.during(stop::stop(host, held)).await,
         queue::DELETE => lease.during(remove::remove(host, held)).await,
@@ -63,7 +63,7 @@ async fn handle(host: &Arc<Host>, kind: &'static str, mut task: Task) -> Outcome
             };
             match kind {
                 queue::FINISH => Box::pin(lease.during(finish(host, held, deployment_id))).await,
-                _ => Some(Box::pin(deploy(host, held, deployment_id, lease, place)).await),
+                _ => Some(Box::pin(deploy(host, held, deployment_id, lease, slot)).await),
             }
         }
     };

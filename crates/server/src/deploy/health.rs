@@ -26,7 +26,7 @@ use crate::host::Host;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// How long one answer may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// How long a container may take when neither its user nor its image says so.
 const USUAL_LIMIT: Duration = Duration::from_secs(60);
 
@@ -247,17 +247,17 @@ async fn answers_visitors(attempt: &Attempt<'_>, container: &Container, port: u1
 
 /// As a visitor would: the same address, the same host.
 async fn visit(target: SocketAddr, path: &str, host: &str) -> Look {
-    let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, TcpStream::connect(target)).await else {
+    let Ok(Ok(stream)) = tokio::time::timeout(ANSWER_LIMIT, TcpStream::connect(target)).await else {
         return Look::Refused;
     };
     if path.is_empty() {
         return Look::Connected;
     }
-    let asked = tokio::time::timeout(PATIENCE, ask(stream, path, host)).await;
+    let asked = tokio::time::timeout(ANSWER_LIMIT, ask(stream, path, host)).await;
     match asked {
         Ok(Ok(status)) => Look::Answered(status),
         Ok(Err(error)) => Look::NoAnswer(error.to_string()),
-        Err(_) => Look::NoAnswer(format!("no answer within {} s", PATIENCE.as_secs())),
+        Err(_) => Look::NoAnswer(format!("no answer within {} s", ANSWER_LIMIT.as_secs())),
     }
 }
 
@@ -312,7 +312,7 @@ async fn give_up<T>(attempt: &Attempt<'_>, container: &Container, port: u16, las
         return failed(
             Failure::ListeningOnLoopback,
             format!(
-                "the application listens on 127.0.0.1:{port} only, where nobody can reach it. Let it listen on 0.0.0.0."
+                "the application listens on 127.0.0.1:{port} only, inside its container, where no visitor can reach it. Let it listen on 0.0.0.0."
             ),
         );
     }

@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::logs::{Closed, Secrets, WriteHandle, text};
 use crate::subject::Subject;
 
-/// Lines that wait to be stored, and are stored at once; whoever prints more waits too.
+/// Lines that wait to be stored, and are stored at once; a program that prints more waits too.
 const QUEUE: usize = 100;
 /// Lines of one attempt; of what is more only the end is kept, and a line says so.
 const MOST_LINES: usize = 20_000;

@@ -29,7 +29,7 @@ use uuid::Uuid;
 use windlass_store::containers::Container;
 
 use crate::host::Host;
-use crate::jobs::{Held, Lease, Place};
+use crate::jobs::{Held, Lease, Slot};
 use attempt::Attempt;
 pub use failure::{Interruption, Result};
 pub use fetch::end_left_overs;
@@ -43,13 +43,7 @@ pub(crate) use start::specification;
 /// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
 /// A restart is this too: all instances are replaced at one switch. There is one at a time for each application,
 /// because these jobs have the application as their exclusive key.
-async fn deploy(
-    host: &Arc<Host>,
-    held: &Held,
-    deployment_id: Uuid,
-    lease: &mut Lease,
-    place: &mut Place,
-) -> Result<()> {
+async fn deploy(host: &Arc<Host>, held: &Held, deployment_id: Uuid, lease: &mut Lease, slot: &mut Slot) -> Result<()> {
     let mut attempt = match Attempt::begin(host, held, deployment_id).await {
         Err(Interruption::Failed(class, words)) => {
             return ending::end_unread(host, held, deployment_id, Some(class), &words).await;
@@ -59,16 +53,16 @@ async fn deploy(
         }
         begun => begun?,
     };
-    let outcome = carry_out(&mut attempt, lease, place).await;
+    let outcome = carry_out(&mut attempt, lease, slot).await;
     attempt.conclude(outcome).await
 }
 
-async fn carry_out(attempt: &mut Attempt<'_>, lease: &mut Lease, place: &mut Place) -> Result<()> {
+async fn carry_out(attempt: &mut Attempt<'_>, lease: &mut Lease, slot: &mut Slot) -> Result<()> {
     let instances = match (attempt.live_instances().await?, attempt.foregone_outcome().await?) {
         (Some(instances), _) => instances,
         (None, Some(outcome)) => return Err(outcome),
         (None, None) => tokio::select! {
-            prepared = prepare(attempt, place) => prepared?,
+            prepared = prepare(attempt, slot) => prepared?,
             end = lease.ended() => return Err(end.into()),
         },
     };
@@ -76,7 +70,7 @@ async fn carry_out(attempt: &mut Attempt<'_>, lease: &mut Lease, place: &mut Pla
 }
 
 /// All instances of the release, well and beside those that visitors are sent to.
-async fn prepare(attempt: &mut Attempt<'_>, place: &mut Place) -> Result<Vec<Container>> {
+async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Container>> {
     if !attempt.is_built() {
         let tree = fetch::fetch(attempt).await?;
         build::build(attempt, &tree).await?;
@@ -85,7 +79,7 @@ async fn prepare(attempt: &mut Attempt<'_>, place: &mut Place) -> Result<Vec<Con
     let mut instances = Vec::new();
     for ordinals in start::groups(attempt.configuration.settings.replicas) {
         let group = start::start(attempt, &network, ordinals).await?;
-        if instances.is_empty() && place.leave_to_wait() {
+        if instances.is_empty() && slot.leave_to_wait() {
             attempt.host.app.jobs_waiting.notify_one();
         }
         health::wait(attempt, &group).await?;

@@ -52,7 +52,7 @@ async fn row(host: &Host, organization_id: Uuid, refused: &HashSet<Subnet>) -> R
         && networks::has_containers(&mut host.app.db.read().await?, organization_id).await?
     {
         // Their addresses would lie outside of another one.
-        let words = format!("the organization's network {} is in use by somebody else on the engine", stored.subnet);
+        let words = format!("the organization's network {} is in use by another network on the engine", stored.subnet);
         return failed(Failure::EngineRefused, words);
     }
     let on_engine = host.all_networks().await?;

@@ -51,7 +51,7 @@ fn render_operation(method: &str, path: &str, operation: &Value) -> String {
     let mut html = String::new();
     let access = match operation.get("description").and_then(Value::as_str) {
         Some(description) => prose(description),
-        None => "<p>Open to everybody.</p>".into(),
+        None => "<p>Needs no login.</p>".into(),
     };
     let _ = write!(
         html,

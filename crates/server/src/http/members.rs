@@ -26,7 +26,7 @@ pub fn routes(table: Table) -> Table {
             "/organizations/remove-user",
             remove,
             member_who::<()>("Remove user", Can::MemberDelete)
-                .note("Everybody may remove themselves.")
+                .note("Members may remove themselves.")
                 .query::<OrganizationQuery>()
                 .body::<RemoveUser>()
                 .errors(&[LastOwner]),

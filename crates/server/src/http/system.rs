@@ -17,7 +17,8 @@ use crate::error::Error;
 /// A monitor may ask as often as it likes: an answer of 429 would look to it like a server that is not well.
 pub const UNLIMITED_PATHS: [&str; 2] = ["/api/v1/health", "/api/v1/health/ready"];
 
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the database may take to answer.
+const DATABASE_LIMIT: Duration = Duration::from_secs(2);
 
 pub fn routes(table: Table) -> Table {
     table.get("/health", health, anyone::<Health>("Health")).get("/health/ready", ready, anyone::<Health>("Readiness"))
@@ -103,7 +104,7 @@ async fn database(app: &App) -> Dependency {
         let (kind, data_dir) = (app.db.kind(), &app.config.data_dir);
         Ok::<_, windlass_store::Error>(app.database_disk.is_full(kind, data_dir, app.now()).await)
     };
-    let reason = match tokio::time::timeout(PATIENCE, looked).await {
+    let reason = match tokio::time::timeout(DATABASE_LIMIT, looked).await {
         Ok(Ok(false)) => String::new(),
         Ok(Ok(true)) => "its disk is full, so nothing can be changed: free some space".into(),
         // The cause may hold addresses and names; it is for the log.
@@ -111,7 +112,7 @@ async fn database(app: &App) -> Dependency {
             tracing::warn!(%error, "the database is not ready");
             "it does not answer; the server's log says why".into()
         }
-        Err(_) => format!("no answer within {} seconds", PATIENCE.as_secs()),
+        Err(_) => format!("no answer within {} seconds", DATABASE_LIMIT.as_secs()),
     };
     Dependency { name: "database".into(), ready: reason.is_empty(), reason }
 }

@@ -5,8 +5,8 @@ mod heartbeat;
 mod held;
 mod lease;
 mod outcome;
-mod places;
 mod registry;
+mod slots;
 #[cfg(test)]
 mod tests;
 
@@ -26,8 +26,8 @@ use heartbeat::Heartbeat;
 pub use held::Held;
 pub use lease::{Ended, Lease};
 pub use outcome::{Later, Outcome};
-pub use places::Place;
 pub use registry::{Entry, Needs, Pool, Registry, Task};
+pub use slots::Slot;
 
 /// How often to look for jobs that this process was not told of: those of other servers, and those whose time has come.
 const LOOK: Duration = Duration::from_secs(2);
@@ -66,7 +66,7 @@ struct Worker {
     registry: Registry,
     heartbeat: Arc<Heartbeat>,
     /// For each pool of the registry.
-    places: Vec<Arc<Semaphore>>,
+    slots: Vec<Arc<Semaphore>>,
     /// For jobs of any pool that only wait.
     waiting: Arc<Semaphore>,
     under_way: JoinSet<()>,
@@ -78,8 +78,8 @@ impl Worker {
     fn new(app: Arc<App>, owner: Uuid, registry: Registry) -> Self {
         Self {
             heartbeat: Arc::new(Heartbeat::new(&app.db)),
-            places: registry.pools.iter().map(|(pool, _)| Arc::new(Semaphore::new(pool.places))).collect(),
-            waiting: Arc::new(Semaphore::new(registry.waiting_places)),
+            slots: registry.pools.iter().map(|(pool, _)| Arc::new(Semaphore::new(pool.slots))).collect(),
+            waiting: Arc::new(Semaphore::new(registry.waiting_slots)),
             under_way: JoinSet::new(),
             told: HashSet::new(),
             app,
@@ -130,13 +130,13 @@ impl Worker {
                 return self.tell_waiting(words).await;
             }
         }
-        for index in 0..self.places.len() {
+        for index in 0..self.slots.len() {
             self.claim_of_pool(index, seen == Seen::Well).await?;
         }
         Ok(())
     }
 
-    /// Begins as many jobs of a pool as it has places.
+    /// Begins as many jobs of a pool as it has slots.
     async fn claim_of_pool(&mut self, index: usize, has_engine: bool) -> windlass_store::Result<()> {
         let (pool, entries) = &self.registry.pools[index];
         let usable: Vec<_> =
@@ -150,10 +150,10 @@ impl Worker {
         let search = Search { kinds: &kinds, sharing: &sharing, share };
         // The longest, because it is not known yet which kind will be found. Each is renewed long before.
         let lease = usable.iter().map(|entry| entry.lease).max().unwrap_or_default();
-        while let Ok(place) = self.places[index].clone().try_acquire_owned() {
+        while let Ok(slot) = self.slots[index].clone().try_acquire_owned() {
             let Some(job) = self.claim(&search, lease).await? else { break };
             let Some(entry) = usable.iter().find(|entry| entry.kind == job.kind) else { break };
-            self.begin(entry.clone(), job, place, lease);
+            self.begin(entry.clone(), job, slot, lease);
         }
         Ok(())
     }
@@ -165,10 +165,10 @@ impl Worker {
         Ok(job)
     }
 
-    fn begin(&mut self, entry: Arc<Entry>, job: Job, place: OwnedSemaphorePermit, lease: Duration) {
+    fn begin(&mut self, entry: Arc<Entry>, job: Job, slot: OwnedSemaphorePermit, lease: Duration) {
         let held = Held { app: self.app.clone(), job };
         let lease = Lease::hold(&held, &self.heartbeat, lease);
-        let task = Task { held: held.clone(), lease, place: Place::new(place, self.waiting.clone()) };
+        let task = Task { held: held.clone(), lease, slot: Slot::new(slot, self.waiting.clone()) };
         self.under_way.spawn(async move {
             let outcome = (entry.handler)(task).await;
             settle(&held, outcome).await;

@@ -8,17 +8,17 @@ use std::time::Duration;
 use windlass_store::jobs::Job;
 
 use super::lease::Lease;
-use super::places::Place;
+use super::slots::Slot;
 use super::{Held, Outcome};
 
 type Doing = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 type Noting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What a handler gets. It is held as a whole: lease and place end with it, not before.
+/// What a handler gets. It is held as a whole: lease and slot end with it, not before.
 pub struct Task {
     pub(super) held: Held,
     pub(super) lease: Lease,
-    pub(super) place: Place,
+    pub(super) slot: Slot,
 }
 
 impl Task {
@@ -26,9 +26,9 @@ impl Task {
         &self.held
     }
 
-    /// The job, its lease, and its place among those that are worked on at once.
-    pub fn parts(&mut self) -> (&Held, &mut Lease, &mut Place) {
-        (&self.held, &mut self.lease, &mut self.place)
+    /// The job, its lease, and its slot among those that are worked on at once.
+    pub fn parts(&mut self) -> (&Held, &mut Lease, &mut Slot) {
+        (&self.held, &mut self.lease, &mut self.slot)
     }
 }
 
@@ -39,12 +39,12 @@ pub enum Needs {
     ContainerEngine,
 }
 
-/// Jobs that share places.
+/// Jobs that share slots.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
     /// How many are worked on at once.
-    pub places: usize,
-    /// Whether a job may leave its place to another while it only waits (see [`Place::leave_to_wait`]).
+    pub slots: usize,
+    /// Whether a job may leave its slot to another while it only waits (see [`Slot::leave_to_wait`]).
     pub may_wait: bool,
 }
 
@@ -62,18 +62,18 @@ pub struct Entry {
 /// All kinds, by pool.
 pub struct Registry {
     pub(super) pools: Vec<(Pool, Vec<Arc<Entry>>)>,
-    /// Places of jobs that only wait.
-    pub(super) waiting_places: usize,
-    /// How much of the places one organization may use, in percent.
+    /// Slots of jobs that only wait.
+    pub(super) waiting_slots: usize,
+    /// How much of the slots one organization may use, in percent.
     pub(super) share_percent: usize,
 }
 
 impl Registry {
-    pub fn new(waiting_places: usize, share_percent: usize) -> Self {
-        Self { pools: Vec::new(), waiting_places, share_percent }
+    pub fn new(waiting_slots: usize, share_percent: usize) -> Self {
+        Self { pools: Vec::new(), waiting_slots, share_percent }
     }
 
-    /// Adds kinds that share the places of a pool.
+    /// Adds kinds that share the slots of a pool.
     pub fn add(mut self, pool: Pool, entries: Vec<Entry>) -> Self {
         self.pools.push((pool, entries.into_iter().map(Arc::new).collect()));
         self
@@ -84,11 +84,11 @@ impl Registry {
         self.pools.iter().flat_map(|(_, entries)| entries.iter().map(|entry| entry.kind)).collect()
     }
 
-    /// How many jobs of a pool one organization may have under way, so that others find a place. Those that may wait count together,
-    /// against the places for waiting: there are more of them, and a job that waits in one never keeps another from being begun.
+    /// How many jobs of a pool one organization may have under way, so that others find a slot. Those that may wait count together,
+    /// against the slots for waiting: there are more of them, and a job that waits in one never keeps another from being begun.
     pub(super) fn share(&self, pool: &Pool) -> usize {
-        let places = if pool.may_wait { self.waiting_places } else { pool.places };
-        (places * self.share_percent / 100).max(1)
+        let slots = if pool.may_wait { self.waiting_slots } else { pool.slots };
+        (slots * self.share_percent / 100).max(1)
     }
 
     /// The kinds whose jobs count for an organization's share of a pool.

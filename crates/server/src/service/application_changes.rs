@@ -58,7 +58,7 @@ fn supported(pack: BuildPack) -> Result<BuildPack> {
 }
 
 /// Given variables replace all of their kind; a mask stands for the value that is there. A name that is no longer marked as secret
-/// needs a new value: whoever may change an application must not be able to have its secrets shown.
+/// needs a new value: a member who may change an application must not be able to have its secrets shown.
 pub fn set_variables(variables: &mut Variables, changes: &Changes) -> Result<()> {
     let before = variables.clone();
     if let Some(given) = &changes.build_variables {

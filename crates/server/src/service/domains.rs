@@ -22,7 +22,7 @@ pub fn taken(domain: &str) -> Error {
     Error::new(ErrorCode::DomainTaken, format!("domain: another application has {domain}. Choose another one."))
 }
 
-/// The name below the base domain; with the end of the application's id, which is random, where somebody else has that.
+/// The name below the base domain; with the end of the application's id, which is random, where another application has that.
 pub async fn default_for(
     conn: &mut Conn,
     config: &Config,

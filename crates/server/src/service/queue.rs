@@ -7,7 +7,7 @@ use windlass_store::jobs::NewJob;
 
 /// Makes a release and brings it to visitors.
 pub const DEPLOY: &str = "deploy";
-/// Brings a release that is there to visitors: it waits for nobody's build.
+/// Brings a release that is there to visitors: it waits for no build.
 pub const ROLL_OUT: &str = "roll-out";
 /// Ends what a deployment has replaced, and sums up.
 pub const FINISH: &str = "finish";

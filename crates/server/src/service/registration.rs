@@ -1,4 +1,4 @@
-//! How somebody becomes a user: as the first one, by an invitation, or because registration is open.
+//! How a person becomes a user: as the first one, by an invitation, or because registration is open.
 
 use windlass_api::{ErrorCode, LoggedIn, Register, Secret, Text, UserType, default_settings};
 use windlass_store::invitations::Invitation;
@@ -15,7 +15,7 @@ use crate::service::organizations::create_with_owner;
 use crate::service::sessions;
 use crate::service::work::Work;
 
-/// By what right somebody registers.
+/// By what right a person registers.
 enum Right {
     FirstAdmin,
     Invited(Invitation),

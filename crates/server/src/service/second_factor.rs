@@ -86,7 +86,7 @@ pub async fn renew_recovery_codes(login: &Login, input: &TwoFactorCode) -> Resul
 pub async fn disable_by_operator(app: &App, email: &str) -> Result<()> {
     let mut work = app.begin().await?;
     let found = users::by_email(&mut work, email).await?;
-    let unknown = || Error::new(ErrorCode::NotFound, format!("email: nobody is registered as {email}"));
+    let unknown = || Error::new(ErrorCode::NotFound, format!("email: no user is registered as {email}"));
     let user_id = found.ok_or_else(unknown)?.user.id;
     if !second_factors::hold_state(&mut work, user_id).await? {
         return Err(Error::new(ErrorCode::TwoFactorState, format!("{email} has no second factor")));

@@ -61,7 +61,7 @@ fn note_failure(app: &App, origin: &Origin, user: Option<User>) {
     let denial = Denial {
         organization_id: None,
         user_id: user.as_ref().map(|user| user.id),
-        user: user.map_or_else(|| "somebody unknown".into(), |user| user.username),
+        user: user.map_or_else(|| "an unknown user".into(), |user| user.username),
         key: String::new(),
         what: "a login".into(),
     };

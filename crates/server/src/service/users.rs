@@ -56,7 +56,7 @@ pub async fn change_settings(ctx: &Login, change: &user_settings::Change) -> Res
 pub async fn reset_password(app: &App, email: &str, password_hash: &str, revoke_keys: bool) -> Result<()> {
     let mut work = app.begin().await?;
     let found = users::by_email(&mut work, email).await?;
-    let unknown = || Error::new(ErrorCode::NotFound, format!("email: nobody is registered as {email}"));
+    let unknown = || Error::new(ErrorCode::NotFound, format!("email: no user is registered as {email}"));
     let user = found.ok_or_else(unknown)?.user;
     users::set_password(&mut work, user.id, password_hash, app.now()).await?;
     sessions::delete_all(&mut work, user.id).await?;

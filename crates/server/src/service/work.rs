@@ -179,7 +179,7 @@ mod tests {
         ("jobs/mod.rs", "who works on a job; what the job does is a Work"),
         ("service/adoption.rs", "the installation's own mark, made before anything else"),
         ("service/first_start.rs", "the keys of the audit chains, made before there is a chain"),
-        ("service/housekeeping.rs", "what has expired is of no use to anyone, and is removed by the hour"),
+        ("service/housekeeping.rs", "what has expired is of no more use, and is removed by the hour"),
         ("service/master_key.rs", "the same secrets under another key, row by row; the rotation itself is a Work"),
         ("service/work.rs", "here it begins"),
     ];

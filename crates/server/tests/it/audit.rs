@@ -427,6 +427,6 @@ async fn refusals_are_counted_together(server: TestServer) {
     let instance = activities(&server, &ada, "scope=instance&resource_type=denial").await;
     let mut lines = messages(&instance);
     lines.sort_unstable();
-    assert_eq!(lines, ["Grace was refused a login (2 times)", "somebody unknown was refused a login (2 times)"]);
+    assert_eq!(lines, ["Grace was refused a login (2 times)", "an unknown user was refused a login (2 times)"]);
     assert_eq!(report(&server).await.broken, []);
 }

@@ -303,14 +303,14 @@ async fn tenants_never_meet(server: TestServer) {
     let second = server.post("/organizations", json!({ "name": "Second" })).by(&ada).ok().await;
     let path = format!("/deploy/application?id={id}");
     server.get(&path).by(&ada).within(id_of(&second)).fails(404, "not_found").await;
-    // Somebody who shares no more than the organization sees its creator, and none of their other organizations.
+    // A user who shares no more than the organization sees its creator, and none of their other organizations.
     let viewer = server.join(&ada, "viewer", Role::Viewer).await;
     let seen = server.application(&viewer, &shop["id"]).await;
     assert_eq!(seen["user"]["organizations"].as_array().unwrap().len(), 1);
     assert!(!seen.to_string().contains(second["id"].as_str().unwrap()));
 }
 
-/// After every commit that leaves something to do, whoever works is told.
+/// After every commit that leaves something to do, the workers are told.
 /// The worker of what there is to do, the reconciler of what visitors are to see: a page that says "stopped" must not stay when the
 /// application is started.
 async fn workers_are_told(server: TestServer) {

@@ -27,14 +27,14 @@ async fn a_request_with_a_key_is_done_once(server: TestServer) {
     assert_eq!(again.json["data"]["deployments"].as_array().unwrap().len(), 1);
     let message = call(least("other"), &ada).fails(409, "idempotency_key_reused").await;
     assert!(message.starts_with("Idempotency-Key: "), "{message}");
-    // Somebody else's key is another one.
+    // Another user's key is another one.
     assert_eq!(call(least("shop"), &grace).ok().await["deployments"].as_array().unwrap().len(), 2);
     for bad in ["", &"x".repeat(201), "a b"] {
         let call = server.post("/deploy/application", least("shop")).by(&ada).header("idempotency-key", bad);
         let message = call.fails(400, "invalid_request").await;
         assert!(message.starts_with("Idempotency-Key: "), "{message}");
     }
-    // A day later it is forgotten, also before anybody has swept.
+    // A day later it is forgotten, also before it was swept.
     server.app.clock.advance_seconds(86_400);
     assert_eq!(call(least("shop"), &ada).ok().await["deployments"].as_array().unwrap().len(), 3);
     server.app.clock.advance_seconds(86_401);

@@ -56,7 +56,7 @@ async fn a_webhook_is_shown_to_those_who_may_change_it(server: TestServer) {
     server.put("/notification/webhook", body).by(&ada).ok().await;
     let seen = server.get("/notification/webhook/slack").by(&viewer).ok().await["webhook_url"].clone();
     assert_eq!(seen, "https://hooks.example/********");
-    // An API key that may only read is a reader too, whoever made it.
+    // An API key that may only read is a reader too, also one that an owner made.
     let key = json!({ "name": "reader", "permissions": ["webhook:read"] });
     let key = server.post("/auth/api-keys", key).by(&ada).ok().await["key"].as_str().unwrap().to_owned();
     let call = server.get("/notification/webhook/webhook").header("authorization", &format!("Bearer {key}"));
@@ -229,7 +229,7 @@ async fn the_organization_that_is_named(server: TestServer) {
     assert_eq!(logs["activities"][0]["message"], "Ada removed the mail server mail.example");
 }
 
-/// Whoever may change where a password goes must not be able to have it sent to themselves.
+/// A member who may change where a password goes must not be able to have it sent to themselves.
 async fn a_password_belongs_to_its_server(server: TestServer) {
     let ada = server.admin().await;
     server.post("/notification/smtp", smtp()).by(&ada).ok().await;

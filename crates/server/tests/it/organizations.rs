@@ -103,7 +103,7 @@ async fn a_user_has_a_bounded_number(server: TestServer) {
     assert_eq!(server.get("/user/organizations").by(&admin).ok().await.as_array().unwrap().len(), 100);
 }
 
-/// Whatever the order, nobody gets an error that is not theirs, and the default is one that exists.
+/// Whatever the order, no caller gets an error that is not theirs, and the default is one that exists.
 async fn switching_while_deleting(server: TestServer) {
     let admin = server.admin().await;
     for _ in 0..15 {

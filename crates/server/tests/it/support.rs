@@ -29,7 +29,7 @@ use crate::secrets::Secrets;
 
 /// 2026-01-01T00:00:00Z, where every test's clock starts.
 pub const START: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
-/// Everybody's password. No answer may ever contain it.
+/// The password of all users. No answer may ever contain it.
 pub const PASSWORD: &str = "correct horse battery";
 
 pub const EVENT_STREAM: &str = "text/event-stream";
@@ -43,7 +43,7 @@ pub struct TestServer {
     pub place: DatabaseLocation,
 }
 
-/// Somebody with a login.
+/// A person with a login.
 #[derive(Clone, Debug)]
 pub struct Person {
     pub token: String,

@@ -16,7 +16,7 @@ use crate::two_factor;
 on_both_databases!(server: every_route_keeps_the_rules);
 on_both_databases!(kind: every_answer_is_reviewed);
 
-/// Routes for which nobody needs to be known.
+/// Routes that need no login.
 const PUBLIC: [&str; 5] = ["health", "readiness", "is_admin_registered", "register", "log_in"];
 
 /// One operation of the description.
@@ -53,12 +53,12 @@ pub fn smtp() -> Value {
     })
 }
 
-/// People of one organization, one per role, and somebody from another one.
+/// People of one organization, one per role, and a member of another one.
 pub struct World {
     pub server: TestServer,
     pub people: BTreeMap<Role, Person>,
     pub stranger: Person,
-    /// What the admin has besides: nobody else may learn of it.
+    /// What the admin has besides: no other user may learn of it.
     pub secret: Uuid,
     /// How many were made, so that each has a name of its own.
     pub applications: AtomicUsize,
@@ -270,7 +270,7 @@ impl World {
         }
     }
 
-    /// Puts somebody into an organization that `valid` has just made.
+    /// Puts a member into an organization that `valid` has just made.
     async fn let_in(&self, person: &Person, organization_id: &Value, role: Role) {
         let body = json!({ "email": person.email, "role": role, "organization_id": organization_id });
         let token = self.server.post("/organizations/invite/send", body).by(self.owner()).ok().await["token"].clone();
@@ -442,7 +442,7 @@ async fn works_and_is_audited(world: &World, operation: &Operation) {
     assert_eq!(reply.status, 200, "{}: {}", operation.id, reply.text);
     assert!(!reply.text.contains("Secret of the admin"), "{}: {}", operation.id, reply.text);
     for foreign in [world.secret, world.stranger.organization_id] {
-        // That somebody founded another organization is told, with its id; what it is and who is in it is not.
+        // That a member founded another organization is told, with its id; what it is and who is in it is not.
         let is_told = operation.id == "get_recent_audit_logs";
         assert!(
             is_told || !reply.text.contains(&foreign.to_string()),

@@ -103,7 +103,7 @@ async fn finish(held: &Held) -> Outcome {
     Outcome::Done
 }
 
-const POOL: Pool = Pool { places: 2, may_wait: false };
+const POOL: Pool = Pool { slots: 2, may_wait: false };
 
 async fn jobs_that_need_no_engine_run_without_one(server: TestServer) {
     server.app.engine_health.set(Seen::Unreachable("it is being repaired".into()));
@@ -212,7 +212,7 @@ async fn organizations_share_the_places(server: TestServer) {
                 finish(task.held()).await
             }
         };
-        let pool = Pool { places: 2, may_wait: true };
+        let pool = Pool { slots: 2, may_wait: true };
         Registry::new(8, 50).add(pool, vec![entry("build", Needs::Nothing, build)])
     });
     for _ in 0..200 {

@@ -4,7 +4,7 @@
 -- sealed_<something>. Closed sets of texts are checked by the program when it reads them, so that a new value needs no new table.
 
 -- The master keys that a ciphertext may be under: one, and two while a rotation is under way. The keys themselves are
--- never here; the check value tells whether somebody holds the right one.
+-- never here; the check value tells whether the right one is at hand.
 create table master_keys (
     id bytea primary key check (length(id) = 8),
     check_value bytea not null check (length(check_value) = 32),
@@ -221,7 +221,7 @@ create table applications (
     state_changed_at bigint not null,
     created_at bigint not null,
     updated_at bigint not null,
-    -- Last, because they are long: whoever wants the others need not read past them.
+    -- Last, because they are long: a query for the others need not read past them.
     -- JSON: variables for building and for running, and which of them are secret.
     sealed_variables bytea not null,
     -- JSON: what the repository asks for; none for a public one.
@@ -248,7 +248,7 @@ create table releases (
     -- When its image was removed; a release without an image cannot be made live.
     removed_at bigint,
     created_at bigint not null,
-    -- Last, because they are long: whoever wants the others need not read past them.
+    -- Last, because they are long: a query for the others need not read past them.
     sealed_variables bytea not null
 );
 create index releases_of_application on releases (application_id, id);

@@ -89,6 +89,6 @@ fn says_what_is_wrong() {
     let mut server = Process::serve(folder.path(), &[]);
     server.signal(Signal::TERM);
     server.wait();
-    assert!(reset("ada@example.org").contains("nobody is registered"));
+    assert!(reset("ada@example.org").contains("no user is registered"));
     assert!(reset("ada").contains("email:"));
 }

@@ -49,6 +49,11 @@ async fn serve(process: &Process, stream: UnixStream, lines: &Semaphore) -> io::
             call = next(&mut stream, lines) => call?,
             _ = over.wait_for(|over| *over) => return Ok(()),
         };
+        // Both can be true at once. A call that came after the hand-over is for the new process: the caller finds the
+        // connection closed and connects again.
+        if *over.borrow() {
+            return Ok(());
+        }
         let Some(call) = call else { return Ok(()) };
         let reply = match call {
             Ok(Call::TakeOver(successor)) => {

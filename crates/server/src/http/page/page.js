@@ -24,7 +24,7 @@ function offerRegistration(title, { isFirst = false, isInvited = false }) {
 async function showState() {
   const { admin_registered: registered } = await call("GET", "/auth/is-admin-registered");
   if (!registered) {
-    byId("state").textContent = "Nobody is registered yet. The first one becomes the admin.";
+    byId("state").textContent = "There is no user yet. The first one becomes the admin.";
     offerRegistration("Register the admin", { isFirst: true });
   } else if (invitation()) {
     byId("state").textContent = "With this link you can join an organization here, once.";

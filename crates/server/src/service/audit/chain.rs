@@ -1,5 +1,5 @@
 //! The links between entries. Each entry carries a MAC over itself and the MAC before it; the head carries one over their
-//! number and the last of them. Without the key nobody can change, remove, insert or cut off an entry unseen.
+//! number and the last of them. Without the key no entry can be changed, removed, inserted or cut off unseen.
 //!
 //! A head that is not what was written is never sealed again: work goes on, but the chain stays visibly broken. Only where an
 //! older head that was once valid is put back, and what came after it is left, there is no place to go on: then changes fail.
@@ -50,7 +50,7 @@ pub async fn append(tx: &mut Tx, key: &[u8; 32], entries: Vec<Entry>) -> Result<
     Ok(())
 }
 
-/// The head, which nobody else can move until the transaction ends.
+/// The head, which no other transaction can move until this one ends.
 async fn held_head(tx: &mut Tx, key: &[u8; 32], chain_id: Uuid, is_founded: bool) -> Result<Head> {
     if let Some(head) = audit::lock_head(tx, chain_id).await? {
         return Ok(head);

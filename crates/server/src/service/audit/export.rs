@@ -1,4 +1,4 @@
-//! The chains as lines of JSON, links included, for whoever keeps them elsewhere: `audit verify --against` holds the database
+//! The chains as lines of JSON, links included, to be kept elsewhere: `audit verify --against` holds the database
 //! against such a copy.
 
 use std::io::Write;

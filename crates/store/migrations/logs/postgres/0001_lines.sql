@@ -21,7 +21,7 @@ create table log_chunks (
     max_at bigint not null,
     -- Of text.
     bytes bigint not null,
-    -- Last, because it is long: whoever wants the others need not read past it.
+    -- Last, because it is long: a query for the others need not read past it.
     body bytea not null,
     primary key (application_id, first_seq)
 );
@@ -34,7 +34,7 @@ create table log_positions (
     application_id uuid not null,
     -- JSON; empty before anything was read.
     position text not null,
-    -- The server that reads, until when nobody else may.
+    -- The server that reads, and until when no other server may.
     owner uuid not null,
     lease_until bigint not null
 );

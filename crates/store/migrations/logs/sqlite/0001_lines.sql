@@ -21,7 +21,7 @@ create table log_chunks (
     max_at integer not null,
     -- Of text.
     bytes integer not null,
-    -- Last, because it is long: whoever wants the others need not read past it.
+    -- Last, because it is long: a query for the others need not read past it.
     body blob not null,
     primary key (application_id, first_seq)
 ) strict;
@@ -34,7 +34,7 @@ create table log_positions (
     application_id blob not null check (length(application_id) = 16),
     -- JSON; empty before anything was read.
     position text not null,
-    -- The server that reads, until when nobody else may.
+    -- The server that reads, and until when no other server may.
     owner blob not null,
     lease_until integer not null
 ) strict, without rowid;

@@ -182,7 +182,7 @@ impl Platform {
         .await;
     }
 
-    /// What went wrong, for whoever reads a failed test.
+    /// What went wrong, for the reader of a failed test.
     pub fn story(&self, id: &str) -> String {
         let deployment = self.deployment(id);
         let mut lines = vec![format!("{}: {}", deployment["failure"], deployment["reason"])];
