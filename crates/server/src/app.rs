@@ -21,8 +21,8 @@ use crate::streams::Streams;
 use crate::vault::Vault;
 use crate::vault::unlock::Unlocked;
 
-const LOGS: &str = "The logs of this organization are followed or downloaded";
-const EVENTS: &str = "The events of this organization are followed";
+const LOGS: &str = "Logs are followed or downloaded";
+const EVENTS: &str = "Events are followed";
 
 pub struct App {
     pub db: Db,
@@ -90,8 +90,8 @@ impl App {
             database_disk: DatabaseDisk::default(),
             logs,
             readers: Readers::default(),
-            log_streams: Streams::new(LOGS, config.log_followers, metrics.log_followers.clone()),
-            event_streams: Streams::new(EVENTS, config.event_followers, metrics.event_followers.clone()),
+            log_streams: Streams::new(LOGS, config.log_followers, &config, metrics.log_followers.clone()),
+            event_streams: Streams::new(EVENTS, config.event_followers, &config, metrics.event_followers.clone()),
             metrics,
             config,
             clock,

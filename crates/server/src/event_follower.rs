@@ -115,7 +115,8 @@ impl EventFollower {
                 news.ok()?;
                 self.is_behind = true;
             }
-            () = sleep_until(self.next_beat) => {}
+            // Looks too: a request that was given up in the moment of its commit has told no follower.
+            () = sleep_until(self.next_beat) => self.is_behind = true,
             () = sleep(LOOK_EVERY), if is_shared => self.is_behind = true,
         }
         Some(())

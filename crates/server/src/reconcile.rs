@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, LogStep};
 use windlass_durable::kill_point;
@@ -33,6 +34,7 @@ const MOST_ENDS: usize = 100;
 
 pub async fn run(host: Arc<Host>, mut stop: watch::Receiver<bool>) {
     let (mut events, mut pass) = (None, 0_u64);
+    let mut telling = JoinSet::new();
     loop {
         let is_well = look_after(&host, pass).await;
         if is_well && events.is_none() {
@@ -47,7 +49,7 @@ pub async fn run(host: Arc<Host>, mut stop: watch::Receiver<bool>) {
                 hear(event, &mut events, &mut ends);
                 tokio::time::sleep(SETTLE).await;
                 pass_over(&mut events, &mut ends).await;
-                tell_ends(&host, ends).await;
+                tell_ends(&mut telling, &host, ends);
             }
             () = stopped(&mut stop) => return,
         }
@@ -92,11 +94,16 @@ async fn next(events: &mut Option<Events>) -> Option<ContainerEvent> {
     }
 }
 
-async fn tell_ends(host: &Host, ends: Vec<End>) {
-    for end in ends {
-        if let Err(problem) = tell_end(host, &end).await {
-            tracing::warn!(container = end.name, ?problem, "why it ended could not be told");
-        }
+/// Beside the passes: the last lines of a container may take a while, and the others must not wait for them.
+fn tell_ends(telling: &mut JoinSet<()>, host: &Arc<Host>, ends: Vec<End>) {
+    while telling.try_join_next().is_some() {}
+    for end in ends.into_iter().take(MOST_ENDS.saturating_sub(telling.len())) {
+        let host = host.clone();
+        telling.spawn(async move {
+            if let Err(problem) = tell_end(&host, &end).await {
+                tracing::warn!(container = end.name, ?problem, "why it ended could not be told");
+            }
+        });
     }
 }
 

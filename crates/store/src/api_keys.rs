@@ -90,6 +90,12 @@ pub async fn exists(conn: &mut Conn, organization_id: Uuid, id: Uuid) -> Result<
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).bind(id).fetch_one(c).await)?)
 }
 
+/// Whether the key is there, and has not expired.
+pub async fn is_valid(conn: &mut Conn, id: Uuid, now: Timestamp) -> Result<bool> {
+    let query = "select exists (select 1 from api_keys where id = $1 and expires_at > $2)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).bind(now.micros()).fetch_one(c).await)?)
+}
+
 /// Notes a use, unless another request has meanwhile.
 pub async fn touch(tx: &mut Tx, id: Uuid, last_used_at: Option<Timestamp>, now: Timestamp) -> Result<()> {
     let query = "update api_keys set last_used_at = $1 where id = $2 and (last_used_at is null or last_used_at = $3)";

@@ -48,6 +48,12 @@ pub async fn of_user(conn: &mut Conn, user_id: Uuid, now: Timestamp) -> Result<V
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(now.micros()).fetch_all(c).await)?)
 }
 
+/// Whether the session is there, and has not expired.
+pub async fn is_valid(conn: &mut Conn, id: Uuid, now: Timestamp) -> Result<bool> {
+    let query = "select exists (select 1 from sessions where id = $1 and expires_at > $2)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).bind(now.micros()).fetch_one(c).await)?)
+}
+
 /// Notes a use, unless another request has meanwhile.
 pub async fn touch(tx: &mut Tx, id: Uuid, last_used_at: Timestamp, now: Timestamp) -> Result<()> {
     let query = "update sessions set last_used_at = $1 where id = $2 and last_used_at = $3";

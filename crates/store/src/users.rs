@@ -70,6 +70,11 @@ pub async fn password_hash(conn: &mut Conn, id: Uuid) -> Result<Option<String>> 
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_optional(c).await)?)
 }
 
+/// Holds the user still until the transaction ends.
+pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<()> {
+    Ok(sql!(tx, |c| sqlx::query("update users set id = id where id = $1").bind(id).execute(c).await.map(drop))?)
+}
+
 /// Whether this still is the user's password hash; if so, it stays so until the transaction ends.
 pub async fn hold_password(tx: &mut Tx, id: Uuid, password_hash: &str) -> Result<bool> {
     let query = "update users set id = id where id = $1 and password_hash = $2";

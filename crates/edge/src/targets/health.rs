@@ -48,7 +48,11 @@ impl TargetHealth {
         }
     }
 
+    /// Requests that fail while it rests already were sent before: they say nothing new, however many they are.
     pub fn not_connected(&self) {
+        if self.failures.load(Ordering::Relaxed) != 0 && self.rests() {
+            return;
+        }
         let failures = self.failures.fetch_add(1, Ordering::Relaxed).min(10);
         let rest = (FIRST_REST * 2u32.pow(failures)).min(LONGEST_REST);
         self.rests_until.store(self.millis() + rest.as_millis() as u64, Ordering::Relaxed);
@@ -60,5 +64,23 @@ impl TargetHealth {
 
     fn millis(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred requests that fail in one instant are one failure: the target is tried again soon.
+    #[test]
+    fn failures_while_it_rests_make_the_rest_no_longer() {
+        let health = TargetHealth::default();
+        for _ in 0..100 {
+            health.not_connected();
+        }
+        assert!(!health.is_preferred());
+        assert!(health.rests_until.load(Ordering::Relaxed) <= health.millis() + FIRST_REST.as_millis() as u64);
+        health.connected();
+        assert!(health.is_preferred());
     }
 }

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 use windlass_api::{Can, Role};
+use windlass_store::Tx;
 use windlass_store::memberships::{self, Joined};
 use windlass_store::organizations::{self, Organization};
-use windlass_store::{Tx, api_keys};
 
 use crate::app::App;
 use crate::auth::actor::Actor;
-use crate::auth::bearer;
-use crate::auth::caller::{Caller, Credential};
+use crate::auth::caller::Caller;
 use crate::auth::denials::{Denial, Times};
 use crate::error::{Error, Result};
 use crate::records::Viewer;
@@ -57,17 +56,13 @@ impl Authority {
     }
 
     /// The same authority in a transaction: holds the organization still until the end of it, and checks the caller's
-    /// key, role and permission as they are now, not as they were a moment ago.
+    /// login or key, role and permission as they are now, not as they were a moment ago.
     pub async fn hold(&self, app: &App, tx: &mut Tx) -> Result<Self> {
         let organization_id = self.organization_id();
         let found = organizations::lock(tx, organization_id).await?;
         let joined = if found { memberships::joined(tx, self.user_id(), organization_id).await? } else { None };
         let joined = joined.ok_or_else(|| Error::not_found("organization"))?;
-        if let Credential::Key { id, .. } = self.caller.credential
-            && !api_keys::exists(tx, organization_id, id).await?
-        {
-            return Err(bearer::not_valid(true));
-        }
+        self.caller.hold(app, tx).await?;
         Self::obtain(app, self.caller.clone(), joined, self.can)
     }
 

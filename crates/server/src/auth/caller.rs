@@ -8,8 +8,11 @@ use windlass_api::{Can, ErrorCode};
 use windlass_store::bearer::Bearer;
 use windlass_store::memberships::Joined;
 use windlass_store::users::User;
+use windlass_store::{Tx, api_keys, sessions};
 
+use crate::app::App;
 use crate::auth::actor::Actor;
+use crate::auth::bearer;
 use crate::auth::origin::Origin;
 use crate::error::{Error, Result};
 use crate::records::Viewer;
@@ -42,6 +45,15 @@ impl Caller {
             (Some(_), None) => return Err(Error::internal("an API key without an organization")),
         };
         Ok(Self { user: bearer.user.clone(), origin, credential })
+    }
+
+    /// Fails when the login or the key has ended since the request came: its body may have taken a while.
+    pub async fn hold(&self, app: &App, tx: &mut Tx) -> Result<()> {
+        let is_valid = match &self.credential {
+            Credential::Session { id } => sessions::is_valid(tx, *id, app.now()).await?,
+            Credential::Key { id, .. } => api_keys::is_valid(tx, *id, app.now()).await?,
+        };
+        if is_valid { Ok(()) } else { Err(bearer::not_valid(self.is_key())) }
     }
 
     pub fn actor(&self) -> Actor {

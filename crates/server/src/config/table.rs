@@ -164,7 +164,7 @@ impl Config {
             organization_share: deployments
                 .row(
                     "organization-share",
-                    "How much of the slots for jobs one organization may use, in percent, so that others find some",
+                    "How many of the deployments that wait for their containers, or end, may be one organization's, in percent; builds take turns",
                 )
                 .limit(50, 1..=100),
             start_limit: deployments
@@ -206,10 +206,10 @@ impl Config {
                 .row("log-line-kib", "Longest log line; the rest of it is cut off, with a mark")
                 .kib(256, 1..=1_024),
             log_followers: logs
-                .row("log-followers", "Who can follow or download the logs of one organization at once")
+                .row("log-followers", "Clients that follow or download logs at once, of one organization and of one user; all of them use at most a quarter of max-connections")
                 .limit(200, 1..=10_000),
             event_followers: logs
-                .row("event-followers", "Who can follow the events of one organization at once")
+                .row("event-followers", "Clients that follow events at once, of one organization and of one user; all of them use at most a quarter of max-connections")
                 .limit(200, 1..=10_000),
             event_seconds: logs.row("event-days", "How many days events are kept").days(7, 1..=365),
             search_limit: logs

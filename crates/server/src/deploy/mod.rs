@@ -75,18 +75,26 @@ async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Conta
         let tree = fetch::fetch(attempt).await?;
         build::build(attempt, &tree).await?;
     }
+    if !attempt.configuration.pre_run_command.is_empty() {
+        leave(slot, attempt);
+    }
     let network = start::prepare(attempt).await?;
     let mut instances = Vec::new();
     for ordinals in start::groups(attempt.configuration.settings.replicas) {
         let group = start::start(attempt, &network, ordinals).await?;
-        if instances.is_empty() && slot.leave_to_wait() {
-            attempt.host.app.jobs_waiting.notify_one();
-        }
+        leave(slot, attempt);
         health::wait(attempt, &group).await?;
         instances.extend(group);
     }
     health::all_run(attempt, &instances).await?;
     Ok(instances)
+}
+
+/// What is built is built: from here on the deployment waits for its containers.
+fn leave(slot: &mut Slot, attempt: &Attempt<'_>) {
+    if slot.leave_to_wait() {
+        attempt.host.app.jobs_waiting.notify_one();
+    }
 }
 
 /// Ends what the deployment has replaced, and sums up. Others may be deploying meanwhile.

@@ -43,9 +43,10 @@ pub struct Search {
 }
 
 impl Search {
-    /// None when the user has said which it is.
+    /// None when the user has said which it is, or when visitors were sent to it before: instances that serve now are
+    /// reached at the release's port, so it must not change under them.
     pub fn begin(subject: &Subject, image: &Image) -> Option<Self> {
-        if given(&subject.configuration, &subject.variables).is_some() {
+        if given(&subject.configuration, &subject.variables).is_some() || subject.release.live_at.is_some() {
             return None;
         }
         let exposed: BTreeSet<u16> = image.exposed_ports.iter().copied().collect();

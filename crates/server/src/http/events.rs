@@ -30,7 +30,7 @@ pub fn routes(table: Table) -> Table {
 async fn follow(ctx: Ctx, Params(query): Params<EventsQuery>, headers: HeaderMap) -> Answer {
     let authority = ctx.organization(None).await?;
     let after = after(&query, &headers)?;
-    let open = ctx.app.event_streams.open(authority.organization_id())?;
+    let open = ctx.app.event_streams.open(authority.organization_id(), authority.user_id())?;
     let follower = EventFollower::begin(ctx, &authority, open, after).await?;
     Ok(events(follower, async |mut follower| {
         let events = follower.next().await?;

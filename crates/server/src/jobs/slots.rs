@@ -9,19 +9,24 @@ pub struct Slot {
     held: OwnedSemaphorePermit,
     /// Slots of jobs that only wait.
     waiting: Arc<Semaphore>,
+    is_left: bool,
 }
 
 impl Slot {
     pub fn new(held: OwnedSemaphorePermit, waiting: Arc<Semaphore>) -> Self {
-        Self { held, waiting }
+        Self { held, waiting, is_left: false }
     }
 
-    /// Leaves the slot to another job, because this one only waits from now on. When too many wait already it is kept, so that no
-    /// more are begun. True when the slot is free.
+    /// Leaves the slot to another job, because this one mostly waits from now on. When too many wait already it is kept,
+    /// so that no more are begun; the job tries again later on. True when the slot has become free.
     pub fn leave_to_wait(&mut self) -> bool {
+        if self.is_left {
+            return false;
+        }
         match self.waiting.clone().try_acquire_owned() {
             Ok(slot) => {
                 self.held = slot;
+                self.is_left = true;
                 true
             }
             Err(_) => false,
@@ -40,6 +45,7 @@ mod tests {
         let mut first = slot().unwrap();
         assert!(slot().is_err());
         assert!(first.leave_to_wait());
+        assert!(!first.leave_to_wait(), "it is left already");
         let mut second = slot().unwrap();
         assert!(!second.leave_to_wait());
         assert!(slot().is_err());

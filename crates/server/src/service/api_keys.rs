@@ -61,7 +61,7 @@ fn chosen(own: &[Can], wanted: Option<&[Can]>) -> Result<Vec<Can>> {
 
 /// One of the caller's own.
 pub async fn revoke_own(login: &Login, id: Uuid) -> Result<()> {
-    let mut work = login.app.begin().await?;
+    let mut work = login.app.begin_own(&login.caller).await?;
     let gone = api_keys::delete_own(&mut work, login.caller.user.id, id).await?;
     revoked(work, &login.caller.actor(), gone).await
 }

@@ -56,7 +56,7 @@ pub async fn withdraw(app: &App, authority: &Authority, id: Uuid) -> Result<()> 
 }
 
 pub async fn accept(ctx: &Login, input: &AcceptInvitation) -> Result<OrganizationUser> {
-    let mut work = ctx.app.begin().await?;
+    let mut work = ctx.app.begin_own(&ctx.caller).await?;
     let invitation = invitations::by_token(&mut work, &token::hash(input.token.reveal()), ctx.app.now()).await?;
     let invitation = invitation.ok_or_else(|| Error::not_found("invitation, or it has expired"))?;
     if invitation.email != ctx.caller.user.email {

@@ -18,7 +18,7 @@ use crate::service::work::Work;
 pub async fn create(ctx: &Login, input: &CreateOrganization) -> Result<api::Organization> {
     let description = input.description.as_deref().unwrap_or_default();
     let actor = ctx.caller.actor();
-    let mut work = ctx.app.begin().await?;
+    let mut work = ctx.app.begin_own(&ctx.caller).await?;
     let organization = create_with_owner(&mut work, &actor, &ctx.caller.user, &input.name, description, false).await?;
     // The members of the organization in which the caller acted see that there is one more; only its own members see
     // what it is called.
@@ -67,6 +67,8 @@ pub async fn create_with_owner(
 
 pub async fn add_member(work: &mut Work<'_>, organization_id: Uuid, user_id: Uuid, role: Role) -> Result<()> {
     let (app, limit) = (work.app, work.app.config.user_organizations);
+    // Of requests that come at once, each counts what those before it have added.
+    users::lock(work, user_id).await?;
     if memberships::count_of_user(work, user_id).await? >= limit {
         let message = format!("A user can belong to {limit} organizations. Leave one first.");
         return Err(Error::new(ErrorCode::Conflict, message));

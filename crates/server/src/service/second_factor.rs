@@ -31,7 +31,7 @@ pub async fn set_up(login: &Login, input: &SetUpTwoFactor) -> Result<TwoFactorSe
     let (app, user_id) = (&login.app, login.caller.user.id);
     let secret: [u8; SECRET_BYTES] = random::bytes();
     let setup = show(&secret, &login.caller.user.email)?;
-    let mut work = app.begin().await?;
+    let mut work = app.begin_own(&login.caller).await?;
     require_state(&mut work, user_id, false).await?;
     let id = app.new_id();
     let sealed_secret = app.vault.seal(&mut work, place(id), &secret).await?;
@@ -44,7 +44,7 @@ pub async fn set_up(login: &Login, input: &SetUpTwoFactor) -> Result<TwoFactorSe
 /// Turns it on, once a code proves that the user's authenticator has the secret.
 pub async fn confirm(login: &Login, input: &TwoFactorCode) -> Result<RecoveryCodes> {
     let user_id = login.caller.user.id;
-    let mut work = login.app.begin().await?;
+    let mut work = login.app.begin_own(&login.caller).await?;
     require_state(&mut work, user_id, false).await?;
     if second_factors::of_user(&mut work, user_id).await?.is_none() {
         return Err(Error::new(ErrorCode::TwoFactorState, "Set up a second factor first."));
@@ -61,7 +61,7 @@ pub async fn confirm(login: &Login, input: &TwoFactorCode) -> Result<RecoveryCod
 
 pub async fn disable(login: &Login, input: &TwoFactorCode) -> Result<()> {
     let user_id = login.caller.user.id;
-    let mut work = login.app.begin().await?;
+    let mut work = login.app.begin_own(&login.caller).await?;
     require_state(&mut work, user_id, true).await?;
     prove(&mut work, user_id, &input.code).await?;
     turn_off(&mut work, user_id).await?;
@@ -73,7 +73,7 @@ pub async fn disable(login: &Login, input: &TwoFactorCode) -> Result<()> {
 /// A fresh set; those before it no longer work.
 pub async fn renew_recovery_codes(login: &Login, input: &TwoFactorCode) -> Result<RecoveryCodes> {
     let user_id = login.caller.user.id;
-    let mut work = login.app.begin().await?;
+    let mut work = login.app.begin_own(&login.caller).await?;
     require_state(&mut work, user_id, true).await?;
     prove(&mut work, user_id, &input.code).await?;
     let codes = make_recovery_codes(&mut work, user_id).await?;

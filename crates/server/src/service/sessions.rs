@@ -120,7 +120,7 @@ async fn logged_in(tx: &mut Tx, user: &User, token: &Token, expires_at: Timestam
 
 /// Ends one of the caller's sessions: the current one is a logout.
 pub async fn end(login: &Login, session_id: Uuid) -> Result<()> {
-    let mut work = login.app.begin().await?;
+    let mut work = login.app.begin_own(&login.caller).await?;
     let is_logout = session_id == login.session_id;
     if !sessions::delete(&mut work, login.caller.user.id, session_id).await? {
         return Err(if is_logout { ended_meanwhile() } else { Error::not_found("session") });
@@ -136,7 +136,7 @@ pub async fn change_password(login: &Login, input: &ChangePassword) -> Result<()
     let app = &login.app;
     let old_hash = prove_password(login, "current_password", input.current_password.reveal()).await?;
     let hash = app.passwords.hash(input.new_password.reveal()).await?;
-    let mut work = app.begin().await?;
+    let mut work = app.begin_own(&login.caller).await?;
     if !users::hold_password(&mut work, login.caller.user.id, &old_hash).await? {
         return Err(Error::field("current_password", "is not your password"));
     }

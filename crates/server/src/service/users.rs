@@ -13,7 +13,7 @@ use crate::service::audit::{Action, Actor, Change, Resource};
 
 pub async fn rename(ctx: &Login, name: &str) -> Result<api::User> {
     let now = ctx.app.now();
-    let mut work = ctx.app.begin().await?;
+    let mut work = ctx.app.begin_own(&ctx.caller).await?;
     users::rename(&mut work, ctx.caller.user.id, name, now).await?;
     let change = Change {
         organization_id: None,
@@ -31,7 +31,7 @@ pub async fn rename(ctx: &Login, name: &str) -> Result<api::User> {
 }
 
 pub async fn change_settings(ctx: &Login, change: &user_settings::Change) -> Result<api::UserSettings> {
-    let mut work = ctx.app.begin().await?;
+    let mut work = ctx.app.begin_own(&ctx.caller).await?;
     let settings = user_settings::update(&mut work, ctx.caller.user.id, change, ctx.app.now()).await?;
     let settings = settings.ok_or_else(|| Error::internal("the user has no settings"))?;
     let details = details(change);

@@ -12,7 +12,7 @@ use windlass_store::jobs::{self, NewJob};
 use windlass_store::{Result, Tx};
 
 use crate::app::App;
-use crate::auth::Authority;
+use crate::auth::{Authority, Caller};
 use crate::error;
 use crate::service::audit::{Author, Change, chain, entry};
 
@@ -58,6 +58,13 @@ impl App {
     /// Begins a change that an actor has asked for.
     pub async fn begin(&self) -> Result<Work<'_>> {
         self.begin_work(WorkKind::Asked).await
+    }
+
+    /// Begins a change of the caller's own account.
+    pub async fn begin_own(&self, caller: &Caller) -> error::Result<Work<'_>> {
+        let mut work = self.begin().await?;
+        caller.hold(self, &mut work.tx).await?;
+        Ok(work)
     }
 
     /// Begins a step of something that was asked for, whose beginning and end are in the audit log, or writes down what

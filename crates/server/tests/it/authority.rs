@@ -3,17 +3,19 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use windlass_api::{DeploymentTrigger, Role};
 use windlass_server::auth::Actor;
 use windlass_server::service::deployments::{Order, enqueue};
-use windlass_store::{Tx, api_keys, applications, deployments, memberships, organizations};
+use windlass_store::{Tx, api_keys, applications, deployments, memberships, organizations, sessions};
 use windlass_testing::on_both_databases;
 
 use crate::deploys::least;
-use crate::support::{Person, Reply, TestServer, id_of, server};
+use crate::support::{PASSWORD, Person, Reply, TestServer, id_of, server};
 
 on_both_databases!(server: a_role_that_is_taken_away_meanwhile, a_membership_that_ends_meanwhile,
-    a_key_that_is_revoked_meanwhile, a_deployment_says_what_triggered_it, a_deployment_needs_no_user);
+    a_key_that_is_revoked_meanwhile, a_login_that_ends_meanwhile, a_login_that_ends_before_the_body_does, a_deployment_says_what_triggered_it, a_deployment_needs_no_user);
 
 impl TestServer {
     /// A redeploy that was allowed and then waits for the organization, which another transaction holds and changes.
@@ -90,6 +92,55 @@ async fn a_key_that_is_revoked_meanwhile(server: TestServer) {
         .await;
     assert_eq!((reply.status, &reply.json["error"]), (401, &json!("unauthenticated")), "{}", reply.text);
     assert_eq!(server.deployments_of(&shop).await, 1);
+}
+
+async fn a_login_that_ends_meanwhile(server: TestServer) {
+    let ada = server.admin().await;
+    let shop = server.deploy(&ada, least("shop")).await;
+    let reply = server
+        .redeploys_meanwhile(&ada, &shop, async |tx| {
+            assert_eq!(sessions::delete_all(tx, ada.user_id).await.unwrap(), 1);
+        })
+        .await;
+    assert_eq!((reply.status, &reply.json["error"]), (401, &json!("unauthenticated")), "{}", reply.text);
+    assert_eq!(server.deployments_of(&shop).await, 1);
+}
+
+/// A thief who holds back the last byte of a request gets nothing once its owner has ended the session.
+async fn a_login_that_ends_before_the_body_does(server: TestServer) {
+    let ada = server.admin().await;
+    let login = json!({ "email": ada.email, "password": PASSWORD });
+    for (call, body) in [
+        ("POST /api/v1/auth/api-keys", r#"{"name":"ci"}"#),
+        ("POST /api/v1/organizations", r#"{"name":"other"}"#),
+        ("PATCH /api/v1/user/name", r#"{"name":"Mallory"}"#),
+    ] {
+        let thief = server.post("/auth/login", login.clone()).ok().await;
+        let token = thief["access_token"].as_str().unwrap();
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let (host, length) = (server.address, body.len());
+        let head = format!("{call} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}");
+        let before = server.app.db.queries();
+        let headers = format!("content-length: {length}\r\nconnection: close");
+        let sent = format!("{head}\r\n{headers}\r\n\r\n{}", &body[..length - 1]);
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        // With the first query the caller is known.
+        let is_known = async {
+            while server.app.db.queries() == before {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), is_known).await.expect("a known caller");
+        let mut tx = server.app.db.begin().await.unwrap();
+        assert_eq!(sessions::delete_all(&mut tx, ada.user_id).await.unwrap(), 2);
+        tx.commit().await.unwrap();
+        stream.write_all(body[length - 1..].as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        let reading = stream.read_to_string(&mut answer);
+        tokio::time::timeout(Duration::from_secs(30), reading).await.expect("an answer").unwrap();
+        assert!(answer.starts_with("HTTP/1.1 401 "), "{call}: {answer}");
+        server.post("/auth/login", login.clone()).ok().await;
+    }
 }
 
 async fn a_deployment_says_what_triggered_it(server: TestServer) {

@@ -10,11 +10,12 @@ use windlass_testing::{DatabaseLocation, on_both_databases};
 
 use crate::deploys::least;
 use crate::follow::{Event, Events};
-use crate::support::{Person, TestServer, kind, server};
+use crate::support::{Person, TestServer, id_of, kind, server};
 
 on_both_databases!(server: what_happens_is_told, resuming, only_ones_own_organization, a_gap_is_told,
     what_fails_leaves_no_event, events_of_another_server, ends_with_the_server, bad_cursors);
-on_both_databases!(kind: ends_with_the_membership, followers_are_bounded, old_events_are_swept);
+on_both_databases!(kind: ends_with_the_membership, followers_are_bounded, all_followers_are_bounded,
+    old_events_are_swept);
 
 impl TestServer {
     async fn events(&self, person: &Person, end: &str) -> Events {
@@ -168,13 +169,27 @@ async fn followers_are_bounded(kind: Kind) {
     let ada = server.admin().await;
     let first = server.events(&ada, "").await;
     let message = server.get("/events").by(&ada).fails(429, "rate_limited").await;
-    assert_eq!(message, "The events of this organization are followed 1 times at once, which is the limit.");
+    assert_eq!(message, "Events are followed 1 times at once in this organization, or by you, which is the limit.");
+    // A user has no more of them in another organization of theirs, and does not use up what is another user's.
+    let other = server.post("/organizations", json!({ "name": "other" })).by(&ada).ok().await;
+    server.get("/events").by(&ada).within(id_of(&other)).fails(429, "rate_limited").await;
+    let bob = server.stranger(&ada, "bob").await;
+    let _second = Events::open(server.get("/events").by(&bob).within(bob.organization_id)).await;
     drop(first);
     let deadline = std::time::Instant::now() + Duration::from_secs(20);
     while server.get("/events").by(&ada).open().await.status() != 200 {
         assert!(std::time::Instant::now() < deadline, "the place stays taken");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// Others find a connection to the server, however many organizations follow.
+async fn all_followers_are_bounded(kind: Kind) {
+    let server = TestServer::with(kind, &[("max-connections", "8")]).await;
+    let ada = server.admin().await;
+    let (_first, _second) = (server.events(&ada, "").await, server.events(&ada, "").await);
+    let message = server.get("/events").by(&ada).fails(429, "rate_limited").await;
+    assert_eq!(message, "This server has as many followers as it can take. Try again later.");
 }
 
 async fn old_events_are_swept(kind: Kind) {

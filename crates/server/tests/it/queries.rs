@@ -19,9 +19,9 @@ async fn queries_are_constant(server: TestServer) {
         ("is_admin_registered", 1),
         ("get_organization", 2),
         ("get_organization_users", 2),
-        ("create_organization", 13),
-        ("update_auto_update", 5),
-        ("update_theme", 5),
+        ("create_organization", 15),
+        ("update_auto_update", 6),
+        ("update_theme", 6),
         ("get_application", 7),
         ("list_applications", 5),
         ("get_deployment_by_id", 8),
@@ -32,7 +32,7 @@ async fn queries_are_constant(server: TestServer) {
         ("get_deployment_logs", 7),
         ("follow_deployment_logs", 2),
         ("download_deployment_logs", 3),
-        ("handle_deploy", 31),
+        ("handle_deploy", 32),
     ] {
         assert_eq!(few[operation], expected, "{operation}");
     }

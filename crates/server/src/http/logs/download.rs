@@ -40,7 +40,7 @@ pub async fn download_of_deployment(ctx: Ctx, PathId(id): PathId, params: RawPar
 
 async fn file(ctx: Ctx, application: &Application, of: Of, params: &RawParams) -> Answer {
     let query = filter::query(of, params).await?;
-    let open = ctx.app.log_streams.open(application.organization_id)?;
+    let open = ctx.app.log_streams.open(application.organization_id, ctx.caller.user.id)?;
     let name = file_name(&application.name, ctx.app.now());
     let download = Download::begin(ctx, open, application.id, query).await?;
     let headers = [

@@ -39,7 +39,7 @@ async fn answer(
 ) -> Answer {
     let start = start(&params.parse()?, headers)?;
     let which = filter::query(of, params).await?;
-    let open = ctx.app.log_streams.open(organization_id)?;
+    let open = ctx.app.log_streams.open(organization_id, ctx.caller.user.id)?;
     let follower = Follower::begin(ctx, open, application_id, which, start).await?;
     Ok(events(follower, async |mut follower| {
         let events = follower.next().await?;
