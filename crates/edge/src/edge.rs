@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use hyper::header::HeaderValue;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use crate::files::{FileCache, Files};
 use crate::leaving::LeavingTargets;
@@ -16,6 +17,7 @@ use crate::request_ids::RequestIds;
 use crate::routes::{Notice, RouteSet};
 use crate::settings::Settings;
 use crate::table::Table;
+use crate::targets::hold::Hold;
 use crate::targets::service::{Service, Serving};
 use crate::targets::stats::{ServiceStats, Stats};
 use crate::targets::{Drained, Target, TargetEntry};
@@ -27,6 +29,8 @@ pub struct Edge {
     pub settings: Settings,
     pub trusted_proxies: Arc<[IpAddr]>,
     table: ArcSwap<Table>,
+    /// Tells requests that wait that there is a newer table, or that the edge is ending.
+    news: watch::Sender<()>,
     cache: Arc<FileCache>,
     leaving: LeavingTargets,
     request_ids: RequestIds,
@@ -38,6 +42,8 @@ pub struct Edge {
     pub busy: AtomicUsize,
     /// From now on every answer is the last of its connection.
     closing: AtomicBool,
+    /// No request waits any more because its service is held.
+    holds_ended: AtomicBool,
     /// How often the table was changed, so that a server notices when another process has changed it.
     changes: AtomicU64,
     /// The route file could not be read, and no other routes were given since.
@@ -49,6 +55,8 @@ pub enum Destination {
     Target(Arc<Service>, TargetEntry),
     Files(Arc<Service>, Arc<Files>),
     Page(Arc<Service>, Notice),
+    /// The request waits for the next table.
+    Held(Arc<Service>, Arc<Hold>),
     Nowhere,
 }
 
@@ -76,6 +84,7 @@ impl Edge {
             trusted_proxies: settings.trusted_proxies.iter().map(IpAddr::to_canonical).collect(),
             settings,
             table: ArcSwap::default(),
+            news: watch::Sender::new(()),
             cache: Arc::new(FileCache::new(FileCache::DEFAULT_BYTES)),
             leaving: LeavingTargets::default(),
             request_ids: RequestIds::new(),
@@ -83,6 +92,7 @@ impl Edge {
             refused: AtomicU64::new(0),
             busy: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
+            holds_ended: AtomicBool::new(false),
             changes: AtomicU64::new(0),
             damaged: AtomicBool::new(false),
         }
@@ -90,6 +100,11 @@ impl Edge {
 
     pub fn table(&self) -> Arc<Table> {
         self.table.load_full()
+    }
+
+    /// What a request that waits listens to.
+    pub fn news(&self) -> watch::Receiver<()> {
+        self.news.subscribe()
     }
 
     pub fn changes(&self) -> u64 {
@@ -105,6 +120,7 @@ impl Edge {
         // The order matters: a request that finds a target closed looks into the table again, and must find the new
         // one.
         self.table.store(next.clone());
+        self.news.send_replace(());
         let missing = before.targets_missing_in(&next);
         for (_, target) in &missing {
             target.close();
@@ -167,6 +183,7 @@ impl Edge {
             match &service.serving {
                 Serving::Files(files) => return Destination::Files(service.clone(), files.clone()),
                 Serving::Page(notice) => return Destination::Page(service.clone(), *notice),
+                Serving::Held(hold) => return Destination::Held(service.clone(), hold.clone()),
                 Serving::Targets(targets) => {
                     if let Some(entry) = targets.enter(tried) {
                         return Destination::Target(service.clone(), entry);
@@ -203,6 +220,16 @@ impl Edge {
 
     pub fn next_request_id(&self) -> HeaderValue {
         self.request_ids.next()
+    }
+
+    /// Requests that wait are told to come again: this process ends.
+    pub fn end_holds(&self) {
+        self.holds_ended.store(true, Ordering::Release);
+        self.news.send_replace(());
+    }
+
+    pub fn has_ended_holds(&self) -> bool {
+        self.holds_ended.load(Ordering::Acquire)
     }
 
     pub fn close(&self) {

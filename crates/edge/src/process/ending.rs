@@ -23,6 +23,7 @@ pub async fn finish(process: &Process) {
         let _ = fs::remove_file(control::socket(&process.data_dir));
     }
     process.edge.close();
+    process.edge.end_holds();
     let limit = process.edge.settings.stop_limit;
     let before = async {
         if let Some(predecessor) = &process.predecessor {

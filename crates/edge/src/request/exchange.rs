@@ -17,6 +17,8 @@ use crate::targets::{Target, TargetEntry};
 pub struct Exchange {
     pub service: Arc<Service>,
     pub started: Instant,
+    /// How long it waited because its service was held: the target's limits begin afterwards.
+    waited: Duration,
     entry: Option<TargetEntry>,
     /// Of the request's body, if there is one.
     pub progress: Option<Arc<BodyProgress>>,
@@ -50,6 +52,7 @@ impl Exchange {
         Self {
             service,
             started,
+            waited: Duration::ZERO,
             entry: None,
             progress: None,
             traffic: None,
@@ -94,6 +97,17 @@ impl Exchange {
             self.service.counters.ended(0, 0);
         }
         self.service = service;
+    }
+
+    /// It waits no longer because its service was held.
+    pub fn held(&mut self, took: Duration) {
+        self.waited += took;
+        self.service.counters.held(took);
+    }
+
+    /// When its target's limits began.
+    pub fn sent_from(&self) -> Instant {
+        self.started + self.waited
     }
 
     /// The id under which the target knows the request.

@@ -11,6 +11,7 @@ use hyper::{Method, Request, Response, Version};
 use super::counted;
 use super::exchange::{AccessLogEntry, Exchange};
 use super::headers;
+use super::held;
 use super::host::{Host, host};
 use super::journey::Journey;
 use super::pages::Page;
@@ -45,12 +46,52 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
             visitor.must_end(started + service.times().total);
             file(begin(service), &files, &parts).await
         }
+        Destination::Held(service, _) => {
+            let exchange = begin(service);
+            // In a box: few requests wait, and all others would be larger for them.
+            Box::pin(held_request(worker, visitor, exchange, host, parts, body)).await
+        }
         Destination::Target(service, entry) => {
             let mut exchange = begin(service);
             exchange.enter(entry);
             Journey::new(worker, visitor, exchange, host, parts, body).run().await
         }
     }
+}
+
+/// A request whose service is held waits, and then goes where all others go by then. What would change the protocol is told
+/// to come again: such visitors do so by themselves, and would otherwise take up the room of those who cannot.
+async fn held_request(
+    worker: &Worker,
+    visitor: &Arc<Visitor>,
+    mut exchange: Exchange,
+    host: Host,
+    parts: Parts,
+    body: Incoming,
+) -> Response<Body> {
+    let accept = parts.headers.get(ACCEPT).cloned();
+    if headers::upgrade(&parts).is_some() {
+        return counted::page(exchange, Page::Held, accept.as_ref());
+    }
+    let page = match held::wait(&worker.edge, &mut exchange, &host.name, parts.uri.path(), &[]).await {
+        Ok(Destination::Target(service, entry)) => {
+            exchange.move_to(service);
+            exchange.enter(entry);
+            return Journey::new(worker, visitor, exchange, host, parts, body).run().await;
+        }
+        Ok(Destination::Files(service, files)) => {
+            exchange.move_to(service);
+            return file(exchange, &files, &parts).await;
+        }
+        Ok(Destination::Page(service, notice)) => {
+            exchange.move_to(service);
+            notice.into()
+        }
+        Ok(Destination::Held(..)) => Page::Held,
+        Ok(Destination::Nowhere) => nowhere(&worker.edge),
+        Err(page) => page,
+    };
+    counted::page(exchange, page, accept.as_ref())
 }
 
 /// The last answer on its connection: the sender of such a request may mean something else by the bytes after it than

@@ -15,6 +15,7 @@ use super::counted;
 use super::exchange::Exchange;
 use super::forwarded::X_REQUEST_ID;
 use super::headers;
+use super::held;
 use super::host::Host;
 use super::pages::Page;
 use super::tunnel;
@@ -128,7 +129,12 @@ impl<'a> Journey<'a> {
             tokio::time::sleep(RETRY_PAUSE).await;
         }
         let path = self.request.as_ref().map_or("/", |request| request.uri().path());
-        match self.worker.edge.route(&self.host.name, path, &self.tried) {
+        let mut destination = self.worker.edge.route(&self.host.name, path, &self.tried);
+        if matches!(destination, Destination::Held(..)) {
+            let (edge, host) = (&self.worker.edge, &self.host.name);
+            destination = Box::pin(held::wait(edge, &mut self.exchange, host, path, &self.tried)).await?;
+        }
+        match destination {
             Destination::Target(service, entry) => {
                 self.exchange.leave_for_another(cause);
                 self.exchange.move_to(service);
@@ -137,7 +143,7 @@ impl<'a> Journey<'a> {
                 Ok(())
             }
             Destination::Page(_, notice) => Err(notice.into()),
-            Destination::Files(..) | Destination::Nowhere => Err(Page::NoTarget),
+            Destination::Files(..) | Destination::Held(..) | Destination::Nowhere => Err(Page::NoTarget),
         }
     }
 
@@ -206,7 +212,7 @@ impl<'a> Journey<'a> {
         headers::prepare_answer(answer.headers_mut());
         *answer.version_mut() = Version::HTTP_11;
         self.exchange.answered(status.as_u16());
-        self.visitor.must_end(self.exchange.started + times.total);
+        self.visitor.must_end(self.exchange.sent_from() + times.total);
         let worker = self.worker.index;
         answer.map(|body| Body::stream(AnswerBody::new(body, self.exchange, sender, worker, times.idle, times.total)))
     }
@@ -242,8 +248,8 @@ impl<'a> Journey<'a> {
 async fn in_time<T>(sending: impl Future<Output = T>, exchange: &Exchange, times: TimeLimits) -> Option<T> {
     let mut sending = std::pin::pin!(sending);
     let received = || exchange.progress.as_ref().map_or(0, |progress| progress.received.load(Ordering::Relaxed));
-    let deadline = exchange.started + times.total;
-    let mut until = (exchange.started + times.answer).min(deadline);
+    let deadline = exchange.sent_from() + times.total;
+    let mut until = (exchange.sent_from() + times.answer).min(deadline);
     loop {
         let before = received();
         match tokio::time::timeout_at(until.into(), sending.as_mut()).await {

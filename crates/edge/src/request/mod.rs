@@ -7,6 +7,7 @@ mod exchange;
 pub mod forward;
 mod forwarded;
 mod headers;
+mod held;
 mod host;
 mod journey;
 mod pages;

@@ -16,6 +16,8 @@ pub enum Page {
     Starting,
     Stopped,
     Failed,
+    /// Its service is held, and the request cannot wait, or not any longer.
+    Held,
     NoTarget,
     UpstreamError,
     TimeLimit,
@@ -29,7 +31,7 @@ impl Page {
     pub fn status(self) -> StatusCode {
         match self {
             Self::UnknownHost | Self::NotFound => StatusCode::NOT_FOUND,
-            Self::RoutesDamaged | Self::Starting | Self::Stopped | Self::Failed | Self::NoTarget => {
+            Self::RoutesDamaged | Self::Starting | Self::Stopped | Self::Failed | Self::Held | Self::NoTarget => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Self::UpstreamError => StatusCode::BAD_GATEWAY,
@@ -62,6 +64,12 @@ impl Page {
                 "failed",
                 "Not running",
                 "This application could not be started. Its owner can see why in the log of its last deployment.",
+            ),
+            Self::Held => (
+                "held",
+                "One moment",
+                "This application is changing to a new release, and cannot take this request yet. Try again in a few \
+                 seconds.",
             ),
             Self::NoTarget => (
                 "no_healthy_target",
@@ -102,7 +110,7 @@ impl Page {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
-        if matches!(self, Self::Starting | Self::NoTarget) {
+        if matches!(self, Self::Starting | Self::Held | Self::NoTarget) {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("2"));
         }
         answer

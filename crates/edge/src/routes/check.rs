@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 
 use super::{
-    Certificate, Challenge, FIRST_VERSION, FilesSpec, HealthSpec, NEWEST_VERSION, Route, RouteSet, Serves, ServiceSpec,
-    TargetsSpec,
+    Certificate, Challenge, FIRST_VERSION, FilesSpec, HOLD_VERSION, HealthSpec, HoldSpec, NEWEST_VERSION, Route,
+    RouteSet, Serves, ServiceSpec, TargetsSpec,
 };
 
 /// More than one machine serves, and few enough for every table to be built in a moment.
 const MOST_ROUTES: usize = 200_000;
 const MOST_TARGETS: usize = 256;
+/// Each is a connection of a visitor, and little more.
+const MOST_WAITING: u32 = 100_000;
 const MOST_CERTIFICATES: usize = 10_000;
 /// As many as the authorities put into one certificate.
 const MOST_CERTIFICATE_HOSTS: usize = 100;
@@ -55,8 +57,10 @@ impl RouteSet {
         if !(FIRST_VERSION..=NEWEST_VERSION).contains(&self.version) {
             let known = format!("{FIRST_VERSION} to {NEWEST_VERSION}");
             problems.add(format!("version: is {}, and this edge knows versions {known} only", self.version));
-        } else if self.version == FIRST_VERSION && !(self.certificates.is_empty() && self.challenges.is_empty()) {
-            problems.add(format!("version: certificates and challenges need version {NEWEST_VERSION}"));
+        } else if self.version < self.needed_version() {
+            let needed = self.needed_version();
+            let what = if needed == HOLD_VERSION { "services that are held" } else { "certificates and challenges" };
+            problems.add(format!("version: {what} need version {needed}"));
         }
     }
 
@@ -142,6 +146,15 @@ impl ServiceSpec {
             Serves::Targets(targets) => targets.check(&format!("{field}.serves.targets"), problems),
             Serves::Files(files) => files.check(&format!("{field}.serves.files"), problems),
             Serves::Page(_) => {}
+            Serves::Held(hold) => hold.check(&format!("{field}.serves.held"), problems),
+        }
+    }
+}
+
+impl HoldSpec {
+    fn check(&self, field: &str, problems: &mut Problems) {
+        if !(1..=MOST_WAITING).contains(&self.most_waiting) {
+            problems.add(format!("{field}.most_waiting: must be 1 to {MOST_WAITING}"));
         }
     }
 }

@@ -14,8 +14,12 @@ pub use self::certificates::{Certificate, Challenge, PrivateKey};
 /// The first version of this format: without certificates and challenges. A table that needs neither is of this
 /// version, so that older processes can read it.
 pub const FIRST_VERSION: u32 = 1;
+/// The version with certificates and challenges.
+const CERTIFICATES_VERSION: u32 = 2;
+/// The version with services that are held.
+const HOLD_VERSION: u32 = 3;
 /// The newest version that this binary reads.
-pub const NEWEST_VERSION: u32 = 2;
+pub const NEWEST_VERSION: u32 = HOLD_VERSION;
 
 /// The whole table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +97,20 @@ pub enum Serves {
     Files(FilesSpec),
     /// Nothing to reach yet, or any more: a page that says so.
     Page(Notice),
+    /// Nothing to reach for a moment, because one instance takes the place of another: requests wait for the next
+    /// table. From version 3 on.
+    Held(HoldSpec),
+}
+
+/// How many requests may wait for a service that is held, and until when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HoldSpec {
+    /// Requests that may wait at once. Others are told to come again.
+    pub most_waiting: u32,
+    /// In milliseconds since 1970. A moment rather than a duration: it stays the same when another edge process takes
+    /// over, or is started again with this table.
+    pub until_ms: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,7 +216,7 @@ impl RouteSet {
     pub fn addresses(&self) -> BTreeSet<SocketAddr> {
         let targets = self.services.iter().filter_map(|service| match &service.serves {
             Serves::Targets(targets) => Some(&targets.addresses),
-            Serves::Files(_) | Serves::Page(_) => None,
+            Serves::Files(_) | Serves::Page(_) | Serves::Held(_) => None,
         });
         targets.flatten().copied().collect()
     }
@@ -208,12 +226,31 @@ impl RouteSet {
         if version >= self.version {
             return self.clone();
         }
-        Self {
-            version: FIRST_VERSION,
-            owner: self.owner,
-            routes: self.routes.clone(),
-            services: self.services.clone(),
-            ..Self::default()
+        let mut set = Self { version, ..self.clone() };
+        if version < HOLD_VERSION {
+            for service in set.services.iter_mut().filter(|service| matches!(service.serves, Serves::Held(_))) {
+                service.serves = Serves::Page(Notice::Starting);
+            }
+        }
+        if version < CERTIFICATES_VERSION {
+            (set.certificates, set.challenges) = (Vec::new(), Vec::new());
+        }
+        set
+    }
+
+    /// The table with the version that what is in it needs.
+    pub fn with_version(mut self) -> Self {
+        self.version = self.needed_version();
+        self
+    }
+
+    fn needed_version(&self) -> u32 {
+        if self.services.iter().any(|service| matches!(service.serves, Serves::Held(_))) {
+            HOLD_VERSION
+        } else if !self.certificates.is_empty() || !self.challenges.is_empty() {
+            CERTIFICATES_VERSION
+        } else {
+            FIRST_VERSION
         }
     }
 

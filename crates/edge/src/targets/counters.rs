@@ -62,6 +62,10 @@ pub struct Counters {
     retries: AtomicU64,
     in_flight: AtomicU64,
     upgrades: AtomicU64,
+    /// Requests that waited because their service was held, and for how long.
+    held: AtomicU64,
+    held_us: AtomicU64,
+    longest_held_us: AtomicU64,
     /// From the request's head to the answer's.
     latency: [AtomicU64; BOUNDS.len() + 1],
     latency_us: AtomicU64,
@@ -100,6 +104,14 @@ impl Counters {
         self.upgrades.fetch_add(1, Relaxed);
     }
 
+    /// A request waits no longer because its service was held.
+    pub fn held(&self, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.held.fetch_add(1, Relaxed);
+        self.held_us.fetch_add(micros, Relaxed);
+        self.longest_held_us.fetch_max(micros, Relaxed);
+    }
+
     pub fn upgrade_ended(&self) {
         self.upgrades.fetch_sub(1, Relaxed);
     }
@@ -119,6 +131,9 @@ impl Counters {
             retries: count(&self.retries),
             in_flight: count(&self.in_flight),
             upgrades: count(&self.upgrades),
+            held: count(&self.held),
+            held_us: count(&self.held_us),
+            longest_held_us: count(&self.longest_held_us),
             latency: self.latency.iter().map(count).collect(),
             latency_us: count(&self.latency_us),
         }
@@ -138,6 +153,13 @@ pub struct Figures {
     pub retries: u64,
     pub in_flight: u64,
     pub upgrades: u64,
+    /// Requests that waited because their service was held; older processes know nothing of it.
+    #[serde(default)]
+    pub held: u64,
+    #[serde(default)]
+    pub held_us: u64,
+    #[serde(default)]
+    pub longest_held_us: u64,
     /// How many were answered within each of [`BOUNDS`], and how many later.
     pub latency: Vec<u64>,
     pub latency_us: u64,
@@ -158,6 +180,9 @@ impl Figures {
         self.retries += other.retries;
         self.in_flight += other.in_flight;
         self.upgrades += other.upgrades;
+        self.held += other.held;
+        self.held_us += other.held_us;
+        self.longest_held_us = self.longest_held_us.max(other.longest_held_us);
         for (count, other) in self.latency.iter_mut().zip(&other.latency) {
             *count += other;
         }

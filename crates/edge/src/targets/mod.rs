@@ -3,6 +3,7 @@
 pub mod connect;
 pub mod counters;
 mod health;
+pub mod hold;
 mod pool;
 pub mod service;
 pub mod stats;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::counters::Counters;
+use super::hold::Hold;
 use super::stats::ServiceStats;
 use super::{Target, TargetEntry};
 use crate::files::{FileCache, Files};
@@ -22,6 +23,7 @@ pub enum Serving {
     Targets(Targets),
     Files(Arc<Files>),
     Page(Notice),
+    Held(Arc<Hold>),
 }
 
 pub struct Targets {
@@ -87,6 +89,7 @@ impl Service {
             }
             Serves::Files(files) => Serving::Files(Arc::new(Files::new(files.clone(), cache.clone()))),
             Serves::Page(notice) => Serving::Page(*notice),
+            Serves::Held(hold) => Serving::Held(Arc::new(Hold::new(*hold))),
         };
         let counters = before.map_or_else(Arc::default, |before| before.counters.clone());
         Arc::new(Self { spec: spec.clone(), serving, counters })
@@ -95,7 +98,7 @@ impl Service {
     pub fn targets(&self) -> &[Arc<Target>] {
         match &self.serving {
             Serving::Targets(targets) => &targets.all,
-            Serving::Files(_) | Serving::Page(_) => &[],
+            Serving::Files(_) | Serving::Page(_) | Serving::Held(_) => &[],
         }
     }
 
@@ -110,7 +113,7 @@ impl Service {
     pub fn times(&self) -> TimeLimits {
         match &self.serving {
             Serving::Targets(targets) => targets.times,
-            Serving::Files(_) | Serving::Page(_) => Limits::default().into(),
+            Serving::Files(_) | Serving::Page(_) | Serving::Held(_) => Limits::default().into(),
         }
     }
 

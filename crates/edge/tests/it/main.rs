@@ -7,5 +7,6 @@ mod support;
 
 mod drain;
 mod forwarding;
+mod hold;
 mod pages;
 mod protocol;

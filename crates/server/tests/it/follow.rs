@@ -1,6 +1,6 @@
 //! Following log lines.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -65,9 +65,11 @@ impl Events {
 
     /// The next event that is not a heartbeat.
     pub async fn next(&mut self) -> Option<Event> {
+        let deadline = Instant::now() + NEXT_EVENT_LIMIT;
         loop {
             let part = self.part().await?;
             if part.starts_with(":\nid: ") {
+                assert!(Instant::now() < deadline, "nothing but heartbeats");
                 continue;
             }
             let field = |name: &str| {

@@ -6,17 +6,20 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde_json::{Value, json};
 use windlass_durable::lock;
 use windlass_edge::control;
-use windlass_edge::routes::{Certificate, Challenge, FIRST_VERSION, NEWEST_VERSION, PrivateKey, RouteSet};
+use windlass_edge::routes::{
+    Certificate, Challenge, FIRST_VERSION, HoldSpec, NEWEST_VERSION, PrivateKey, RouteSet, Serves,
+};
 
 use super::app::App;
 use super::load::Visitor;
 use super::successor::receive_line;
-use super::support::{Home, everything_to, until};
+use super::support::{DEADLINE, Home, everything_to, until};
 use crate::process::{run, windlass};
 
 const SECRET: &str = "c2VjcmV0";
@@ -40,6 +43,15 @@ fn secured(target: SocketAddr) -> RouteSet {
         challenges: vec![challenge],
         ..everything_to(target)
     }
+}
+
+/// All requests wait.
+fn held(limit: Duration) -> RouteSet {
+    let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + limit;
+    let hold = HoldSpec { most_waiting: 10, until_ms: until.as_millis() as u64 };
+    let mut table = everything_to("127.0.0.1:9".parse().unwrap());
+    table.services[0].serves = Serves::Held(hold);
+    table.with_version()
 }
 
 fn saved(home: &Home) -> RouteSet {
@@ -102,7 +114,8 @@ async fn the_control_socket_takes_tables_of_both_versions() {
     wrong_key.certificates[0].key_pem = PrivateKey::new(SECRET);
     for (table, problem) in [
         (RouteSet { version: FIRST_VERSION, ..secured(app.address) }, "certificates and challenges need version 2"),
-        (RouteSet { version: NEWEST_VERSION + 1, ..plain.clone() }, "this edge knows versions 1 to 2 only"),
+        (RouteSet { version: NEWEST_VERSION + 1, ..plain.clone() }, "this edge knows versions 1 to 3 only"),
+        (RouteSet { version: 2, ..held(DEADLINE) }, "services that are held need version 3"),
         (wrong_key, "certificates[0].key_pem"),
     ] {
         let refused = apply(&table).await.unwrap_err().to_string();
@@ -124,6 +137,44 @@ async fn an_older_successor_gets_the_table_that_it_can_read() {
         home.hello().await;
     }
     assert_eq!(saved(&home), secured(app.address));
+    // One that can hold no request shows a page instead.
+    home.control().await.apply(held(DEADLINE)).await.unwrap();
+    for version in [FIRST_VERSION, 2] {
+        let given = inventory(&home, &json!({"pid": 1, "route_version": version}))["routes"].clone();
+        assert_eq!(
+            (&given["version"], &given["services"][0]["serves"]),
+            (&json!(version), &json!({"page": "starting"}))
+        );
+        home.hello().await;
+    }
+}
+
+/// Requests that wait when another process takes over are answered with those that come to the new one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_wait_are_not_lost_with_a_hand_over() {
+    let (home, app) = (Home::new(), App::start("app").await);
+    let first = home.edge().await;
+    home.control().await.apply(held(DEADLINE)).await.unwrap();
+    let address = home.address().await;
+    let visit = || tokio::spawn(async move { Visitor::new(address).get("/").await.unwrap() });
+    let in_flight = async |count: u64| {
+        let look = async || {
+            let stats = home.control().await.stats().await.ok()?;
+            (stats.services[0].figures.in_flight == count).then_some(())
+        };
+        until("so many wait", look).await;
+    };
+    let early = visit();
+    in_flight(1).await;
+    let second = home.successor();
+    home.answers_as(second.pid()).await;
+    let late = visit();
+    in_flight(2).await;
+    home.send_to(app.address).await;
+    for answer in [early, late] {
+        assert_eq!(answer.await.unwrap(), (200, "app".into()));
+    }
+    drop((first, second));
 }
 
 /// A process of the former version that serves until it is asked to hand over, played by the test.

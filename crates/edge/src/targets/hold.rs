@@ -1,0 +1,51 @@
+//! A service that is held: its requests wait for the next table, a bounded number of them, until a given moment.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::routes::HoldSpec;
+
+pub struct Hold {
+    /// When all of them are told to come again.
+    pub until: Instant,
+    most_waiting: usize,
+    waiting: AtomicUsize,
+}
+
+/// A request that waits. It counts until it is dropped.
+pub struct Waiting(Arc<Hold>);
+
+impl Hold {
+    pub fn new(spec: HoldSpec) -> Self {
+        let until = SystemTime::UNIX_EPOCH + Duration::from_millis(spec.until_ms);
+        let left = until.duration_since(SystemTime::now()).unwrap_or_default();
+        Self {
+            // A moment that cannot be told is so far away that any will do.
+            until: Instant::now().checked_add(left).unwrap_or_else(|| Instant::now() + FAR_AWAY),
+            most_waiting: spec.most_waiting as usize,
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    /// Lets one more request wait, unless there are too many.
+    pub fn enter(self: &Arc<Self>) -> Option<Waiting> {
+        let more = |waiting| (waiting < self.most_waiting).then_some(waiting + 1);
+        self.waiting.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
+        Some(Waiting(self.clone()))
+    }
+}
+
+const FAR_AWAY: Duration = Duration::from_secs(86_400);
+
+impl Waiting {
+    pub fn is_for(&self, hold: &Arc<Hold>) -> bool {
+        Arc::ptr_eq(&self.0, hold)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
