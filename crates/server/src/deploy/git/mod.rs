@@ -1,94 +1,35 @@
 //! Fetches one commit's tree with the git program: no shell, no prompts, no hooks, no redirects, no settings but our
 //! own, and nothing left running whatever happens.
 
-mod attempt;
 pub mod cache;
+mod disk;
 mod error;
+mod git_run;
 mod output;
+mod paths;
 mod reference;
 mod running;
+mod source;
 mod tree;
 
-use std::fmt;
 use std::path::Path;
-use std::time::Duration;
 
-use time::OffsetDateTime;
 use tokio::time::Instant;
-use windlass_api::RepositoryAddress;
 
-use attempt::{Attempt, AttemptPaths};
 use cache::Cache;
 pub use error::FetchError;
-pub use reference::{Resolved, is_whole_hash};
+use git_run::GitRun;
+use paths::FetchPaths;
+pub use reference::Resolved;
 pub use running::end_left_over;
-
-/// What to fetch, and what to show for it.
-pub struct Source<'a> {
-    pub url: &'a RepositoryAddress,
-    pub reference: Reference<'a>,
-    pub credentials: &'a Credentials,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub enum Reference<'a> {
-    DefaultBranch,
-    /// A branch, or a tag if there is no such branch. `refs/tags/x` is a tag only.
-    Named(&'a str),
-    /// All 40 (or 64) digits. Where a server gives branches only, it is looked for in this one, or in all.
-    Commit {
-        hash: &'a str,
-        branch: Option<&'a str>,
-    },
-}
-
-/// The token is for http and https, the key for ssh; one that does not fit the address is not used.
-#[derive(Default, Clone)]
-pub struct Credentials {
-    pub token: Option<String>,
-    pub ssh_key: Option<String>,
-}
-
-impl fmt::Debug for Credentials {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hidden = |secret: &Option<String>| secret.as_ref().map(|_| "hidden");
-        let (token, key) = (hidden(&self.token), hidden(&self.ssh_key));
-        formatter.debug_struct("Credentials").field("token", &token).field("ssh_key", &key).finish()
-    }
-}
-
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// For everything together.
-    pub time: Duration,
-    /// For the repository and for the tree, each.
-    pub bytes: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { time: Duration::from_secs(600), bytes: 2 << 30 }
-    }
-}
-
-/// What was fetched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
-    pub hash: String,
-    /// The branch's or tag's name; "" for a commit that was asked for without one.
-    pub branch: String,
-    pub author: String,
-    /// The first line, at most 200 characters.
-    pub message: String,
-    pub committed_at: OffsetDateTime,
-}
+pub use source::{Commit, Credentials, Limits, Reference, Source, is_whole_hash};
 
 /// Asks the server which commit a reference is now. Nothing of the folder is left afterwards.
 pub async fn resolve(source: &Source<'_>, folder: &Path, limits: &Limits) -> Result<Resolved, FetchError> {
-    AttemptPaths::of(folder)?.make()?;
+    FetchPaths::of(folder)?.make()?;
     let found = async {
         let deadline = Instant::now() + limits.time;
-        reference::resolve(&Attempt::begin(source, folder, limits, deadline, None).await?).await
+        reference::resolve(&GitRun::begin(source, folder, limits, deadline, None).await?).await
     }
     .await;
     end_left_over(folder).await?;
@@ -125,10 +66,10 @@ async fn fetch_once(
     deadline: Instant,
     cache: Option<&Cache>,
 ) -> Result<Commit, FetchError> {
-    let paths = AttemptPaths::of(folder)?;
+    let paths = FetchPaths::of(folder)?;
     paths.make()?;
     let fetched = async {
-        let commit = fetch_tree(&Attempt::begin(source, folder, limits, deadline, cache).await?).await?;
+        let commit = fetch_tree(&GitRun::begin(source, folder, limits, deadline, cache).await?).await?;
         if let Some(cache) = cache
             && let Err(error) = cache.remember(&commit.hash).await
         {
@@ -144,9 +85,9 @@ async fn fetch_once(
     fetched
 }
 
-async fn fetch_tree(attempt: &Attempt<'_>) -> Result<Commit, FetchError> {
-    let fetched = reference::fetch(attempt).await?;
-    tree::check(attempt, &fetched.hash).await?;
-    attempt.run(&["checkout", "--quiet", "--force", "--detach", &fetched.hash]).await?;
-    tree::describe(attempt, fetched).await
+async fn fetch_tree(run: &GitRun<'_>) -> Result<Commit, FetchError> {
+    let fetched = reference::fetch(run).await?;
+    tree::check(run, &fetched.hash).await?;
+    run.run(&["checkout", "--quiet", "--force", "--detach", &fetched.hash]).await?;
+    tree::describe(run, fetched).await
 }

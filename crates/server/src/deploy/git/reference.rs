@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::attempt::Attempt;
 use super::error::{FetchError, hash_is_refused, is_redirect};
-use super::{Reference, Source};
+use super::git_run::GitRun;
+use super::source::{Reference, Source, is_whole_hash};
 
 /// How many names an error lists.
 const SHOWN: usize = 20;
@@ -21,22 +21,22 @@ pub struct Resolved {
     pub branch: String,
 }
 
-pub async fn resolve(attempt: &Attempt<'_>) -> Result<Resolved, FetchError> {
-    match attempt.source.reference {
+pub async fn resolve(run: &GitRun<'_>) -> Result<Resolved, FetchError> {
+    match run.source.reference {
         Reference::Commit { hash, branch } => given(hash, branch),
-        Reference::DefaultBranch | Reference::Named(_) => find(attempt).await.map(|(_, found)| found),
+        Reference::DefaultBranch | Reference::Named(_) => find(run).await.map(|(_, found)| found),
     }
 }
 
 /// Gets the commit, as shallow as the server lets us.
-pub async fn fetch(attempt: &Attempt<'_>) -> Result<Resolved, FetchError> {
-    match attempt.source.reference {
-        Reference::Commit { hash, branch } => fetch_hash(attempt, given(hash, branch)?).await,
+pub async fn fetch(run: &GitRun<'_>) -> Result<Resolved, FetchError> {
+    match run.source.reference {
+        Reference::Commit { hash, branch } => fetch_hash(run, given(hash, branch)?).await,
         Reference::DefaultBranch | Reference::Named(_) => {
-            let (name, found) = find(attempt).await?;
-            fetch_from(attempt, &["--depth=1"], &name).await?;
+            let (name, found) = find(run).await?;
+            fetch_from(run, &["--depth=1"], &name).await?;
             // It may have moved on since: what was fetched counts.
-            let hash = attempt.run(&["rev-parse", "--verify", "FETCH_HEAD^{commit}"]).await?;
+            let hash = run.run(&["rev-parse", "--verify", "FETCH_HEAD^{commit}"]).await?;
             Ok(Resolved { hash: hash.trim().to_owned(), ..found })
         }
     }
@@ -50,29 +50,24 @@ fn given(hash: &str, branch: Option<&str>) -> Result<Resolved, FetchError> {
     Ok(Resolved { hash: hash.to_ascii_lowercase(), branch: branch.unwrap_or_default().to_owned() })
 }
 
-/// Whether a text names a commit by all digits of its hash.
-pub fn is_whole_hash(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-async fn fetch_from(attempt: &Attempt<'_>, options: &[&str], what: &str) -> Result<(), FetchError> {
+async fn fetch_from(run: &GitRun<'_>, options: &[&str], what: &str) -> Result<(), FetchError> {
     let fixed = ["fetch", "--quiet", "--no-tags", "--no-write-commit-graph", "--no-recurse-submodules"];
-    let url: &str = attempt.source.url;
+    let url: &str = run.source.url;
     let arguments: Vec<_> = fixed.iter().chain(options).chain(&["--", url, what]).copied().collect();
-    ask(attempt, &arguments).await.map(drop)
+    ask(run, &arguments).await.map(drop)
 }
 
-async fn fetch_hash(attempt: &Attempt<'_>, wanted: Resolved) -> Result<Resolved, FetchError> {
-    match fetch_from(attempt, &["--depth=1"], &wanted.hash).await {
-        Ok(()) => return as_commit(attempt, wanted).await,
+async fn fetch_hash(run: &GitRun<'_>, wanted: Resolved) -> Result<Resolved, FetchError> {
+    match fetch_from(run, &["--depth=1"], &wanted.hash).await {
+        Ok(()) => return as_commit(run, wanted).await,
         Err(FetchError::Failed { text } | FetchError::Unreachable { text }) if hash_is_refused(&text) => {}
         Err(other) => return Err(other),
     }
     let branch = if wanted.branch.is_empty() { "*" } else { &wanted.branch };
     let branches = format!("+refs/heads/{branch}:refs/heads/{branch}");
     for depth in [NEAR, FAR] {
-        match fetch_from(attempt, &[depth, "--update-head-ok"], &branches).await {
-            Ok(()) if has(attempt, &wanted.hash).await => return Ok(wanted),
+        match fetch_from(run, &[depth, "--update-head-ok"], &branches).await {
+            Ok(()) if has(run, &wanted.hash).await => return Ok(wanted),
             Ok(()) => {}
             Err(FetchError::Failed { text }) if hash_is_refused(&text) => break,
             Err(other) => return Err(other),
@@ -84,9 +79,9 @@ async fn fetch_hash(attempt: &Attempt<'_>, wanted: Resolved) -> Result<Resolved,
 }
 
 /// A hash may also be that of a tag with a message, which leads to a commit, or of something else, which does not.
-async fn as_commit(attempt: &Attempt<'_>, wanted: Resolved) -> Result<Resolved, FetchError> {
+async fn as_commit(run: &GitRun<'_>, wanted: Resolved) -> Result<Resolved, FetchError> {
     let object = format!("{}^{{commit}}", wanted.hash);
-    match attempt.run(&["rev-parse", "--verify", &object]).await {
+    match run.run(&["rev-parse", "--verify", &object]).await {
         Ok(hash) => Ok(Resolved { hash: hash.trim().to_owned(), ..wanted }),
         Err(FetchError::Failed { text }) => {
             let reference = format!("commit {}", wanted.hash);
@@ -96,17 +91,17 @@ async fn as_commit(attempt: &Attempt<'_>, wanted: Resolved) -> Result<Resolved, 
     }
 }
 
-async fn has(attempt: &Attempt<'_>, hash: &str) -> bool {
-    attempt.run(&["cat-file", "-e", &format!("{hash}^{{commit}}")]).await.is_ok()
+async fn has(run: &GitRun<'_>, hash: &str) -> bool {
+    run.run(&["cat-file", "-e", &format!("{hash}^{{commit}}")]).await.is_ok()
 }
 
 /// The full name of the reference on the server, its commit, and its name for people.
-async fn find(attempt: &Attempt<'_>) -> Result<(String, Resolved), FetchError> {
-    let candidates = candidates(&attempt.source.reference);
+async fn find(run: &GitRun<'_>) -> Result<(String, Resolved), FetchError> {
+    let candidates = candidates(&run.source.reference);
     let mut asked: Vec<_> = candidates.iter().map(String::as_str).collect();
     let peeled: Vec<_> = candidates.iter().map(|name| format!("{name}^{{}}")).collect();
     asked.extend(peeled.iter().map(String::as_str));
-    let answer = if candidates.is_empty() { String::new() } else { list(attempt, &["--symref"], &asked).await? };
+    let answer = if candidates.is_empty() { String::new() } else { list(run, &["--symref"], &asked).await? };
     let lines: Vec<_> = answer.lines().filter_map(|line| line.split_once('\t')).collect();
     let hash_of = |wanted: &str| {
         let line = lines.iter().find(|(hash, name)| *name == wanted && !hash.starts_with("ref: "));
@@ -120,7 +115,7 @@ async fn find(attempt: &Attempt<'_>) -> Result<(String, Resolved), FetchError> {
             return Ok((name.clone(), Resolved { hash, branch }));
         }
     }
-    Err(not_found(attempt).await)
+    Err(not_found(run).await)
 }
 
 fn candidates(reference: &Reference<'_>) -> Vec<String> {
@@ -139,42 +134,42 @@ fn for_people(name: &str) -> &str {
     name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/tags/")).unwrap_or(name)
 }
 
-async fn list(attempt: &Attempt<'_>, options: &[&str], names: &[&str]) -> Result<String, FetchError> {
-    let url: &str = attempt.source.url;
+async fn list(run: &GitRun<'_>, options: &[&str], names: &[&str]) -> Result<String, FetchError> {
+    let url: &str = run.source.url;
     let arguments: Vec<_> =
         ["ls-remote", "--quiet"].iter().chain(options).chain(&["--", url]).chain(names).copied().collect();
-    ask(attempt, &arguments).await
+    ask(run, &arguments).await
 }
 
 /// Runs git, which talks to the server.
-async fn ask(attempt: &Attempt<'_>, arguments: &[&str]) -> Result<String, FetchError> {
-    match attempt.run(arguments).await {
+async fn ask(run: &GitRun<'_>, arguments: &[&str]) -> Result<String, FetchError> {
+    match run.run(arguments).await {
         Err(FetchError::Unreachable { text }) if is_redirect(&text) => {
-            Err(FetchError::Redirected { to: redirected_to(attempt, arguments).await? })
+            Err(FetchError::Redirected { to: redirected_to(run, arguments).await? })
         }
         other => other,
     }
 }
 
 /// Asks again with git's own trace, the only place where it shows where a redirect leads. It hides credentials itself.
-async fn redirected_to(attempt: &Attempt<'_>, arguments: &[&str]) -> Result<String, FetchError> {
-    let mut command = attempt.command(arguments)?;
+async fn redirected_to(run: &GitRun<'_>, arguments: &[&str]) -> Result<String, FetchError> {
+    let mut command = run.command(arguments)?;
     command.env("GIT_TRACE_CURL", "2").env("GIT_TRACE_CURL_NO_DATA", "1");
-    let (_, said) = attempt.run_command(command, &mut |_| {}).await?;
+    let (_, said) = run.run_command(command, &mut |_| {}).await?;
     let said = String::from_utf8_lossy(&said).into_owned();
     let header = said.lines().filter_map(|line| line.split_once("ecv header: "));
     let location = header.filter_map(|(_, header)| header.split_once(": "));
     let to = location.filter(|(name, _)| name.eq_ignore_ascii_case("location")).map(|(_, value)| value).next();
     let to = to.map(|to| to.split("/info/refs").next().unwrap_or(to));
-    Ok(attempt.for_people(to.unwrap_or("another address").as_bytes()))
+    Ok(run.for_people(to.unwrap_or("another address").as_bytes()))
 }
 
-async fn not_found(attempt: &Attempt<'_>) -> FetchError {
-    let reference = match attempt.source {
+async fn not_found(run: &GitRun<'_>) -> FetchError {
+    let reference = match run.source {
         Source { reference: Reference::Named(name), .. } => format!("branch or tag called {name:?}"),
         _ => "default branch".to_owned(),
     };
-    let answer = match list(attempt, &["--heads", "--tags", "--refs"], &[]).await {
+    let answer = match list(run, &["--heads", "--tags", "--refs"], &[]).await {
         Ok(answer) => answer,
         Err(error) => return error,
     };
@@ -186,7 +181,7 @@ async fn not_found(attempt: &Attempt<'_>) -> FetchError {
         0 => "It is empty: push a commit first.".to_owned(),
         length => {
             let shown = names[..length.min(SHOWN)].join(", ");
-            format!("There are: {shown}{more}. Choose one of them, or push it.{}", hint(&attempt.source.reference))
+            format!("There are: {shown}{more}. Choose one of them, or push it.{}", hint(&run.source.reference))
         }
     };
     FetchError::ReferenceNotFound { reference, exists }

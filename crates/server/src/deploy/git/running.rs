@@ -9,11 +9,12 @@ use std::time::Duration;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use tokio::process::{Child, Command};
 
-use super::attempt::AttemptPaths;
+use super::disk::remove;
 use super::error::FetchError;
 use super::output;
+use super::paths::FetchPaths;
 
-/// How often processes of an attempt that has ended are looked for again: one may start another while it is being
+/// How often processes of a fetch that has ended are looked for again: one may start another while it is being
 /// ended.
 const ROUNDS: usize = 100;
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(20);
@@ -67,9 +68,9 @@ fn end(group: Option<Pid>) {
     }
 }
 
-/// Ends what an attempt has left running, and removes its folder and all that lies beside it.
+/// Ends what a fetch has left running, and removes its folder and all that lies beside it.
 pub async fn end_left_over(folder: &Path) -> io::Result<()> {
-    let paths = AttemptPaths::of(folder)?;
+    let paths = FetchPaths::of(folder)?;
     for _ in 0..ROUNDS {
         if end_marked(&paths)? == 0 {
             return tokio::task::spawn_blocking(move || {
@@ -85,7 +86,7 @@ pub async fn end_left_over(folder: &Path) -> io::Result<()> {
 
 /// Every process that git has started for this folder carries its mark, so that there is no number to remember, which
 /// another process might have by now. How many there were.
-fn end_marked(paths: &AttemptPaths) -> io::Result<usize> {
+fn end_marked(paths: &FetchPaths) -> io::Result<usize> {
     let (name, value) = paths.mark();
     let mark = [name.as_bytes(), b"=", value.as_os_str().as_encoded_bytes()].concat();
     let mut found = 0;
@@ -101,17 +102,4 @@ fn end_marked(paths: &AttemptPaths) -> io::Result<usize> {
         }
     }
     Ok(found)
-}
-
-/// A file or a folder with all that is in it; nothing is no error.
-pub fn remove(path: &Path) -> io::Result<()> {
-    let removed = match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() => std::fs::remove_dir_all(path),
-        Ok(_) => std::fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }

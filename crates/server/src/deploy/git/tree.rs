@@ -2,10 +2,10 @@
 
 use time::OffsetDateTime;
 
-use super::Commit;
-use super::attempt::Attempt;
 use super::error::{FetchError, classify};
+use super::git_run::GitRun;
 use super::reference::Resolved;
+use super::source::Commit;
 
 const MAX_TEXT: usize = 200;
 /// Longer than any path that the system takes, so that a list without ends of lines does not fill the memory.
@@ -14,31 +14,31 @@ const MAX_ENTRY: usize = 64 * 1024;
 const POINTER: &str = "^version https://git-lfs.github.com/spec/v1$";
 
 /// Refuses what would not be complete, or would not fit, before anything is written.
-pub async fn check(attempt: &Attempt<'_>, hash: &str) -> Result<(), FetchError> {
+pub async fn check(run: &GitRun<'_>, hash: &str) -> Result<(), FetchError> {
     let mut survey = Survey::default();
     let take = &mut |piece: &[u8]| survey.take(piece);
-    attempt.run_and_take(&["ls-tree", "-r", "-l", "-z", "--full-tree", hash], take).await?;
-    attempt.check_size(survey.bytes)?;
+    run.run_and_take(&["ls-tree", "-r", "-l", "-z", "--full-tree", hash], take).await?;
+    run.check_size(survey.bytes)?;
     if let Some(path) = survey.submodule {
         return Err(FetchError::Submodules { path });
     }
-    match lfs_pointer(attempt, hash, survey.has_attributes).await? {
+    match lfs_pointer(run, hash, survey.has_attributes).await? {
         Some(path) => Err(FetchError::Lfs { path }),
         None => Ok(()),
     }
 }
 
 /// Many repositories only say which files would be in LFS; it matters when there is one.
-async fn lfs_pointer(attempt: &Attempt<'_>, hash: &str, has_attributes: bool) -> Result<Option<String>, FetchError> {
-    if !has_attributes || first_match(attempt, "filter=lfs", hash, &[":(glob)**/.gitattributes"]).await?.is_none() {
+async fn lfs_pointer(run: &GitRun<'_>, hash: &str, has_attributes: bool) -> Result<Option<String>, FetchError> {
+    if !has_attributes || first_match(run, "filter=lfs", hash, &[":(glob)**/.gitattributes"]).await?.is_none() {
         return Ok(None);
     }
-    first_match(attempt, POINTER, hash, &[]).await
+    first_match(run, POINTER, hash, &[]).await
 }
 
 /// The first file in which a line matches.
 async fn first_match(
-    attempt: &Attempt<'_>,
+    run: &GitRun<'_>,
     pattern: &str,
     hash: &str,
     paths: &[&str],
@@ -49,9 +49,9 @@ async fn first_match(
     let take =
         &mut |piece: &[u8]| found.extend_from_slice(&piece[..piece.len().min(MAX_ENTRY.saturating_sub(found.len()))]);
     // Finding nothing is a failure to git, but one without a complaint.
-    let (success, said) = attempt.run_command(attempt.command(&arguments)?, take).await?;
+    let (success, said) = run.run_command(run.command(&arguments)?, take).await?;
     if !success && !said.is_empty() {
-        return Err(classify(attempt.for_people(&said)));
+        return Err(classify(run.for_people(&said)));
     }
     let found = String::from_utf8_lossy(&found).into_owned();
     let first = found.lines().next().map(|line| line.split_once(':').map_or(line, |(_, path)| path));
@@ -92,9 +92,9 @@ impl Survey {
 }
 
 /// The commit's author, time and message.
-pub async fn describe(attempt: &Attempt<'_>, fetched: Resolved) -> Result<Commit, FetchError> {
+pub async fn describe(run: &GitRun<'_>, fetched: Resolved) -> Result<Commit, FetchError> {
     let format = "--format=%ct%x00%an%x00%s";
-    let answer = attempt.run(&["log", "-1", "--no-show-signature", "--encoding=UTF-8", format, &fetched.hash]).await?;
+    let answer = run.run(&["log", "-1", "--no-show-signature", "--encoding=UTF-8", format, &fetched.hash]).await?;
     let mut fields = answer.trim_end_matches('\n').splitn(3, '\0');
     let mut next = || fields.next().unwrap_or_default();
     let seconds = next().parse().unwrap_or(0);

@@ -1,7 +1,7 @@
-//! One attempt at a repository: the folder, what lies beside it while git works, and git's environment.
+//! Runs of the git program for one fetch: the key, the limits and the environment that it gets.
 
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,66 +13,26 @@ use tokio::time::Instant;
 use windlass_api::Transport;
 
 use super::cache::Cache;
+use super::disk::size_of;
 use super::error::{FetchError, classify};
-use super::{Limits, Source, output, running};
+use super::paths::FetchPaths;
+use super::source::{Limits, Source};
+use super::{output, running};
 
 /// How much of an answer of git's is read; the longest is a list of references.
 const MAX_ANSWER: usize = 1 << 20;
 /// How often the size on the disk is looked at.
 const LOOK: Duration = Duration::from_millis(500);
-/// What a file costs beside its bytes, so that a million empty ones count too.
-const COST_OF_A_FILE: u64 = 4096;
 
-pub struct Attempt<'a> {
+/// Runs git for one fetch.
+pub struct GitRun<'a> {
     pub source: &'a Source<'a>,
-    pub paths: AttemptPaths,
+    pub paths: FetchPaths,
     limits: &'a Limits,
     deadline: Instant,
     key: Option<KeyFile>,
-    /// Where git keeps objects, if that is not the attempt's own folder.
+    /// Where git keeps objects, if that is not the fetch's own folder.
     objects: Option<PathBuf>,
-}
-
-/// The folder of the tree, and what lies beside it: nothing that a repository holds can be taken for git's own.
-pub struct AttemptPaths {
-    pub folder: PathBuf,
-    pub git: PathBuf,
-    pub key: PathBuf,
-    /// Shared by all attempts, so that a host whose key has changed is noticed.
-    known_hosts: PathBuf,
-}
-
-impl AttemptPaths {
-    pub fn of(folder: &Path) -> io::Result<Self> {
-        let folder = std::path::absolute(folder)?;
-        let beside = |extension: &str| {
-            let mut path = folder.clone().into_os_string();
-            path.push(extension);
-            PathBuf::from(path)
-        };
-        let known_hosts = folder.with_file_name("known_hosts");
-        Ok(Self { git: beside(".git"), key: beside(".key"), known_hosts, folder })
-    }
-
-    /// Makes the folder, which must not hold anything.
-    pub fn make(&self) -> Result<(), FetchError> {
-        std::fs::create_dir_all(&self.folder)?;
-        if std::fs::read_dir(&self.folder)?.next().is_some() {
-            return Err(FetchError::Failed { text: format!("{} is not empty", self.folder.display()) });
-        }
-        Ok(())
-    }
-
-    /// Removes all of it but the tree.
-    pub fn clean(&self) -> io::Result<()> {
-        running::remove(&self.key)?;
-        running::remove(&self.git)
-    }
-
-    /// The environment variable by which every process that git starts can be found again.
-    pub fn mark(&self) -> (&'static str, &Path) {
-        ("WINDLASS_FETCH", &self.folder)
-    }
 }
 
 /// Gone with the value.
@@ -84,7 +44,7 @@ impl Drop for KeyFile {
     }
 }
 
-impl<'a> Attempt<'a> {
+impl<'a> GitRun<'a> {
     /// Makes an empty repository beside the folder; or one whose objects are in the cache.
     pub async fn begin(
         source: &'a Source<'a>,
@@ -93,19 +53,19 @@ impl<'a> Attempt<'a> {
         deadline: Instant,
         cache: Option<&Cache>,
     ) -> Result<Self, FetchError> {
-        let paths = AttemptPaths::of(folder)?;
+        let paths = FetchPaths::of(folder)?;
         std::fs::create_dir(&paths.git)?;
-        let mut attempt = Self { source, paths, limits, deadline, key: None, objects: cache.map(Cache::objects) };
-        attempt.key = attempt.write_key()?;
-        attempt.run(&["init", "--quiet", "--template=", "."]).await?;
+        let mut run = Self { source, paths, limits, deadline, key: None, objects: cache.map(Cache::objects) };
+        run.key = run.write_key()?;
+        run.run(&["init", "--quiet", "--template=", "."]).await?;
         if let Some(hash) = cache.and_then(Cache::last_commit) {
-            attempt.has_commit(&hash)?;
+            run.offer_commit(&hash)?;
         }
-        Ok(attempt)
+        Ok(run)
     }
 
     /// Lets git tell the server that this commit is here, but not what came before it.
-    fn has_commit(&self, hash: &str) -> Result<(), FetchError> {
+    fn offer_commit(&self, hash: &str) -> Result<(), FetchError> {
         let folder = self.paths.git.join("refs/windlass");
         std::fs::create_dir_all(&folder)?;
         std::fs::write(folder.join("last"), format!("{hash}\n"))?;
@@ -200,7 +160,7 @@ impl<'a> Attempt<'a> {
     /// Git in an environment of its own: what it may do comes from here alone, and all of it by environment, because
     /// arguments can be seen by every user of the machine.
     pub fn command(&self, arguments: &[&str]) -> Result<Command, FetchError> {
-        let AttemptPaths { folder, git, .. } = &self.paths;
+        let FetchPaths { folder, git, .. } = &self.paths;
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
         let mut command = Command::new("git");
         command.args(arguments).current_dir(git).env_clear();
@@ -279,22 +239,4 @@ fn plain(path: &Path) -> Result<&str, FetchError> {
             path.display()
         ),
     })
-}
-
-/// What changes meanwhile does not matter: the size is looked at again.
-pub fn size_of(path: &Path) -> u64 {
-    let mut size = 0;
-    let mut folders = vec![path.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        for (entry, metadata) in entries.filter_map(|entry| entry.metadata().ok().map(|metadata| (entry, metadata))) {
-            size += COST_OF_A_FILE;
-            if metadata.is_dir() {
-                folders.push(entry.path());
-            } else {
-                size += metadata.len();
-            }
-        }
-    }
-    size
 }

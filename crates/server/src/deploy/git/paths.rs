@@ -1,0 +1,49 @@
+//! Where one fetch works: the folder of the tree, and what lies beside it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::disk::remove;
+use super::error::FetchError;
+
+/// The folder of the tree, and what lies beside it: nothing that a repository holds can be taken for git's own.
+pub struct FetchPaths {
+    pub folder: PathBuf,
+    pub git: PathBuf,
+    pub key: PathBuf,
+    /// Shared by all fetches, so that a host whose key has changed is noticed.
+    pub known_hosts: PathBuf,
+}
+
+impl FetchPaths {
+    pub fn of(folder: &Path) -> io::Result<Self> {
+        let folder = std::path::absolute(folder)?;
+        let beside = |extension: &str| {
+            let mut path = folder.clone().into_os_string();
+            path.push(extension);
+            PathBuf::from(path)
+        };
+        let known_hosts = folder.with_file_name("known_hosts");
+        Ok(Self { git: beside(".git"), key: beside(".key"), known_hosts, folder })
+    }
+
+    /// Makes the folder, which must not hold anything.
+    pub fn make(&self) -> Result<(), FetchError> {
+        std::fs::create_dir_all(&self.folder)?;
+        if std::fs::read_dir(&self.folder)?.next().is_some() {
+            return Err(FetchError::Failed { text: format!("{} is not empty", self.folder.display()) });
+        }
+        Ok(())
+    }
+
+    /// Removes all of it but the tree.
+    pub fn clean(&self) -> io::Result<()> {
+        remove(&self.key)?;
+        remove(&self.git)
+    }
+
+    /// The environment variable by which every process that git starts can be found again.
+    pub fn mark(&self) -> (&'static str, &Path) {
+        ("WINDLASS_FETCH", &self.folder)
+    }
+}

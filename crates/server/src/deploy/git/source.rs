@@ -1,0 +1,72 @@
+//! What is fetched, with which credentials and within which limits, and what comes of it.
+
+use std::fmt;
+use std::time::Duration;
+
+use time::OffsetDateTime;
+use windlass_api::RepositoryAddress;
+
+/// What to fetch, and what to show for it.
+pub struct Source<'a> {
+    pub url: &'a RepositoryAddress,
+    pub reference: Reference<'a>,
+    pub credentials: &'a Credentials,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Reference<'a> {
+    DefaultBranch,
+    /// A branch, or a tag if there is no such branch. `refs/tags/x` is a tag only.
+    Named(&'a str),
+    /// All 40 (or 64) digits. Where a server gives branches only, it is looked for in this one, or in all.
+    Commit {
+        hash: &'a str,
+        branch: Option<&'a str>,
+    },
+}
+
+/// The token is for http and https, the key for ssh; one that does not fit the address is not used.
+#[derive(Default, Clone)]
+pub struct Credentials {
+    pub token: Option<String>,
+    pub ssh_key: Option<String>,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hidden = |secret: &Option<String>| secret.as_ref().map(|_| "hidden");
+        let (token, key) = (hidden(&self.token), hidden(&self.ssh_key));
+        formatter.debug_struct("Credentials").field("token", &token).field("ssh_key", &key).finish()
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// For everything together.
+    pub time: Duration,
+    /// For the repository and for the tree, each.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(600), bytes: 2 << 30 }
+    }
+}
+
+/// What was fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    pub hash: String,
+    /// The branch's or tag's name; "" for a commit that was asked for without one.
+    pub branch: String,
+    pub author: String,
+    /// The first line, at most 200 characters.
+    pub message: String,
+    pub committed_at: OffsetDateTime,
+}
+
+/// Whether a text names a commit by all digits of its hash.
+pub fn is_whole_hash(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
