@@ -9,7 +9,7 @@ use rustix::process::{Signal, kill_process};
 use tokio::sync::watch;
 use windlass_durable::lock::holder;
 use windlass_edge::Options;
-use windlass_server::config::{Config, Given};
+use windlass_server::config::{Config, GivenSettings};
 use windlass_server::edge::{self, GRACE, Orders};
 use windlass_server::holder::SERVER_LOCK;
 use windlass_server::host_route;
@@ -43,7 +43,7 @@ pub fn orders(matches: &ArgMatches) -> Result<Orders, String> {
 async fn inherited(data_dir: &Path, configured: &[SocketAddr]) -> Result<Vec<SocketAddr>, String> {
     let running =
         edge::hello(data_dir).await.map_err(|error| format!("no edge is running to take over from: {error}"))?;
-    let default = Config::from_given(Given::default()).map(|default| default.edge_http).unwrap_or_default();
+    let default = Config::from_given(GivenSettings::default()).map(|default| default.edge_http).unwrap_or_default();
     if configured != default && configured != running.requested {
         let list = |addresses: &[SocketAddr]| addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         return Err(format!(

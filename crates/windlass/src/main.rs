@@ -12,7 +12,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use windlass_server::config::{Config, Given, Kind, Subcommand, guide, settings};
+use windlass_server::config::{Config, GivenSettings, Kind, Subcommand, guide, settings};
 use windlass_server::http;
 use windlass_server::serve::{Server, Stop};
 
@@ -172,7 +172,7 @@ fn explain(mut error: clap::Error) -> clap::Error {
 }
 
 fn configure(matches: &ArgMatches) -> Result<Config, String> {
-    let mut given = Given::default();
+    let mut given = GivenSettings::default();
     for setting in settings() {
         // A command does not know the flags of others.
         if let Ok(Some(values)) = matches.try_get_many::<String>(setting.name) {

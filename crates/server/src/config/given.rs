@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::row::{Kind, Setting};
+use super::parse::split_list;
+use super::setting::{Kind, Setting};
 use super::settings;
 use crate::vault::ring::{self, Ring};
 use windlass_durable::kill_point;
 
 /// The texts that were given for each key.
 #[derive(Debug, Default)]
-pub struct Given {
+pub struct GivenSettings {
     values: BTreeMap<&'static str, Vec<String>>,
     pub(super) master_key: Option<Ring>,
     pub(super) problems: Vec<String>,
 }
 
-impl Given {
+impl GivenSettings {
     /// Adds a source. What an earlier one has given stays.
     pub fn add(&mut self, setting: &Setting, values: Vec<String>) {
         self.values.entry(setting.name).or_insert(values);
@@ -71,10 +72,6 @@ impl Given {
 fn without_source(error: &toml::de::Error, text: &str) -> String {
     let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     format!("line {line}: {}", error.message())
-}
-
-pub(super) fn split_list(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 fn texts(setting: &Setting, value: toml::Value) -> Result<Vec<String>, String> {

@@ -5,6 +5,7 @@ mod given;
 pub mod guide;
 mod parse;
 mod row;
+mod setting;
 mod subnet;
 mod table;
 
@@ -13,9 +14,9 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-pub use given::Given;
+pub use given::GivenSettings;
 use row::Table;
-pub use row::{Kind, Section, Setting, Subcommand};
+pub use setting::{Kind, Section, Setting, Subcommand};
 pub use subnet::Subnet;
 
 use serde::{Deserialize, Serialize};
@@ -129,7 +130,7 @@ pub enum LogLevel {
 /// The rows of the table, in its order.
 pub fn settings() -> &'static [Setting] {
     static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
-        let table = Table::of(Given::default());
+        let table = Table::of(GivenSettings::default());
         Config::read(&table);
         table.into_settings()
     });
@@ -138,7 +139,7 @@ pub fn settings() -> &'static [Setting] {
 
 impl Config {
     /// All problems at once, each with the name of its setting.
-    pub fn from_given(given: Given) -> Result<Self, Vec<String>> {
+    pub fn from_given(given: GivenSettings) -> Result<Self, Vec<String>> {
         let table = Table::of(given);
         let config = Self::read(&table);
         let problems = table.into_problems();

@@ -93,3 +93,8 @@ pub(super) fn domain(text: &str) -> Result<String, String> {
         None => Err("must be a domain name in lower case, such as apps.example.org".into()),
     }
 }
+
+/// The parts of a list, which are separated by commas.
+pub(super) fn split_list(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}

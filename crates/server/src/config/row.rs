@@ -1,4 +1,4 @@
-//! What a row of the table of settings is made of, and how it is read.
+//! How a row of the table of settings is read.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -9,119 +9,19 @@ use std::time::Duration;
 
 use windlass_api::choices;
 
-use super::given::{Given, split_list};
-use super::parse;
+use super::given::GivenSettings;
+use super::parse::{self, split_list};
+use super::setting::{Kind, Section, Setting, Subcommand};
 use crate::vault::ring::Ring;
-
-/// One setting: `--<name>`, `WINDLASS_<NAME>`, and `<name>` in the file with underscores for hyphens.
-#[derive(Clone, Debug)]
-pub struct Setting {
-    pub name: &'static str,
-    pub section: Section,
-    /// Which commands take it as a flag. The environment and the file may hold it for all of them.
-    pub commands: &'static [Subcommand],
-    /// One sentence without its full stop.
-    pub help: &'static str,
-    pub kind: Kind,
-    /// What stands for its value in a command's help.
-    pub value_name: String,
-    /// The values that it can have, where that is a range or a choice.
-    pub allowed: String,
-    pub default: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Number,
-    /// A number that bounds what callers can do or use up; the API's description lists these.
-    Limit,
-    Switch,
-    Text,
-    /// May be given several times; in the environment separated by commas, in the file as an array.
-    List,
-}
-
-/// Sections of the guide, in its order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
-    Server,
-    Containers,
-    Accounts,
-    Deployments,
-    Logs,
-    Requests,
-    Visitors,
-}
-
-impl Section {
-    pub const ALL: [Self; 7] =
-        [Self::Server, Self::Containers, Self::Accounts, Self::Deployments, Self::Logs, Self::Requests, Self::Visitors];
-
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Server => "Windlass itself",
-            Self::Containers => "Containers and their names",
-            Self::Accounts => "Accounts and organizations",
-            Self::Deployments => "Applications and deployments",
-            Self::Logs => "Logs of applications",
-            Self::Requests => "Requests to the API",
-            Self::Visitors => "Visitors of applications",
-        }
-    }
-}
-
-/// The commands of the binary that take settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subcommand {
-    Serve,
-    Edge,
-    Routes,
-    Adopt,
-    Stop,
-    Admin,
-    Audit,
-}
-
-impl Subcommand {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Serve => "serve",
-            Self::Edge => "edge",
-            Self::Routes => "routes",
-            Self::Adopt => "adopt",
-            Self::Stop => "stop",
-            Self::Admin => "admin",
-            Self::Audit => "audit",
-        }
-    }
-}
-
-impl Setting {
-    pub fn environment_name(&self) -> String {
-        format!("WINDLASS_{}", self.name.replace('-', "_").to_uppercase())
-    }
-
-    pub fn file_name(&self) -> String {
-        self.name.replace('-', "_")
-    }
-
-    /// The sentence about it, with the values that it can have.
-    pub fn help_and_values(&self) -> String {
-        match (self.kind, self.allowed.as_str()) {
-            (Kind::Switch, _) | (_, "") => self.help.to_owned(),
-            (_, allowed) => format!("{} ({allowed})", self.help),
-        }
-    }
-}
 
 /// The table while it is read from top to bottom: what was given, the rows so far, and what is wrong.
 pub(super) struct Table {
-    given: RefCell<Given>,
+    given: RefCell<GivenSettings>,
     settings: RefCell<Vec<Setting>>,
 }
 
 impl Table {
-    pub fn of(given: Given) -> Self {
+    pub fn of(given: GivenSettings) -> Self {
         Self { given: RefCell::new(given), settings: RefCell::default() }
     }
 
@@ -277,7 +177,10 @@ impl Row<'_> {
         let Self { section, commands, name, help, .. } = *self;
         let (value_name, allowed, default) = (value_name.to_owned(), allowed.to_owned(), default.to_owned());
         let given = self.table.given.borrow_mut().take(name);
-        let texts = given.unwrap_or_else(|| split_list(&default));
+        let texts = given.unwrap_or_else(|| match kind {
+            Kind::List => split_list(&default),
+            Kind::Number | Kind::Limit | Kind::Switch | Kind::Text => vec![default.clone()],
+        });
         let setting = Setting { name, section, commands, help, kind, value_name, allowed, default };
         self.table.settings.borrow_mut().push(setting);
         texts

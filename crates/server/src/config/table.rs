@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use super::parse::{database_url, docker_socket, domain, network_pool, not_empty, origin, proxy, public_url};
-use super::row::{Section, Subcommand, Table};
+use super::row::Table;
+use super::setting::{Section, Subcommand};
 use super::{Config, LogFormat, LogLevel, LogSource};
 
 const ALL: &[Subcommand] = &[

@@ -8,7 +8,7 @@ fn setting(name: &str) -> &'static Setting {
 
 #[test]
 fn defaults_work() {
-    let config = Config::from_given(Given::default()).unwrap();
+    let config = Config::from_given(GivenSettings::default()).unwrap();
     assert_eq!(config.listen, ["127.0.0.1:7780".parse().unwrap()]);
     assert_eq!(config.database_connections, 4);
     assert_eq!(config.public_url(), "http://127.0.0.1:7780");
@@ -17,7 +17,7 @@ fn defaults_work() {
 
 #[test]
 fn flag_before_environment_before_file() {
-    let mut given = Given::default();
+    let mut given = GivenSettings::default();
     given.add(setting("base-domain"), vec!["flag.example".into()]);
     let environment = [("WINDLASS_BASE_DOMAIN", "env.example"), ("WINDLASS_LISTEN", "127.0.0.1:1, [::1]:2")];
     given.add_environment(environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter());
@@ -30,7 +30,7 @@ fn flag_before_environment_before_file() {
 
 #[test]
 fn all_problems_at_once_and_no_password() {
-    let mut given = Given::default();
+    let mut given = GivenSettings::default();
     let environment = [
         ("WINDLASS_LISTN", "x"),
         ("WINDLASS_SERVICE_HOST", "10.0.0.1"),
@@ -67,14 +67,14 @@ fn the_commented_file_is_complete_and_true() {
     let table: toml::Table = uncommented.parse().unwrap();
     let named: HashSet<_> = table.keys().cloned().collect();
     assert_eq!(named, settings().iter().map(Setting::file_name).collect());
-    let mut given = Given::default();
+    let mut given = GivenSettings::default();
     given.add_file("windlass.toml", &uncommented);
-    assert_eq!(Config::from_given(given), Config::from_given(Given::default()));
+    assert_eq!(Config::from_given(given), Config::from_given(GivenSettings::default()));
 }
 
 #[test]
 fn a_broken_file_is_told_without_its_content() {
-    let mut given = Given::default();
+    let mut given = GivenSettings::default();
     given.add_file("windlass.toml", "session_days = 3\ndatabase_url = \"postgres://u:hunter2@db/x\nlisten = []\n");
     let problems = Config::from_given(given).unwrap_err();
     assert!(problems[0].starts_with("windlass.toml: line 2: "), "{problems:?}");
@@ -84,7 +84,7 @@ fn a_broken_file_is_told_without_its_content() {
 #[test]
 fn reachable_from_outside() {
     let reachable = |name: &str, value: &str| {
-        let mut given = Given::default();
+        let mut given = GivenSettings::default();
         given.add(setting(name), vec![value.to_owned()]);
         Config::from_given(given).unwrap().is_reachable_from_outside()
     };
@@ -115,7 +115,7 @@ fn ranges_are_those_that_are_told() {
         let (least, most) = setting.allowed.split_once(" to ").unwrap();
         let (least, most): (i64, i64) = (least.parse().unwrap(), most.parse().unwrap());
         for (number, is_allowed) in [(least - 1, false), (least, true), (most, true), (most + 1, false)] {
-            let mut given = Given::default();
+            let mut given = GivenSettings::default();
             given.add(setting, vec![number.to_string()]);
             assert_eq!(Config::from_given(given).is_ok(), is_allowed, "{} {number}", setting.name);
         }

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_api::{Role, Timestamp};
 use windlass_server::clock::{Clock, Ids};
-use windlass_server::config::{self, Config, Given};
+use windlass_server::config::{self, Config, GivenSettings};
 use windlass_server::logs::Logs;
 use windlass_server::service::first_start::unlock;
 use windlass_server::vault::ring::{self, KeySource};
@@ -168,7 +168,7 @@ impl TestServer {
 }
 
 pub fn config(settings: &[(&str, &str)]) -> Config {
-    let mut given = Given::default();
+    let mut given = GivenSettings::default();
     // The clock stands still, so a minute never ends.
     let defaults = [
         ("login-attempts", "10000"),
