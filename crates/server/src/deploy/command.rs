@@ -7,10 +7,10 @@ use windlass_durable::kill_point;
 use windlass_runtime::{Creation, State};
 use windlass_store::containers::Purpose;
 
+use super::container::{row, specification};
 use super::failure::{Result, failed};
 use super::log::Log;
 use super::network;
-use super::start::{row, specification};
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::subject::Subject;

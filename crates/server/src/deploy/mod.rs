@@ -4,6 +4,7 @@
 mod attempt;
 mod build;
 mod command;
+mod container;
 mod dockerfile;
 mod drain;
 mod ending;
@@ -31,6 +32,7 @@ use windlass_store::containers::Container;
 use crate::host::Host;
 use crate::jobs::{Held, Lease, Slot};
 use attempt::Attempt;
+pub(crate) use container::specification;
 pub use failure::{Interruption, Result};
 pub use fetch::end_left_overs;
 pub(crate) use git::cache;
@@ -38,7 +40,6 @@ pub use handlers::registry;
 pub use kill_points::KILL_POINTS;
 pub(crate) use log::open_for as open_log;
 pub(crate) use network::ensure as ensure_network;
-pub(crate) use start::specification;
 
 /// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
 /// A restart is this too: all instances are replaced at one switch. There is one at a time for each application,

@@ -1,0 +1,95 @@
+//! A container before the engine knows it: its row, and everything that the engine is to be told about it.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use uuid::Uuid;
+use windlass_api::{ContainerStatus, Failure};
+use windlass_runtime::{ContainerSpec, LogLimits};
+use windlass_store::containers::{self, Container, Purpose, Stage};
+use windlass_store::deployments::Deployment;
+use windlass_store::networks::Network;
+
+use super::failure::{Interruption, Result};
+use super::network;
+use crate::host::Host;
+use crate::jobs::Held;
+use crate::labels::{PURPOSE_LABEL, short};
+use crate::subject::Subject;
+
+/// The row of a deployment's container for this purpose, made now unless an attempt before this one has made it.
+pub async fn row(
+    host: &Host,
+    held: &Held,
+    deployment: &Deployment,
+    network: &Network,
+    purpose: Purpose,
+    ordinal: u32,
+) -> Result<Container> {
+    let mut tx = held.begin().await?;
+    let ending = match purpose {
+        Purpose::App => ordinal.to_string(),
+        Purpose::PreRun => "pre".to_owned(),
+        Purpose::PostRun => "post".to_owned(),
+    };
+    let name = format!("wl-{}-{}-{ending}", short(deployment.application_id), short(deployment.id));
+    if let Some(stored) = containers::by_name(&mut tx, &name).await? {
+        // The reconciler must not end what is made use of again.
+        containers::set_stage(&mut tx, stored.id, Stage::Starting).await?;
+        tx.commit().await?;
+        return Ok(Container { stage: Stage::Starting, ..stored });
+    }
+    let mut container = Container {
+        id: host.app.new_id(),
+        application_id: deployment.application_id,
+        deployment_id: deployment.id,
+        purpose,
+        ordinal: ordinal.into(),
+        stage: Stage::Starting,
+        name,
+        engine_id: String::new(),
+        status: ContainerStatus::None,
+        address: String::new(),
+        created_at: host.app.now(),
+    };
+    // The address's row names the container's: that one comes first.
+    containers::insert(&mut tx, &container).await?;
+    container.address = network::take_address(&mut tx, network, container.id).await?.to_string();
+    containers::set_address(&mut tx, container.id, &container.address).await?;
+    tx.commit().await?;
+    Ok(container)
+}
+
+/// Everything about the container of a release, the same whenever it is asked for.
+pub fn specification(
+    host: &Host,
+    network: &Network,
+    container: &Container,
+    subject: &Subject,
+) -> Result<ContainerSpec> {
+    let (image, variables) = (subject.image()?, &subject.variables);
+    let (settings, config) = (&subject.configuration.settings, &host.app.config);
+    let mut labels = host.labels(container.application_id, container.deployment_id);
+    labels.insert(PURPOSE_LABEL.into(), container.purpose.as_str().into());
+    let mut environment = variables.environment.clone();
+    environment.insert("PORT".into(), image.port.to_string());
+    let address: Ipv4Addr = container.address.parse().map_err(|_| unreadable(container.id))?;
+    Ok(ContainerSpec {
+        name: container.name.clone(),
+        image: image.id.clone(),
+        command: None,
+        environment: environment.into_iter().collect(),
+        labels,
+        network: network.name.clone(),
+        address,
+        memory_bytes: u64::from(settings.memory_mb) * 1024 * 1024,
+        nano_cpus: u64::from(settings.cpu_millis) * 1_000_000,
+        pids: u64::from(settings.pids),
+        stop_grace: Duration::from_secs(settings.stop_seconds.into()),
+        logs: LogLimits { file_bytes: config.engine_log_bytes, files: config.engine_log_files },
+    })
+}
+
+fn unreadable(container_id: Uuid) -> Interruption {
+    Interruption::Failed(Failure::Internal, format!("the container {container_id} has no address"))
+}
