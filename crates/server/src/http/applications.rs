@@ -16,6 +16,7 @@ use crate::auth::Ctx;
 use crate::auth::origin::header_text;
 use crate::error::{Error, Result};
 use crate::records::applications as records;
+use crate::records::logs::with_lines;
 use crate::service::applications;
 use crate::service::idempotency::Once;
 
@@ -121,7 +122,7 @@ pub async fn get(ctx: Ctx, Params(query): Params<ApplicationQuery>) -> Answer {
     let eyes = granted.authority().onlooker(&ctx.app.vault);
     let record = records::application(&mut conn, &eyes, granted.row()).await?;
     drop(conn);
-    success("Application", records::with_lines(&ctx.app.logs.store, record).await)
+    success("Application", with_lines(&ctx.app.logs.store, record).await)
 }
 
 pub async fn update(ctx: Ctx, body: Payload) -> Answer {

@@ -14,6 +14,7 @@ use super::table::{Table, member_who};
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::records::applications as records;
+use crate::records::logs::deployment_with_lines;
 use crate::service::deployments::{self, Restartable};
 
 const PAGE_SIZE: i64 = 10;
@@ -79,7 +80,7 @@ pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
     let row = applications::get(&mut conn, shown.deployment.application_id).await?.ok_or_else(gone)?;
     let record = records::deployment(&mut conn, &granted.authority().onlooker(&ctx.app.vault), &row, shown).await?;
     drop(conn);
-    success("Deployment", records::deployment_with_lines(&ctx.app.logs.store, record).await)
+    success("Deployment", deployment_with_lines(&ctx.app.logs.store, record).await)
 }
 
 pub async fn list(ctx: Ctx, params: RawParams) -> Answer {

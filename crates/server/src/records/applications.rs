@@ -13,13 +13,12 @@ use windlass_store::Conn;
 use windlass_store::applications::Application;
 use windlass_store::containers::Container;
 use windlass_store::deployments::{self, Shown};
-use windlass_store::logs::{LogStore, Of};
 use windlass_store::memberships;
 use windlass_store::organizations::Organization;
 use windlass_store::releases::{self, Artifact, Release};
 use windlass_store::users::User;
 
-use super::{Viewer, bare_organization, bare_user, full_user, logs};
+use super::{Viewer, bare_organization, bare_user, full_user};
 use crate::error::{Error, Result};
 use crate::vault::Vault;
 
@@ -42,25 +41,6 @@ pub async fn application(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application
     let newest = deployments::page(conn, row.id, 0, EMBEDDED_DEPLOYMENTS).await?;
     record.deployments = newest.into_iter().map(bare_deployment).collect();
     Ok(record)
-}
-
-/// With the newest lines. To be called outside of transactions: the log store is another database, and what goes wrong
-/// there does not keep a caller from seeing or changing the rest.
-pub async fn with_lines(store: &LogStore, record: api::Application) -> api::Application {
-    let logs = newest_lines(store, record.id, Of::Application(record.id)).await;
-    api::Application { logs, ..record }
-}
-
-pub async fn deployment_with_lines(store: &LogStore, record: api::ApplicationDeployment) -> api::ApplicationDeployment {
-    let logs = newest_lines(store, record.application_id, Of::Deployment(record.id)).await;
-    api::ApplicationDeployment { logs, ..record }
-}
-
-async fn newest_lines(store: &LogStore, application_id: Uuid, of: Of) -> Vec<api::ApplicationLog> {
-    logs::newest(store, application_id, of).await.unwrap_or_else(|error| {
-        tracing::warn!(cause = error.cause, %application_id, "log lines cannot be read, so a record has none");
-        Vec::new()
-    })
 }
 
 pub async fn applications(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Application]) -> Result<Vec<api::Application>> {

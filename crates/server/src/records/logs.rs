@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use uuid::Uuid;
+use windlass_api as api;
 use windlass_api::{ApplicationDeployment, ApplicationLog, Link};
 use windlass_store::Conn;
 use windlass_store::applications::Application;
@@ -32,6 +33,25 @@ pub async fn newest(store: &LogStore, application_id: Uuid, of: Of) -> Result<Ve
     let bounds = Bounds { lines: EMBEDDED, until: Instant::now() + EMBEDDED_READ_LIMIT, turn: None };
     let page = store.before(&query, i64::MAX, 0, bounds).await?;
     Ok(page.lines.into_iter().map(|line| log(application_id, line)).collect())
+}
+
+/// With the newest lines. To be called outside of transactions: the log store is another database, and what goes wrong
+/// there does not keep a caller from seeing or changing the rest.
+pub async fn with_lines(store: &LogStore, record: api::Application) -> api::Application {
+    let logs = newest_lines(store, record.id, Of::Application(record.id)).await;
+    api::Application { logs, ..record }
+}
+
+pub async fn deployment_with_lines(store: &LogStore, record: ApplicationDeployment) -> ApplicationDeployment {
+    let logs = newest_lines(store, record.application_id, Of::Deployment(record.id)).await;
+    ApplicationDeployment { logs, ..record }
+}
+
+async fn newest_lines(store: &LogStore, application_id: Uuid, of: Of) -> Vec<ApplicationLog> {
+    newest(store, application_id, of).await.unwrap_or_else(|error| {
+        tracing::warn!(cause = error.cause, %application_id, "log lines cannot be read, so a record has none");
+        Vec::new()
+    })
 }
 
 /// With their application and their deployments, each of which is written once however many lines have it. As many

@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::auth::{Authority, Granted};
 use crate::error::{Error, Result};
 use crate::records;
-use crate::records::applications::with_lines;
+use crate::records::logs::with_lines;
 use crate::service::application_changes::{
     configure, set_credentials, set_variables, touches_credentials, touches_variables,
 };

@@ -341,5 +341,5 @@ async fn finish(mut work: Work<'_>, authority: &Authority, id: Uuid) -> Result<a
     let eyes = authority.onlooker(&app.vault);
     let record = records::applications::deployment(&mut work, &eyes, &application, shown).await?;
     work.commit().await?;
-    Ok(records::applications::deployment_with_lines(&app.logs.store, record).await)
+    Ok(records::logs::deployment_with_lines(&app.logs.store, record).await)
 }
