@@ -22,5 +22,6 @@ pub mod registration;
 pub mod second_factor;
 pub mod sessions;
 pub mod states;
+pub mod tries;
 pub mod users;
 pub mod work;

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::invitations::join_by_invitation;
 use crate::service::organizations::create_with_owner;
-use crate::service::sessions;
 use crate::service::work::Work;
+use crate::service::{sessions, tries};
 
 /// By what right a person registers.
 enum Right {
@@ -23,7 +23,7 @@ enum Right {
 }
 
 pub async fn register(app: &App, origin: &Origin, input: &Register) -> Result<LoggedIn> {
-    sessions::limit_guessing(app, origin, &input.email)?;
+    tries::limit_guessing(app, origin, &input.email)?;
     // Hashing takes long; it must not hold a transaction open. What is decided here is decided again below.
     let mut conn = app.db.read().await?;
     let admin_registered = instance::admin_registered(&mut conn).await?;

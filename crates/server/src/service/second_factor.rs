@@ -17,7 +17,7 @@ use crate::auth::token::{self, Token};
 use crate::error::{Error, Result};
 use crate::random;
 use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::service::sessions::{count_try, prove_password};
+use crate::service::tries::{count_try, prove_password};
 use crate::service::work::Work;
 use crate::vault::SealedCell;
 

@@ -1,0 +1,38 @@
+//! Limits on guessing passwords and codes.
+
+use windlass_store::users;
+
+use crate::app::App;
+use crate::auth::limiter::{Limit, address_key};
+use crate::auth::{Login, Origin};
+use crate::error::{Error, Result};
+
+/// Tries of one account from all addresses together, as a multiple of those from one address: enough of them to let
+/// no client lock a user out cheaply.
+const ACCOUNT_FACTOR: u32 = 10;
+
+/// Logins and registrations alike: both let strangers make the server work and guess.
+pub fn limit_guessing(app: &App, origin: &Origin, email: &str) -> Result<()> {
+    let tries = app.config.login_attempts;
+    count_try(app, &format!("address {}", address_key(origin.address)), Limit::a_minute(tries))?;
+    count_try(app, &format!("account {email}"), Limit::a_minute(tries.saturating_mul(ACCOUNT_FACTOR)))
+}
+
+pub fn count_try(app: &App, key: &str, limit: Limit) -> Result<()> {
+    app.logins.try_once(key, limit, app.now()).map_err(|seconds| {
+        Error::rate_limited(format!("Too many tries. Wait {seconds} seconds before the next one."), seconds)
+    })
+}
+
+/// The hash of the caller's password, if `presented` is it. Guessing is limited: an open session is not a password.
+pub async fn prove_password(login: &Login, field: &str, presented: &str) -> Result<String> {
+    let app = &login.app;
+    count_try(app, &format!("password of {}", login.caller.user.id), Limit::a_minute(app.config.login_attempts))?;
+    let mut conn = app.db.read().await?;
+    let hash = users::password_hash(&mut conn, login.caller.user.id).await?.unwrap_or_default();
+    drop(conn);
+    match app.passwords.verify(presented, Some(&hash)).await? {
+        true => Ok(hash),
+        false => Err(Error::field(field, "is not your password")),
+    }
+}
