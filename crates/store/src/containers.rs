@@ -5,7 +5,7 @@ use uuid::Uuid;
 use windlass_api::{ContainerStatus, Timestamp, words};
 
 use crate::db::{parameters, sql};
-use crate::word::Word;
+use crate::word::{Word, words_of_columns};
 use crate::{Conn, Result, Tx};
 
 words! {
@@ -29,6 +29,8 @@ words! {
     }
 }
 
+words_of_columns! { Purpose, Stage }
+
 #[derive(Clone, Debug, FromRow)]
 pub struct Container {
     pub id: Uuid,
@@ -44,7 +46,7 @@ pub struct Container {
     /// Empty until the engine has made it.
     pub engine_id: String,
     /// As it was last seen.
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<ContainerStatus>")]
     pub status: ContainerStatus,
     pub address: String,
     #[sqlx(try_from = "i64")]

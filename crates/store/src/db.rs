@@ -32,6 +32,17 @@ pub(crate) fn parameters(first: usize, count: usize) -> String {
     (first..first + count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
 }
 
+/// The current time, as SQL. Several servers on one PostgreSQL need one clock, which is its own; SQLite has one server.
+pub(crate) fn clock(kind: Kind, parameter: &str) -> String {
+    match kind {
+        Kind::Sqlite => parameter.to_owned(),
+        // Mentions the parameter, so that both texts have the same ones.
+        Kind::Postgres => format!(
+            "(case when {parameter}::bigint is null then 0 else (extract(epoch from clock_timestamp()) * 1000000)::bigint end)"
+        ),
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Sqlite,

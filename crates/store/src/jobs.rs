@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::Timestamp;
 
-use crate::db::{parameters, sql};
+use crate::db::{clock, parameters, sql};
 use crate::servers::LONGEST_SILENCE_SECONDS;
 use crate::{Conn, Error, Kind, Result, Tx};
 
@@ -72,17 +72,6 @@ pub struct Search<'a> {
     pub sharing: &'a [&'static str],
     /// How many of `sharing` this owner works on at once for one organization.
     pub share: i64,
-}
-
-/// The current time, as SQL. Several servers on one PostgreSQL need one clock, which is its own; SQLite has one server.
-pub(crate) fn clock(kind: Kind, parameter: &str) -> String {
-    match kind {
-        Kind::Sqlite => parameter.to_owned(),
-        // Mentions the parameter, so that both texts have the same ones.
-        Kind::Postgres => format!(
-            "(case when {parameter}::bigint is null then 0 else (extract(epoch from clock_timestamp()) * 1000000)::bigint end)"
-        ),
-    }
 }
 
 /// Whether a job is without a worker: not begun, or begun by one that has not renewed its claim, or whose server has

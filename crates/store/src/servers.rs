@@ -4,8 +4,7 @@ use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 use windlass_api::Timestamp;
 
-use crate::db::sql;
-use crate::jobs::clock;
+use crate::db::{clock, sql};
 use crate::{Conn, Result, Tx};
 
 /// A server without a heartbeat for so long counts as ended: others take over what it was working on. It must itself

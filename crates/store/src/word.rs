@@ -8,24 +8,25 @@ use windlass_api::{
     SmtpSecurity, UserType, Wanted, WebhookType,
 };
 
-use crate::containers::{Purpose, Stage};
-
 /// What a row reads: `#[sqlx(try_from = "Word<Role>")] role: Role`, or `role: Option<Word<Role>>` where it can be null.
 pub struct Word<T>(pub T);
 
+/// Makes words of columns out of sets. A set of this crate is listed beside its definition.
 macro_rules! words_of_columns {
     ($($set:ident),+ $(,)?) => {
-        $(impl From<Word<$set>> for $set {
-            fn from(Word(word): Word<$set>) -> Self {
+        $(impl From<$crate::word::Word<$set>> for $set {
+            fn from($crate::word::Word(word): $crate::word::Word<$set>) -> Self {
                 word
             }
         })+
     };
 }
 
+pub(crate) use words_of_columns;
+
 words_of_columns! {
-    ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, Purpose, Role,
-    SmtpSecurity, Stage, UserType, Wanted, WebhookType,
+    ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, Role,
+    SmtpSecurity, UserType, Wanted, WebhookType,
 }
 
 impl<DB: Database, T> Type<DB> for Word<T>
