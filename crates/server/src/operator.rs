@@ -7,7 +7,6 @@ use std::path::Path;
 
 use uuid::Uuid;
 use windlass_api::{Email, NewPassword};
-use windlass_runtime::Docker;
 
 use crate::app::App;
 use crate::auth::token::Token;
@@ -15,6 +14,7 @@ use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::error::Error;
 use crate::holder::Holder;
+use crate::host::container_engine;
 use crate::logs::Logs;
 use crate::serve::{lock_data_dir, logs_folder, open_database, open_logs, sqlite_file};
 use crate::service::adoption::{self, Adopted};
@@ -86,7 +86,7 @@ pub async fn adopt(config: Config, is_new: bool) -> Result<Adopted, String> {
 }
 
 async fn settle(app: &App, is_new: bool) -> Result<Adopted, String> {
-    let docker = Docker::new(&app.config.docker_socket);
+    let docker = container_engine(&app.config);
     docker.ping().await.map_err(|error| error.to_string())?;
     let mut conn = app.db.read().await.map_err(|error| error.to_string())?;
     let holder = Holder::of(&mut conn, &app.config.data_dir).await?;

@@ -12,7 +12,6 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_durable::lock::{self, LockError};
-use windlass_runtime::Docker;
 use windlass_store::logs::LogStore;
 use windlass_store::{Db, Options, instance};
 
@@ -23,7 +22,7 @@ use crate::deploy;
 use crate::edge::Keeper;
 use crate::engine_health::Seen;
 use crate::holder::{self, Holder, SERVER_LOCK, folder_identity};
-use crate::host::Host;
+use crate::host::{Host, container_engine};
 use crate::host_route;
 use crate::logs::{Logs, retention};
 use crate::service::adoption;
@@ -234,7 +233,7 @@ async fn this_holder(app: &App) -> Result<Holder, StartError> {
 /// An engine that does not answer does not say which installation holds what; the edge serves what it has served
 /// before.
 async fn first_look(app: &App, holder: &Holder, instance: Uuid, owner: Uuid) -> Seen {
-    let docker = Docker::new(&app.config.docker_socket);
+    let docker = container_engine(&app.config);
     let looking = holder::look(app, &docker, holder, instance, owner);
     tokio::time::timeout(ENGINE_WAIT, looking).await.unwrap_or(Seen::Nothing)
 }

@@ -1,4 +1,4 @@
-//! The one door to the container engine: all that deploying, reconciling and the caches ask of it. A second kind of engine
+//! All calls to the container engine that deploying, reconciling and the caches make. A second kind of engine
 //! has to answer these calls, and no others. Lists hold what is this installation's, unless the name says otherwise.
 
 use std::time::Duration;

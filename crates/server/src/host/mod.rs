@@ -10,6 +10,7 @@ use uuid::Uuid;
 use windlass_runtime::{Docker, Label, Labels};
 
 use crate::app::App;
+use crate::config::Config;
 use crate::engine_health::Seen;
 use crate::holder::{self, Holder};
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, INSTANCE_LABEL};
@@ -28,6 +29,11 @@ impl From<windlass_runtime::Error> for HostError {
     fn from(error: windlass_runtime::Error) -> Self {
         Self::Engine(error)
     }
+}
+
+/// The container engine of the configuration. No other function makes a client of it.
+pub fn container_engine(config: &Config) -> Docker {
+    Docker::new(&config.docker_socket)
 }
 
 pub struct Host {
@@ -50,7 +56,7 @@ pub struct Host {
 
 impl Host {
     pub fn new(app: Arc<App>, instance: Uuid, owner: Uuid, holder: Holder) -> Self {
-        let (docker, routes) = (Docker::new(&app.config.docker_socket), Routes::new(app.config.data_dir.clone()));
+        let (docker, routes) = (container_engine(&app.config), Routes::new(app.config.data_dir.clone()));
         let collector = Collector::new(app.clone(), docker.clone(), owner);
         let (networks, caches_grew) = (tokio::sync::Mutex::default(), tokio::sync::Notify::new());
         Self { app, docker, routes, collector, instance, holder, owner, networks, caches_grew }
