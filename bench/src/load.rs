@@ -28,11 +28,11 @@ impl Endpoint {
 
     pub const fn name(self) -> &'static str {
         match self {
-            Self::IsAdminRegistered => "1 is-admin-registered",
-            Self::OrganizationUsers => "4 organizations/users",
-            Self::AutoUpdate => "5 settings/auto-update",
-            Self::AutoUpdateAlone => "5, one connection",
-            Self::Organization => "13 organizations",
+            Self::IsAdminRegistered => "is-admin-registered",
+            Self::OrganizationUsers => "organizations/users",
+            Self::AutoUpdate => "settings/auto-update",
+            Self::AutoUpdateAlone => "settings/auto-update, one connection",
+            Self::Organization => "organizations",
         }
     }
 

@@ -76,7 +76,7 @@ impl Report {
             );
         }
         text.push_str(
-            "\n| Database | endpoint 9, 100,000 entries | matches | median, ms | p99, ms |\n|---|---|---|---|---|\n",
+            "\n| Database | audit log, 100,000 entries | matches | median, ms | p99, ms |\n|---|---|---|---|---|\n",
         );
         for (name, figures) in &self.databases {
             for Timing { name: query, median_ms, p99_ms, total_count } in &figures.audit {

@@ -12,7 +12,8 @@ pub enum Outcome {
     Error,
 }
 
-/// `error` is absent on success, except on the endpoints whose specification always shows it.
+/// `error` is absent on success, except by `POST /notification/webhook` and `DELETE
+/// /notification/smtp`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Envelope<T> {
     pub status: Outcome,
@@ -29,7 +30,7 @@ impl<T> Envelope<T> {
 }
 
 impl Envelope<()> {
-    /// For the endpoints whose specification always shows `error`, and `data` as null.
+    /// For `POST /notification/webhook` and `DELETE /notification/smtp`: always with `error`, and `data` as null.
     pub fn bare_success(message: impl Into<String>) -> Self {
         Self { error: Some(String::new()), ..Self::success(message, ()) }
     }

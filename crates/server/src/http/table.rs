@@ -22,7 +22,7 @@ pub struct Table {
 pub struct Route {
     pub method: Method,
     pub path: String,
-    /// The specification lists it under a second path too.
+    /// A second path that leads to it.
     pub alias: Option<String>,
     pub operation: Operation,
     handler: MethodRouter<Arc<App>>,
@@ -120,7 +120,8 @@ impl Operation {
         Self { media: Media::Text, ..self }
     }
 
-    /// Endpoints whose specification always shows `error`, and which it lists under the doubled prefix as well.
+    /// `POST /notification/webhook` and `DELETE /notification/smtp`: their answers always have `error`, and they are reached
+    /// under the doubled prefix as well.
     pub fn bare(self) -> Self {
         Self { is_bare: true, ..self }
     }

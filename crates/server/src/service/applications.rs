@@ -28,7 +28,7 @@ use crate::service::{domains, queue, states};
 /// Of two organizations that choose the same domain in the same instant, one finds another at the next try.
 const TRIES: usize = 3;
 
-/// Endpoint 12: a new application, or a new deployment of one that is there. The message for the caller, and the
+/// `POST /deploy/application`: a new application, or a new deployment of one that is there. The message for the caller, and the
 /// application.
 pub async fn deploy(
     app: &App,
@@ -37,17 +37,17 @@ pub async fn deploy(
     once: Option<&Once>,
 ) -> Result<(&'static str, api::Application)> {
     let (name, repository, changes) = input.into_parts();
-    let wish = Wish { name: &name, repository: &repository, changes: &changes };
+    let input = DeployInput { name: &name, repository: &repository, changes: &changes };
     for _ in 0..TRIES {
-        if let Some(done) = try_to_deploy(app, authority, &wish, once).await? {
+        if let Some(done) = try_to_deploy(app, authority, &input, once).await? {
             return Ok(done);
         }
     }
     Err(domains::taken(&name.label()))
 }
 
-/// What endpoint 12 is asked for.
-struct Wish<'a> {
+/// The parts of the request.
+struct DeployInput<'a> {
     name: &'a ApplicationName,
     repository: &'a RepositoryAddress,
     changes: &'a Changes,
@@ -57,12 +57,12 @@ struct Wish<'a> {
 async fn try_to_deploy(
     app: &App,
     authority: &Authority,
-    wish: &Wish<'_>,
+    input: &DeployInput<'_>,
     once: Option<&Once>,
 ) -> Result<Option<(&'static str, api::Application)>> {
     let mut work = app.begin().await?;
     let authority = &work.hold(authority).await?;
-    refuse_local(authority.organization(), wish.repository)?;
+    refuse_local(authority.organization(), input.repository)?;
     if let Some(once) = once
         && let Some(id) = once.made(&mut work, authority).await?
     {
@@ -71,10 +71,10 @@ async fn try_to_deploy(
         drop(work);
         return Ok(Some((message, with_lines(&app.logs.store, record).await)));
     }
-    let known = applications::by_name(&mut work, authority.organization_id(), wish.name).await?;
+    let known = applications::by_name(&mut work, authority.organization_id(), input.name).await?;
     let application = match known {
-        Some(known) => Some(change(&mut work, authority, known.id, wish).await?),
-        None => create(&mut work, authority, wish).await?,
+        Some(known) => Some(change(&mut work, authority, known.id, input).await?),
+        None => create(&mut work, authority, input).await?,
     };
     let Some(application) = application else { return Ok(None) };
     deployments::enqueue(&mut work, &authority.actor(), &application, Order::Deploy).await?;
@@ -95,18 +95,18 @@ fn refuse_local(organization: &Organization, repository: &RepositoryAddress) -> 
     Ok(())
 }
 
-async fn create(work: &mut Work<'_>, authority: &Authority, wish: &Wish<'_>) -> Result<Option<Application>> {
+async fn create(work: &mut Work<'_>, authority: &Authority, input: &DeployInput<'_>) -> Result<Option<Application>> {
     let app = work.app;
-    let mut application = new_application(work, authority, wish).await?;
-    fill(work, &mut application, wish.changes).await?;
+    let mut application = new_application(work, authority, input).await?;
+    fill(work, &mut application, input.changes).await?;
     let limit = app.config.organization_applications;
     if applications::count_of_organization(work, authority.organization_id()).await? >= limit {
         let message = format!("An organization can have {limit} applications. Delete one first.");
         return Err(Error::new(ErrorCode::Conflict, message));
     }
-    application.domain = match &wish.changes.domain {
+    application.domain = match &input.changes.domain {
         Given::Value(domain) => domains::check(work, &app.config, domain, application.id).await?,
-        Given::Absent | Given::Empty => domains::default_for(work, &app.config, wish.name, application.id).await?,
+        Given::Absent | Given::Empty => domains::default_for(work, &app.config, input.name, application.id).await?,
     };
     match applications::insert(work, &application).await {
         Ok(()) => {}
@@ -119,14 +119,14 @@ async fn create(work: &mut Work<'_>, authority: &Authority, wish: &Wish<'_>) -> 
     Ok(Some(application))
 }
 
-async fn new_application(work: &mut Work<'_>, authority: &Authority, wish: &Wish<'_>) -> Result<Application> {
+async fn new_application(work: &mut Work<'_>, authority: &Authority, input: &DeployInput<'_>) -> Result<Application> {
     let (app, now, id) = (work.app, work.app.now(), work.app.new_id());
     Ok(Application {
         id,
         organization_id: authority.organization_id(),
         user_id: authority.user_id(),
-        name: wish.name.to_string(),
-        repository: wish.repository.to_string(),
+        name: input.name.to_string(),
+        repository: input.repository.to_string(),
         domain: String::new(),
         configuration: Configuration::default().to_json().map_err(Error::internal)?,
         sealed_variables: app.vault.seal_application_variables(work, id, &Variables::default()).await?,
@@ -143,22 +143,22 @@ async fn new_application(work: &mut Work<'_>, authority: &Authority, wish: &Wish
 }
 
 /// The application that has the name already, with what the request wants to be different.
-async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, wish: &Wish<'_>) -> Result<Application> {
+async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, input: &DeployInput<'_>) -> Result<Application> {
     let mut application = lock_to_change(work, authority, id).await?;
-    let mut changed = fill(work, &mut application, wish.changes).await?;
-    if application.repository != **wish.repository {
+    let mut changed = fill(work, &mut application, input.changes).await?;
+    if application.repository != **input.repository {
         let message = format!(
             "name: there is an application {} already, of another repository. Choose another name.",
             application.name
         );
         return Err(Error::new(ErrorCode::NameTaken, message));
     }
-    if wish.changes.domain.value().is_some_and(|domain| **domain != *application.domain) {
+    if input.changes.domain.value().is_some_and(|domain| **domain != *application.domain) {
         changed.push("domain".into());
     }
     if !changed.is_empty() {
         require_to_change(work.app, authority, &application.name, &changed)?;
-        move_to(work, &mut application, &wish.changes.domain).await?;
+        move_to(work, &mut application, &input.changes.domain).await?;
         write(work, &mut application).await?;
         record(work, authority, Action::Update, &application, "changed the application", &changed.join(", "));
     }

@@ -51,7 +51,7 @@ fn has_no_memberships(user: &Value, expected: &Person) {
     assert_eq!((&user["organizations"], &user["organization_users"]), (&json!([]), &json!([])));
 }
 
-/// Endpoints 10, 11 and 12.
+/// In log lines, deployments and applications.
 async fn what_is_not_cyclic_is_there(server: TestServer) {
     let ada = server.admin().await;
     let application = server.running(&ada, least("shop")).await;

@@ -18,12 +18,12 @@ pub const REPOSITORY: &str = "https://git.example.org/team/shop.git";
 pub const SSH_KEY: &str =
     "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA-not-a-real-one\n-----END OPENSSH PRIVATE KEY-----";
 
-/// The least that endpoint 12 takes.
+/// The least that `POST /deploy/application` takes.
 pub fn least(name: &str) -> Value {
     json!({ "name": name, "repository": REPOSITORY })
 }
 
-/// Everything that endpoint 12 takes. What is secret is called as `secrets.rs` knows it.
+/// Everything that `POST /deploy/application` takes. What is secret is called as `secrets.rs` knows it.
 pub fn most(name: &str) -> Value {
     json!({
         "name": name, "repository": REPOSITORY, "branch": "main", "base_path": "web", "dockerfile_path": "./ops/Dockerfile",

@@ -4,6 +4,7 @@
 
 mod deploy;
 mod deploys;
+mod second_factor;
 mod secrets;
 mod support;
 
@@ -34,7 +35,6 @@ mod request_heads;
 mod sessions;
 mod stalled;
 mod tenants;
-mod two_factor;
 mod users;
 mod variables;
 mod walk;

@@ -28,7 +28,7 @@ async fn a_webhook_is_created_and_replaced(server: TestServer) {
     assert_eq!((&paused["id"], &paused["webhook_url"]), (&created["id"], &created["webhook_url"]));
     assert_eq!((&paused["is_active"], &paused["updated_at"]), (&json!(false), &json!("2026-01-01T00:00:05.000000Z")));
     assert_eq!(paused["created_at"], created["created_at"]);
-    // Endpoint 15 creates and never replaces.
+    // The POST creates and never replaces.
     let message = server.post("/notification/webhook", first).by(&ada).fails(409, "already_exists").await;
     assert!(message.starts_with("type: there is a slack webhook already"), "{message}");
     let discord = json!({ "type": "discord", "webhook_url": WEBHOOK_URL, "is_active": false, "colour": "blue" });
@@ -137,7 +137,7 @@ async fn the_operator_can_allow_private_addresses(kind: Kind) {
     assert!(message.contains("https:// or http://"), "{message}");
 }
 
-/// The specification's samples list 15 and 17 under a second path.
+/// `POST /notification/webhook` and `DELETE /notification/smtp` have a second path.
 async fn the_doubled_prefix(server: TestServer) {
     let ada = server.admin().await;
     let body = json!({ "type": "slack", "webhook_url": WEBHOOK_URL });

@@ -297,7 +297,7 @@ async fn first_events(mut body: Incoming) -> String {
     text
 }
 
-/// Endpoints 15 and 17, whose specification always shows `error`.
+/// Whether the answer always has `error`.
 fn is_bare(method: &Method, path: &str) -> bool {
     let bare = [(Method::POST, "/notification/webhook"), (Method::DELETE, "/notification/smtp")];
     let path = path.split('?').next().unwrap();

@@ -10,8 +10,8 @@ use windlass_api::{Can, Role};
 use windlass_store::{Kind, audit};
 use windlass_testing::on_both_databases;
 
+use crate::second_factor;
 use crate::support::{Call, PASSWORD, Person, Reply, TestServer, id_of, kind, server, snapshot};
-use crate::two_factor;
 
 on_both_databases!(server: every_route_keeps_the_rules);
 on_both_databases!(kind: every_answer_is_reviewed);
@@ -182,11 +182,11 @@ impl World {
                 plain(json!({ "code": "123456" }))
             }
             "confirm_second_factor" => {
-                let secret = two_factor::set_up(&self.server, caller).await;
-                plain(json!({ "code": two_factor::code(&self.server, &secret) }))
+                let secret = second_factor::set_up(&self.server, caller).await;
+                plain(json!({ "code": second_factor::code(&self.server, &secret) }))
             }
             "disable_second_factor" | "renew_recovery_codes" => {
-                let (_, codes) = two_factor::enable(&self.server, caller).await;
+                let (_, codes) = second_factor::enable(&self.server, caller).await;
                 plain(json!({ "code": codes[0] }))
             }
             "create_api_key" => plain(json!({
