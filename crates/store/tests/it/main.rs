@@ -1,4 +1,4 @@
-//! Every function of the store, on both databases.
+//! The store's functions, on both databases. Some are tested by the server's tests alone.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
 

@@ -1,5 +1,5 @@
-//! Fetches one commit's tree with the git program: no shell, no prompts, no hooks, no redirects, no settings but our
-//! own, and nothing left running whatever happens.
+//! Fetches one commit's tree with the git program: no prompts, no hooks, no redirects, no settings but our own, no shell
+//! but the one by which git starts ssh, and nothing left running whatever happens.
 
 pub mod cache;
 mod disk;
