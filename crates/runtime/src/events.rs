@@ -11,11 +11,11 @@ const TOLD: [&str; 5] = ["start", "die", "oom", "destroy", "health_status"];
 pub struct ContainerEvent {
     pub id: String,
     pub name: String,
-    pub happening: Happening,
+    pub kind: ContainerEventKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
+pub enum ContainerEventKind {
     Started,
     Died { exit_code: i64 },
     OutOfMemory,
@@ -76,14 +76,14 @@ struct ActorAnswer {
 
 fn event(answer: EventAnswer) -> Option<ContainerEvent> {
     let attribute = |name: &str| answer.actor.attributes.get(name);
-    let happening = match answer.action.as_str() {
-        "start" => Happening::Started,
-        "die" => Happening::Died { exit_code: attribute("exitCode")?.parse().ok()? },
-        "oom" => Happening::OutOfMemory,
-        "destroy" => Happening::Destroyed,
-        "health_status: healthy" => Happening::Healthy,
-        "health_status: unhealthy" => Happening::Unhealthy,
+    let kind = match answer.action.as_str() {
+        "start" => ContainerEventKind::Started,
+        "die" => ContainerEventKind::Died { exit_code: attribute("exitCode")?.parse().ok()? },
+        "oom" => ContainerEventKind::OutOfMemory,
+        "destroy" => ContainerEventKind::Destroyed,
+        "health_status: healthy" => ContainerEventKind::Healthy,
+        "health_status: unhealthy" => ContainerEventKind::Unhealthy,
         _ => return None,
     };
-    Some(ContainerEvent { name: attribute("name")?.clone(), id: answer.actor.id, happening })
+    Some(ContainerEvent { name: attribute("name")?.clone(), id: answer.actor.id, kind })
 }

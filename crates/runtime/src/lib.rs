@@ -22,7 +22,7 @@ pub use build::Build;
 pub use containers::{Container, ContainerHealth, ContainerSpec, ContainerSummary, Creation, LogLimits, State};
 pub use docker::{Docker, Engine, Label, Labels};
 pub use error::{Error, Result};
-pub use events::{ContainerEvent, Events, Happening};
+pub use events::{ContainerEvent, ContainerEventKind, Events};
 pub use exec::{Exec, Executed};
 pub use images::{HealthCheck, Image, ImageSummary};
 pub use lines::{PrintedLine, Stream};

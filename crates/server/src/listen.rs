@@ -37,15 +37,15 @@ pub async fn serve(app: Arc<App>, listeners: Vec<TcpListener>, mut stop: watch::
     let limit = app.config.shutdown_limit;
     let graceful = Arc::new(GracefulShutdown::new());
     let (cut, _) = watch::channel(false);
-    let door = Door {
+    let settings = ConnectionSettings {
         router: http::router(app.clone()),
-        places: Arc::new(Semaphore::new(app.config.max_connections)),
+        connections: Arc::new(Semaphore::new(app.config.max_connections)),
         idle_limit: app.config.idle_limit,
         cut: cut.clone(),
     };
     let mut accepting = JoinSet::new();
     for listener in listeners {
-        accepting.spawn(accept(listener, door.clone(), graceful.clone()));
+        accepting.spawn(accept(listener, settings.clone(), graceful.clone()));
     }
     // An error means that the sender is gone, which is a stop too.
     let _ = stop.wait_for(|stop| *stop).await;
@@ -60,14 +60,15 @@ pub async fn serve(app: Arc<App>, listeners: Vec<TcpListener>, mut stop: watch::
 
 /// What every connection needs.
 #[derive(Clone)]
-struct Door {
+struct ConnectionSettings {
     router: Router,
-    places: Arc<Semaphore>,
+    /// As many permits as connections there may be.
+    connections: Arc<Semaphore>,
     idle_limit: Duration,
     cut: watch::Sender<bool>,
 }
 
-async fn accept(listener: TcpListener, door: Door, graceful: Arc<GracefulShutdown>) {
+async fn accept(listener: TcpListener, settings: ConnectionSettings, graceful: Arc<GracefulShutdown>) {
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -78,14 +79,14 @@ async fn accept(listener: TcpListener, door: Door, graceful: Arc<GracefulShutdow
                 continue;
             }
         };
-        // The next ones wait in the system's queue until there is a place.
-        let Ok(place) = door.places.clone().acquire_owned().await else { return };
-        prepare(&stream, door.idle_limit);
+        // The next ones wait in the system's queue until one of these ends.
+        let Ok(permit) = settings.connections.clone().acquire_owned().await else { return };
+        prepare(&stream, settings.idle_limit);
         let activity = Arc::new(Activity::new());
-        let service = service(door.router.clone(), peer, activity.clone());
-        let connection = builder(door.idle_limit).serve_connection(TokioIo::new(stream), service).into_owned();
+        let service = service(settings.router.clone(), peer, activity.clone());
+        let connection = builder(settings.idle_limit).serve_connection(TokioIo::new(stream), service).into_owned();
         let watched = graceful.watch(connection);
-        let (mut cut, idle_limit) = (door.cut.subscribe(), door.idle_limit);
+        let (mut cut, idle_limit) = (settings.cut.subscribe(), settings.idle_limit);
         tokio::spawn(async move {
             let mut watched = pin!(watched);
             tokio::select! {
@@ -97,7 +98,7 @@ async fn accept(listener: TcpListener, door: Door, graceful: Arc<GracefulShutdow
                 () = activity.idle_for(idle_limit) => tracing::debug!(%peer, "silent connection closed"),
                 _ = cut.wait_for(|cut| *cut) => {}
             }
-            drop(place);
+            drop(permit);
         });
     }
 }
@@ -122,13 +123,14 @@ fn service(
     router: Router,
     peer: SocketAddr,
     activity: Arc<Activity>,
-) -> impl Service<Request<Incoming>, Response = Response<Held>, Error = Infallible, Future: Send + 'static> + Send + 'static
-{
+) -> impl Service<Request<Incoming>, Response = Response<TrackedBody>, Error = Infallible, Future: Send + 'static>
++ Send
++ 'static {
     service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer));
         let busy = Busy::new(activity.clone());
         let answer = router.clone().oneshot(request.map(Body::new));
-        async move { Ok(answer.await?.map(|body| Held::new(body, busy))) }
+        async move { Ok(answer.await?.map(|body| TrackedBody::new(body, busy))) }
     })
 }
 
@@ -191,11 +193,13 @@ impl Busy {
         Self { activity, number }
     }
 
-    fn has_something(&self) {
+    /// There is something that the client can take.
+    fn mark_ready(&self) {
         self.activity.doing().untaken.entry(self.number).or_insert_with(Instant::now);
     }
 
-    fn is_taken(&self) {
+    /// The client has taken all that there was.
+    fn mark_taken(&self) {
         self.activity.doing().untaken.remove(&self.number);
     }
 }
@@ -211,16 +215,16 @@ impl Drop for Busy {
 
 /// A body that keeps its request under way until its last byte is taken, and that knows whether the client takes it:
 /// the connection polls it only when it can send more.
-struct Held {
+struct TrackedBody {
     body: Body,
     /// What is left of the last part of the body.
     rest: Bytes,
     busy: Arc<Busy>,
 }
 
-impl Held {
+impl TrackedBody {
     fn new(body: Body, busy: Busy) -> Self {
-        busy.has_something();
+        busy.mark_ready();
         Self { body, rest: Bytes::new(), busy: Arc::new(busy) }
     }
 
@@ -236,7 +240,7 @@ impl Held {
     }
 }
 
-impl hyper::body::Body for Held {
+impl hyper::body::Body for TrackedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -244,7 +248,7 @@ impl hyper::body::Body for Held {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        self.busy.is_taken();
+        self.busy.mark_taken();
         if self.rest.is_empty() {
             match self.poll_body(context) {
                 Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
@@ -254,7 +258,7 @@ impl hyper::body::Body for Held {
                 other => return other,
             }
         }
-        self.busy.has_something();
+        self.busy.mark_ready();
         Poll::Ready(Some(Ok(self.part())))
     }
 
@@ -287,7 +291,7 @@ impl Wake for BodyWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if let Some(busy) = self.busy.upgrade() {
-            busy.has_something();
+            busy.mark_ready();
         }
         self.waker.wake_by_ref();
     }

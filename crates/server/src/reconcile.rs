@@ -10,12 +10,12 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, LogStep};
 use windlass_durable::kill_point;
-use windlass_runtime::{ContainerEvent, ContainerHealth, ContainerSummary, Events, Happening, State};
+use windlass_runtime::{ContainerEvent, ContainerEventKind, ContainerHealth, ContainerSummary, Events, State};
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::{applications, deployments, jobs, networks, releases};
 
 use crate::deploy::{self, Interruption, Result};
-use crate::engine_health::Seen;
+use crate::engine_health::EngineState;
 use crate::host::Host;
 use crate::host_route;
 use crate::labels::DEPLOYMENT_LABEL;
@@ -68,7 +68,7 @@ struct End {
 
 fn hear(event: Option<ContainerEvent>, events: &mut Option<Events>, ends: &mut Vec<End>) {
     match event {
-        Some(ContainerEvent { name, happening: Happening::Died { exit_code }, .. }) if ends.len() < MOST_ENDS => {
+        Some(ContainerEvent { name, kind: ContainerEventKind::Died { exit_code }, .. }) if ends.len() < MOST_ENDS => {
             ends.push(End { name, exit_code });
         }
         Some(_) => {}
@@ -137,10 +137,10 @@ async fn look_after(host: &Host, pass: u64) -> bool {
         tell_what_is_seen(&seen);
         host.app.jobs_waiting.notify_one();
     }
-    if matches!(seen, Seen::HeldByAnother { .. }) {
+    if matches!(seen, EngineState::HeldByAnother { .. }) {
         return false;
     }
-    let answers = seen == Seen::Well;
+    let answers = seen == EngineState::Well;
     if answers {
         let reconciled = async {
             reconcile_containers(host).await?;
@@ -162,12 +162,12 @@ async fn look_after(host: &Host, pass: u64) -> bool {
     answers
 }
 
-fn tell_what_is_seen(seen: &Seen) {
+fn tell_what_is_seen(seen: &EngineState) {
     match seen {
-        Seen::Nothing => {}
-        Seen::Well => tracing::info!("the container engine answers"),
-        Seen::Unreachable(problem) => tracing::warn!("{problem}. Deployments wait until it answers."),
-        Seen::HeldByAnother { other, words } => tracing::error!(other, "{words}"),
+        EngineState::NotAsked => {}
+        EngineState::Well => tracing::info!("the container engine answers"),
+        EngineState::Unreachable(problem) => tracing::warn!("{problem}. Deployments wait until it answers."),
+        EngineState::HeldByAnother { other, words } => tracing::error!(other, "{words}"),
     }
 }
 
@@ -299,7 +299,7 @@ async fn forget(host: &Host, row: &Container) -> Result<()> {
     let (mut work, now) = (host.app.begin_step().await?, host.app.now());
     applications::lock(&mut work, row.application_id).await?;
     containers::delete(&mut work, row.id, now).await?;
-    states::forgotten(&mut work, row).await?;
+    states::container_deleted(&mut work, row).await?;
     states::settle(&mut work, row.application_id).await?;
     work.commit().await?;
     Ok(())

@@ -116,7 +116,7 @@ impl Retries {
 
     /// Waits a moment if it is worth trying again.
     async fn are_left_for(&self, error: &CallError) -> bool {
-        let are_left = passes(error) && tokio::time::Instant::now() < self.ends;
+        let are_left = is_temporary(error) && tokio::time::Instant::now() < self.ends;
         if are_left {
             tokio::time::sleep(PAUSE).await;
         }
@@ -124,11 +124,12 @@ impl Retries {
     }
 }
 
-fn passes(error: &CallError) -> bool {
+/// Whether the same call may succeed a moment later.
+fn is_temporary(error: &CallError) -> bool {
     match error {
         CallError::Unreachable(_) => true,
         CallError::Refused(refusal) => matches!(refusal.code, Code::Busy | Code::HandedOver | Code::TakenBack),
-        CallError::Senseless(_) => false,
+        CallError::NotUnderstood(_) => false,
     }
 }
 

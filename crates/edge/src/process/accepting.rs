@@ -13,7 +13,7 @@ use super::running::Process;
 
 pub fn accept(process: &Arc<Process>) -> io::Result<()> {
     let accepting = process.with_holdings(|holdings| accept_on(process, holdings))?;
-    process.is_accepting(accepting);
+    process.set_accepting(accepting);
     Ok(())
 }
 

@@ -74,7 +74,7 @@ async fn outlive_predecessor(process: Arc<Process>) {
         tracing::error!("the previous edge process was not answered in time and serves again; this one ends");
         let change = process.change_at_last().await;
         process.stop_accepting().await;
-        process.is_over(change);
+        process.mark_handed_over(change);
         return;
     }
     while predecessor.is_there() {

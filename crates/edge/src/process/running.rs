@@ -100,7 +100,7 @@ impl Process {
     }
 
     /// These tasks accept from now on.
-    pub fn is_accepting(&self, accepting: JoinSet<()>) {
+    pub fn set_accepting(&self, accepting: JoinSet<()>) {
         *self.accepting.lock() = accepting;
     }
 
@@ -189,7 +189,7 @@ impl Process {
     }
 
     /// The successor has heard these. Without connections nothing is counted any more.
-    pub fn has_told(&self, stats: &Stats) {
+    pub fn mark_told(&self, stats: &Stats) {
         if *self.over.borrow() && stats.open_connections == 0 {
             self.told.notify_one();
         }
@@ -220,7 +220,7 @@ impl Process {
 
     /// The sockets are another process's now; what is under way here still belongs to this one. Not even closed sockets
     /// may stay: they would take connections for as long as this process lives, and keep their ports from the next one.
-    pub fn is_over(&self, mut change: MutexGuard<'_, bool>) {
+    pub fn mark_handed_over(&self, mut change: MutexGuard<'_, bool>) {
         *change = true;
         self.edge.close();
         *self.holdings.lock() = None;

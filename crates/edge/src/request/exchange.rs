@@ -111,7 +111,7 @@ impl Exchange {
     }
 
     /// The id under which the target knows the request.
-    pub fn is_called(&mut self, id: Option<&HeaderValue>) {
+    pub fn set_request_id(&mut self, id: Option<&HeaderValue>) {
         if let Some(entry) = &mut self.log_entry {
             entry.request_id = id.cloned();
         }

@@ -77,7 +77,7 @@ impl<'a> Journey<'a> {
         headers::prepare_request(&mut parts.headers, host.sent.clone(), is_chunked, protocol);
         let id = worker.edge.next_request_id();
         visitor.set_forwarded(&mut parts.headers, &host.sent, id);
-        exchange.is_called(parts.headers.get(X_REQUEST_ID));
+        exchange.set_request_id(parts.headers.get(X_REQUEST_ID));
         if parts.uri.authority().is_some() {
             parts.uri = path_only(parts.uri);
         }

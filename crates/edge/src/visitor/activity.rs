@@ -123,7 +123,7 @@ impl Activity {
         }
     }
 
-    pub fn is_blocked(&self, blocked: bool) {
+    pub fn set_blocked(&self, blocked: bool) {
         self.is_blocked.store(blocked, Ordering::Relaxed);
     }
 

@@ -60,7 +60,7 @@ impl VisitorStream {
     }
 
     fn note<T>(&self, written: Poll<T>) -> Poll<T> {
-        self.activity.is_blocked(written.is_pending());
+        self.activity.set_blocked(written.is_pending());
         written
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_runtime::{ContainerEvent, Events, Happening};
+use windlass_runtime::{ContainerEvent, ContainerEventKind, Events};
 
 use crate::support::{World, address};
 
@@ -24,13 +24,18 @@ async fn the_life_of_a_container_is_told() {
     let mut events = world.docker.events(&world.label).await.unwrap();
     world.run(&stranger).await;
     let id = world.run(&spec).await;
-    let expected = [Happening::Started, Happening::Healthy, Happening::Unhealthy, Happening::Died { exit_code: 3 }];
-    for happening in expected {
+    let expected = [
+        ContainerEventKind::Started,
+        ContainerEventKind::Healthy,
+        ContainerEventKind::Unhealthy,
+        ContainerEventKind::Died { exit_code: 3 },
+    ];
+    for kind in expected {
         let event = next(&mut events).await;
-        assert_eq!(event, ContainerEvent { id: id.clone(), name: spec.name.clone(), happening });
+        assert_eq!(event, ContainerEvent { id: id.clone(), name: spec.name.clone(), kind });
     }
     world.docker.remove(&spec.name).await.unwrap();
-    assert_eq!(next(&mut events).await.happening, Happening::Destroyed);
+    assert_eq!(next(&mut events).await.kind, ContainerEventKind::Destroyed);
 }
 
 #[tokio::test]
@@ -41,8 +46,7 @@ async fn running_out_of_memory_is_told() {
     spec.memory_bytes = 16 << 20;
     let mut events = world.docker.events(&world.label).await.unwrap();
     world.run(&spec).await;
-    let told =
-        [next(&mut events).await.happening, next(&mut events).await.happening, next(&mut events).await.happening];
-    assert!(told.contains(&Happening::OutOfMemory), "{told:?}");
-    assert!(told.contains(&Happening::Died { exit_code: 137 }), "{told:?}");
+    let told = [next(&mut events).await.kind, next(&mut events).await.kind, next(&mut events).await.kind];
+    assert!(told.contains(&ContainerEventKind::OutOfMemory), "{told:?}");
+    assert!(told.contains(&ContainerEventKind::Died { exit_code: 137 }), "{told:?}");
 }

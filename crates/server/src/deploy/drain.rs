@@ -89,7 +89,7 @@ async fn retire_one(host: &Host, held: &Held, container: &Container) -> Result<D
     kill_point::reached("finish-removed");
     let (mut work, now) = (held.begin().await?, host.app.now());
     if containers::delete_leaving(&mut work, container.id, now).await? {
-        states::forgotten(&mut work, container).await?;
+        states::container_deleted(&mut work, container).await?;
     }
     states::settle(&mut work, container.application_id).await?;
     work.commit().await?;

@@ -98,7 +98,7 @@ pub async fn observe(
     containers::observe(work, instance.id, engine_id, status).await?;
     let instances = containers::instances_of(work, &[before.id]).await?;
     let Some(first) = instances.first() else { return Ok(()) };
-    let status = together(&instances.iter().map(|instance| instance.status).collect::<Vec<_>>());
+    let status = combined_status(&instances.iter().map(|instance| instance.status).collect::<Vec<_>>());
     deployments::set_container(work, before.id, &first.name, &first.engine_id, status, now).await?;
     let was_there = matches!(before.container_status, ContainerStatus::Running | ContainerStatus::Unhealthy);
     if was_there && status == ContainerStatus::Exited {
@@ -110,7 +110,7 @@ pub async fn observe(
 
 /// The row of a container was deleted. A deployment that has lost its last instance says so. The caller holds the
 /// application.
-pub async fn forgotten(work: &mut Work<'_>, container: &Container) -> Result<()> {
+pub async fn container_deleted(work: &mut Work<'_>, container: &Container) -> Result<()> {
     let now = work.app.now();
     let is_last = container.purpose == Purpose::App
         && containers::instances_of(work, &[container.deployment_id]).await?.is_empty();
@@ -121,7 +121,7 @@ pub async fn forgotten(work: &mut Work<'_>, container: &Container) -> Result<()>
 }
 
 /// The status of a deployment, from those of its instances: as long as one of them runs, visitors are served.
-fn together(instances: &[ContainerStatus]) -> ContainerStatus {
+fn combined_status(instances: &[ContainerStatus]) -> ContainerStatus {
     use ContainerStatus::{Exited, Removed, Running, Starting, Unhealthy};
     let has = |status| instances.contains(&status);
     if !instances.is_empty() && instances.iter().all(|status| *status == Running) {
@@ -160,13 +160,13 @@ mod tests {
     fn a_deployment_runs_as_long_as_one_instance_does() {
         use ContainerStatus::{Exited, Removed, Running, Starting, Unhealthy};
         for status in [Running, Unhealthy, Starting, Exited, Removed] {
-            assert_eq!(together(&[status]), status, "one instance speaks for itself");
+            assert_eq!(combined_status(&[status]), status, "one instance speaks for itself");
         }
-        assert_eq!(together(&[Running, Running]), Running);
-        assert_eq!(together(&[Running, Exited]), Unhealthy);
-        assert_eq!(together(&[Starting, Running]), Unhealthy);
-        assert_eq!(together(&[Unhealthy, Exited]), Unhealthy);
-        assert_eq!(together(&[Removed, Exited]), Exited);
-        assert_eq!(together(&[]), Removed);
+        assert_eq!(combined_status(&[Running, Running]), Running);
+        assert_eq!(combined_status(&[Running, Exited]), Unhealthy);
+        assert_eq!(combined_status(&[Starting, Running]), Unhealthy);
+        assert_eq!(combined_status(&[Unhealthy, Exited]), Unhealthy);
+        assert_eq!(combined_status(&[Removed, Exited]), Exited);
+        assert_eq!(combined_status(&[]), Removed);
     }
 }

@@ -29,7 +29,7 @@ pub enum CallError {
     #[error("the edge cannot be reached: {0}")]
     Unreachable(#[from] io::Error),
     #[error("the edge's answer makes no sense: {0}")]
-    Senseless(#[from] serde_json::Error),
+    NotUnderstood(#[from] serde_json::Error),
 }
 
 impl Client {

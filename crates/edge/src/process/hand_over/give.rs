@@ -33,7 +33,7 @@ pub async fn give(process: &Arc<Process>, mut stream: BufReader<UnixStream>, suc
         drop(change);
         return refuse(stream).await;
     }
-    process.is_over(change);
+    process.mark_handed_over(change);
     while let Some(call) = read_call(&mut stream).await? {
         concerns_both(process, &mut stream, call).await?;
     }
@@ -121,7 +121,7 @@ async fn concerns_both(
         Ok(Call::Stats {}) => {
             let stats = process.stats().await;
             write_reply(stream, value(&stats)).await?;
-            process.has_told(&stats);
+            process.mark_told(&stats);
             return Ok(());
         }
         Ok(call @ (Call::Drain(_) | Call::Draining(_) | Call::Stop {})) => answer(process, call).await,

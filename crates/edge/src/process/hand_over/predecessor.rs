@@ -71,7 +71,7 @@ impl Predecessor {
                 self.serves_again.store(true, Ordering::Release);
             }
             // What one version says another may not understand; it is an answer all the same.
-            Ok(_) | Err(CallError::Refused(_) | CallError::Senseless(_)) => *client = Some(calling),
+            Ok(_) | Err(CallError::Refused(_) | CallError::NotUnderstood(_)) => *client = Some(calling),
             Err(CallError::Unreachable(_)) => {}
         }
         answer
