@@ -35,7 +35,7 @@ closed_set! {
     /// Whose activities.
     pub enum AuditScope {
         Organization = "organization",
-        /// What belongs to no organization: accounts, logins, keys. Only for instance admins.
+        /// What belongs to no organization: accounts, logins, keys. Only for admins of the installation.
         Instance = "instance",
     }
 }

@@ -24,7 +24,7 @@ closed_set! {
 }
 
 impl Role {
-    /// Host access is an instance admin's grant to the organization; no role implies it.
+    /// Host access is granted to the organization by an admin of the installation; no role implies it.
     pub fn can(self, action: Can, host_access: bool) -> bool {
         self.satisfies(&TABLE[action as usize], host_access)
     }
@@ -180,8 +180,9 @@ impl JsonSchema for Can {
                 TABLE.iter().filter(|rule| rule.least_role == role).map(|rule| rule.name).collect();
             lines.push_str(&format!("\n- `{}`: {}", role.as_str(), first_here.join(", ")));
         }
-        lines
-            .push_str("\n\n`extension:run` also needs host access, which an instance admin grants to an organization.");
+        lines.push_str(
+            "\n\n`extension:run` also needs host access, which an admin of the installation grants to an organization.",
+        );
         json_schema!({ "type": "string", "enum": names, "description": lines })
     }
 }

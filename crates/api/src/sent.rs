@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use crate::Given;
 
-/// What is shown to the server, and to no one else.
+/// Serialized into requests; hidden in debug output.
 pub(crate) trait Sent {
     fn sent(&self) -> impl Serialize;
 }

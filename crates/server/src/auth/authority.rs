@@ -1,4 +1,5 @@
-//! What a caller may do, as values that prove it. Only this module makes them: who has one has passed the check.
+//! What a caller may do, as values that prove it. Only this module makes them: a function that receives
+//! one need not check again.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::auth::caller::Caller;
 use crate::auth::denials::{Denial, Times};
 use crate::error::{Error, Result};
 use crate::records::Viewer;
-use crate::records::applications::Onlooker;
+use crate::records::applications::ApplicationViewer;
 use crate::vault::Vault;
 
 /// A caller's place in an organization, and the permission that they have there: it was checked when this was made.
@@ -95,11 +96,11 @@ impl Authority {
         self.caller.viewer()
     }
 
-    /// Through whose eyes the organization's applications are shown.
-    pub fn onlooker<'a>(&'a self, vault: &'a Vault) -> Onlooker<'a> {
-        Onlooker {
+    /// What this caller sees of the organization's applications.
+    pub fn application_viewer<'a>(&'a self, vault: &'a Vault) -> ApplicationViewer<'a> {
+        ApplicationViewer {
             vault,
-            viewer: self.viewer(),
+            caller: self.viewer(),
             organization: self.organization(),
             sees_values: self.may(Can::VariableRead),
             sees_members: self.may(Can::MemberRead),

@@ -15,12 +15,12 @@ const LAST_USED_PRECISION_SECONDS: i64 = 60;
 
 /// A token, of which only the hash is kept.
 #[derive(Clone, Copy)]
-pub struct Presented {
+pub struct PresentedToken {
     pub hash: [u8; 32],
     is_key: bool,
 }
 
-impl Presented {
+impl PresentedToken {
     pub fn in_headers(headers: &HeaderMap) -> Result<Self> {
         let token = bearer_token(headers).ok_or_else(|| {
             unauthenticated("This needs a login. Send the header \"Authorization: Bearer <access_token>\".")

@@ -85,7 +85,7 @@ impl Caller {
         self.confined_to().is_none_or(|own| own == organization_id)
     }
 
-    /// Through whose eyes records are shown.
+    /// What this caller sees in records.
     pub fn viewer(&self) -> Viewer {
         Viewer { user_id: self.user.id, confined_to: self.confined_to() }
     }

@@ -11,7 +11,7 @@ use windlass_store::bearer::Bearer;
 use windlass_store::memberships::Joined;
 
 use crate::app::App;
-use crate::auth::bearer::Presented;
+use crate::auth::bearer::PresentedToken;
 use crate::auth::caller::{Caller, Credential};
 use crate::auth::origin::{Origin, header_text};
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub struct Needed(pub Can);
 pub struct Ctx {
     pub app: Arc<App>,
     pub caller: Arc<Caller>,
-    pub(super) presented: Presented,
+    pub(super) presented: PresentedToken,
     /// The organization that the request names, else the user's default one, if they belong to it. A key has its own.
     pub(super) joined: Option<Joined>,
     needed: Option<Needed>,
@@ -37,7 +37,7 @@ impl FromRequestParts<Arc<App>> for Ctx {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
         let origin = Origin::from_request_parts(parts, app).await?;
-        let presented = Presented::in_headers(&parts.headers)?;
+        let presented = PresentedToken::in_headers(&parts.headers)?;
         // Who it is comes before what they ask for: only a known caller is told that an organization's id is malformed.
         let organization = organization_header(&parts.headers);
         let organization_id = organization.as_ref().ok().copied().flatten();
@@ -63,7 +63,7 @@ impl Ctx {
         app: Arc<App>,
         origin: Origin,
         bearer: Bearer,
-        presented: Presented,
+        presented: PresentedToken,
         needed: Option<Needed>,
     ) -> Result<Self> {
         let caller = Arc::new(Caller::new(&bearer, origin)?);

@@ -14,7 +14,7 @@ const KINDS_OF_ONE: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Denial {
-    /// The organization whose business it is; none for the instance.
+    /// The organization concerned; None for the installation.
     pub organization_id: Option<Uuid>,
     /// None when no user is known by what was presented.
     pub user_id: Option<Uuid>,

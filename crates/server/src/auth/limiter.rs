@@ -1,4 +1,5 @@
-//! How often a caller may try. In memory and bounded: a restart forgives, a flood of addresses forgets the oldest.
+//! How often a caller may try. In memory and bounded: a restart clears all counts; when full, the oldest quarter is
+//! dropped.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

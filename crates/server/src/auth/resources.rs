@@ -15,19 +15,19 @@ use crate::error::{Error, Result};
 impl Ctx {
     /// The organization with this id, else the current one.
     pub async fn organization(&self, id: Option<Uuid>) -> Result<Authority> {
-        let joined = self.place(id).await?;
+        let joined = self.membership(id).await?;
         self.grant(joined)
     }
 
-    /// The caller's own place in an organization, for what every member may do, whatever else the route is for.
-    pub async fn own_place(&self, id: Option<Uuid>) -> Result<Authority> {
-        let joined = self.place(id).await?;
+    /// The caller's own membership in an organization, for what every member may do, whatever else the route is for.
+    pub async fn own_membership(&self, id: Option<Uuid>) -> Result<Authority> {
+        let joined = self.membership(id).await?;
         Authority::obtain(&self.app, self.caller.clone(), joined, Can::OrganizationRead)
     }
 
-    /// The organization of a member. Not to know whom (`None`) is left for the body's own check to tell.
+    /// The organization of a member. `None`: the body's parser reports the missing user.
     pub async fn member(&self, id: Option<Uuid>, user_id: Option<Uuid>) -> Result<Authority> {
-        let joined = self.place(id).await?;
+        let joined = self.membership(id).await?;
         if let Some(user_id) = user_id {
             let mut conn = self.app.db.read().await?;
             if !memberships::exists(&mut conn, joined.organization.id, user_id).await? {
@@ -39,7 +39,7 @@ impl Ctx {
 
     /// The organization of an invitation.
     pub async fn invitation(&self, id: Option<Uuid>, invitation_id: Uuid) -> Result<Authority> {
-        let joined = self.place(id).await?;
+        let joined = self.membership(id).await?;
         let mut conn = self.app.db.read().await?;
         if !invitations::exists(&mut conn, joined.organization.id, invitation_id).await? {
             return Err(Error::not_found("invitation"));
@@ -49,7 +49,7 @@ impl Ctx {
 
     /// The organization of an API key.
     pub async fn api_key(&self, id: Option<Uuid>, key_id: Uuid) -> Result<Authority> {
-        let joined = self.place(id).await?;
+        let joined = self.membership(id).await?;
         let mut conn = self.app.db.read().await?;
         if !api_keys::exists(&mut conn, joined.organization.id, key_id).await? {
             return Err(Error::not_found("API key"));
@@ -59,7 +59,7 @@ impl Ctx {
 
     /// The organization of an SMTP configuration. Where there is one, `config_id` must be its.
     pub async fn smtp_config(&self, id: Option<Uuid>, config_id: Option<Uuid>) -> Result<Authority> {
-        let joined = self.place(id).await?;
+        let joined = self.membership(id).await?;
         if config_id.is_some() {
             let mut conn = self.app.db.read().await?;
             let stored = smtp_configs::of_organization(&mut conn, joined.organization.id).await?;
@@ -72,7 +72,7 @@ impl Ctx {
 
     /// An application of the current organization.
     pub async fn application(&self, id: Uuid) -> Result<Granted<Application>> {
-        let joined = self.place(None).await?;
+        let joined = self.membership(None).await?;
         let mut conn = self.app.db.read().await?;
         let found = applications::of_organization(&mut conn, joined.organization.id, id).await?;
         let found = found.ok_or_else(|| Error::not_found("application"))?;
@@ -81,7 +81,7 @@ impl Ctx {
 
     /// A deployment of the current organization.
     pub async fn deployment(&self, id: Uuid) -> Result<Granted<Deployment>> {
-        let joined = self.place(None).await?;
+        let joined = self.membership(None).await?;
         let mut conn = self.app.db.read().await?;
         let found = deployments::of_organization(&mut conn, joined.organization.id, id).await?;
         let found = found.ok_or_else(|| Error::not_found("deployment"))?;
@@ -92,8 +92,8 @@ impl Ctx {
         Authority::obtain(&self.app, self.caller.clone(), joined, self.needed()?)
     }
 
-    /// The caller's place in an organization, whatever they may do there.
-    async fn place(&self, id: Option<Uuid>) -> Result<Joined> {
+    /// The caller's membership in an organization, whatever they may do there.
+    async fn membership(&self, id: Option<Uuid>) -> Result<Joined> {
         let id = id.or(self.current_organization_id()).ok_or_else(|| {
             Error::new(
                 ErrorCode::NotFound,

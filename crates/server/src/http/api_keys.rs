@@ -40,7 +40,7 @@ pub fn routes(table: Table) -> Table {
 
 pub async fn create(login: Login, body: Payload) -> Answer {
     let named: Named = body.parse()?;
-    let authority = login.own_place(named.organization_id).await?;
+    let authority = login.own_membership(named.organization_id).await?;
     let input: CreateApiKey = body.parse()?;
     let created = api_keys::create(&login.app, &authority, &input).await?;
     success("API key created; it is shown only now", created)

@@ -112,15 +112,15 @@ pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
     let mut conn = ctx.app.db.read().await?;
     let skip = (number - 1) * size;
     let (rows, total) = page(&mut conn, authority.organization_id(), &filter, sorting, skip, size).await?;
-    let applications = records::applications(&mut conn, &authority.onlooker(&ctx.app.vault), &rows).await?;
+    let applications = records::applications(&mut conn, &authority.application_viewer(&ctx.app.vault), &rows).await?;
     success("Applications", Applications { applications, pagination: Pagination::new(number, size, total) })
 }
 
 pub async fn get(ctx: Ctx, Params(query): Params<ApplicationQuery>) -> Answer {
     let granted = ctx.application(query.id).await?;
     let mut conn = ctx.app.db.read().await?;
-    let eyes = granted.authority().onlooker(&ctx.app.vault);
-    let record = records::application(&mut conn, &eyes, granted.row()).await?;
+    let viewer = granted.authority().application_viewer(&ctx.app.vault);
+    let record = records::application(&mut conn, &viewer, granted.row()).await?;
     drop(conn);
     success("Application", with_lines(&ctx.app.logs.store, record).await)
 }

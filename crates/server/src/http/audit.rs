@@ -53,7 +53,7 @@ fn instance_chain(ctx: &Ctx) -> Result<uuid::Uuid> {
     if ctx.caller.user.kind == UserType::Admin && !ctx.caller.is_key() {
         return Ok(INSTANCE_CHAIN);
     }
-    let message = "scope: the activities of the instance are for instance admins with a login.";
+    let message = "scope: the activities of the installation are for its admins with a login.";
     Err(Error::new(ErrorCode::Forbidden, message))
 }
 

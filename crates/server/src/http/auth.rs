@@ -1,4 +1,4 @@
-//! Coming in and going out.
+//! Registration, login and logout.
 
 use std::sync::Arc;
 

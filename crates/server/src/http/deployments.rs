@@ -78,7 +78,8 @@ pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
     let gone = || Error::not_found("deployment");
     let shown = rows::shown(&mut conn, id).await?.ok_or_else(gone)?;
     let row = applications::get(&mut conn, shown.deployment.application_id).await?.ok_or_else(gone)?;
-    let record = records::deployment(&mut conn, &granted.authority().onlooker(&ctx.app.vault), &row, shown).await?;
+    let record =
+        records::deployment(&mut conn, &granted.authority().application_viewer(&ctx.app.vault), &row, shown).await?;
     drop(conn);
     success("Deployment", deployment_with_lines(&ctx.app.logs.store, record).await)
 }

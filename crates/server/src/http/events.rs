@@ -1,4 +1,4 @@
-//! What happens, as it happens.
+//! The live event stream.
 
 use axum::http::HeaderMap;
 use windlass_api::{Can, Event, EventCursor, EventsQuery};

@@ -54,7 +54,7 @@ pub async fn remove(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Pa
     // Every member may leave, but no program may leave for them.
     let leaves = named.user_id == Some(ctx.caller.user.id) && !ctx.caller.is_key();
     if leaves {
-        let authority = ctx.own_place(organization_id).await?;
+        let authority = ctx.own_membership(organization_id).await?;
         body.parse::<RemoveUser>()?;
         members::leave(&ctx.app, &authority).await?;
     } else {

@@ -1,4 +1,4 @@
-//! What is asked, and what is answered. The whole surface of the product is the table in [`table`].
+//! The HTTP API: route table, handlers, layers.
 
 mod api_keys;
 mod applications;

@@ -1,4 +1,4 @@
-//! The caller, and how they like things.
+//! The caller's account and settings.
 
 use windlass_api::{
     ErrorCode, OrganizationUser, SwitchOrganization, UpdateAutoUpdate, UpdateFont, UpdateLanguage, UpdateTheme,
@@ -52,7 +52,7 @@ pub async fn organizations(login: Login) -> Answer {
 
 pub async fn switch(login: Login, body: Payload) -> Answer {
     let input: SwitchOrganization = body.parse()?;
-    let authority = login.own_place(Some(input.organization_id)).await?;
+    let authority = login.own_membership(Some(input.organization_id)).await?;
     success("Default organization switched", organizations::switch_default(&login.app, &authority).await?)
 }
 

@@ -25,10 +25,10 @@ use crate::vault::Vault;
 pub const EMBEDDED_DEPLOYMENTS: i64 = 20;
 const PROXY_SERVER: &str = "windlass";
 
-/// Who looks at an organization's applications, and how much they see of them.
-pub struct Onlooker<'a> {
+/// The caller that an organization's applications are shown to, and how much they see of them.
+pub struct ApplicationViewer<'a> {
     pub vault: &'a Vault,
-    pub viewer: Viewer,
+    pub caller: Viewer,
     pub organization: &'a Organization,
     /// The values of variables that are not secret.
     pub sees_values: bool,
@@ -36,22 +36,30 @@ pub struct Onlooker<'a> {
 }
 
 /// Without lines.
-pub async fn application(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application) -> Result<api::Application> {
-    let mut record = without_arrays(conn, eyes, row).await?;
+pub async fn application(
+    conn: &mut Conn,
+    viewer: &ApplicationViewer<'_>,
+    row: &Application,
+) -> Result<api::Application> {
+    let mut record = without_arrays(conn, viewer, row).await?;
     let newest = deployments::page(conn, row.id, 0, EMBEDDED_DEPLOYMENTS).await?;
     record.deployments = newest.into_iter().map(bare_deployment).collect();
     Ok(record)
 }
 
-pub async fn applications(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Application]) -> Result<Vec<api::Application>> {
+pub async fn applications(
+    conn: &mut Conn,
+    viewer: &ApplicationViewer<'_>,
+    rows: &[Application],
+) -> Result<Vec<api::Application>> {
     let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
     let live = releases::current_of(conn, &ids).await?;
     let live: HashMap<Uuid, &Release> = live.iter().map(|release| (release.application_id, release)).collect();
-    let creators = creators(conn, eyes, rows).await?;
+    let creators = creators(conn, viewer, rows).await?;
     let mut records = Vec::new();
     for row in rows {
         let creator = creators.get(&row.user_id).cloned().map(bare_user);
-        records.push(record(eyes, row, live.get(&row.id).copied(), creator).await?);
+        records.push(record(viewer, row, live.get(&row.id).copied(), creator).await?);
     }
     Ok(records)
 }
@@ -59,51 +67,59 @@ pub async fn applications(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Applicat
 /// Without lines.
 pub async fn deployment(
     conn: &mut Conn,
-    eyes: &Onlooker<'_>,
+    viewer: &ApplicationViewer<'_>,
     row: &Application,
     shown: Shown,
 ) -> Result<api::ApplicationDeployment> {
-    let application = without_arrays(conn, eyes, row).await?;
+    let application = without_arrays(conn, viewer, row).await?;
     Ok(api::ApplicationDeployment { application: Link::to(application), ..bare_deployment(shown) })
 }
 
-async fn without_arrays(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application) -> Result<api::Application> {
+async fn without_arrays(
+    conn: &mut Conn,
+    viewer: &ApplicationViewer<'_>,
+    row: &Application,
+) -> Result<api::Application> {
     let live = releases::current_of(conn, &[row.id]).await?;
-    let creator = match creators(conn, eyes, std::slice::from_ref(row)).await?.remove(&row.user_id) {
-        Some(user) => Some(full_user(conn, &user, eyes.viewer).await?),
+    let creator = match creators(conn, viewer, std::slice::from_ref(row)).await?.remove(&row.user_id) {
+        Some(user) => Some(full_user(conn, &user, viewer.caller).await?),
         None => None,
     };
-    record(eyes, row, live.first(), creator).await
+    record(viewer, row, live.first(), creator).await
 }
 
 /// As it is in a list.
-pub async fn listed(conn: &mut Conn, eyes: &Onlooker<'_>, row: &Application) -> Result<api::Application> {
-    let record = applications(conn, eyes, std::slice::from_ref(row)).await?.pop();
+pub async fn listed(conn: &mut Conn, viewer: &ApplicationViewer<'_>, row: &Application) -> Result<api::Application> {
+    let record = applications(conn, viewer, std::slice::from_ref(row)).await?.pop();
     record.ok_or_else(|| Error::internal("one application gave no record"))
 }
 
 /// Those who created the applications and still belong to the organization.
-async fn creators(conn: &mut Conn, eyes: &Onlooker<'_>, rows: &[Application]) -> Result<HashMap<Uuid, User>> {
-    if !eyes.sees_members {
+async fn creators(
+    conn: &mut Conn,
+    viewer: &ApplicationViewer<'_>,
+    rows: &[Application],
+) -> Result<HashMap<Uuid, User>> {
+    if !viewer.sees_members {
         return Ok(HashMap::new());
     }
     let mut ids: Vec<Uuid> = rows.iter().map(|row| row.user_id).collect();
     ids.sort_unstable();
     ids.dedup();
-    let members = memberships::members_among(conn, eyes.organization.id, &ids).await?;
+    let members = memberships::members_among(conn, viewer.organization.id, &ids).await?;
     Ok(members.into_iter().map(|member| (member.user.id, member.user)).collect())
 }
 
 async fn record(
-    eyes: &Onlooker<'_>,
+    viewer: &ApplicationViewer<'_>,
     row: &Application,
     live: Option<&Release>,
     creator: Option<api::User>,
 ) -> Result<api::Application> {
     let configuration = Configuration::from_json(&row.configuration).map_err(Error::internal)?;
-    let variables = eyes.vault.application_variables(row).await?;
+    let variables = viewer.vault.application_variables(row).await?;
     let pending_fields = match live {
-        Some(live) => pending(eyes.vault, &configuration, &variables, live).await?,
+        Some(live) => pending(viewer.vault, &configuration, &variables, live).await?,
         None => Vec::new(),
     };
     let live_port = match live.and_then(|live| live.artifact.as_ref()) {
@@ -114,8 +130,8 @@ async fn record(
         id: row.id,
         name: row.name.clone(),
         repository: row.repository.clone(),
-        build_variables: shown_variables(eyes, &variables, &variables.build)?,
-        environment_variables: shown_variables(eyes, &variables, &variables.environment)?,
+        build_variables: shown_variables(viewer, &variables, &variables.build)?,
+        environment_variables: shown_variables(viewer, &variables, &variables.environment)?,
         branch: configuration.branch,
         base_path: configuration.base_path,
         dockerfile_path: configuration.dockerfile_path,
@@ -129,7 +145,7 @@ async fn record(
         labels: serde_json::from_str(&row.labels).map_err(Error::internal)?,
         organization_id: row.organization_id,
         user_id: row.user_id,
-        organization: Link::to(bare_organization(eyes.organization)),
+        organization: Link::to(bare_organization(viewer.organization)),
         user: creator.map_or(Link::Cut, Link::to),
         status: Link::to(status(row)),
         deployments: Vec::new(),
@@ -157,11 +173,11 @@ async fn pending(
 }
 
 /// As JSON text, with masks for what the caller must not see.
-fn shown_variables(eyes: &Onlooker<'_>, all: &Variables, some: &BTreeMap<String, String>) -> Result<String> {
+fn shown_variables(viewer: &ApplicationViewer<'_>, all: &Variables, some: &BTreeMap<String, String>) -> Result<String> {
     let shown: BTreeMap<&str, &str> = some
         .iter()
         .map(|(name, value)| {
-            let is_hidden = !eyes.sees_values || all.is_secret(name);
+            let is_hidden = !viewer.sees_values || all.is_secret(name);
             (name.as_str(), if is_hidden { MASK } else { value.as_str() })
         })
         .collect();

@@ -15,7 +15,7 @@ use windlass_store::applications::Application;
 use windlass_store::deployments::{self, Shown};
 use windlass_store::logs::{Bounds, LogStore, Of, Query, Stored, line_id};
 
-use super::applications::{Onlooker, bare_deployment, listed};
+use super::applications::{ApplicationViewer, bare_deployment, listed};
 use crate::error::{Error, Result};
 
 /// Lines in a record of something else.
@@ -58,11 +58,11 @@ async fn newest_lines(store: &LogStore, application_id: Uuid, of: Of) -> Vec<App
 /// lines as fit into an answer, and at least one.
 pub async fn with_relations(
     conn: &mut Conn,
-    eyes: &Onlooker<'_>,
+    viewer: &ApplicationViewer<'_>,
     row: &Application,
     lines: Vec<Stored>,
 ) -> Result<Vec<ApplicationLog>> {
-    let application = Link::shared(&listed(conn, eyes, row).await?).map_err(Error::internal)?;
+    let application = Link::shared(&listed(conn, viewer, row).await?).map_err(Error::internal)?;
     let deployments = deployments_of(conn, &lines).await?;
     let (mut logs, mut bytes) = (Vec::new(), 0);
     for line in lines {

@@ -26,13 +26,13 @@ const CALLED_OFF: &str = "this copy became an installation of its own (windlass 
 
 /// This installation holds the containers from now on.
 pub async fn take_place(app: &App, docker: &Docker, holder: &Holder) -> Result<Adopted, String> {
-    let instance = engine_label(app).await.map_err(|error| error.to_string())?;
-    let found = holder.claim(docker, instance).await.map_err(|error| error.to_string())?;
+    let installation = engine_label(app).await.map_err(|error| error.to_string())?;
+    let found = holder.claim(docker, installation).await.map_err(|error| error.to_string())?;
     let Found::Another(other) = found else { return Ok(Adopted::Nothing) };
     let folder = other.folder().display().to_string();
     refuse_if_running(&other, holder)?;
-    record(app, instance, &format!("took the place of the installation in {folder}")).await?;
-    match holder.take(docker, instance).await.map_err(|error| error.to_string())? {
+    record(app, installation, &format!("took the place of the installation in {folder}")).await?;
+    match holder.take(docker, installation).await.map_err(|error| error.to_string())? {
         Found::Ourselves => Ok(Adopted::From(folder)),
         Found::Another(_) => {
             Err(format!("the installation in {folder} is running, and took its place back. Stop it first."))
@@ -51,8 +51,8 @@ fn refuse_if_running(other: &Holder, ourselves: &Holder) -> Result<(), String> {
 
 /// An installation that holds its containers, or has other servers, would leave them behind.
 pub async fn check_that_it_is_a_copy(app: &App, docker: &Docker, holder: &Holder) -> Result<(), String> {
-    let instance = engine_label(app).await.map_err(|error| error.to_string())?;
-    let found = holder.find(docker, instance).await.map_err(|error| error.to_string())?;
+    let installation = engine_label(app).await.map_err(|error| error.to_string())?;
+    let found = holder.find(docker, installation).await.map_err(|error| error.to_string())?;
     if found == Some(Found::Ourselves) {
         return Err(
             "this installation holds its containers, and would leave them behind. --new is for a copy of it.".into()
@@ -68,7 +68,7 @@ pub async fn check_that_it_is_a_copy(app: &App, docker: &Docker, holder: &Holder
 /// A new id on the engine, and nothing there that has it: the applications are stopped, and have no release to go back
 /// to.
 pub async fn start_anew(app: &App) -> Result<Adopted, String> {
-    let (instance, now) = (app.new_id(), app.now());
+    let (installation, now) = (app.new_id(), app.now());
     let renewed = async {
         let mut work = app.begin().await?;
         jobs::keep_only(&mut work, queue::DELETE).await?;
@@ -78,9 +78,9 @@ pub async fn start_anew(app: &App) -> Result<Adopted, String> {
         deployments::cancel_all(&mut work, CALLED_OFF, now).await?;
         releases::remove_all(&mut work, now).await?;
         applications::stop_all(&mut work, now).await?;
-        instance::set_engine_label(&mut work, instance).await?;
+        instance::set_engine_label(&mut work, installation).await?;
         let summary = "made this an installation of its own; its applications are stopped";
-        work.record(&Actor::Operator, &change(instance, summary));
+        work.record(&Actor::Operator, &change(installation, summary));
         work.commit().await
     };
     renewed.await.map_err(|error: windlass_store::Error| error.to_string())?;
@@ -95,21 +95,21 @@ pub async fn engine_label(app: &App) -> windlass_store::Result<Uuid> {
     Ok(label)
 }
 
-async fn record(app: &App, instance: Uuid, summary: &str) -> Result<(), String> {
+async fn record(app: &App, installation: Uuid, summary: &str) -> Result<(), String> {
     let recorded = async {
         let mut work = app.begin().await?;
-        work.record(&Actor::Operator, &change(instance, summary));
+        work.record(&Actor::Operator, &change(installation, summary));
         work.commit().await
     };
     recorded.await.map_err(|error: windlass_store::Error| error.to_string())
 }
 
-fn change<'a>(instance: Uuid, summary: &'a str) -> Change<'a> {
+fn change<'a>(installation: Uuid, summary: &'a str) -> Change<'a> {
     Change {
         organization_id: None,
         action: Action::Update,
         resource: Resource::Instance,
-        resource_id: instance,
+        resource_id: installation,
         summary,
         details: &[],
     }

@@ -19,7 +19,7 @@ use crate::service::application_changes::{
     configure, set_credentials, set_variables, touches_credentials, touches_variables,
 };
 use crate::service::audit::{Action, Change, Resource};
-use crate::service::deployments::{self, Order};
+use crate::service::deployments::{self, DeploymentRequest};
 use crate::service::held_applications::{hold_to_change, lock, lock_to_change};
 use crate::service::idempotency::Once;
 use crate::service::work::Work;
@@ -77,7 +77,7 @@ async fn try_to_deploy(
         None => create(&mut work, authority, input).await?,
     };
     let Some(application) = application else { return Ok(None) };
-    deployments::enqueue(&mut work, &authority.actor(), &application, Order::Deploy).await?;
+    deployments::enqueue(&mut work, &authority.actor(), &application, DeploymentRequest::Deploy).await?;
     if let Some(once) = once {
         once.remember(&mut work, authority, application.id).await?;
     }
@@ -347,10 +347,10 @@ async fn finish(mut work: Work<'_>, authority: &Authority, id: Uuid) -> Result<a
 }
 
 async fn read(work: &mut Work<'_>, authority: &Authority, id: Uuid) -> Result<api::Application> {
-    let eyes = authority.onlooker(&work.app.vault);
+    let viewer = authority.application_viewer(&work.app.vault);
     let row = applications::of_organization(work, authority.organization_id(), id).await?;
     let row = row.ok_or_else(|| Error::not_found("application"))?;
-    records::applications::application(work, &eyes, &row).await
+    records::applications::application(work, &viewer, &row).await
 }
 
 fn tell(work: &mut Work<'_>, name: EventName, application: &Application) {

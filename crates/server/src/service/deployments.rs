@@ -19,7 +19,7 @@ use crate::service::{queue, states};
 
 /// What a deployment is to bring to visitors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum DeploymentRequest {
     /// A new release of the newest commit, with the application's configuration as it is now.
     Deploy,
     Redeploy {
@@ -36,7 +36,7 @@ pub enum Order {
     },
 }
 
-impl Order {
+impl DeploymentRequest {
     const fn kind(self) -> DeploymentKind {
         match self {
             Self::Deploy => DeploymentKind::Deploy,
@@ -83,7 +83,7 @@ pub async fn enqueue(
     work: &mut Work<'_>,
     actor: &Actor,
     application: &Application,
-    order: Order,
+    order: DeploymentRequest,
 ) -> Result<Deployment> {
     let (app, now) = (work.app, work.app.now());
     let id = app.new_id();
@@ -147,7 +147,7 @@ fn new_deployment(
     application: &Application,
     release_id: Uuid,
     actor: &Actor,
-    order: Order,
+    order: DeploymentRequest,
     status_id: Uuid,
     now: api::Timestamp,
 ) -> Deployment {
@@ -158,7 +158,7 @@ fn new_deployment(
         triggered_by: actor.trigger(),
         user_id: actor.user_id(),
         kind: order.kind(),
-        without_cache: matches!(order, Order::Redeploy { without_cache: true }),
+        without_cache: matches!(order, DeploymentRequest::Redeploy { without_cache: true }),
         status_id,
         state: DeploymentState::Queued,
         state_changed_at: now,
@@ -220,7 +220,7 @@ pub async fn redeploy(
 ) -> Result<api::ApplicationDeployment> {
     let mut work = app.begin().await?;
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
-    order(work, &authority, &application, Order::Redeploy { without_cache }).await
+    order(work, &authority, &application, DeploymentRequest::Redeploy { without_cache }).await
 }
 
 /// What a restart is asked for of.
@@ -250,7 +250,7 @@ pub async fn restart(app: &App, what: &Restartable) -> Result<api::ApplicationDe
         let message = "This deployment is not the live one. Restart the application, or roll back to the deployment.";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
-    order(work, &authority, &application, Order::Restart { release_id: live.release_id }).await
+    order(work, &authority, &application, DeploymentRequest::Restart { release_id: live.release_id }).await
 }
 
 /// What was live last, after a stop.
@@ -267,7 +267,7 @@ pub async fn start(app: &App, granted: &Granted<Application>) -> Result<api::App
         let message = format!("{} has no release that could be started: deploy it first.", application.name);
         Error::new(ErrorCode::Conflict, message)
     })?;
-    order(work, &authority, &application, Order::Start { release_id: release.id }).await
+    order(work, &authority, &application, DeploymentRequest::Start { release_id: release.id }).await
 }
 
 /// Back to the release of an earlier deployment.
@@ -279,7 +279,7 @@ pub async fn rollback(app: &App, granted: &Granted<Deployment>) -> Result<api::A
         let message = "The release of this deployment was never live, or its image is not kept any more.";
         Error::new(ErrorCode::ReleaseGone, message)
     })?;
-    order(work, &authority, &application, Order::Rollback { release_id: release.id }).await
+    order(work, &authority, &application, DeploymentRequest::Rollback { release_id: release.id }).await
 }
 
 /// The message for the caller, and the deployment. One that waits is cancelled at once, one that is under way as soon
@@ -326,7 +326,7 @@ async fn order(
     mut work: Work<'_>,
     authority: &Authority,
     application: &Application,
-    order: Order,
+    order: DeploymentRequest,
 ) -> Result<api::ApplicationDeployment> {
     let deployment = enqueue(&mut work, &authority.actor(), application, order).await?;
     finish(work, authority, deployment.id).await
@@ -338,8 +338,8 @@ async fn finish(mut work: Work<'_>, authority: &Authority, id: Uuid) -> Result<a
     let gone = || Error::internal("a deployment vanished while it was held");
     let shown = deployments::shown(&mut work, id).await?.ok_or_else(gone)?;
     let application = applications::get(&mut work, shown.deployment.application_id).await?.ok_or_else(gone)?;
-    let eyes = authority.onlooker(&app.vault);
-    let record = records::applications::deployment(&mut work, &eyes, &application, shown).await?;
+    let viewer = authority.application_viewer(&app.vault);
+    let record = records::applications::deployment(&mut work, &viewer, &application, shown).await?;
     work.commit().await?;
     Ok(records::logs::deployment_with_lines(&app.logs.store, record).await)
 }

@@ -1,4 +1,4 @@
-//! Organizations: founding, changing, dissolving.
+//! Organizations: creating, changing, deleting.
 
 use uuid::Uuid;
 use windlass_api as api;

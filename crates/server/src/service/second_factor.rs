@@ -1,5 +1,5 @@
 //! Something that the user has besides the password: codes that change every half minute (TOTP, RFC 6238), and recovery
-//! codes for the day on which the phone is lost.
+//! codes for users who lost their phone.
 
 use qrcode::QrCode;
 use qrcode::render::svg;
@@ -34,7 +34,7 @@ pub async fn set_up(login: &Login, input: &SetUpTwoFactor) -> Result<TwoFactorSe
     let mut work = app.begin_own(&login.caller).await?;
     require_state(&mut work, user_id, false).await?;
     let id = app.new_id();
-    let sealed_secret = app.vault.seal(&mut work, place(id), &secret).await?;
+    let sealed_secret = app.vault.seal(&mut work, cell(id), &secret).await?;
     second_factors::put(&mut work, &SecondFactor { id, user_id, sealed_secret }, app.now()).await?;
     record(&mut work, &login.caller.actor(), user_id, "began to set up a second factor");
     work.commit().await?;
@@ -129,11 +129,11 @@ async fn prove(work: &mut Work<'_>, user_id: Uuid, code: &Presented) -> Result<P
         return prove_by_recovery_code(work, user_id, &code).await;
     }
     let app = work.app;
-    // A million codes, of which three are right at any time: only patience must not be enough.
+    // A million codes, of which three are right at any time, so guesses per hour are limited.
     let tries = tries_of(user_id);
     count_try(app, &tries, Limit::an_hour(app.config.code_attempts))?;
     let factor = second_factors::of_user(work, user_id).await?.ok_or_else(wrong)?;
-    let secret = app.vault.open(place(factor.id), &factor.sealed_secret).await?;
+    let secret = app.vault.open(cell(factor.id), &factor.sealed_secret).await?;
     let seconds = app.now().micros().unsigned_abs() / 1_000_000;
     let step = totp(&secret, "").check(&code, seconds).ok_or_else(wrong)?;
     if !second_factors::use_step(work, user_id, i64::try_from(step).unwrap_or(i64::MAX)).await? {
@@ -209,7 +209,7 @@ fn totp(secret: &[u8], email: &str) -> Totp {
     builder.build_noncompliant()
 }
 
-fn place(id: Uuid) -> SealedCell {
+fn cell(id: Uuid) -> SealedCell {
     SealedCell { column: TOTP_SECRET, row: id }
 }
 

@@ -18,7 +18,7 @@ use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::http::params::{PathId, RawParams};
 use crate::http::respond::Answer;
-use crate::logs::readers::may_still_read;
+use crate::logs::searches::may_still_read;
 use crate::streams::OpenStream;
 
 /// Lines that are read at once.
@@ -72,7 +72,7 @@ impl Download {
         let store = &ctx.app.logs.store;
         let head = store.next_seq(application_id).await?;
         let cursor = store.first_seq(application_id).await?.unwrap_or(head) - 1;
-        let next_look = Instant::now() + ctx.app.readers.heartbeat;
+        let next_look = Instant::now() + ctx.app.searches.heartbeat;
         let first = String::new();
         let mut download = Self { ctx, application_id, query, cursor, last: head - 1, next_look, first, open };
         if download.cursor < download.last {
@@ -107,7 +107,7 @@ impl Download {
             self.look_again().await?;
         }
         let (app, is_search) = (&self.ctx.app, !self.query.filter.is_empty());
-        let bounds = app.readers.bounds(self.open.organization_id, is_search, LINES, app.config.search_limit).await;
+        let bounds = app.searches.bounds(self.open.organization_id, is_search, LINES, app.config.search_limit).await;
         let page = app.logs.store.after(&self.query, self.cursor, bounds).await?;
         let end = self.end(&page);
         let mut text = self.removed(&page, end).await?;
@@ -128,7 +128,7 @@ impl Download {
     }
 
     async fn look_again(&mut self) -> Result<()> {
-        self.next_look = Instant::now() + self.ctx.app.readers.heartbeat;
+        self.next_look = Instant::now() + self.ctx.app.searches.heartbeat;
         match may_still_read(&self.ctx, self.application_id).await {
             true => Ok(()),
             false => Err(Error::not_found("application")),

@@ -129,7 +129,8 @@ async fn answer(ctx: &Ctx, authority: &Authority, row: &Application, of: Of, par
         _ => {
             let numbers: Vec<i64> = lines.iter().map(|line| line.seq).collect();
             let mut conn = ctx.app.db.read().await?;
-            let logs = records::with_relations(&mut conn, &authority.onlooker(&ctx.app.vault), row, lines).await?;
+            let logs =
+                records::with_relations(&mut conn, &authority.application_viewer(&ctx.app.vault), row, lines).await?;
             if logs.len() < numbers.len() {
                 page.next = logs.len().checked_sub(1).map(|last| numbers[last]);
                 page.is_cut_short = false;
@@ -172,7 +173,7 @@ async fn find(app: &App, row: &Application, which: &Query, start: Start, size: i
         _ => 0,
     };
     let is_search = skip > 0 || !which.filter.is_empty();
-    let bounds = app.readers.bounds(row.organization_id, is_search, size as usize, limit).await;
+    let bounds = app.searches.bounds(row.organization_id, is_search, size as usize, limit).await;
     match start {
         Start::Page(number) if is_everything && number > 1 => {
             let seq = store.next_seq(row.id).await? - (number - 1) * size;
