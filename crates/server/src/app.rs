@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::disk::DatabaseDisk;
 use crate::engine_health::EngineHealth;
 use crate::logs::Logs;
-use crate::logs::readers::Readers;
+use crate::logs::searches::Searches;
 use crate::metrics::Metrics;
 use crate::resolver::Resolver;
 use crate::streams::Streams;
@@ -28,8 +28,8 @@ pub struct App {
     pub db: Db,
     pub database_disk: DatabaseDisk,
     pub logs: Logs,
-    /// Who reads them at present.
-    pub readers: Readers,
+    /// Searches of log lines that run or wait, and how often followers hear something.
+    pub searches: Searches,
     /// Followers and downloads of logs.
     pub log_streams: Arc<Streams>,
     /// Followers of events.
@@ -89,7 +89,7 @@ impl App {
             db,
             database_disk: DatabaseDisk::default(),
             logs,
-            readers: Readers::default(),
+            searches: Searches::default(),
             log_streams: Streams::new(LOGS, config.log_followers, &config, metrics.log_followers.clone()),
             event_streams: Streams::new(EVENTS, config.event_followers, &config, metrics.event_followers.clone()),
             metrics,

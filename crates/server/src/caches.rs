@@ -8,7 +8,7 @@ use uuid::Uuid;
 use windlass_store::applications;
 
 use crate::deploy::cache;
-use crate::engine_health::Seen;
+use crate::engine_health::EngineState;
 use crate::host::Host;
 
 /// Other programs build on the engine too; their share is noticed after this time.
@@ -41,7 +41,7 @@ async fn bound_build_cache(host: &Host) -> windlass_runtime::Result<bool> {
     let bytes = host.build_cache_bytes().await?;
     show(host, bytes);
     // Not before it is known that another installation does not hold what this one would change.
-    if budget == 0 || bytes <= budget || host.app.engine_health.seen() != Seen::Well {
+    if budget == 0 || bytes <= budget || host.app.engine_health.seen() != EngineState::Well {
         return Ok(true);
     }
     let freed = host.prune_build_cache(budget).await?;

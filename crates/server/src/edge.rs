@@ -28,13 +28,13 @@ const FIGURES_LIMIT: Duration = Duration::from_secs(2);
 
 /// All that an edge needs to know, in one argument. It holds no secrets.
 #[derive(Serialize, Deserialize)]
-pub struct Orders {
+pub struct EdgeArguments {
     pub options: Options,
     pub log_format: LogFormat,
     pub log_level: LogLevel,
 }
 
-impl Orders {
+impl EdgeArguments {
     fn new(config: &Config, take_over: bool) -> io::Result<Self> {
         let data_dir = std::path::absolute(&config.data_dir)?;
         let options = Options { data_dir, listen: config.edge_http.clone(), settings: config.edge.clone(), take_over };
@@ -108,12 +108,12 @@ async fn keep(config: Config, mut client: Client) {
 /// A connection to the edge that runs, as this server wants it if that can be had.
 async fn ensure(config: &Config) -> Result<(Client, Hello), String> {
     let (client, hello) = find_or_start(config, true).await?;
-    let orders = Orders::new(config, true).map_err(|error| error.to_string())?;
-    if orders.describe(&hello) {
+    let arguments = EdgeArguments::new(config, true).map_err(|error| error.to_string())?;
+    if arguments.describe(&hello) {
         return Ok((client, hello));
     }
     tracing::info!(pid = hello.pid, "the running edge is another version or has other settings: replacing it");
-    match start(&orders).await {
+    match start(&arguments).await {
         Ok(replaced) => Ok(replaced),
         Err(problem) => {
             tracing::error!("the new edge did not take over: {problem}. The old one goes on.");
@@ -142,8 +142,8 @@ async fn find_or_start(config: &Config, may_replace: bool) -> Result<(Client, He
             false
         }
     };
-    let orders = Orders::new(config, take_over).map_err(|error| error.to_string())?;
-    start(&orders).await
+    let arguments = EdgeArguments::new(config, take_over).map_err(|error| error.to_string())?;
+    start(&arguments).await
 }
 
 /// The result of asking which edge runs.
@@ -164,12 +164,12 @@ async fn greet(data_dir: &Path) -> Greeting {
 }
 
 /// Starts an edge and waits until it is the one that answers.
-async fn start(orders: &Orders) -> Result<(Client, Hello), String> {
-    let mut child = spawn(orders).map_err(|error| format!("it could not be started: {error}"))?;
+async fn start(arguments: &EdgeArguments) -> Result<(Client, Hello), String> {
+    let mut child = spawn(arguments).map_err(|error| format!("it could not be started: {error}"))?;
     let pid = child.id();
     let answers = async {
         loop {
-            match greet(&orders.options.data_dir).await {
+            match greet(&arguments.options.data_dir).await {
                 Greeting::Answered(client, hello) if Some(hello.pid) == pid => return (client, *hello),
                 _ => tokio::time::sleep(LOOK).await,
             }
@@ -192,9 +192,9 @@ async fn start(orders: &Orders) -> Result<(Client, Hello), String> {
 }
 
 /// The same binary, even if its file was replaced since, and nothing of our environment: it may hold secrets.
-fn spawn(orders: &Orders) -> io::Result<Child> {
+fn spawn(arguments: &EdgeArguments) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("windlass").args(["edge", "--orders"]).arg(serde_json::to_string(orders)?);
+    command.arg0("windlass").args(["edge", "--orders"]).arg(serde_json::to_string(arguments)?);
     command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(false).spawn()
 }
 

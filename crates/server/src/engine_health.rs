@@ -3,10 +3,10 @@
 use std::sync::{PoisonError, RwLock};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Seen {
+pub enum EngineState {
     /// It was not asked yet.
     #[default]
-    Nothing,
+    NotAsked,
     Well,
     /// In the words of what went wrong.
     Unreachable(String),
@@ -20,33 +20,33 @@ pub enum Seen {
 }
 
 #[derive(Default)]
-pub struct EngineHealth(RwLock<Seen>);
+pub struct EngineHealth(RwLock<EngineState>);
 
 impl EngineHealth {
     /// Why it cannot be used; nothing when it can.
     pub fn problem(&self) -> Option<String> {
         match self.seen() {
-            Seen::Nothing => Some("it was not asked yet".into()),
-            Seen::Well => None,
-            Seen::Unreachable(problem) => Some(format!("engine unreachable: {problem}")),
-            Seen::HeldByAnother { words, .. } => Some(words),
+            EngineState::NotAsked => Some("it was not asked yet".into()),
+            EngineState::Well => None,
+            EngineState::Unreachable(problem) => Some(format!("engine unreachable: {problem}")),
+            EngineState::HeldByAnother { words, .. } => Some(words),
         }
     }
 
     /// Why this server must change nothing at all.
     pub fn held_by_another(&self) -> Option<String> {
         match self.seen() {
-            Seen::HeldByAnother { words, .. } => Some(words),
-            Seen::Nothing | Seen::Well | Seen::Unreachable(_) => None,
+            EngineState::HeldByAnother { words, .. } => Some(words),
+            EngineState::NotAsked | EngineState::Well | EngineState::Unreachable(_) => None,
         }
     }
 
     /// What was seen before.
-    pub fn set(&self, seen: Seen) -> Seen {
+    pub fn set(&self, seen: EngineState) -> EngineState {
         std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), seen)
     }
 
-    pub fn seen(&self) -> Seen {
+    pub fn seen(&self) -> EngineState {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -59,7 +59,7 @@ impl EventFollower {
             cursor,
             news,
             stopping,
-            next_beat: Instant::now() + ctx.app.readers.heartbeat,
+            next_beat: Instant::now() + ctx.app.searches.heartbeat,
             first: Some(first.into()),
             is_behind: true,
             _open: open,
@@ -92,7 +92,7 @@ impl EventFollower {
 
     /// A comment for proxies, and an id, so that the client does not come again for what it has seen or may not see.
     async fn beat(&mut self) -> Option<Bytes> {
-        self.next_beat = Instant::now() + self.ctx.app.readers.heartbeat;
+        self.next_beat = Instant::now() + self.ctx.app.searches.heartbeat;
         let look = async {
             let again = self.ctx.again().await?;
             Ok(visible_names(&again.organization(Some(self.organization_id)).await?))

@@ -1,7 +1,7 @@
-//! Which installation holds an instance on the engine. What belongs to it carries the instance's label, and a copy of
-//! the data folder, or of the database, has the same instance: both would remove and make again each other's
-//! containers. So the holder leaves a mark on the engine, an empty volume whose labels say where its data is, and a
-//! server that finds another's mark changes nothing.
+//! Which data an installation's containers belong to. What it has on the engine carries its id as a label, and a copy of
+//! the data folder, or of the database, has the same id: both would remove and make again each other's containers. So
+//! the holder leaves a mark on the engine, an empty volume whose labels say where its data is, and a server that finds
+//! another's mark changes nothing.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use windlass_runtime::{Docker, Labels};
 use windlass_store::{Conn, Kind, instance, servers};
 
 use crate::app::App;
-use crate::engine_health::Seen;
+use crate::engine_health::EngineState;
 use crate::labels::INSTANCE_LABEL;
 
 /// Held by the server that runs on a data folder.
@@ -31,7 +31,7 @@ pub struct Holder {
     folder: PathBuf,
 }
 
-/// Which installation is found to hold an instance.
+/// Which data the mark on the engine names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     Ourselves,
@@ -49,26 +49,26 @@ impl Holder {
         Ok(Self { data, folder })
     }
 
-    /// The installation that holds the instance; none when there is no mark.
-    pub async fn find(&self, docker: &Docker, instance: Uuid) -> windlass_runtime::Result<Option<Found>> {
-        let labels = docker.volume_labels(&volume(instance)).await?;
+    /// The holder that the mark names; none when there is no mark.
+    pub async fn find(&self, docker: &Docker, installation: Uuid) -> windlass_runtime::Result<Option<Found>> {
+        let labels = docker.volume_labels(&volume(installation)).await?;
         Ok(labels.map(|labels| self.compare(&labels)))
     }
 
     /// Makes sure that there is a mark, and returns the installation that it names. When two servers do this at once,
     /// the engine lets one be the first.
-    pub async fn claim(&self, docker: &Docker, instance: Uuid) -> windlass_runtime::Result<Found> {
-        if let Some(found) = self.find(docker, instance).await? {
+    pub async fn claim(&self, docker: &Docker, installation: Uuid) -> windlass_runtime::Result<Found> {
+        if let Some(found) = self.find(docker, installation).await? {
             return Ok(found);
         }
-        let labels = docker.ensure_volume(&volume(instance), &self.labels(instance)).await?;
+        let labels = docker.ensure_volume(&volume(installation), &self.labels(installation)).await?;
         Ok(self.compare(&labels))
     }
 
     /// Puts this installation's mark in the place of another's. The other may put its own back in the same instant.
-    pub async fn take(&self, docker: &Docker, instance: Uuid) -> windlass_runtime::Result<Found> {
-        docker.remove_volume(&volume(instance)).await?;
-        self.claim(docker, instance).await
+    pub async fn take(&self, docker: &Docker, installation: Uuid) -> windlass_runtime::Result<Found> {
+        docker.remove_volume(&volume(installation)).await?;
+        self.claim(docker, installation).await
     }
 
     /// The server that runs on its folder, if that can be seen from here and is not our own folder.
@@ -83,10 +83,10 @@ impl Holder {
         &self.folder
     }
 
-    fn labels(&self, instance: Uuid) -> Labels {
+    fn labels(&self, installation: Uuid) -> Labels {
         let folder = self.folder.to_string_lossy();
         let labels = [
-            (INSTANCE_LABEL, instance.to_string()),
+            (INSTANCE_LABEL, installation.to_string()),
             (DATA_LABEL, self.data.clone()),
             (FOLDER_LABEL, folder.into_owned()),
         ];
@@ -102,7 +102,7 @@ impl Holder {
         if found.data == self.data && is_same_place { Found::Ourselves } else { Found::Another(found) }
     }
 
-    /// Several servers, each with a folder of its own, share one database and hold the instance together.
+    /// Several servers, each with a folder of its own, share one database and hold the containers together.
     fn is_database(&self) -> bool {
         self.data.starts_with("postgres ")
     }
@@ -111,18 +111,18 @@ impl Holder {
 /// Asked before anything is changed, and again and again after that: another installation may have been put in this
 /// one's place. A server that was once told that another holds them does not ask again: a person settles that, with the
 /// server stopped, and it must not take a mark that vanishes meanwhile.
-pub async fn look(app: &App, docker: &Docker, holder: &Holder, instance: Uuid, owner: Uuid) -> Seen {
-    if let held @ Seen::HeldByAnother { .. } = app.engine_health.seen() {
+pub async fn look(app: &App, docker: &Docker, holder: &Holder, installation: Uuid, owner: Uuid) -> EngineState {
+    if let held @ EngineState::HeldByAnother { .. } = app.engine_health.seen() {
         return held;
     }
     let looked = async {
-        let engine = docker.ping().await.map_err(|error| Seen::Unreachable(error.to_string()))?;
+        let engine = docker.ping().await.map_err(|error| EngineState::Unreachable(error.to_string()))?;
         if app.db.kind() == Kind::Postgres {
             let shared = tokio::time::timeout(DATABASE_LIMIT, share_engine(app, owner, &engine.id)).await;
-            shared.unwrap_or_else(|_| Err(Seen::Unreachable("the database does not answer".into())))?;
+            shared.unwrap_or_else(|_| Err(EngineState::Unreachable("the database does not answer".into())))?;
         }
-        match holder.claim(docker, instance).await.map_err(|error| Seen::Unreachable(error.to_string()))? {
-            Found::Ourselves => Ok(Seen::Well),
+        match holder.claim(docker, installation).await.map_err(|error| EngineState::Unreachable(error.to_string()))? {
+            Found::Ourselves => Ok(EngineState::Well),
             Found::Another(other) => Err(held_by(&other)),
         }
     };
@@ -130,9 +130,9 @@ pub async fn look(app: &App, docker: &Docker, holder: &Holder, instance: Uuid, o
 }
 
 /// Servers of one database must use one engine: each would make the containers of all again on its own.
-async fn share_engine(app: &App, owner: Uuid, engine_id: &str) -> Result<(), Seen> {
+async fn share_engine(app: &App, owner: Uuid, engine_id: &str) -> Result<(), EngineState> {
     let unknown = |error: windlass_store::Error| {
-        Seen::Unreachable(format!("the database did not say which server uses which engine: {error}"))
+        EngineState::Unreachable(format!("the database did not say which server uses which engine: {error}"))
     };
     let mut tx = app.db.begin().await.map_err(unknown)?;
     servers::forget_dead(&mut tx, app.now()).await.map_err(unknown)?;
@@ -141,7 +141,7 @@ async fn share_engine(app: &App, owner: Uuid, engine_id: &str) -> Result<(), See
     tx.commit().await.map_err(unknown)?;
     match other {
         None => Ok(()),
-        Some(other) => Err(Seen::HeldByAnother {
+        Some(other) => Err(EngineState::HeldByAnother {
             other: format!("a server with the engine {other}; this one's is {engine_id}"),
             words:
                 "another server of this database uses another container engine. Nothing is changed from here. Let all \
@@ -152,8 +152,8 @@ async fn share_engine(app: &App, owner: Uuid, engine_id: &str) -> Result<(), See
     }
 }
 
-fn held_by(other: &Holder) -> Seen {
-    Seen::HeldByAnother {
+fn held_by(other: &Holder) -> EngineState {
+    EngineState::HeldByAnother {
         other: format!("the installation in {}", other.folder().display()),
         words: "another installation holds the containers of this one: they have the same id, so one is a copy of the other. \
                 Nothing is changed from here. Type `windlass adopt` to let this one take the other's place, or `windlass adopt \
@@ -162,8 +162,8 @@ fn held_by(other: &Holder) -> Seen {
     }
 }
 
-fn volume(instance: Uuid) -> String {
-    format!("windlass-{instance}")
+fn volume(installation: Uuid) -> String {
+    format!("windlass-{installation}")
 }
 
 /// A copy has another number, or was created at another time. The device's number is not part of it: it changes when a

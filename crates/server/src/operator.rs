@@ -80,12 +80,12 @@ pub async fn adopt(config: Config, is_new: bool) -> Result<Adopted, String> {
     let _lock = lock_data_dir(&config.data_dir).map_err(|error| error.to_string())?;
     let app = open(config).await?;
     app.db.migrate().await.map_err(|error| error.to_string())?;
-    let adopted = settle(&app, is_new).await;
+    let adopted = adopt_or_renew(&app, is_new).await;
     app.db.close().await;
     adopted
 }
 
-async fn settle(app: &App, is_new: bool) -> Result<Adopted, String> {
+async fn adopt_or_renew(app: &App, is_new: bool) -> Result<Adopted, String> {
     let docker = container_engine(&app.config);
     docker.ping().await.map_err(|error| error.to_string())?;
     let mut conn = app.db.read().await.map_err(|error| error.to_string())?;

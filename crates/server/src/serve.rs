@@ -20,7 +20,7 @@ use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::deploy;
 use crate::edge::Keeper;
-use crate::engine_health::Seen;
+use crate::engine_health::EngineState;
 use crate::holder::{self, Holder, SERVER_LOCK, folder_identity};
 use crate::host::{Host, container_engine};
 use crate::host_route;
@@ -73,7 +73,7 @@ pub struct Server {
     /// None while another installation holds what this one would serve.
     edge: Option<Keeper>,
     /// Marks what belongs to this installation on the container engine.
-    instance: Uuid,
+    installation: Uuid,
     holder: Holder,
     /// This server among those that share a database.
     owner: Uuid,
@@ -93,8 +93,8 @@ impl Server {
         config.listen = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let db = open_database(&config).await?;
         match begin(db.clone(), config).await {
-            Ok(Begun { app, edge, instance, holder, owner }) => {
-                Ok(Self { app: Arc::new(app), listeners, edge, instance, holder, owner, _lock: lock })
+            Ok(Begun { app, edge, installation, holder, owner }) => {
+                Ok(Self { app: Arc::new(app), listeners, edge, installation, holder, owner, _lock: lock })
             }
             Err(error) => {
                 db.close().await;
@@ -129,7 +129,7 @@ impl Server {
         });
         let housekeeping = tokio::spawn(housekeeping::run(self.app.clone()));
         let retention = tokio::spawn(retention::run(self.app.clone()));
-        let host = Arc::new(Host::new(self.app.clone(), self.instance, self.owner, self.holder));
+        let host = Arc::new(Host::new(self.app.clone(), self.installation, self.owner, self.holder));
         let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, deploy::registry(&host), stop.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));
         let reconciler = tokio::spawn(reconcile::run(host.clone(), stop.clone()));
@@ -183,7 +183,7 @@ pub enum Stop {
 struct Begun {
     app: App,
     edge: Option<Keeper>,
-    instance: Uuid,
+    installation: Uuid,
     holder: Holder,
     owner: Uuid,
 }
@@ -204,25 +204,25 @@ async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// The edge comes last: what fails before it leaves nothing running.
 async fn begin(db: Db, config: Config) -> Result<Begun, StartError> {
     let mut app = unlocked(db, config).await?;
-    let instance = adoption::engine_label(&app).await.map_err(|source| database_error(&app.config, source))?;
+    let installation = adoption::engine_label(&app).await.map_err(|source| database_error(&app.config, source))?;
     let unusable = |source| StartError::DataDir { path: app.config.data_dir.display().to_string(), source };
     let owner = own_id(&app).map_err(unusable)?;
     deploy::end_left_overs(&app.config.data_dir).await.map_err(unusable)?;
     let holder = this_holder(&app).await?;
-    let seen = first_look(&app, &holder, instance, owner).await;
+    let seen = first_look(&app, &holder, installation, owner).await;
     let edge = match &seen {
         // A copy of the routes leads to another installation's containers.
-        Seen::HeldByAnother { .. } => None,
-        Seen::Nothing | Seen::Well | Seen::Unreachable(_) => {
+        EngineState::HeldByAnother { .. } => None,
+        EngineState::NotAsked | EngineState::Well | EngineState::Unreachable(_) => {
             Some(Keeper::start(app.config.clone()).await.map_err(StartError::Edge)?)
         }
     };
-    if let Seen::HeldByAnother { other, words } = &seen {
+    if let EngineState::HeldByAnother { other, words } = &seen {
         tracing::error!(other, "{words}");
         app.engine_health.set(seen);
     }
     app.has_engine = true;
-    Ok(Begun { app, edge, instance, holder, owner })
+    Ok(Begun { app, edge, installation, holder, owner })
 }
 
 async fn this_holder(app: &App) -> Result<Holder, StartError> {
@@ -232,10 +232,10 @@ async fn this_holder(app: &App) -> Result<Holder, StartError> {
 
 /// An engine that does not answer does not say which installation holds what; the edge serves what it has served
 /// before.
-async fn first_look(app: &App, holder: &Holder, instance: Uuid, owner: Uuid) -> Seen {
+async fn first_look(app: &App, holder: &Holder, installation: Uuid, owner: Uuid) -> EngineState {
     let docker = container_engine(&app.config);
-    let looking = holder::look(app, &docker, holder, instance, owner);
-    tokio::time::timeout(ENGINE_WAIT, looking).await.unwrap_or(Seen::Nothing)
+    let looking = holder::look(app, &docker, holder, installation, owner);
+    tokio::time::timeout(ENGINE_WAIT, looking).await.unwrap_or(EngineState::NotAsked)
 }
 
 /// Kept in the data folder, which is this server's alone: what it was working on when it ended is its own. A copy of
@@ -292,15 +292,15 @@ fn private_file(file: PathBuf) -> Result<PathBuf, StartError> {
 }
 
 fn database_error(config: &Config, source: windlass_store::Error) -> StartError {
-    StartError::Database { place: place(config, &sqlite_file(config)), source }
+    StartError::Database { place: setting_to_check(config, &sqlite_file(config)), source }
 }
 
 fn logs_error(config: &Config, source: windlass_store::Error) -> StartError {
-    StartError::Database { place: place(config, &logs_file(config)), source }
+    StartError::Database { place: setting_to_check(config, &logs_file(config)), source }
 }
 
 /// Where the operator has to look.
-fn place(config: &Config, file: &Path) -> String {
+fn setting_to_check(config: &Config, file: &Path) -> String {
     match config.database_url {
         Some(_) => "database-url".to_owned(),
         None => format!("data-dir: {}", file.display()),

@@ -68,7 +68,7 @@ pub async fn insert(tx: &mut Tx, job: &NewJob, now: Timestamp) -> Result<()> {
 #[derive(Clone, Debug)]
 pub struct Search<'a> {
     pub kinds: &'a [&'static str],
-    /// The kinds that take part in an organization's share: `kinds`, and those that use the same places later on.
+    /// The kinds that take part in an organization's share: `kinds`, and those that use the same slots later on.
     pub sharing: &'a [&'static str],
     /// How many of `sharing` this owner works on at once for one organization.
     pub share: i64,

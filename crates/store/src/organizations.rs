@@ -67,7 +67,7 @@ pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<()> {
     Ok(())
 }
 
-/// Whether an instance admin trusts it with the machine. False when there is no such organization.
+/// Whether an admin of the installation trusts it with the machine. False when there is no such organization.
 pub async fn has_host_access(conn: &mut Conn, id: Uuid) -> Result<bool> {
     let query = "select exists (select 1 from organizations where id = $1 and host_access)";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_one(c).await)?)

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use windlass_durable::lock::holder;
 use windlass_edge::Options;
 use windlass_server::config::{Config, GivenSettings};
-use windlass_server::edge::{self, GRACE, Orders};
+use windlass_server::edge::{self, EdgeArguments, GRACE};
 use windlass_server::holder::SERVER_LOCK;
 use windlass_server::host_route;
 
@@ -19,7 +19,7 @@ use crate::{configure, log, print, stop_signal};
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// From the server that starts it, or from the settings.
-pub fn orders(matches: &ArgMatches) -> Result<Orders, String> {
+pub fn arguments(matches: &ArgMatches) -> Result<EdgeArguments, String> {
     if let Some(text) = matches.get_one::<String>("orders") {
         // In a session of its own, so that Ctrl-C in the server's terminal does not reach it. A process that leads its
         // group, as one that a person starts does, stays where it is.
@@ -35,7 +35,7 @@ pub fn orders(matches: &ArgMatches) -> Result<Orders, String> {
         false => config.edge_http,
     };
     let options = Options { data_dir, listen, settings: config.edge, take_over };
-    Ok(Orders { options, log_format: config.log_format, log_level: config.log_level })
+    Ok(EdgeArguments { options, log_format: config.log_format, log_level: config.log_level })
 }
 
 /// A successor listens where the running edge does. Visitors know those addresses: only a flag moves them.
@@ -59,17 +59,17 @@ async fn inherited(data_dir: &Path, configured: &[SocketAddr]) -> Result<Vec<Soc
 
 /// One thread for the control socket, accepting and health checks; visitors are served by threads of their own.
 #[tokio::main(flavor = "current_thread")]
-pub async fn run(orders: Orders) -> Result<(), String> {
+pub async fn run(arguments: EdgeArguments) -> Result<(), String> {
     // The server starts it by a path that tells a person who lists processes nothing.
     let _ = rustix::thread::set_name(c"windlass-edge");
-    let _log = log::start(orders.log_format, orders.log_level);
+    let _log = log::start(arguments.log_format, arguments.log_level);
     let mut signal = stop_signal()?;
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
         let _ = signal.wait_for(Option::is_some).await;
         stop.send_replace(true);
     });
-    windlass_edge::run(orders.options, stopped).await.map_err(|error| error.to_string())?;
+    windlass_edge::run(arguments.options, stopped).await.map_err(|error| error.to_string())?;
     tracing::info!("the edge has stopped");
     Ok(())
 }

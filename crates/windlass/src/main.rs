@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     let matches = command().try_get_matches().unwrap_or_else(|error| explain(error).exit());
     let done = match matches.subcommand() {
         Some(("serve", matches)) => configure(matches).and_then(serve),
-        Some(("edge", matches)) => edge::orders(matches).and_then(edge::run),
+        Some(("edge", matches)) => edge::arguments(matches).and_then(edge::run),
         Some(("adopt", matches)) => configure(matches).and_then(|config| operate::adopt(config, matches)),
         Some(("stop", matches)) => configure(matches).and_then(|config| edge::stop(&config)),
         Some(("routes", matches)) => match matches.subcommand() {

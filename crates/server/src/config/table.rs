@@ -159,7 +159,7 @@ impl Config {
             parallel_starts: deployments
                 .row(
                     "parallel-starts",
-                    "Deployments that only wait for their container to be well, beside those; more keep their place",
+                    "Deployments that only wait for their container to be well, beside those; more keep their slot",
                 )
                 .limit(32, 1..=1_000),
             organization_share: deployments

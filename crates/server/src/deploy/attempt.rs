@@ -64,7 +64,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// How an attempt before this one was about to end, if it came that far.
-    pub async fn foregone_outcome(&self) -> Result<Option<Interruption>> {
+    pub async fn stored_outcome(&self) -> Result<Option<Interruption>> {
         if let Ok(class) = Failure::try_from(self.deployment.failure.as_str()) {
             return Ok(Some(Interruption::Failed(class, self.deployment.reason.clone())));
         }

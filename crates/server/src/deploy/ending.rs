@@ -29,7 +29,7 @@ impl Attempt<'_> {
         let ended = match self.bounded(outcome) {
             Ok(()) => Ok(()),
             Err(Interruption::Failed(class, words)) => {
-                let words = for_people(&self.secrets.mask(&words));
+                let words = bounded_reason(&self.secrets.mask(&words));
                 for line in format!("Failed: {words}").lines() {
                     self.log.note(line).await;
                 }
@@ -146,7 +146,7 @@ pub async fn end_unread(host: &Host, held: &Held, id: Uuid, class: Option<Failur
     containers::leave(&mut work, id).await?;
     // Does nothing where the release is another deployment's.
     releases::set_removed(&mut work, id, now).await?;
-    states::end(&mut work, &application, &deployment, state, class, &for_people(words)).await?;
+    states::end(&mut work, &application, &deployment, state, class, &bounded_reason(words)).await?;
     record_outcome(&mut work, &application, &deployment, outcome_words(class), class, "");
     held.done(&mut work).await?;
     states::settle(&mut work, application.id).await?;
@@ -160,7 +160,7 @@ fn outcome_words(class: Option<Failure>) -> &'static str {
 
 /// Some of the words are a program's own: they have no bound, they may steer a terminal, and not every database takes every
 /// character.
-fn for_people(words: &str) -> String {
+fn bounded_reason(words: &str) -> String {
     let lines: Vec<_> = words.lines().map(text::clean).collect();
     let plain = lines.join("\n");
     let mut characters = plain.chars();
@@ -184,9 +184,9 @@ mod tests {
 
     #[test]
     fn words_are_bounded_and_fit_for_every_database() {
-        assert_eq!(for_people("boom\0"), "boom\u{2400}");
-        assert_eq!(for_people("\u{1b}[31mred\u{1b}[0m\nsecond\r\n"), "red\nsecond");
-        let long = for_people(&"ä".repeat(3_000));
+        assert_eq!(bounded_reason("boom\0"), "boom\u{2400}");
+        assert_eq!(bounded_reason("\u{1b}[31mred\u{1b}[0m\nsecond\r\n"), "red\nsecond");
+        let long = bounded_reason(&"ä".repeat(3_000));
         assert_eq!(long.chars().count(), LONGEST_REASON + 4);
         assert!(long.ends_with(" ..."));
     }

@@ -68,7 +68,7 @@ async fn open_cache(attempt: &Attempt<'_>, url: &RepositoryAddress) -> Option<Ca
     })
 }
 
-/// Folders of this machine are for organizations that an instance admin trusts with the machine.
+/// Folders of this machine are for organizations that an admin of the installation trusts with the machine.
 async fn url(attempt: &Attempt<'_>) -> Result<RepositoryAddress> {
     let application = &attempt.application;
     let mut conn = attempt.host.app.db.read().await?;

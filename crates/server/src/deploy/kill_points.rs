@@ -1,4 +1,4 @@
-//! Every point of a deployment's life at which a test ends the process; each is reached, and each is survived.
+//! Points where a test kills the server.
 
 /// Where a test can end the process: before and after everything that leaves a trace outside of the database.
 pub const KILL_POINTS: [&str; 38] = [

@@ -43,7 +43,7 @@ pub struct Writer {
     writing: JoinHandle<()>,
 }
 
-/// A log of one deployment, and who writes it.
+/// A log of one deployment, and the task that writes it.
 pub fn open(
     app: Arc<App>,
     application_id: Uuid,
@@ -52,7 +52,7 @@ pub fn open(
     step: LogStep,
 ) -> (Log, Writer) {
     let (lines, arriving) = mpsc::channel(QUEUE);
-    let book = Book {
+    let writer = LogWriter {
         handle: app.logs.write_handle(),
         app,
         application_id,
@@ -66,7 +66,7 @@ pub fn open(
         is_after_part: false,
     };
     let log = Log { lines, step: Arc::new(Mutex::new(step)) };
-    (log, Writer { writing: tokio::spawn(book.write(arriving)) })
+    (log, Writer { writing: tokio::spawn(writer.write(arriving)) })
 }
 
 /// The log of what a deployment is about.
@@ -106,7 +106,8 @@ impl Writer {
     }
 }
 
-struct Book {
+/// Stores the lines of one deployment, and leaves out what is too much.
+struct LogWriter {
     app: Arc<App>,
     handle: Result<WriteHandle, Closed>,
     application_id: Uuid,
@@ -122,7 +123,7 @@ struct Book {
     is_after_part: bool,
 }
 
-impl Book {
+impl LogWriter {
     async fn write(mut self, mut arriving: mpsc::Receiver<(LogStep, PrintedLine)>) {
         let mut arrived = Vec::new();
         while arriving.recv_many(&mut arrived, QUEUE).await > 0 {

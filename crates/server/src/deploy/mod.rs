@@ -59,7 +59,7 @@ async fn deploy(host: &Arc<Host>, held: &Held, deployment_id: Uuid, lease: &mut 
 }
 
 async fn carry_out(attempt: &mut Attempt<'_>, lease: &mut Lease, slot: &mut Slot) -> Result<()> {
-    let instances = match (attempt.live_instances().await?, attempt.foregone_outcome().await?) {
+    let instances = match (attempt.live_instances().await?, attempt.stored_outcome().await?) {
         (Some(instances), _) => instances,
         (None, Some(outcome)) => return Err(outcome),
         (None, None) => tokio::select! {

@@ -69,7 +69,7 @@ async fn row(host: &Host, organization_id: Uuid, refused: &HashSet<Subnet>) -> R
     };
     let network = Network {
         organization_id,
-        name: format!("wl-{}-{}", short(host.instance), short(organization_id)),
+        name: format!("wl-{}-{}", short(host.installation), short(organization_id)),
         subnet: free.to_string(),
         created_at: host.app.now(),
     };
@@ -86,7 +86,7 @@ fn described(host: &Host, network: &Network) -> Result<runtime::Network> {
         name: network.name.clone(),
         subnet: network.subnet.clone(),
         gateway: subnet(&network.subnet)?.gateway(),
-        labels: [(INSTANCE_LABEL.to_owned(), host.instance.to_string())].into(),
+        labels: [(INSTANCE_LABEL.to_owned(), host.installation.to_string())].into(),
     })
 }
 

@@ -11,7 +11,7 @@ use windlass_runtime::{Docker, Label, Labels};
 
 use crate::app::App;
 use crate::config::Config;
-use crate::engine_health::Seen;
+use crate::engine_health::EngineState;
 use crate::holder::{self, Holder};
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, INSTANCE_LABEL};
 use crate::logs::collector::{Collector, Unread};
@@ -43,7 +43,7 @@ pub struct Host {
     /// Reads what containers print.
     pub collector: Collector,
     /// Marks what belongs to this installation.
-    pub instance: Uuid,
+    pub installation: Uuid,
     /// Proves that it is this installation's to change.
     holder: Holder,
     /// This server among those that share a database. The same after a restart.
@@ -55,16 +55,16 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn new(app: Arc<App>, instance: Uuid, owner: Uuid, holder: Holder) -> Self {
+    pub fn new(app: Arc<App>, installation: Uuid, owner: Uuid, holder: Holder) -> Self {
         let (docker, routes) = (container_engine(&app.config), Routes::new(app.config.data_dir.clone()));
         let collector = Collector::new(app.clone(), docker.clone(), owner);
         let (networks, caches_grew) = (tokio::sync::Mutex::default(), tokio::sync::Notify::new());
-        Self { app, docker, routes, collector, instance, holder, owner, networks, caches_grew }
+        Self { app, docker, routes, collector, installation, holder, owner, networks, caches_grew }
     }
 
     /// Whether the engine answers, and whether this server is the one to change what the installation has on it.
-    pub async fn look(&self) -> Seen {
-        holder::look(&self.app, &self.docker, &self.holder, self.instance, self.owner).await
+    pub async fn look(&self) -> EngineState {
+        holder::look(&self.app, &self.docker, &self.holder, self.installation, self.owner).await
     }
 
     /// Waits until everything that a container has printed is stored, as before it is removed.
@@ -82,18 +82,21 @@ impl Host {
 
     /// No job is begun until the reconciler has found that the container engine answers again, which it is asked to see to.
     pub fn note_lost(&self, problem: &str) {
-        self.app.engine_health.set(Seen::Unreachable(problem.to_owned()));
+        self.app.engine_health.set(EngineState::Unreachable(problem.to_owned()));
         self.app.rows_changed.notify_one();
     }
 
     /// Nothing without this label is ever touched.
     pub fn label(&self) -> Label {
-        Label::new(INSTANCE_LABEL, self.instance.to_string())
+        Label::new(INSTANCE_LABEL, self.installation.to_string())
     }
 
     pub fn labels(&self, application_id: Uuid, deployment_id: Uuid) -> Labels {
-        let labels =
-            [(INSTANCE_LABEL, self.instance), (APPLICATION_LABEL, application_id), (DEPLOYMENT_LABEL, deployment_id)];
+        let labels = [
+            (INSTANCE_LABEL, self.installation),
+            (APPLICATION_LABEL, application_id),
+            (DEPLOYMENT_LABEL, deployment_id),
+        ];
         labels.into_iter().map(|(name, id)| (name.to_owned(), id.to_string())).collect()
     }
 

@@ -21,7 +21,7 @@ use windlass_store::jobs::{self, Job, Search};
 use windlass_store::servers;
 
 use crate::app::App;
-use crate::engine_health::Seen;
+use crate::engine_health::EngineState;
 use heartbeat::Heartbeat;
 pub use held::Held;
 pub use lease::{Ended, Lease};
@@ -121,17 +121,17 @@ impl Worker {
         }
         let seen = self.app.engine_health.seen();
         match &seen {
-            Seen::Well => self.told.clear(),
-            Seen::Nothing => {}
-            Seen::Unreachable(problem) => self.tell_waiting(&format!("engine unreachable: {problem}")).await?,
-            Seen::HeldByAnother { words, .. } => {
+            EngineState::Well => self.told.clear(),
+            EngineState::NotAsked => {}
+            EngineState::Unreachable(problem) => self.tell_waiting(&format!("engine unreachable: {problem}")).await?,
+            EngineState::HeldByAnother { words, .. } => {
                 // What was begun before another installation took this one's place is not this one's to finish.
                 self.under_way.shutdown().await;
                 return self.tell_waiting(words).await;
             }
         }
         for index in 0..self.slots.len() {
-            self.claim_of_pool(index, seen == Seen::Well).await?;
+            self.claim_of_pool(index, seen == EngineState::Well).await?;
         }
         Ok(())
     }

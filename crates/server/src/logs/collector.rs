@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL};
 
 /// Readers that hold lines in memory at once; each holds a limited number. The others wait for their turn.
-const PLACES: usize = 8;
+const READERS_AT_ONCE: usize = 8;
 /// How long a container that is to go may wait until the last of its lines is stored. Then the caller tries again
 /// later.
 const LAST_LINES_LIMIT: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ pub struct Collector {
     app: Arc<App>,
     docker: Docker,
     owner: Uuid,
-    places: Arc<Semaphore>,
+    reading: Arc<Semaphore>,
     /// By the engine's id.
     readings: Mutex<HashMap<String, ReaderTask>>,
 }
@@ -50,7 +50,7 @@ pub struct Unread;
 
 impl Collector {
     pub fn new(app: Arc<App>, docker: Docker, owner: Uuid) -> Self {
-        Self { app, docker, owner, places: Arc::new(Semaphore::new(PLACES)), readings: Mutex::default() }
+        Self { app, docker, owner, reading: Arc::new(Semaphore::new(READERS_AT_ONCE)), readings: Mutex::default() }
     }
 
     /// Reads all of these that have no reader yet.
@@ -130,10 +130,10 @@ impl Collector {
         }
         let Some(origin) = origin(labels) else { return };
         let (waiters, arriving) = mpsc::channel(8);
-        let (app, docker, places) = (self.app.clone(), self.docker.clone(), self.places.clone());
+        let (app, docker, reading) = (self.app.clone(), self.docker.clone(), self.reading.clone());
         let application_id = origin.application_id;
         let claim = Claim { container_id: id.to_owned(), application_id, owner: self.owner };
-        let reader = Reader::new(app, docker, places, claim, origin, arriving);
+        let reader = Reader::new(app, docker, reading, claim, origin, arriving);
         readings.insert(id.to_owned(), ReaderTask { application_id, waiters, task: tokio::spawn(reader.run()) });
     }
 

@@ -16,7 +16,7 @@ use windlass_api::ErrorCode;
 use windlass_store::logs::{Of, Page, Query, Stored};
 
 use super::Published;
-use super::readers::may_still_read;
+use super::searches::may_still_read;
 use crate::app::App;
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
@@ -82,7 +82,7 @@ impl Follower {
             is_behind: matches!(start, Start::After(_)),
             news,
             stopping: app.stopping.subscribe(),
-            next_beat: now + app.readers.heartbeat,
+            next_beat: now + app.searches.heartbeat,
             next_look: now + LOOK_EVERY,
             first: Some(first.into()),
             open,
@@ -111,7 +111,7 @@ impl Follower {
     /// A comment, which keeps proxies from closing the connection, and an id, so that a client that reconnects does not
     /// ask again for lines that it has seen or does not want.
     async fn beat(&mut self) -> Option<Bytes> {
-        self.next_beat = Instant::now() + self.ctx.app.readers.heartbeat;
+        self.next_beat = Instant::now() + self.ctx.app.searches.heartbeat;
         let may = may_still_read(&self.ctx, self.application_id).await;
         may.then(|| format!(":\nid: {}\n\n", self.cursor).into())
     }
@@ -174,7 +174,7 @@ impl Follower {
         let (application_id, cursor, query) = (self.application_id, self.cursor, self.query.clone());
         let turn = match query.filter.has_patterns() {
             true => {
-                let turn = self.ctx.app.readers.turn(self.open.organization_id);
+                let turn = self.ctx.app.searches.turn(self.open.organization_id);
                 Some(timeout_at(self.next_beat, turn).await.ok()?)
             }
             false => None,
@@ -218,7 +218,7 @@ impl Follower {
             return Ok(Bytes::new());
         }
         let is_search = !self.query.filter.is_empty();
-        let bounds = app.readers.bounds(self.open.organization_id, is_search, LINES, READ_LIMIT);
+        let bounds = app.searches.bounds(self.open.organization_id, is_search, LINES, READ_LIMIT);
         // A follower that waits long for its turn is still sent heartbeats.
         let Ok(bounds) = timeout_at(self.next_beat, bounds).await else { return Ok(Bytes::new()) };
         let page = store.after(&self.query, self.cursor, bounds).await?;
@@ -264,7 +264,7 @@ async fn begin(
         Start::Newest(0) => Ok((head - 1, Vec::new())),
         Start::Newest(lines) => {
             let (is_search, limit) = (!query.filter.is_empty(), app.config.search_limit);
-            let bounds = app.readers.bounds(open.organization_id, is_search, lines, limit).await;
+            let bounds = app.searches.bounds(open.organization_id, is_search, lines, limit).await;
             let mut lines = store.before(query, i64::MAX, 0, bounds).await?.lines;
             lines.reverse();
             Ok((lines.last().map_or(0, |line| line.seq).max(head - 1), lines))

@@ -8,9 +8,9 @@
 pub mod collector;
 pub mod follow;
 mod reader;
-pub mod readers;
 pub mod retention;
 mod room;
+pub mod searches;
 mod secrets;
 mod tails;
 pub mod text;

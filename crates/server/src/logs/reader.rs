@@ -48,7 +48,7 @@ pub type Waiter = oneshot::Sender<()>;
 pub struct Reader {
     app: Arc<App>,
     docker: Docker,
-    places: Arc<Semaphore>,
+    reading: Arc<Semaphore>,
     claim: Claim,
     origin: LogOrigin,
     arriving: mpsc::Receiver<Waiter>,
@@ -102,12 +102,12 @@ impl Reader {
     pub fn new(
         app: Arc<App>,
         docker: Docker,
-        places: Arc<Semaphore>,
+        reading: Arc<Semaphore>,
         claim: Claim,
         origin: LogOrigin,
         arriving: mpsc::Receiver<Waiter>,
     ) -> Self {
-        Self { app, docker, places, claim, origin, arriving, waiting: Vec::new() }
+        Self { app, docker, reading, claim, origin, arriving, waiting: Vec::new() }
     }
 
     /// Until the container is gone.
@@ -171,7 +171,7 @@ impl Reader {
 
     /// Whether there was something, and whether that was all.
     async fn read_portion(&self, reading: &mut Reading) -> Result<(bool, bool), Stop> {
-        let _place = self.places.clone().acquire_owned().await.map_err(|_| Stop::Ended)?;
+        let _permit = self.reading.clone().acquire_owned().await.map_err(|_| Stop::Ended)?;
         let portion = reading.output.read(PORTION).await?;
         let (is_news, is_end) = (portion.gap.is_some() || !portion.lines.is_empty(), portion.is_end);
         if is_news {

@@ -16,17 +16,18 @@ use crate::auth::Ctx;
 const SEARCHES: usize = 2;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-pub struct Readers {
-    searches: Arc<Semaphore>,
+/// Who may search now, and the heartbeat of those who follow.
+pub struct Searches {
+    all: Arc<Semaphore>,
     /// Of the organizations that search, or wait for it: one search each, so that none keeps all others waiting.
     own_searches: Mutex<HashMap<Uuid, Arc<Semaphore>>>,
     /// How often a follower hears something, and how soon one that may not follow any more is cut off.
     pub heartbeat: Duration,
 }
 
-impl Default for Readers {
+impl Default for Searches {
     fn default() -> Self {
-        Self { searches: Arc::new(Semaphore::new(SEARCHES)), own_searches: Mutex::default(), heartbeat: HEARTBEAT }
+        Self { all: Arc::new(Semaphore::new(SEARCHES)), own_searches: Mutex::default(), heartbeat: HEARTBEAT }
     }
 }
 
@@ -36,13 +37,13 @@ pub struct Turn {
     _own: Option<OwnedSemaphorePermit>,
 }
 
-impl Readers {
+impl Searches {
     /// Waits while others search, first of all in the same organization.
     pub async fn turn(&self, organization_id: Uuid) -> Arc<Turn> {
         let own = self.searches_of(organization_id);
         // They are never closed, so neither fails.
         let own = own.acquire_owned().await.ok();
-        let any = self.searches.clone().acquire_owned().await.ok();
+        let any = self.all.clone().acquire_owned().await.ok();
         Arc::new(Turn { _any: any, _own: own })
     }
 
@@ -82,12 +83,12 @@ mod tests {
 
     #[tokio::test]
     async fn an_organization_has_one_search_at_a_time() {
-        let readers = Readers::default();
+        let searches = Searches::default();
         let (ours, theirs, others) = (Uuid::from_u128(1), Uuid::from_u128(2), Uuid::from_u128(3));
-        let first = readers.turn(ours).await;
-        assert!(readers.turn(ours).now_or_never().is_none());
-        let second = readers.turn(theirs).now_or_never().expect("a turn");
-        let mut third = Box::pin(readers.turn(others));
+        let first = searches.turn(ours).await;
+        assert!(searches.turn(ours).now_or_never().is_none());
+        let second = searches.turn(theirs).now_or_never().expect("a turn");
+        let mut third = Box::pin(searches.turn(others));
         assert!(third.as_mut().now_or_never().is_none());
         // The work goes on, though the caller has left.
         let worker = first.clone();
@@ -96,7 +97,7 @@ mod tests {
         drop(worker);
         let third = third.now_or_never().expect("a turn");
         drop((second, third));
-        readers.turn(ours).now_or_never().expect("a turn");
-        assert_eq!(readers.own_searches.lock().len(), 1);
+        searches.turn(ours).now_or_never().expect("a turn");
+        assert_eq!(searches.own_searches.lock().len(), 1);
     }
 }

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use windlass_api::{DeploymentTrigger, Role};
 use windlass_server::auth::Actor;
-use windlass_server::service::deployments::{Order, enqueue};
+use windlass_server::service::deployments::{DeploymentRequest, enqueue};
 use windlass_store::{Tx, api_keys, applications, deployments, memberships, organizations, sessions};
 use windlass_testing::on_both_databases;
 
@@ -171,7 +171,7 @@ async fn a_deployment_needs_no_user(server: TestServer) {
     ] {
         let mut work = server.app.begin().await.unwrap();
         let application = applications::lock(&mut work, id_of(&shop)).await.unwrap().unwrap();
-        let row = enqueue(&mut work, &actor, &application, Order::Deploy).await.unwrap();
+        let row = enqueue(&mut work, &actor, &application, DeploymentRequest::Deploy).await.unwrap();
         work.commit().await.unwrap();
         assert_eq!(row.user_id, None);
         let shown = server.application(&ada, &shop["id"]).await;

@@ -126,7 +126,7 @@ async fn an_application_that_goes_meanwhile(server: TestServer) {
 }
 
 async fn a_file_ends_with_the_membership(kind: Kind) {
-    let tune = |app: &mut App| app.readers.heartbeat = Duration::from_millis(1);
+    let tune = |app: &mut App| app.searches.heartbeat = Duration::from_millis(1);
     let shop = Shop::new(TestServer::tuned(DatabaseLocation::fresh(kind).await, &[], tune).await).await;
     let vera = shop.server.join(&shop.ada, "vera", Role::Viewer).await;
     shop.print_many().await;

@@ -154,7 +154,7 @@ async fn ends_with_the_server(server: TestServer) {
 }
 
 async fn ends_with_the_membership(kind: Kind) {
-    let tune = |app: &mut App| app.readers.heartbeat = Duration::from_millis(100);
+    let tune = |app: &mut App| app.searches.heartbeat = Duration::from_millis(100);
     let server = TestServer::tuned(DatabaseLocation::fresh(kind).await, &[], tune).await;
     let ada = server.admin().await;
     let vera = server.join(&ada, "vera", Role::Viewer).await;

@@ -254,7 +254,7 @@ async fn ends_with_the_server(server: TestServer) {
 
 /// A server that sends heartbeats often.
 async fn quick(kind: Kind) -> Shop {
-    let tune = |app: &mut App| app.readers.heartbeat = Duration::from_millis(100);
+    let tune = |app: &mut App| app.searches.heartbeat = Duration::from_millis(100);
     Shop::new(TestServer::tuned(DatabaseLocation::fresh(kind).await, &[], tune).await).await
 }
 

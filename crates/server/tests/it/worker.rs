@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 use windlass_server::deploy;
-use windlass_server::engine_health::Seen;
+use windlass_server::engine_health::EngineState;
 use windlass_server::holder::Holder;
 use windlass_server::host::Host;
 use windlass_server::jobs::{self, Entry, Held, Needs, Outcome, Pool, Registry};
@@ -18,7 +18,7 @@ use crate::deploys::least;
 use crate::support::{TestServer, id_of, server};
 
 on_both_databases!(server: jobs_that_need_no_engine_run_without_one, a_job_that_fails_is_given_up,
-    a_job_that_is_put_back_is_tried_again, a_cancelled_job_hears_of_it, organizations_share_the_places,
+    a_job_that_is_put_back_is_tried_again, a_cancelled_job_hears_of_it, organizations_share_the_slots,
     a_deployment_that_cannot_be_read_is_in_the_audit_log);
 
 const OWNER: Uuid = Uuid::from_u128(77);
@@ -106,7 +106,7 @@ async fn finish(held: &Held) -> Outcome {
 const POOL: Pool = Pool { slots: 2, may_wait: false };
 
 async fn jobs_that_need_no_engine_run_without_one(server: TestServer) {
-    server.app.engine_health.set(Seen::Unreachable("it is being repaired".into()));
+    server.app.engine_health.set(EngineState::Unreachable("it is being repaired".into()));
     let scene = Scene::new(server, |done| {
         let record = move |task: jobs::Task| {
             let done = done.clone();
@@ -128,7 +128,7 @@ async fn jobs_that_need_no_engine_run_without_one(server: TestServer) {
     scene.add("free", None).await;
     scene.done(&["free hello"]).await;
     assert_eq!(scene.jobs().await.0, 1);
-    scene.server.app.engine_health.set(Seen::Well);
+    scene.server.app.engine_health.set(EngineState::Well);
     scene.server.app.jobs_waiting.notify_one();
     scene.done(&["free hello", "bound hello"]).await;
     scene.no_jobs().await;
@@ -196,7 +196,7 @@ async fn a_cancelled_job_hears_of_it(server: TestServer) {
 
 /// One organization queues 200 builds and fills every place; the build of another, which comes later, is begun next. And as long as
 /// jobs only wait, an organization never has more than its share under way.
-async fn organizations_share_the_places(server: TestServer) {
+async fn organizations_share_the_slots(server: TestServer) {
     let ada = server.admin().await;
     let bob = server.stranger(&ada, "bob").await;
     let gate = Arc::new(Semaphore::new(0));
@@ -233,7 +233,7 @@ async fn a_deployment_that_cannot_be_read_is_in_the_audit_log(server: TestServer
     let shop = server.deploy(&ada, least("shop")).await;
     server.place.execute("update releases set configuration = 'nonsense'").await;
     let app = server.app.clone();
-    app.engine_health.set(Seen::Well);
+    app.engine_health.set(EngineState::Well);
     let holder = Holder::of(&mut app.db.read().await.unwrap(), server.place.folder.path()).await.unwrap();
     let host = Arc::new(Host::new(app.clone(), Uuid::from_u128(1), OWNER, holder));
     let (stop, stopped) = watch::channel(false);

@@ -88,7 +88,7 @@ pub fn unpack(body: &[u8]) -> Result<Vec<u8>> {
 
 /// A line where it stands.
 #[derive(Clone, Copy)]
-pub struct Seen<'a> {
+pub struct PackedLine<'a> {
     pub at: Timestamp,
     pub stream: LogStream,
     pub step: LogStep,
@@ -96,7 +96,7 @@ pub struct Seen<'a> {
 }
 
 /// The lines of an unpacked chunk.
-pub fn lines(mut bytes: &[u8]) -> impl Iterator<Item = Result<Seen<'_>>> {
+pub fn lines(mut bytes: &[u8]) -> impl Iterator<Item = Result<PackedLine<'_>>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
             return None;
@@ -107,13 +107,13 @@ pub fn lines(mut bytes: &[u8]) -> impl Iterator<Item = Result<Seen<'_>>> {
     })
 }
 
-fn take(bytes: &[u8]) -> Result<(Seen<'_>, &[u8])> {
+fn take(bytes: &[u8]) -> Result<(PackedLine<'_>, &[u8])> {
     let short = || damaged("it ends too early");
     let (at, rest) = bytes.split_first_chunk::<8>().ok_or_else(short)?;
     let (&kind, rest) = rest.split_first().ok_or_else(short)?;
     let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
     let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(short)?;
-    let line = Seen {
+    let line = PackedLine {
         at: Timestamp::from_micros(i64::from_le_bytes(*at)),
         stream: stream_of(kind & 0xF).ok_or_else(|| damaged("a stream is unknown"))?,
         step: step_of(kind >> 4).ok_or_else(|| damaged("a step is unknown"))?,

@@ -9,7 +9,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Timestamp};
 
-use super::pack::{Seen, lines, unpack};
+use super::pack::{PackedLine, lines, unpack};
 use super::{LogLine, LogStore};
 use crate::db::sql;
 use crate::{Conn, Result};
@@ -257,7 +257,7 @@ impl Scan {
         tracing::error!(first_seq = chunk.first_seq, deployment_id = %chunk.deployment_id, "stored log lines are damaged");
         let text = format!("[{} lines are damaged and cannot be shown]", chunk.last_seq - chunk.first_seq + 1);
         let (stream, step) = (LogStream::Windlass, LogStep::Run);
-        let line = Seen { at: Timestamp::from_micros(chunk.min_at), stream, step, text: &text };
+        let line = PackedLine { at: Timestamp::from_micros(chunk.min_at), stream, step, text: &text };
         if self.query.filter.sees(&line) {
             self.take(chunk.first_seq, chunk.deployment_id, line);
         }
@@ -266,7 +266,7 @@ impl Scan {
         }
     }
 
-    fn take(&mut self, seq: i64, deployment_id: Uuid, line: Seen<'_>) {
+    fn take(&mut self, seq: i64, deployment_id: Uuid, line: PackedLine<'_>) {
         if self.skip > 0 {
             self.skip -= 1;
             return;
@@ -276,7 +276,7 @@ impl Scan {
         match self.page.lines.last() {
             Some(last) if is_full => self.end_at(last.seq),
             _ => {
-                let Seen { at, stream, step, text } = line;
+                let PackedLine { at, stream, step, text } = line;
                 let line = LogLine { at, stream, step, text: text.to_owned() };
                 self.page.lines.push(Stored { seq, deployment_id, line });
             }
@@ -338,10 +338,10 @@ impl Filter {
 
     pub fn matches(&self, line: &LogLine) -> bool {
         let LogLine { at, stream, step, text } = line;
-        self.sees(&Seen { at: *at, stream: *stream, step: *step, text })
+        self.sees(&PackedLine { at: *at, stream: *stream, step: *step, text })
     }
 
-    fn sees(&self, line: &Seen<'_>) -> bool {
+    fn sees(&self, line: &PackedLine<'_>) -> bool {
         self.from.is_none_or(|from| line.at >= from)
             && self.to.is_none_or(|to| line.at < to)
             && self.stream.is_none_or(|stream| line.stream == stream)

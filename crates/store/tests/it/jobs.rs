@@ -238,7 +238,7 @@ async fn organizations_take_turns(db: TestDb) {
     }
     let whose = |job: &Job| job.organization_id.unwrap().as_u128();
     let (mut held, mut order) = (Vec::new(), Vec::new());
-    // Two places: as soon as one is free, the next job is begun.
+    // Two slots: as soon as one is free, the next job is begun.
     for step in 1..=12 {
         let now = NOW.plus_seconds(step);
         let job = jobs::claim(&mut tx, &BUILD, OWNER, now, 60).await.unwrap().unwrap();
@@ -251,7 +251,7 @@ async fn organizations_take_turns(db: TestDb) {
     assert_eq!(order, [101, 102, 103, 101, 102, 103, 101, 102, 103, 101, 101, 101]);
 }
 
-/// However many places there are, an organization that is at its share gets no more of them.
+/// However many slots there are, an organization that is at its share gets no more of them.
 async fn an_organization_keeps_to_its_share(db: TestDb) {
     let mut tx = two_applications(&db).await;
     for number in 0..10 {
@@ -264,9 +264,9 @@ async fn an_organization_keeps_to_its_share(db: TestDb) {
         held.push(claim(&mut tx, &search, 60).await.unwrap());
     }
     assert!(claim(&mut tx, &search, 60).await.is_none());
-    // Another server has places of its own.
+    // Another server has slots of its own.
     assert!(jobs::claim(&mut tx, &search, OTHER, NOW, 60).await.unwrap().is_some());
-    // Jobs of a kind that waits in the same places count too.
+    // Jobs of a kind that waits in the same slots count too.
     jobs::delete(&mut tx, &held.remove(0)).await.unwrap();
     let other = NewJob { application_id: None, exclusive_key: None, ..job(201, "roll-out", 1) };
     jobs::insert(&mut tx, &other, NOW).await.unwrap();

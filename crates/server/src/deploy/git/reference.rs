@@ -95,7 +95,7 @@ async fn has(run: &GitRun<'_>, hash: &str) -> bool {
     run.run(&["cat-file", "-e", &format!("{hash}^{{commit}}")]).await.is_ok()
 }
 
-/// The full name of the reference on the server, its commit, and its name for people.
+/// The full name of the reference on the server, its commit, and its short name.
 async fn find(run: &GitRun<'_>) -> Result<(String, Resolved), FetchError> {
     let candidates = candidates(&run.source.reference);
     let mut asked: Vec<_> = candidates.iter().map(String::as_str).collect();
@@ -111,7 +111,7 @@ async fn find(run: &GitRun<'_>) -> Result<(String, Resolved), FetchError> {
         // A tag with a message is an object of its own, and its commit is listed as `name^{}`.
         if let Some(hash) = hash_of(&format!("{name}^{{}}")).or_else(|| hash_of(name)) {
             let shown = lines.iter().find_map(|(target, line)| target.strip_prefix("ref: ").filter(|_| line == name));
-            let branch = for_people(shown.unwrap_or(name)).to_owned();
+            let branch = short_name(shown.unwrap_or(name)).to_owned();
             return Ok((name.clone(), Resolved { hash, branch }));
         }
     }
@@ -130,7 +130,7 @@ fn candidates(reference: &Reference<'_>) -> Vec<String> {
     }
 }
 
-fn for_people(name: &str) -> &str {
+fn short_name(name: &str) -> &str {
     name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/tags/")).unwrap_or(name)
 }
 
@@ -174,7 +174,7 @@ async fn not_found(run: &GitRun<'_>) -> FetchError {
         Err(error) => return error,
     };
     let names: Vec<_> =
-        answer.lines().filter_map(|line| line.split_once('\t')).map(|(_, name)| for_people(name)).collect();
+        answer.lines().filter_map(|line| line.split_once('\t')).map(|(_, name)| short_name(name)).collect();
     let names = each_once(names);
     let more = if names.len() > SHOWN { ", and more" } else { "" };
     let exists = match names.len() {

@@ -99,10 +99,10 @@ pub async fn describe(run: &GitRun<'_>, fetched: Resolved) -> Result<Commit, Fet
     let mut next = || fields.next().unwrap_or_default();
     let seconds = next().parse().unwrap_or(0);
     let committed_at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let (author, message) = (for_people(next()), for_people(next()));
+    let (author, message) = (printable(next()), printable(next()));
     Ok(Commit { hash: fetched.hash, branch: fetched.branch, author, message, committed_at })
 }
 
-fn for_people(text: &str) -> String {
+fn printable(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).take(MAX_TEXT).collect()
 }
