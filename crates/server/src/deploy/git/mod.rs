@@ -1,5 +1,5 @@
-//! Fetches one commit's tree with the git program: no prompts, no hooks, no redirects, no settings but our own, no shell
-//! but the one by which git starts ssh, and nothing left running whatever happens.
+//! Fetches one commit's tree with the git program: no prompts, no hooks, no redirects, no settings but our own, no
+//! shell but the one by which git starts ssh, and nothing left running whatever happens.
 
 pub mod cache;
 mod disk;
@@ -20,21 +20,8 @@ use cache::Cache;
 pub use error::FetchError;
 use git_run::GitRun;
 use paths::FetchPaths;
-pub use reference::Resolved;
 pub use running::end_left_over;
 pub use source::{Commit, Credentials, Limits, Reference, Source, is_whole_hash};
-
-/// Asks the server which commit a reference is now. Nothing of the folder is left afterwards.
-pub async fn resolve(source: &Source<'_>, folder: &Path, limits: &Limits) -> Result<Resolved, FetchError> {
-    FetchPaths::of(folder)?.make()?;
-    let found = async {
-        let deadline = Instant::now() + limits.time;
-        reference::resolve(&GitRun::begin(source, folder, limits, deadline, None).await?).await
-    }
-    .await;
-    end_left_over(folder).await?;
-    found
-}
 
 /// Puts the tree of a commit into the folder, which is made, or is empty; `.git` is not among it. Links are what they
 /// are in the repository, and may point anywhere: the caller must not follow them out of it. After a failure nothing is
@@ -86,8 +73,8 @@ async fn fetch_once(
 }
 
 async fn fetch_tree(run: &GitRun<'_>) -> Result<Commit, FetchError> {
-    let fetched = reference::fetch(run).await?;
-    tree::check(run, &fetched.hash).await?;
-    run.run(&["checkout", "--quiet", "--force", "--detach", &fetched.hash]).await?;
-    tree::describe(run, fetched).await
+    let hash = reference::fetch(run).await?;
+    tree::check(run, &hash).await?;
+    run.run(&["checkout", "--quiet", "--force", "--detach", &hash]).await?;
+    tree::describe(run, hash).await
 }

@@ -2,6 +2,8 @@
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use crate::logs::text::clean;
+
 /// How much of the end of git's complaints is kept.
 const KEPT: usize = 64 * 1024;
 /// How much of them goes into an error.
@@ -40,10 +42,11 @@ pub async fn tail(from: impl AsyncRead + Unpin) -> Vec<u8> {
 
 /// Lines for people: without colours, progress, empty lines and secrets, joined by semicolons, and not too many.
 pub fn for_people(bytes: &[u8], secrets: &[String]) -> String {
-    let text = without_escapes(&String::from_utf8_lossy(bytes));
-    let lines = text.lines().map(last_state).map(|line| line.trim().trim_end_matches('.'));
+    let text = String::from_utf8_lossy(bytes);
+    let lines = text.lines().map(|line| clean(last_state(line)).replace('\t', " "));
+    let lines = lines.map(|line| line.trim().trim_end_matches('.').to_owned());
     let lines: Vec<_> =
-        lines.filter(|line| !line.is_empty() && !is_progress(line) && !CHATTER.contains(line)).collect();
+        lines.filter(|line| !line.is_empty() && !is_progress(line) && !CHATTER.contains(&line.as_str())).collect();
     let mut text = lines.join("; ");
     for secret in secrets {
         text = text.replace(secret.as_str(), "***");
@@ -71,24 +74,6 @@ fn is_progress(line: &str) -> bool {
     .any(|start| line.starts_with(start))
 }
 
-/// Without terminal control sequences (ESC [ ... letter) and other control characters but ends of lines.
-fn without_escapes(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        if character == '\u{1b}' {
-            if characters.next_if_eq(&'[').is_some() {
-                characters.find(|end| ('@'..='~').contains(end));
-            }
-        } else if !character.is_control() || matches!(character, '\n' | '\r') {
-            plain.push(character);
-        } else if character == '\t' {
-            plain.push(' ');
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,7 +82,7 @@ mod tests {
     fn what_is_shown() {
         let said = b"remote: Counting objects: 5% (1/20)\rremote: Counting objects: 100% (20/20), done.\n\
             \x1b[31mfatal:\x1b[0m bad hunter2\x07.\r\n\nhint:\ttry\n";
-        assert_eq!(for_people(said, &["hunter2".to_owned()]), "fatal: bad ***; hint: try");
+        assert_eq!(for_people(said, &["hunter2".to_owned()]), "fatal: bad ***\u{2407}; hint: try");
         assert_eq!(for_people("\u{20ac}".repeat(5000).as_bytes(), &[]).chars().count(), SHOWN);
     }
 

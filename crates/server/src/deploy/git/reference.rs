@@ -14,40 +14,23 @@ const NEAR: &str = "--depth=100";
 /// What git takes for everything.
 const FAR: &str = "--depth=2147483647";
 
-/// A commit's hash, and the branch or tag by which it was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resolved {
-    pub hash: String,
-    pub branch: String,
-}
-
-pub async fn resolve(run: &GitRun<'_>) -> Result<Resolved, FetchError> {
+/// Gets the commit, as shallow as the server lets us, and returns its hash.
+pub async fn fetch(run: &GitRun<'_>) -> Result<String, FetchError> {
     match run.source.reference {
-        Reference::Commit { hash, branch } => given(hash, branch),
-        Reference::DefaultBranch | Reference::Named(_) => find(run).await.map(|(_, found)| found),
-    }
-}
-
-/// Gets the commit, as shallow as the server lets us.
-pub async fn fetch(run: &GitRun<'_>) -> Result<Resolved, FetchError> {
-    match run.source.reference {
-        Reference::Commit { hash, branch } => fetch_hash(run, given(hash, branch)?).await,
+        Reference::Commit { hash, .. } if !is_whole_hash(hash) => {
+            let exists = "A commit is named by all 40 digits of its hash.".to_owned();
+            Err(FetchError::ReferenceNotFound { reference: format!("commit {hash:?}"), exists })
+        }
+        Reference::Commit { hash, branch } => {
+            fetch_hash(run, hash.to_ascii_lowercase(), branch.unwrap_or_default()).await
+        }
         Reference::DefaultBranch | Reference::Named(_) => {
-            let (name, found) = find(run).await?;
-            fetch_from(run, &["--depth=1"], &name).await?;
-            // It may have moved on since: what was fetched counts.
+            fetch_from(run, &["--depth=1"], &find(run).await?).await?;
+            // It may have moved on since it was found: what was fetched counts.
             let hash = run.run(&["rev-parse", "--verify", "FETCH_HEAD^{commit}"]).await?;
-            Ok(Resolved { hash: hash.trim().to_owned(), ..found })
+            Ok(hash.trim().to_owned())
         }
     }
-}
-
-fn given(hash: &str, branch: Option<&str>) -> Result<Resolved, FetchError> {
-    if !is_whole_hash(hash) {
-        let exists = "A commit is named by all 40 digits of its hash.".to_owned();
-        return Err(FetchError::ReferenceNotFound { reference: format!("commit {hash:?}"), exists });
-    }
-    Ok(Resolved { hash: hash.to_ascii_lowercase(), branch: branch.unwrap_or_default().to_owned() })
 }
 
 async fn fetch_from(run: &GitRun<'_>, options: &[&str], what: &str) -> Result<(), FetchError> {
@@ -57,34 +40,34 @@ async fn fetch_from(run: &GitRun<'_>, options: &[&str], what: &str) -> Result<()
     ask(run, &arguments).await.map(drop)
 }
 
-async fn fetch_hash(run: &GitRun<'_>, wanted: Resolved) -> Result<Resolved, FetchError> {
-    match fetch_from(run, &["--depth=1"], &wanted.hash).await {
-        Ok(()) => return as_commit(run, wanted).await,
+async fn fetch_hash(run: &GitRun<'_>, hash: String, branch: &str) -> Result<String, FetchError> {
+    match fetch_from(run, &["--depth=1"], &hash).await {
+        Ok(()) => return as_commit(run, hash).await,
         Err(FetchError::Failed { text } | FetchError::Unreachable { text }) if hash_is_refused(&text) => {}
         Err(other) => return Err(other),
     }
-    let branch = if wanted.branch.is_empty() { "*" } else { &wanted.branch };
-    let branches = format!("+refs/heads/{branch}:refs/heads/{branch}");
+    let pattern = if branch.is_empty() { "*" } else { branch };
+    let branches = format!("+refs/heads/{pattern}:refs/heads/{pattern}");
     for depth in [NEAR, FAR] {
         match fetch_from(run, &[depth, "--update-head-ok"], &branches).await {
-            Ok(()) if has(run, &wanted.hash).await => return Ok(wanted),
+            Ok(()) if has(run, &hash).await => return Ok(hash),
             Ok(()) => {}
             Err(FetchError::Failed { text }) if hash_is_refused(&text) => break,
             Err(other) => return Err(other),
         }
     }
-    let place = if wanted.branch.is_empty() { String::new() } else { format!(" on branch {:?}", wanted.branch) };
+    let place = if branch.is_empty() { String::new() } else { format!(" on branch {branch:?}") };
     let exists = "Push it first, or deploy a branch.".to_owned();
-    Err(FetchError::ReferenceNotFound { reference: format!("commit {}{place}", wanted.hash), exists })
+    Err(FetchError::ReferenceNotFound { reference: format!("commit {hash}{place}"), exists })
 }
 
 /// A hash may also be that of a tag with a message, which leads to a commit, or of something else, which does not.
-async fn as_commit(run: &GitRun<'_>, wanted: Resolved) -> Result<Resolved, FetchError> {
-    let object = format!("{}^{{commit}}", wanted.hash);
+async fn as_commit(run: &GitRun<'_>, hash: String) -> Result<String, FetchError> {
+    let object = format!("{hash}^{{commit}}");
     match run.run(&["rev-parse", "--verify", &object]).await {
-        Ok(hash) => Ok(Resolved { hash: hash.trim().to_owned(), ..wanted }),
+        Ok(commit) => Ok(commit.trim().to_owned()),
         Err(FetchError::Failed { text }) => {
-            let reference = format!("commit {}", wanted.hash);
+            let reference = format!("commit {hash}");
             Err(FetchError::ReferenceNotFound { reference, exists: format!("Deploy a branch. ({text})") })
         }
         Err(other) => Err(other),
@@ -95,27 +78,16 @@ async fn has(run: &GitRun<'_>, hash: &str) -> bool {
     run.run(&["cat-file", "-e", &format!("{hash}^{{commit}}")]).await.is_ok()
 }
 
-/// The full name of the reference on the server, its commit, and its short name.
-async fn find(run: &GitRun<'_>) -> Result<(String, Resolved), FetchError> {
+/// The full name of the reference on the server.
+async fn find(run: &GitRun<'_>) -> Result<String, FetchError> {
     let candidates = candidates(&run.source.reference);
-    let mut asked: Vec<_> = candidates.iter().map(String::as_str).collect();
-    let peeled: Vec<_> = candidates.iter().map(|name| format!("{name}^{{}}")).collect();
-    asked.extend(peeled.iter().map(String::as_str));
-    let answer = if candidates.is_empty() { String::new() } else { list(run, &["--symref"], &asked).await? };
-    let lines: Vec<_> = answer.lines().filter_map(|line| line.split_once('\t')).collect();
-    let hash_of = |wanted: &str| {
-        let line = lines.iter().find(|(hash, name)| *name == wanted && !hash.starts_with("ref: "));
-        line.map(|(hash, _)| (*hash).to_owned())
-    };
-    for name in &candidates {
-        // A tag with a message is an object of its own, and its commit is listed as `name^{}`.
-        if let Some(hash) = hash_of(&format!("{name}^{{}}")).or_else(|| hash_of(name)) {
-            let shown = lines.iter().find_map(|(target, line)| target.strip_prefix("ref: ").filter(|_| line == name));
-            let branch = short_name(shown.unwrap_or(name)).to_owned();
-            return Ok((name.clone(), Resolved { hash, branch }));
-        }
+    let asked: Vec<_> = candidates.iter().map(String::as_str).collect();
+    let answer = if candidates.is_empty() { String::new() } else { list(run, &[], &asked).await? };
+    let listed: Vec<_> = answer.lines().filter_map(|line| line.split_once('\t')).map(|(_, name)| name).collect();
+    match candidates.iter().find(|name| listed.contains(&name.as_str())) {
+        Some(name) => Ok(name.clone()),
+        None => Err(not_found(run).await),
     }
-    Err(not_found(run).await)
 }
 
 fn candidates(reference: &Reference<'_>) -> Vec<String> {

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use time::OffsetDateTime;
 use windlass_api::RepositoryAddress;
 
 /// What to fetch, and what to show for it.
@@ -48,22 +47,13 @@ pub struct Limits {
     pub bytes: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self { time: Duration::from_secs(600), bytes: 2 << 30 }
-    }
-}
-
 /// What was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     pub hash: String,
-    /// The branch's or tag's name; "" for a commit that was asked for without one.
-    pub branch: String,
     pub author: String,
     /// The first line, at most 200 characters.
     pub message: String,
-    pub committed_at: OffsetDateTime,
 }
 
 /// Whether a text names a commit by all digits of its hash.

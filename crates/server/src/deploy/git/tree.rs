@@ -1,10 +1,7 @@
 //! A commit's tree before it is put on the disk: what it holds and whether it may.
 
-use time::OffsetDateTime;
-
 use super::error::{FetchError, classify};
 use super::git_run::GitRun;
-use super::reference::Resolved;
 use super::source::Commit;
 
 const MAX_TEXT: usize = 200;
@@ -91,16 +88,14 @@ impl Survey {
     }
 }
 
-/// The commit's author, time and message.
-pub async fn describe(run: &GitRun<'_>, fetched: Resolved) -> Result<Commit, FetchError> {
-    let format = "--format=%ct%x00%an%x00%s";
-    let answer = run.run(&["log", "-1", "--no-show-signature", "--encoding=UTF-8", format, &fetched.hash]).await?;
-    let mut fields = answer.trim_end_matches('\n').splitn(3, '\0');
+/// The commit's author and message.
+pub async fn describe(run: &GitRun<'_>, hash: String) -> Result<Commit, FetchError> {
+    let format = "--format=%an%x00%s";
+    let answer = run.run(&["log", "-1", "--no-show-signature", "--encoding=UTF-8", format, &hash]).await?;
+    let mut fields = answer.trim_end_matches('\n').splitn(2, '\0');
     let mut next = || fields.next().unwrap_or_default();
-    let seconds = next().parse().unwrap_or(0);
-    let committed_at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let (author, message) = (printable(next()), printable(next()));
-    Ok(Commit { hash: fetched.hash, branch: fetched.branch, author, message, committed_at })
+    Ok(Commit { hash, author, message })
 }
 
 fn printable(text: &str) -> String {
