@@ -44,6 +44,21 @@ impl Error {
         Self::Unreadable { message: cause.to_string() }
     }
 
+    /// The engine's words about a container that it is removing, if that is what failed.
+    pub fn being_removed(&self) -> Option<&str> {
+        match self {
+            Self::Conflict { message } | Self::Refused { message, .. } if message.contains("marked for removal") => {
+                Some(message)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the engine's words mean that a program is for another processor.
+    pub fn tells_wrong_architecture(message: &str) -> bool {
+        message.to_lowercase().contains("exec format error")
+    }
+
     /// What an answer with a status of failure means. The engine has few statuses and reuses them, so its words count.
     pub(crate) fn answered(status: u16, message: String) -> Self {
         let words = message.to_lowercase();

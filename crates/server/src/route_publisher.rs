@@ -11,6 +11,7 @@ use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{Code, Drain};
 use windlass_edge::routes::{Notice, Owner, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
 use windlass_store::applications::{self, Routed};
+use windlass_store::containers::socket_address;
 use windlass_store::{Conn, Db};
 
 /// How long an edge that is being replaced or restarted may take until it listens again.
@@ -160,6 +161,6 @@ fn serves(application: &Routed) -> Serves {
 /// All live instances, also one that does not run just now: the edge passes it over as long as it takes no connection,
 /// and it comes back at the same address.
 fn targets(application: &Routed) -> Vec<SocketAddr> {
-    let Some(port) = application.port else { return Vec::new() };
-    application.addresses.iter().filter_map(|address| format!("{address}:{port}").parse().ok()).collect()
+    let Some(port) = application.port.and_then(|port| u16::try_from(port).ok()) else { return Vec::new() };
+    application.addresses.iter().filter_map(|address| socket_address(address, port)).collect()
 }

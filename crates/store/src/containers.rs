@@ -1,5 +1,7 @@
 //! Containers: every one that there is or may be on the engine. The row comes before the container and goes after it.
 
+use std::net::SocketAddr;
+
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, Timestamp, words};
@@ -51,6 +53,18 @@ pub struct Container {
     pub address: String,
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
+}
+
+impl Container {
+    /// Where it listens. None without an address.
+    pub fn socket_address(&self, port: u16) -> Option<SocketAddr> {
+        socket_address(&self.address, port)
+    }
+}
+
+/// A container's address, as its row has it, with a port. None if it is no address.
+pub fn socket_address(address: &str, port: u16) -> Option<SocketAddr> {
+    Some(SocketAddr::new(address.parse().ok()?, port))
 }
 
 macro_rules! columns {

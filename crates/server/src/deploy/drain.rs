@@ -99,7 +99,7 @@ async fn retire_one(host: &Host, held: &Held, container: &Container) -> Result<D
 /// Where the edge sent visitors.
 fn target(container: &Container, release: &Release) -> Option<SocketAddr> {
     let Some(Artifact::Image(image)) = &release.artifact else { return None };
-    Some(SocketAddr::new(container.address.parse().ok()?, image.port))
+    container.socket_address(image.port)
 }
 
 /// Whether the container is still to go, and this worker's to end: a step that is about to destroy something looks

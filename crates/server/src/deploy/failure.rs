@@ -98,10 +98,8 @@ impl From<crate::route_publisher::RoutesError> for Interruption {
 impl From<runtime::Error> for Interruption {
     fn from(error: runtime::Error) -> Self {
         use runtime::Error::*;
-        if let Conflict { message } | Refused { message, .. } = &error
-            && message.contains("marked for removal")
-        {
-            return Self::Later(message.clone());
+        if let Some(message) = error.being_removed() {
+            return Self::Later(message.to_owned());
         }
         if let Unreachable { .. } = &error {
             return Self::EngineLost(error.to_string());

@@ -1,6 +1,6 @@
 //! health: well by its image's own check, and reachable as a visitor would reach it.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -233,8 +233,7 @@ fn check_fails(attempt: &Attempt<'_>, found: &runtime::Container, checking: Opti
 }
 
 fn target(container: &Container, port: u16) -> Option<SocketAddr> {
-    let address: Ipv4Addr = container.address.parse().ok()?;
-    Some((address, port).into())
+    container.socket_address(port)
 }
 
 /// Some listen for debuggers, or for others of their kind, before they listen for visitors.
@@ -285,7 +284,7 @@ async fn ended(attempt: &Attempt<'_>, container: &Container, found: &runtime::Co
         return Interruption::Failed(Failure::OutOfMemory, words.into());
     }
     // The engine's own init process reports it, so the start itself succeeds.
-    if found.error.to_lowercase().contains("exec format error") {
+    if windlass_runtime::Error::tells_wrong_architecture(&found.error) {
         return Interruption::Failed(Failure::ImageArchitecture, found.error.clone());
     }
     let mut words = format!("the container ended at once with exit code {}", found.exit_code);

@@ -100,7 +100,7 @@ async fn image_missing(attempt: &Attempt<'_>) -> Result<Interruption> {
 }
 
 fn start_failure(message: &str) -> Failure {
-    match message.contains("exec format error") {
+    match windlass_runtime::Error::tells_wrong_architecture(message) {
         true => Failure::ImageArchitecture,
         false => Failure::CrashedAtStart,
     }

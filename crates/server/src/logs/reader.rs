@@ -72,9 +72,7 @@ impl From<Error> for Stop {
         match error {
             Error::NotFound { .. } => Self::Ended,
             // The engine does not tell any more what it has printed.
-            Error::Conflict { message } | Error::Refused { message, .. } if message.contains("marked for removal") => {
-                Self::Ended
-            }
+            error if error.being_removed().is_some() => Self::Ended,
             Error::Unreachable { .. } | Error::TimedOut { .. } => Self::Failed(error.to_string()),
             error => Self::Unreadable(error.to_string()),
         }
