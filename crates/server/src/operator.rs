@@ -1,12 +1,11 @@
 //! What the operator does at the machine's own command line, beside a running server or without one.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{BufRead, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 
 use uuid::Uuid;
 use windlass_api::{Email, NewPassword};
+use windlass_durable::lock::{self, LockError};
 
 use crate::app::App;
 use crate::auth::token::Token;
@@ -101,7 +100,13 @@ async fn adopt_or_renew(app: &App, is_new: bool) -> Result<Adopted, String> {
 /// Two at once would write over each other's file.
 fn lock_keys(source: &KeySource) -> Result<Option<File>, String> {
     match source {
-        KeySource::File(path) => lock(&path.with_extension("key.lock")).map(Some),
+        KeySource::File(path) => {
+            let path = path.with_extension("key.lock");
+            lock::take(&path).map(Some).map_err(|error| match error {
+                LockError::Held(_) => "the master key is being rotated by another process".into(),
+                LockError::Io(error) => format!("{} cannot be used: {error}", path.display()),
+            })
+        }
         KeySource::Environment(_) => Ok(None),
     }
 }
@@ -129,17 +134,6 @@ pub async fn export_audit(config: Config, chain: Option<Uuid>, out: &mut impl Wr
 
 fn in_words(error: Error) -> String {
     error.cause.unwrap_or(error.message)
-}
-
-fn lock(path: &Path) -> Result<File, String> {
-    let unusable = |error: std::io::Error| format!("{} cannot be used: {error}", path.display());
-    let mut options = File::options();
-    let file = options.create(true).truncate(false).write(true).mode(0o600).open(path).map_err(unusable)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err("the master key is being rotated by another process".into()),
-        Err(TryLockError::Error(error)) => Err(unusable(error)),
-    }
 }
 
 async fn open(config: Config) -> Result<App, String> {
