@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use hyper::Method;
+use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 
 use crate::call::{self, USUAL_LIMIT, within};
@@ -140,7 +141,7 @@ impl Docker {
     }
 
     fn known_version(&self) -> MutexGuard<'_, Option<String>> {
-        self.shared.version.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.version.lock()
     }
 }
 

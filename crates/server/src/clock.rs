@@ -1,9 +1,9 @@
 //! Time and identifiers come from here and nowhere else, so that tests can set the one and predict the other.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
+use parking_lot::Mutex;
 use uuid::{ContextV7, Uuid};
 use windlass_api::Timestamp;
 
@@ -60,7 +60,7 @@ impl Ids {
             Self::Random(context) => {
                 let micros = now.micros().unsigned_abs();
                 let nanos = u32::try_from(micros % 1_000_000 * 1_000).unwrap_or_default();
-                let context = context.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let context = context.lock();
                 Uuid::new_v7(uuid::Timestamp::from_unix(&*context, micros / 1_000_000, nanos))
             }
             Self::Counted(next) => {

@@ -1,8 +1,8 @@
 //! Whether the database finds room on its disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use windlass_api::Timestamp;
 use windlass_store::Kind;
 
@@ -41,7 +41,7 @@ impl DatabaseDisk {
     }
 
     fn last_refusal(&self) -> MutexGuard<'_, Option<Timestamp>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

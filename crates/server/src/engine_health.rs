@@ -1,6 +1,6 @@
 //! Whether the container engine can be used, as it was last seen.
 
-use std::sync::{PoisonError, RwLock};
+use parking_lot::RwLock;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum EngineState {
@@ -43,10 +43,10 @@ impl EngineHealth {
 
     /// What was seen before.
     pub fn set(&self, seen: EngineState) -> EngineState {
-        std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), seen)
+        std::mem::replace(&mut *self.0.write(), seen)
     }
 
     pub fn seen(&self) -> EngineState {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().clone()
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 /// Kinds of refusals that are told apart between two writings: in all, and of one organization, so that
@@ -36,7 +36,7 @@ pub struct Denials(Mutex<HashMap<Denial, Times>>);
 
 impl Denials {
     pub fn note(&self, denial: Denial, times: Times) {
-        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut noted = self.0.lock();
         let alike =
             |denial: &Denial| noted.keys().filter(|other| other.organization_id == denial.organization_id).count();
         // What is too much is still counted, without saying who.
@@ -53,7 +53,7 @@ impl Denials {
 
     /// All of them, once.
     pub fn take(&self) -> HashMap<Denial, Times> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.lock())
     }
 }
 

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use windlass_api::Timestamp;
 
 use crate::error::Error;
@@ -41,7 +41,7 @@ struct Window {
 impl Limiter {
     /// Counts a try. Beyond the limit: the seconds until the next one is allowed.
     pub fn try_once(&self, key: &str, limit: Limit, now: Timestamp) -> Result<(), u64> {
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.lock();
         if windows.len() >= KEYS_KEPT && !windows.contains_key(key) {
             make_room(&mut windows, now);
         }
@@ -72,7 +72,7 @@ impl Limiter {
 
     /// A caller who succeeds starts anew.
     pub fn forgive(&self, key: &str) {
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.windows.lock().remove(key);
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
         for key in 0..KEYS_KEPT + 50 {
             let _ = limiter.try_once(&key.to_string(), Limit::a_minute(1), START.plus_seconds(key as i64 / 1_000));
         }
-        let windows = limiter.windows.lock().unwrap();
+        let windows = limiter.windows.lock();
         assert!((KEYS_KEPT / 2..=KEYS_KEPT).contains(&windows.len()), "{}", windows.len());
         assert!(windows.contains_key(&(KEYS_KEPT + 49).to_string()), "the newest is the one that matters");
     }

@@ -1,9 +1,10 @@
 //! What is said about a deployment, and what its build prints, on the way into the log store.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
@@ -77,13 +78,13 @@ pub fn open_for(host: &Host, subject: &Subject, step: LogStep) -> (Log, Writer) 
 impl Log {
     /// What is being done from now on.
     pub fn enter(&self, step: LogStep) {
-        *self.step.lock().unwrap_or_else(PoisonError::into_inner) = step;
+        *self.step.lock() = step;
     }
 
     /// A line of Windlass' own.
     pub async fn note(&self, text: impl Into<String>) {
         let line = PrintedLine { stream: Stream::Note, text: text.into() };
-        let step = *self.step.lock().unwrap_or_else(PoisonError::into_inner);
+        let step = *self.step.lock();
         if tokio::time::timeout(NOTE_WAIT, self.lines.send((step, line))).await.is_err() {
             tracing::warn!("a line about a deployment could not be stored in time");
         }

@@ -1,9 +1,10 @@
 //! Reads what containers print: one task for each container, as long as the engine has it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
@@ -138,7 +139,7 @@ impl Collector {
     }
 
     fn readings(&self) -> MutexGuard<'_, HashMap<String, ReaderTask>> {
-        self.readings.lock().unwrap_or_else(PoisonError::into_inner)
+        self.readings.lock()
     }
 }
 

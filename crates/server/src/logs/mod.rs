@@ -17,9 +17,10 @@ pub mod text;
 mod writer;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use uuid::Uuid;
 use windlass_store::logs::{Batch, LogLine, LogStore, Outcome};
@@ -68,7 +69,7 @@ impl Logs {
 
     /// For a caller that has more than one batch to write: until it is dropped, the store is not closed.
     pub fn write_handle(&self) -> Result<WriteHandle, Closed> {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let queue = self.queue.lock().clone();
         queue.map(WriteHandle).ok_or(Closed)
     }
 
@@ -107,7 +108,7 @@ impl Logs {
 
     /// Stores what is under way, takes no more, and waits for all handles.
     pub async fn close(&self) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.queue.lock().take();
         let _ = self.ended.clone().wait_for(|ended| *ended).await;
         self.store.close().await;
     }
@@ -131,12 +132,12 @@ struct WriterHealth(Mutex<Option<String>>);
 
 impl WriterHealth {
     fn problem(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 
     /// True when lines could be stored before and cannot now, or the other way around.
     fn set(&self, problem: Option<String>) -> bool {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.0.lock();
         let is_news = seen.is_some() != problem.is_some();
         *seen = problem;
         is_news

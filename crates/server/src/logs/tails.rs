@@ -1,9 +1,10 @@
 //! The newest lines of applications that clients follow, so that a hundred followers do not read them a hundred times.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::body::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OnceCell, watch};
 use uuid::Uuid;
 use windlass_store::logs::Stored;
@@ -50,7 +51,7 @@ impl Tails {
 
     /// Without those whose last follower has gone.
     fn followed(&self) -> MutexGuard<'_, HashMap<Uuid, Tail>> {
-        let mut tails = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tails = self.0.lock();
         tails.retain(|_, tail| tail.receiver_count() > 0);
         tails
     }
@@ -69,6 +70,6 @@ mod tests {
         assert!(tails.has_followers(id));
         drop(second);
         assert!(!tails.has_followers(id));
-        assert!(tails.0.lock().unwrap().is_empty());
+        assert!(tails.0.lock().is_empty());
     }
 }

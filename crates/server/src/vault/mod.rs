@@ -10,10 +10,11 @@ pub mod applications;
 pub mod ring;
 pub mod unlock;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use parking_lot::RwLock;
 use uuid::Uuid;
 use windlass_store::sealed::Column;
 use windlass_store::{Tx, master_keys};
@@ -71,7 +72,7 @@ impl Vault {
 
     async fn key(&self, id: KeyId) -> Result<MasterKey> {
         let known = |ring: &Ring| ring.find(id).cloned();
-        let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let ring = self.ring.read().clone();
         if let Some(key) = known(&ring) {
             return Ok(key);
         }
@@ -83,7 +84,7 @@ impl Vault {
             let message = "A secret cannot be read or written: this server lacks the master key that it is under.";
             Error::unavailable(message, format!("the master key {id} is not in {}", self.source))
         })?;
-        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
+        *self.ring.write() = Arc::new(fresh);
         Ok(key)
     }
 }
