@@ -12,8 +12,7 @@ pub enum Outcome {
     Error,
 }
 
-/// `error` is absent on success, except by `POST /notification/webhook` and `DELETE
-/// /notification/smtp`.
+/// `error` is absent on success, except on `POST /notification/webhook` and `DELETE /notification/smtp`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Envelope<T> {
     pub status: Outcome,

@@ -1,7 +1,7 @@
-//! Which data an installation's containers belong to. What it has on the engine carries its id as a label, and a copy of
-//! the data folder, or of the database, has the same id: both would remove and make again each other's containers. So
-//! the holder leaves a mark on the engine, an empty volume whose labels say where its data is, and a server that finds
-//! another's mark changes nothing.
+//! Which data an installation's containers belong to. What it has on the engine carries its id as a label, and a copy
+//! of the data folder, or of the database, has the same id: both would remove and make again each other's containers.
+//! So the holder leaves a mark on the engine, an empty volume whose labels say where its data is, and a server that
+//! finds another's mark changes nothing.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

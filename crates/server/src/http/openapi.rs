@@ -74,8 +74,9 @@ fn introduction() -> String {
     let mut text = String::from(
         "Every answer is a JSON object with `status` (`success` or `error`), `message` (for people) and `data`, except \
          for event streams and files that succeed; every error also has `error`, a stable code. Success is always 200. Bodies are read as JSON whatever their \
-         Content-Type, packed with gzip or not; answers over 1 KiB are packed with gzip for clients that accept it, event streams never. Fields that are not listed are refused by name, \
-         except in the bodies of `POST /api/v1/notification/webhook` and `DELETE /api/v1/notification/smtp`. Ids are UUIDs; times are RFC 3339 in UTC with \
+         Content-Type, packed with gzip or not; answers over 1 KiB are packed with gzip for clients that accept it, event streams never. \
+         Fields that are not listed are refused by name, except in the bodies of `POST /api/v1/notification/webhook` \
+         and `DELETE /api/v1/notification/smtp`. Ids are UUIDs; times are RFC 3339 in UTC with \
          microseconds.\n\nChecked in this order: credentials (401), ids (400), existence (404), permission (403), \
          body (400), state (409). A body that can name the organization and is no JSON at all is refused where its id would be. What belongs to an \
          organization that the caller is not in answers 404.\n\nThe limits of this server are settings, with these \

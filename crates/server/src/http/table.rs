@@ -120,8 +120,8 @@ impl Operation {
         Self { media: Media::Text, ..self }
     }
 
-    /// `POST /notification/webhook` and `DELETE /notification/smtp`: their answers always have `error`, and they are reached
-    /// under the doubled prefix as well.
+    /// `POST /notification/webhook` and `DELETE /notification/smtp`: their answers always have `error`, and they are
+    /// reached under the doubled prefix as well.
     pub fn bare(self) -> Self {
         Self { is_bare: true, ..self }
     }

@@ -28,8 +28,8 @@ use crate::service::{domains, queue, states};
 /// Of two organizations that choose the same domain in the same instant, one finds another at the next try.
 const TRIES: usize = 3;
 
-/// `POST /deploy/application`: a new application, or a new deployment of one that is there. The message for the caller, and the
-/// application.
+/// `POST /deploy/application`: a new application, or a new deployment of one that is there. Returns the message for the
+/// caller, and the application.
 pub async fn deploy(
     app: &App,
     authority: &Authority,

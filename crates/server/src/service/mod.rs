@@ -1,5 +1,5 @@
-//! The rules. What an actor asks for is changed here: one transaction, with its audit entry inside. Steps of jobs and the
-//! reconciler write in transactions of their own.
+//! The rules. What an actor asks for is changed here: one transaction, with its audit entry inside. Steps of jobs and
+//! the reconciler write in transactions of their own.
 
 pub mod adoption;
 pub mod api_keys;

@@ -18,9 +18,9 @@ use crate::service::audit::{Author, Change, chain, entry};
 
 /// A transaction that changes something. [`Work::commit`] does all that belongs to it.
 ///
-/// Audit entries are linked into their chains after everything else that was changed, so that others wait for the end of
-/// a chain no longer than it takes to write them, and in the order of the chains, so that no two transactions wait for
-/// each other. The events are last of all: their head row is one for all transactions, which wait for it in one line.
+/// Audit entries are linked into their chains after everything else that was changed, so that others wait for the end
+/// of a chain no longer than it takes to write them, and in the order of the chains, so that no two transactions wait
+/// for each other. The events are last of all: their head row is one for all transactions, which wait for it in one line.
 pub struct Work<'a> {
     tx: Tx,
     pub app: &'a App,
