@@ -6,6 +6,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::routes::HoldSpec;
 
+/// However far away the given moment is.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
 pub struct Hold {
     /// When all of them are told to come again.
     pub until: Instant,
@@ -18,11 +21,8 @@ pub struct Waiting(Arc<Hold>);
 
 impl Hold {
     pub fn new(spec: HoldSpec) -> Self {
-        let until = SystemTime::UNIX_EPOCH + Duration::from_millis(spec.until_ms);
-        let left = until.duration_since(SystemTime::now()).unwrap_or_default();
         Self {
-            // A moment that cannot be told is so far away that any will do.
-            until: Instant::now().checked_add(left).unwrap_or_else(|| Instant::now() + FAR_AWAY),
+            until: Instant::now() + time_left(spec.until_ms),
             most_waiting: spec.most_waiting as usize,
             waiting: AtomicUsize::new(0),
         }
@@ -36,8 +36,6 @@ impl Hold {
     }
 }
 
-const FAR_AWAY: Duration = Duration::from_secs(86_400);
-
 impl Waiting {
     pub fn is_for(&self, hold: &Arc<Hold>) -> bool {
         Arc::ptr_eq(&self.0, hold)
@@ -48,4 +46,10 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::AcqRel);
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the server, which has the same clock, gives a moment")]
+fn time_left(until_ms: u64) -> Duration {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Duration::from_millis(until_ms).saturating_sub(now).min(LONGEST)
 }

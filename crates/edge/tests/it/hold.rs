@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::support::{DEADLINE, TestEdge, everything, get, post, until};
 
 /// Everything waits, so many requests at once and so long.
+#[expect(clippy::disallowed_methods, reason = "the edge has the machine's clock")]
 fn held(most_waiting: u32, limit: Duration) -> RouteSet {
     let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + limit;
     let until_ms = u64::try_from(until.as_millis()).unwrap();

@@ -1,6 +1,5 @@
 //! Who does which kind of job, how many at once, and what for.
 
-use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,11 +76,6 @@ impl Registry {
     pub fn add(mut self, pool: Pool, entries: Vec<Entry>) -> Self {
         self.pools.push((pool, entries.into_iter().map(Arc::new).collect()));
         self
-    }
-
-    /// Every kind, once.
-    pub fn kinds(&self) -> BTreeSet<&'static str> {
-        self.pools.iter().flat_map(|(_, entries)| entries.iter().map(|entry| entry.kind)).collect()
     }
 
     /// How many jobs of a pool one organization may have under way, so that others find a slot. Those that may wait count together,

@@ -134,7 +134,7 @@ async fn a_login_that_ends_before_the_body_does(server: TestServer) {
         let mut tx = server.app.db.begin().await.unwrap();
         assert_eq!(sessions::delete_all(&mut tx, ada.user_id).await.unwrap(), 2);
         tx.commit().await.unwrap();
-        stream.write_all(body[length - 1..].as_bytes()).await.unwrap();
+        stream.write_all(&body.as_bytes()[length - 1..]).await.unwrap();
         let mut answer = String::new();
         let reading = stream.read_to_string(&mut answer);
         tokio::time::timeout(Duration::from_secs(30), reading).await.expect("an answer").unwrap();

@@ -46,6 +46,7 @@ fn secured(target: SocketAddr) -> RouteSet {
 }
 
 /// All requests wait.
+#[expect(clippy::disallowed_methods, reason = "the edge has the machine's clock")]
 fn held(limit: Duration) -> RouteSet {
     let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + limit;
     let hold = HoldSpec { most_waiting: 10, until_ms: until.as_millis() as u64 };
