@@ -53,19 +53,14 @@ fn entry(host: &Arc<Host>, kind: &'static str) -> Entry {
 
 async fn handle(host: &Arc<Host>, kind: &'static str, mut task: Task) -> Outcome {
     let (held, lease, slot) = task.parts();
-    let ended = match kind {
-        queue::STOP => lease.during(stop::stop(host, held)).await,
-        queue::DELETE => lease.during(remove::remove(host, held)).await,
-        _ => {
-            let OfDeployment { deployment_id } = match held.payload() {
-                Ok(payload) => payload,
-                Err(unreadable) => return unreadable,
-            };
-            match kind {
-                queue::FINISH => Box::pin(lease.during(finish(host, held, deployment_id))).await,
-                _ => Some(Box::pin(deploy(host, held, deployment_id, lease, slot)).await),
-            }
-        }
+    let deployment_id = held.payload().map(|OfDeployment { deployment_id }| deployment_id);
+    let ended = match (kind, deployment_id) {
+        (queue::STOP, _) => lease.during(stop::stop(host, held)).await,
+        (queue::DELETE, _) => lease.during(remove::remove(host, held)).await,
+        (_, Err(unreadable)) => return unreadable,
+        (queue::FINISH, Ok(id)) => Box::pin(lease.during(finish(host, held, id))).await,
+        (queue::DEPLOY | queue::ROLL_OUT, Ok(id)) => Some(Box::pin(deploy(host, held, id, lease, slot)).await),
+        (kind, Ok(_)) => return Outcome::Failed(format!("no handler for jobs of the kind {kind}")),
     };
     outcome(ended.unwrap_or(Err(Interruption::Lost)))
 }
