@@ -16,9 +16,12 @@ use tokio::sync::mpsc;
 use crate::call::{Call, to_json};
 use crate::connection::RequestBody;
 use crate::lines::give;
-use crate::{Docker, Error, Labels, PrintedLine, Result};
+use crate::{Docker, Error, Labels, PrintedLine, Result, Stream};
 use progress::BuildProgress;
 use session::Session;
+
+/// How often the engine is sent the context of one build.
+const TRIES: usize = 5;
 
 pub struct Build {
     /// The folder that is sent to the engine, without `.git` and what `.dockerignore` names.
@@ -39,8 +42,21 @@ impl Docker {
     /// Builds and tags an image and gives its id. It takes as long as it takes; dropping the future ends the build.
     pub async fn build(&self, build: Build, lines: mpsc::Sender<PrintedLine>) -> Result<String> {
         require_inside(&build.dockerfile)?;
-        let session = Session::open(self, build.secrets).await.inspect_err(|error| self.learn_from(error))?;
-        let (chunks, reading) = context::read(build.context, build.tree, build.dockerfile.clone());
+        for _ in 1..TRIES {
+            match self.try_build(&build, &lines).await {
+                Err(error) if has_lost_context(&error) => {
+                    let text = "The engine has lost what it was sent, and is sent it again.".to_owned();
+                    give(&lines, PrintedLine { stream: Stream::Note, text }).await;
+                }
+                built => return built,
+            }
+        }
+        self.try_build(&build, &lines).await
+    }
+
+    async fn try_build(&self, build: &Build, lines: &mpsc::Sender<PrintedLine>) -> Result<String> {
+        let session = Session::open(self, build.secrets.clone()).await.inspect_err(|error| self.learn_from(error))?;
+        let (chunks, reading) = context::read(build.context.clone(), build.tree.clone(), build.dockerfile.clone());
         let call = self
             .post("build an image", "/build".to_owned())
             .query("version", "2")
@@ -49,14 +65,20 @@ impl Docker {
             .query("t", &build.tag)
             .query("nocache", if build.no_cache { "true" } else { "false" })
             .query("labels", &to_json(&build.labels)?)
-            .query("buildargs", &to_json(&build.args.into_iter().collect::<Labels>())?)
+            .query("buildargs", &to_json(&build.args.iter().cloned().collect::<Labels>())?)
             .upload("application/x-tar", RequestBody::Stream(chunks));
-        match run(call, &lines).await {
+        match run(call, lines).await {
             Ok(id) => Ok(id),
             // If the folder could not be read the engine has only seen a connection that broke.
             Err(error) => Err(reading.failure().await.unwrap_or(error)),
         }
     }
+}
+
+/// When the build cache is pruned in the moment in which BuildKit has received the context and does not use it yet, it asks
+/// for the context once more, which the engine no longer has.
+fn has_lost_context(error: &Error) -> bool {
+    matches!(error, Error::BuildFailed { message, .. } if message.contains("build-context-") && message.contains("context not found"))
 }
 
 fn require_inside(dockerfile: &str) -> Result<()> {
