@@ -18,28 +18,26 @@ pub async fn wait(
     path: &str,
     tried: &[Arc<Target>],
 ) -> Result<Destination, Page> {
-    let started = Instant::now();
-    let destination = next_destination(edge, host, path, tried).await;
-    exchange.held(started.elapsed());
-    destination
-}
-
-async fn next_destination(edge: &Edge, host: &str, path: &str, tried: &[Arc<Target>]) -> Result<Destination, Page> {
-    let mut waiting: Option<Waiting> = None;
+    let (started, mut waiting) = (Instant::now(), None::<Waiting>);
     // Before the table is looked into, so that no change of it is missed.
     let mut news = edge.news();
-    loop {
+    let destination = loop {
         let hold = match edge.route(host, path, tried) {
             Destination::Held(_, hold) => hold,
-            destination => return Ok(destination),
+            destination => break Ok(destination),
         };
         // A request keeps its turn as long as the hold is the same.
         if waiting.as_ref().is_none_or(|waiting| !waiting.is_for(&hold)) {
-            waiting = Some(hold.enter().ok_or(Page::Held)?);
+            let Some(turn) = hold.enter() else { break Err(Page::Held) };
+            waiting = Some(turn);
         }
         let changed = tokio::time::timeout_at(hold.until.into(), news.changed()).await;
         if changed.is_err() || edge.has_ended_holds() {
-            return Err(Page::Held);
+            break Err(Page::Held);
         }
+    };
+    if waiting.is_some() {
+        exchange.held(started.elapsed());
     }
+    destination
 }

@@ -78,7 +78,8 @@ impl Docker {
 /// When the build cache is pruned in the moment in which BuildKit has received the context and does not use it yet, it asks
 /// for the context once more, which the engine no longer has.
 fn has_lost_context(error: &Error) -> bool {
-    matches!(error, Error::BuildFailed { message, .. } if message.contains("build-context-") && message.contains("context not found"))
+    let Error::BuildFailed { message, .. } = error else { return false };
+    message.contains("build-context-") && message.contains("context not found")
 }
 
 fn require_inside(dockerfile: &str) -> Result<()> {

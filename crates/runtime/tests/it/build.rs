@@ -254,24 +254,3 @@ async fn long_lines_come_in_parts_and_progress_as_its_last_state() {
     assert_eq!(output[1], "x".repeat(100_000 - (64 << 10)));
     assert_eq!(output[2..], ["100%", "a\u{fffd}b"]);
 }
-
-/// Also in the moment between the context's arrival and its use.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes the cache away from other tests: scripts/test runs it alone"]
-async fn builds_survive_that_the_cache_is_pruned() {
-    let world = World::new().await;
-    let building = async {
-        for _ in 0..3 {
-            tokio::join!(world.image(""), world.image(""), world.image(""), world.image(""));
-        }
-    };
-    let pruning = async {
-        loop {
-            world.docker.prune_build_cache(1).await.unwrap();
-        }
-    };
-    tokio::select! {
-        () = building => {}
-        () = pruning => {}
-    }
-}
