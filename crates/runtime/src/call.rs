@@ -48,6 +48,10 @@ impl Docker {
         self.call(what, Method::POST, path)
     }
 
+    pub(crate) fn put(&self, what: &'static str, path: String) -> Call<'_> {
+        self.call(what, Method::PUT, path)
+    }
+
     pub(crate) fn delete(&self, what: &'static str, path: String) -> Call<'_> {
         self.call(what, Method::DELETE, path)
     }

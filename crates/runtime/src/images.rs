@@ -1,17 +1,22 @@
 //! Images that the engine has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::call::encoded_reference;
+use crate::call::{USUAL_LIMIT, encoded_reference, within};
+use crate::connection::RequestBody;
 use crate::containers::none_if_absent;
-use crate::{Docker, Label, Labels, Result};
+use crate::{Docker, Error, Label, Labels, Result};
 
 /// Layers are many files.
 const REMOVAL_LIMIT: Duration = Duration::from_secs(300);
+
+/// A tar without entries is the mark of its end only.
+const EMPTY_TAR: [u8; 1024] = [0; 1024];
 
 /// A health check as the engine runs it when the image says no more.
 const USUAL_SHELL: [&str; 2] = ["/bin/sh", "-c"];
@@ -27,6 +32,10 @@ pub struct Image {
     /// TCP only, in ascending order.
     pub exposed_ports: Vec<u16>,
     pub health_check: Option<HealthCheck>,
+    /// The paths that `VOLUME` names, without a slash at the end, in ascending order.
+    pub volumes: Vec<String>,
+    /// What `USER` says: a name or a number, maybe with a group behind a colon; mostly empty.
+    pub user: String,
     /// "amd64", "arm64".
     pub architecture: String,
     pub size: u64,
@@ -77,6 +86,36 @@ impl Docker {
         Ok(answers.into_iter().map(summary).collect())
     }
 
+    /// Makes sure that there is an image of this tag. It is made of nothing, for containers that are never started.
+    pub async fn ensure_empty_image(&self, tag: &str) -> Result<()> {
+        if self.image(tag).await?.is_some() {
+            return Ok(());
+        }
+        within("import an image", USUAL_LIMIT, self.import_nothing(tag)).await
+    }
+
+    async fn import_nothing(&self, tag: &str) -> Result<()> {
+        /// A failure comes as a line too, because the answer has begun with 200.
+        #[derive(Deserialize)]
+        struct Progress {
+            error: Option<String>,
+        }
+        let (repository, tag) = tag.rsplit_once(':').unwrap_or((tag, "latest"));
+        let call = self
+            .post("import an image", "/images/create".to_owned())
+            .query("fromSrc", "-")
+            .query("repo", repository)
+            .query("tag", tag)
+            .upload("application/x-tar", RequestBody::Whole(Some(Bytes::from_static(&EMPTY_TAR))));
+        let mut answer = call.unlimited().await?;
+        while let Some(progress) = answer.next_json::<Progress>().await? {
+            if let Some(message) = progress.error {
+                return Err(Error::answered(500, message));
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the tag away, and with its last tag the image. One that is gone already is fine, one in use is a conflict.
     pub async fn remove_image(&self, reference: &str) -> Result<()> {
         let call = self
@@ -102,6 +141,9 @@ struct InspectAnswer {
 struct ConfigAnswer {
     labels: Option<Labels>,
     exposed_ports: Option<BTreeMap<String, IgnoredAny>>,
+    volumes: Option<BTreeMap<String, IgnoredAny>>,
+    #[serde(default)]
+    user: String,
     healthcheck: Option<HealthCheckAnswer>,
     /// What `SHELL` says.
     shell: Option<Vec<String>>,
@@ -138,6 +180,8 @@ fn image(answer: InspectAnswer) -> Image {
         labels: config.labels.unwrap_or_default(),
         exposed_ports: tcp_ports(config.exposed_ports.unwrap_or_default().keys()),
         health_check: config.healthcheck.and_then(|check| health_check(check, config.shell)),
+        volumes: without_slash(config.volumes.unwrap_or_default().keys()),
+        user: config.user,
         architecture: answer.architecture,
         size: answer.size,
     }
@@ -156,6 +200,15 @@ fn tcp_ports<'a>(ports: impl Iterator<Item = &'a String>) -> Vec<u16> {
     let mut ports: Vec<u16> = ports.filter_map(|port| port.strip_suffix("/tcp")?.parse().ok()).collect();
     ports.sort_unstable();
     ports
+}
+
+/// The engine keeps them as they are written, so that "/data" and "/data/" are two.
+fn without_slash<'a>(paths: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let bare = |path: &String| match path.trim_end_matches('/') {
+        "" => "/".to_owned(),
+        bare => bare.to_owned(),
+    };
+    paths.map(bare).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// None if it is `HEALTHCHECK NONE`, which takes away the one of the base image.

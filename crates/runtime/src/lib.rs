@@ -19,7 +19,10 @@ mod output;
 mod volumes;
 
 pub use build::Build;
-pub use containers::{Container, ContainerHealth, ContainerSpec, ContainerSummary, Creation, LogLimits, State};
+pub use containers::{
+    Archive, Container, ContainerHealth, ContainerSpec, ContainerSummary, Creation, HelperSpec, LogLimits, Mount,
+    MountSource, State, VolumeRoot,
+};
 pub use docker::{Docker, Engine, Label, Labels};
 pub use error::{Error, Result};
 pub use events::{ContainerEvent, ContainerEventKind, Events};
@@ -28,3 +31,4 @@ pub use images::{HealthCheck, Image, ImageSummary};
 pub use lines::{PrintedLine, Stream};
 pub use networks::{Network, NetworkSummary};
 pub use output::{Access, Gap, Output, OutputLine, Portion, Position};
+pub use volumes::VolumeSummary;

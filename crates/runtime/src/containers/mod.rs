@@ -1,14 +1,17 @@
 //! Containers: made, started, watched, stopped and removed by their names.
 
+mod archive;
 mod description;
+mod entries;
 mod spec;
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
+pub use archive::{Archive, VolumeRoot};
 pub use description::{Container, ContainerHealth, ContainerSummary, State};
-pub use spec::{ContainerSpec, LogLimits};
+pub use spec::{ContainerSpec, HelperSpec, LogLimits, Mount, MountSource};
 
 use crate::call::{USUAL_LIMIT, encoded, within};
 use crate::{Docker, Error, Label, Result};
@@ -16,6 +19,7 @@ use crate::{Docker, Error, Label, Result};
 /// Making, starting and removing one touches the disk, the network and the kernel.
 const HEAVY_LIMIT: Duration = Duration::from_secs(60);
 const REMOVAL_POLL: Duration = Duration::from_millis(50);
+const NAME_TAKEN: &str = "is already in use by container";
 
 /// The result of asking for a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +35,7 @@ impl Docker {
         within("create a container", HEAVY_LIMIT, async {
             loop {
                 match self.create_new(spec).await {
-                    Err(Error::Conflict { message }) if message.contains("is already in use by container") => {
+                    Err(Error::Conflict { message }) if message.contains(NAME_TAKEN) => {
                         if let Some(container) = self.inspect(&spec.name).await? {
                             return Ok(Creation::Exists(Box::new(container)));
                         }
@@ -53,6 +57,15 @@ impl Docker {
         let call = self.post("create a container", "/containers/create".to_owned()).query("name", &spec.name);
         let created: Created = call.json(&spec::body(spec))?.limit(HEAVY_LIMIT).read().await?;
         Ok(created.id)
+    }
+
+    /// One of this name that exists already is fine, whatever it mounts.
+    pub async fn create_helper(&self, helper: &HelperSpec) -> Result<()> {
+        let call = self.post("create a container", "/containers/create".to_owned()).query("name", &helper.name);
+        match call.json(&spec::helper_body(helper))?.limit(HEAVY_LIMIT).done().await {
+            Err(Error::Conflict { message }) if message.contains(NAME_TAKEN) => Ok(()),
+            other => other,
+        }
     }
 
     /// One that is running already is left as it is.
@@ -91,6 +104,28 @@ impl Docker {
             .query("t", &seconds.to_string())
             .limit(grace.saturating_add(USUAL_LIMIT));
         none_if_absent(call.done().await).map(drop)
+    }
+
+    /// Its processes get no time until it is unpaused. One that is paused already is fine, one that does not run is a
+    /// conflict.
+    pub async fn pause(&self, name: &str) -> Result<()> {
+        let call = self.post("pause a container", format!("/containers/{}/pause", encoded(name)));
+        match call.done().await {
+            Err(Error::Conflict { message }) if message.contains("is already paused") => Ok(()),
+            other => other,
+        }
+    }
+
+    /// One that is not paused, stopped or gone is left as it is.
+    pub async fn unpause(&self, name: &str) -> Result<()> {
+        let call = self.post("unpause a container", format!("/containers/{}/unpause", encoded(name)));
+        match none_if_absent(call.done().await) {
+            // The engine answers 500.
+            Err(Error::Refused { message, .. } | Error::Conflict { message }) if message.contains("is not paused") => {
+                Ok(())
+            }
+            other => other.map(drop),
+        }
     }
 
     /// Ends and removes it with its anonymous volumes, and waits until it is gone. One that is gone already is fine.

@@ -1,6 +1,7 @@
 //! What a container is to be, and how the engine is told.
 
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -30,6 +31,33 @@ pub struct ContainerSpec {
     /// How long the engine itself waits between SIGTERM and SIGKILL, as when the machine shuts down.
     pub stop_grace: Duration,
     pub logs: LogLimits,
+    pub mounts: Vec<Mount>,
+}
+
+/// What a container sees at a path instead of what its image has there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    pub source: MountSource,
+    /// In the container, from its root.
+    pub path: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MountSource {
+    /// By name. The engine makes one that is missing, without labels. Into one that is empty it copies what the image
+    /// has at the path, with owners and modes.
+    Volume(String),
+    /// On the engine's machine, and there already.
+    Folder(PathBuf),
+}
+
+/// A container without any program, which is made and never started: through it the engine reaches into volumes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HelperSpec {
+    pub name: String,
+    pub image: String,
+    pub labels: Labels,
+    pub mounts: Vec<Mount>,
 }
 
 /// How much of a container's output the engine keeps.
@@ -64,6 +92,7 @@ pub(super) fn body(spec: &ContainerSpec) -> Value {
                     "max-file": spec.logs.files.to_string(),
                 },
             },
+            "Mounts": mounts(&spec.mounts),
         },
         "NetworkingConfig": { "EndpointsConfig": { spec.network.as_str(): address } },
     });
@@ -73,4 +102,26 @@ pub(super) fn body(spec: &ContainerSpec) -> Value {
         body["Cmd"] = json!([]);
     }
     body
+}
+
+pub(super) fn helper_body(helper: &HelperSpec) -> Value {
+    json!({
+        "Image": helper.image,
+        // The engine wants a command, although this one is never run.
+        "Cmd": ["-"],
+        "Labels": helper.labels,
+        "HostConfig": { "NetworkMode": "none", "Mounts": mounts(&helper.mounts) },
+    })
+}
+
+fn mounts(mounts: &[Mount]) -> Vec<Value> {
+    let mount = |mount: &Mount| {
+        let (kind, source) = match &mount.source {
+            MountSource::Volume(name) => ("volume", name.as_str().into()),
+            // One that is not UTF-8 cannot be told in JSON; the engine then says that it does not exist.
+            MountSource::Folder(folder) => ("bind", folder.to_string_lossy()),
+        };
+        json!({ "Type": kind, "Source": source, "Target": mount.path })
+    };
+    mounts.iter().map(mount).collect()
 }

@@ -20,9 +20,31 @@ async fn an_image_is_described() {
     let bare = world.image("HEALTHCHECK NONE\n").await;
     let image = world.docker.image(&bare).await.unwrap().unwrap();
     assert!(image.health_check.is_none() && image.exposed_ports.is_empty());
+    assert!(image.volumes.is_empty() && image.user.is_empty());
 
     assert_eq!(world.docker.image(&format!("{}:none", world.id)).await.unwrap(), None);
     assert_eq!(world.docker.image("some/repository/path:tag@x y").await.unwrap_or(None), None);
+}
+
+#[tokio::test]
+async fn an_image_says_where_it_keeps_data_and_as_whom() {
+    let world = World::new().await;
+    let id = world.image("VOLUME [\"/var/lib/data/\", \"/data\"]\nVOLUME /data/\nUSER 1234:0\n").await;
+    let image = world.docker.image(&id).await.unwrap().unwrap();
+    assert_eq!(image.volumes, ["/data", "/var/lib/data"]);
+    assert_eq!(image.user, "1234:0");
+}
+
+#[tokio::test]
+async fn an_empty_image_is_made_once() {
+    let world = World::new().await;
+    let tag = world.empty_image();
+    world.docker.ensure_empty_image(&tag).await.unwrap();
+    let image = world.docker.image(&tag).await.unwrap().unwrap();
+    assert_eq!((image.size, image.tags.as_slice()), (0, std::slice::from_ref(&tag)));
+    world.docker.ensure_empty_image(&tag).await.unwrap();
+    assert_eq!(world.docker.image(&tag).await.unwrap().unwrap().id, image.id);
+    assert!(world.docker.ensure_empty_image("Not A Name:1").await.is_err());
 }
 
 #[tokio::test]

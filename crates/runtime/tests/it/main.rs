@@ -14,3 +14,4 @@ mod images;
 mod life;
 mod networks;
 mod output;
+mod volumes;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use windlass_runtime::{
-    Build, Container, ContainerSpec, Creation, Docker, Error, Label, Labels, LogLimits, Network, PrintedLine, Result,
-    State,
+    Build, Container, ContainerSpec, Creation, Docker, Error, HelperSpec, Label, Labels, LogLimits, Mount, MountSource,
+    Network, PrintedLine, Result, State,
 };
 
 /// Longer than anything takes on a busy machine.
@@ -121,7 +121,29 @@ impl World {
             pids: 50,
             stop_grace: Duration::from_secs(3),
             logs: LogLimits { file_bytes: 1 << 20, files: 2 },
+            mounts: Vec::new(),
         }
+    }
+
+    /// An empty volume.
+    pub async fn volume(&self, what: &str) -> String {
+        let name = self.name(what);
+        self.docker.ensure_volume(&name, &self.labels()).await.unwrap();
+        name
+    }
+
+    /// A container that is never started, with volumes at their paths.
+    pub async fn helper(&self, what: &str, mounts: &[(&str, &str)]) -> String {
+        let image = self.empty_image();
+        self.docker.ensure_empty_image(&image).await.unwrap();
+        let mounts = mounts.iter().map(|(volume, path)| mount(volume, path)).collect();
+        let helper = HelperSpec { name: self.name(what), image, labels: self.labels(), mounts };
+        self.docker.create_helper(&helper).await.unwrap();
+        helper.name
+    }
+
+    pub fn empty_image(&self) -> String {
+        format!("{}:empty", self.id)
     }
 
     pub async fn run(&self, spec: &ContainerSpec) -> String {
@@ -154,17 +176,25 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         let filter = format!("label={}={}", self.label.name, self.label.value);
-        for (list, remove) in [
-            (["ps", "-aq", "--no-trunc"], ["rm", "-fv"].as_slice()),
-            (["network", "ls", "-q"], ["network", "rm"].as_slice()),
-            (["images", "-q", "--no-trunc"], ["rmi", "-f"].as_slice()),
+        // It has no labels, but the world's name.
+        let empty = format!("reference={}", self.empty_image());
+        for (list, filter, remove) in [
+            (["ps", "-aq", "--no-trunc"], &filter, ["rm", "-fv"].as_slice()),
+            (["network", "ls", "-q"], &filter, ["network", "rm"].as_slice()),
+            (["volume", "ls", "-q"], &filter, ["volume", "rm", "-f"].as_slice()),
+            (["images", "-q", "--no-trunc"], &filter, ["rmi", "-f"].as_slice()),
+            (["images", "-q", "--no-trunc"], &empty, ["rmi", "-f"].as_slice()),
         ] {
-            let found = docker_program(list.iter().copied().chain(["--filter", &filter]));
+            let found = docker_program(list.iter().copied().chain(["--filter", filter]));
             if !found.trim().is_empty() {
                 docker_program(remove.iter().copied().chain(found.split_whitespace()));
             }
         }
     }
+}
+
+pub fn mount(volume: &str, path: &str) -> Mount {
+    Mount { source: MountSource::Volume(volume.to_owned()), path: path.to_owned() }
 }
 
 /// What the engine's own program says.
