@@ -99,10 +99,15 @@ impl Exchange {
         self.service = service;
     }
 
-    /// It waits no longer because its service was held.
-    pub fn held(&mut self, took: Duration) {
+    /// It begins to wait because its service is held.
+    pub fn waits(&self) {
+        self.service.counters.waits();
+    }
+
+    /// It waits no longer.
+    pub fn waited(&mut self, took: Duration) {
         self.waited += took;
-        self.service.counters.held(took);
+        self.service.counters.waited(took);
     }
 
     /// When its target's limits began.

@@ -29,7 +29,9 @@ pub async fn wait(
         // A request keeps its turn as long as the hold is the same.
         if waiting.as_ref().is_none_or(|waiting| !waiting.is_for(&hold)) {
             let Some(turn) = hold.enter() else { break Err(Page::Held) };
-            waiting = Some(turn);
+            if waiting.replace(turn).is_none() {
+                exchange.waits();
+            }
         }
         let changed = tokio::time::timeout_at(hold.until.into(), news.changed()).await;
         if changed.is_err() || edge.has_ended_holds() {
@@ -37,7 +39,7 @@ pub async fn wait(
         }
     };
     if waiting.is_some() {
-        exchange.held(started.elapsed());
+        exchange.waited(started.elapsed());
     }
     destination
 }

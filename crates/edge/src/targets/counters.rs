@@ -104,10 +104,15 @@ impl Counters {
         self.upgrades.fetch_add(1, Relaxed);
     }
 
-    /// A request waits no longer because its service was held.
-    pub fn held(&self, took: Duration) {
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    /// A request begins to wait because its service is held. Counted now, so that the figure is whole in the moment in which
+    /// they are let through.
+    pub fn waits(&self) {
         self.held.fetch_add(1, Relaxed);
+    }
+
+    /// It waits no longer.
+    pub fn waited(&self, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.held_us.fetch_add(micros, Relaxed);
         self.longest_held_us.fetch_max(micros, Relaxed);
     }
