@@ -219,6 +219,10 @@ fn earlier_deployment(application_id: Uuid, user_id: Uuid, release_id: Uuid, now
         finished_at: None,
         requests_served: 0,
         requests_failed: 0,
+        held_at: None,
+        held_ms: 0,
+        held_requests: 0,
+        restores: "[]".into(),
         created_at: now,
         updated_at: now,
     }

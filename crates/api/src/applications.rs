@@ -10,8 +10,8 @@ use crate::sent;
 use crate::text::absent_when_empty;
 use crate::{
     AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, Command, FilePath,
-    FolderPath, Given, HealthPath, HostName, Labels, Link, Organization, Pagination, RepositoryAddress, Settings, Slug,
-    SshKey, Text, Timestamp, User, VariableMap, VariableNames, Whole, ZeroOr,
+    FolderPath, Given, HealthPath, HostName, Labels, Link, NewVolumes, Organization, Pagination, RepositoryAddress,
+    Settings, Slug, SshKey, Text, Timestamp, User, VariableMap, VariableNames, Volume, VolumeNames, Whole, ZeroOr,
 };
 
 closed_set! {
@@ -76,6 +76,8 @@ pub struct Application {
     pub settings: Settings,
     /// Fields that differ from the live release, and so wait for the next deploy.
     pub pending_fields: Vec<String>,
+    /// Without those that were deleted; none in lists.
+    pub volumes: Vec<Volume>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -203,6 +205,13 @@ requests! {
     kept_releases: Option<Whole<1, 100>>,
     /// How many containers serve visitors at the same time. `memory_mb`, `cpu_millis` and `pids` are for each of them. Default: 1.
     replicas: Option<Whole<1, 20>>,
+    /// Volumes to be made or changed. One that is not named here stays as it is.
+    volumes: Option<NewVolumes>,
+    /// Whether the containers before are stopped, and visitors wait, while `pre_run_command` runs. Default: false; but always when a
+    /// volume is not shared.
+    pause: Option<bool>,
+    /// Whether each volume gets a snapshot before a deployment changes what runs. Default: false.
+    snapshot_before_deploy: Option<bool>,
 }
 
 /// The name again, so that no application is deleted by mistake.
@@ -211,6 +220,8 @@ requests! {
 pub struct DeleteApplication {
     pub id: Uuid,
     pub name: Text<1, 100>,
+    /// The volumes to be deleted with it. The others stay, and can be attached to another application.
+    pub volumes: Option<VolumeNames>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

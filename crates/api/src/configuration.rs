@@ -96,6 +96,10 @@ pub struct Settings {
     pub kept_releases: u32,
     /// How many containers serve visitors at the same time, 1 to 20.
     pub replicas: u32,
+    /// Whether the containers before are stopped, and visitors wait, while `pre_run_command` runs.
+    pub pause: bool,
+    /// Whether each volume gets a snapshot before a deployment changes what runs.
+    pub snapshot_before_deploy: bool,
 }
 
 impl Default for Settings {
@@ -110,6 +114,8 @@ impl Default for Settings {
             pids: 1024,
             kept_releases: 10,
             replicas: 1,
+            pause: false,
+            snapshot_before_deploy: false,
         }
     }
 }

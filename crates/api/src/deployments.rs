@@ -41,6 +41,8 @@ closed_set! {
         Restart = "restart",
         /// The release that was live when the application was stopped.
         Start = "start",
+        /// The live release with a volume from a snapshot.
+        Restore = "restore",
     }
 }
 
@@ -93,6 +95,10 @@ closed_set! {
         ImageArchitecture = "image_architecture",
         /// The image of an earlier release is no longer there.
         ImageMissing = "image_missing",
+        /// The engine no longer has a volume, or it cannot be used like this.
+        VolumeUnusable = "volume_unusable",
+        /// A snapshot could not be taken or restored.
+        SnapshotFailed = "snapshot_failed",
         EngineUnreachable = "engine_unreachable",
         EngineRefused = "engine_refused",
         DiskFull = "disk_full",
@@ -133,9 +139,15 @@ pub struct ApplicationDeployment {
     pub reason: String,
     /// Whether its release can be gone back to.
     pub can_roll_back: bool,
+    /// Whether there are snapshots of the volumes as they were when it was replaced, for a rollback `with_data`.
+    pub can_restore_data: bool,
     /// Visitors' requests from the switch until the old container was empty.
     pub requests_served: i64,
     pub requests_failed: i64,
+    /// For how long visitors waited because the containers before had to end first, in milliseconds; 0 if they did not.
+    pub held_ms: i64,
+    /// How many of their requests waited.
+    pub held_requests: i64,
     pub started_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
 }
@@ -191,6 +203,15 @@ pub struct Restart {
 #[serde(deny_unknown_fields)]
 pub struct DeploymentId {
     pub id: Uuid,
+}
+
+/// To the release of which deployment.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rollback {
+    pub id: Uuid,
+    /// Whether the volumes go back too: to the snapshots that were taken before the deployment that replaced this one. Default: false.
+    pub with_data: Option<bool>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

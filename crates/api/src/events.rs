@@ -34,6 +34,10 @@ closed_set! {
         DeploymentSucceeded = "deployment.succeeded",
         DeploymentFailed = "deployment.failed",
         DeploymentCancelled = "deployment.cancelled",
+        VolumeCreated = "volume.created",
+        VolumeDeleted = "volume.deleted",
+        SnapshotSucceeded = "snapshot.succeeded",
+        SnapshotFailed = "snapshot.failed",
     }
 }
 
@@ -55,7 +59,11 @@ impl EventName {
             | Self::DeploymentDeploying
             | Self::DeploymentSucceeded
             | Self::DeploymentFailed
-            | Self::DeploymentCancelled => Can::DeployRead,
+            | Self::DeploymentCancelled
+            | Self::VolumeCreated
+            | Self::VolumeDeleted
+            | Self::SnapshotSucceeded
+            | Self::SnapshotFailed => Can::DeployRead,
         }
     }
 }

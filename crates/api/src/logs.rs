@@ -31,6 +31,10 @@ closed_set! {
         Build = "build",
         /// The command before the start.
         PreRun = "pre_run",
+        /// Visitors wait while the containers before end.
+        Hold = "hold",
+        /// Snapshots of volumes are taken or restored.
+        Data = "data",
         Start = "start",
         Health = "health",
         Switch = "switch",

@@ -139,6 +139,7 @@ pub struct TextSet<const MOST: usize, const LENGTH: usize>(Vec<String>);
 
 pub type Labels = TextSet<50, 50>;
 pub type VariableNames = TextSet<1000, 200>;
+pub type VolumeNames = TextSet<100, 63>;
 
 impl<const MOST: usize, const LENGTH: usize> Deref for TextSet<MOST, LENGTH> {
     type Target = [String];

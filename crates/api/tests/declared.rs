@@ -7,8 +7,8 @@ use regex::Regex;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 use windlass_api::{
-    ApplicationName, Branch, Command, Email, FilePath, FolderPath, HealthPath, Host, HostName, IdempotencyName,
-    LanguageTag, NewPassword, RepositoryAddress, Slug, SshKey, Text,
+    ApplicationName, Branch, Command, ContainerPath, Email, FilePath, FolderPath, HealthPath, Host, HostName, HostPath,
+    IdempotencyName, LanguageTag, NewPassword, RepositoryAddress, Slug, SshKey, Text,
 };
 
 /// Texts near the edge of one rule or another, one on each line.
@@ -198,6 +198,13 @@ fn what_is_declared_of_texts_is_what_is_enforced() {
     hold::<HostName>(&["must be a host name without port"]);
     hold::<Command>(&[]);
     hold::<HealthPath>(&[]);
+    hold::<ContainerPath>(&[
+        "must be an absolute path",
+        "must not be the root",
+        "must not be in",
+        "must not contain the invisible",
+    ]);
+    hold::<HostPath>(&["must be an absolute path", "must not be the root", "must not contain the invisible"]);
     hold::<IdempotencyName>(&[]);
     hold::<Host>(&["must be a host name"]);
     hold::<SshKey>(&[]);

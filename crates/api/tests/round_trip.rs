@@ -61,7 +61,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (Some("email"), _) => "ada@example.org",
         (_, "repository") => "https://git.example.org/team/shop.git",
         (_, "repository_ssh_key") => "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----\n",
-        (_, "base_path" | "health_path") => "/web",
+        (_, "base_path" | "health_path" | "path" | "host_path") => "/web",
         (_, "language") => "pt-BR",
         (_, "before" | "after") => "20",
         _ => "correct-horse",
@@ -120,6 +120,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ApplicationLogs>();
     tried.json::<ApplicationStatus>();
     tried.json::<Applications>();
+    tried.json::<AttachVolume>();
     tried.json::<AuditActivities>();
     tried.json::<AuditActivity>();
     tried.json::<BuildCache>();
@@ -144,6 +145,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<LoggedIn>();
     tried.json::<Login>();
     tried.json::<Organization>();
+    tried.json::<NewVolume>();
     tried.json::<OrganizationId>();
     tried.json::<OrganizationUser>();
     tried.json::<Pagination>();
@@ -152,11 +154,15 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Register>();
     tried.json::<RemoveUser>();
     tried.json::<Restart>();
+    tried.json::<RestoreSnapshot>();
+    tried.json::<Rollback>();
     tried.json::<SendInvitation>();
     tried.json::<Session>();
     tried.json::<SetUpTwoFactor>();
     tried.json::<Settings>();
     tried.json::<SmtpConfig>();
+    tried.json::<Snapshot>();
+    tried.json::<Snapshots>();
     tried.json::<SwitchOrganization>();
     tried.json::<TwoFactorCode>();
     tried.json::<TwoFactorSetup>();
@@ -170,9 +176,12 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<UpdateTheme>();
     tried.json::<UpdateUserName>();
     tried.json::<UpdateUserRole>();
+    tried.json::<UpdateVolume>();
     tried.json::<UpdateWebhookConfig>();
     tried.json::<User>();
     tried.json::<UserSettings>();
+    tried.json::<Volume>();
+    tried.json::<Volumes>();
     tried.json::<WebhookConfig>();
 
     let described: Value = serde_json::from_str(include_str!("../../../openapi.json")).unwrap();

@@ -29,9 +29,11 @@ pub mod resolver;
 pub mod route_publisher;
 pub mod serve;
 pub mod service;
+mod snapshot_files;
 mod streams;
 mod subject;
 pub mod vault;
+mod volume_upkeep;
 
 pub use app::App;
 pub use config::Config;

@@ -18,7 +18,7 @@ use crate::deploy::{self, Interruption, Result};
 use crate::engine_health::EngineState;
 use crate::host::Host;
 use crate::host_route;
-use crate::labels::DEPLOYMENT_LABEL;
+use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, HELPER, PURPOSE_LABEL};
 use crate::service::states;
 use crate::subject::Subject;
 
@@ -173,7 +173,7 @@ fn tell_what_is_seen(seen: &EngineState) {
 
 async fn reconcile_containers(host: &Host) -> Result<()> {
     // In this order: a row comes before its container and goes after it, so what has no row now is wanted by none.
-    let on_engine = host.containers().await?;
+    let (helpers, on_engine): (Vec<_>, Vec<_>) = host.containers().await?.into_iter().partition(is_helper);
     host.collector.look_after(&on_engine);
     let mut conn = host.app.db.read().await?;
     let rows = containers::all(&mut conn).await?;
@@ -189,12 +189,19 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
         let outcome = match row.stage {
             Stage::Live => keep_alive(host, row, found).await,
             // The worker that has a job of the application knows what to do with it.
-            Stage::Starting | Stage::Leaving if busy.contains(&row.application_id) => Ok(()),
+            Stage::Starting | Stage::Held | Stage::Leaving if busy.contains(&row.application_id) => Ok(()),
+            // After the last container that it was stopped for.
+            Stage::Held => Ok(()),
             Stage::Starting | Stage::Leaving => forget(host, row).await,
         };
         if let Err(problem) = outcome {
             tracing::warn!(container = row.name, ?problem, "a container could not be brought in line; trying again");
         }
+    }
+    resume_held(host).await?;
+    for helper in helpers.iter().filter(|helper| !application_of(helper).is_some_and(|id| busy.contains(&id))) {
+        tracing::info!(container = helper.name, "removing a container whose work is over");
+        host.remove_ended_container(&helper.name).await?;
     }
     // Last, because they may have to wait for their lines to be stored.
     let names: HashSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
@@ -205,6 +212,35 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
         tracing::info!(container = stray.name, "removing a container that belongs to no instance");
         if let Err(problem) = host.remove_container(&stray.name).await {
             tracing::warn!(container = stray.name, ?problem, "it could not be removed; trying again");
+        }
+    }
+    Ok(())
+}
+
+/// Whether it is never started.
+fn is_helper(found: &ContainerSummary) -> bool {
+    found.labels.get(PURPOSE_LABEL).is_some_and(|purpose| purpose == HELPER)
+}
+
+fn application_of(found: &ContainerSummary) -> Option<Uuid> {
+    found.labels.get(APPLICATION_LABEL)?.parse().ok()
+}
+
+/// Visitors wait, and no worker sees to it any more: what was stopped is started again, once nothing is left of what it was
+/// stopped for.
+async fn resume_held(host: &Host) -> Result<()> {
+    let waiting = applications::held(&mut host.app.db.read().await?).await?;
+    for id in waiting {
+        let mut conn = host.app.db.read().await?;
+        let has_job = !jobs::of_application(&mut conn, id).await?.is_empty();
+        let rows = containers::of_application(&mut conn, id).await?;
+        drop(conn);
+        if has_job || rows.iter().any(|row| matches!(row.stage, Stage::Starting | Stage::Leaving)) {
+            continue;
+        }
+        tracing::info!(application = %id, "starting again what was stopped for a deployment that is over");
+        if let Err(problem) = deploy::resume(host, id).await {
+            tracing::warn!(application = %id, ?problem, "it could not be started again; trying again");
         }
     }
     Ok(())
@@ -228,7 +264,10 @@ async fn if_live(host: &Host, row: &Container) -> Result<Option<Container>> {
 
 async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()> {
     match state {
-        Some(State::Running | State::Restarting | State::Paused) => Ok(()),
+        Some(State::Running | State::Restarting) => Ok(()),
+        // The worker that takes a snapshot of its volume has paused it.
+        Some(State::Paused) if has_job(host, row).await? => Ok(()),
+        Some(State::Paused) => Ok(host.unpause_container(&row.name).await?),
         Some(State::Created | State::Exited) => {
             tracing::info!(container = row.name, "starting a container that has ended");
             host.restart_always(&row.name).await?;
@@ -237,6 +276,10 @@ async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()
         Some(State::Dead | State::Removing) => Ok(host.remove_container(&row.name).await?),
         None => make_again(host, row).await,
     }
+}
+
+async fn has_job(host: &Host, row: &Container) -> Result<bool> {
+    Ok(!jobs::of_application(&mut host.app.db.read().await?, row.application_id).await?.is_empty())
 }
 
 async fn make_again(host: &Host, row: &Container) -> Result<()> {

@@ -8,6 +8,7 @@
 
 pub mod applications;
 pub mod logs;
+pub mod volumes;
 
 use uuid::Uuid;
 use windlass_api as api;

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
+use uuid::Uuid;
 use windlass_api::{ApplicationState, Wanted};
 use windlass_edge::Drained;
 use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{Code, Drain};
-use windlass_edge::routes::{Notice, Owner, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
+use windlass_edge::routes::{HoldSpec, Notice, Owner, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
 use windlass_store::applications::{self, Routed};
 use windlass_store::containers::socket_address;
 use windlass_store::{Conn, Db};
@@ -29,6 +30,8 @@ pub enum RoutesError {
 /// Tells one edge.
 pub struct Routes {
     data_dir: PathBuf,
+    /// Requests that may wait for one application.
+    most_waiting: u32,
     /// What was told last. Held while telling, so that an older table never follows a newer one.
     told: Mutex<Option<Told>>,
 }
@@ -42,15 +45,15 @@ struct Told {
 }
 
 impl Routes {
-    pub fn new(data_dir: PathBuf) -> Self {
-        Self { data_dir, told: Mutex::default() }
+    pub fn new(data_dir: PathBuf, most_waiting: u32) -> Self {
+        Self { data_dir, most_waiting, told: Mutex::default() }
     }
 
     /// When it returns, visitors are sent where the rows of this moment say.
     pub async fn publish(&self, db: &Db) -> Result<(), RoutesError> {
         let mut told = self.told.lock().await;
         let mut conn = db.read().await?;
-        let wanted = route_set(&mut conn).await?;
+        let wanted = route_set(&mut conn, self.most_waiting).await?;
         if told.is_none() && wanted.routes.is_empty() && !applications::are_any(&mut conn).await? {
             // Without applications the operator may use the edge by hand.
             return Ok(());
@@ -84,6 +87,18 @@ impl Routes {
             );
         }
         Ok((hello.pid, client.apply(wanted.clone()).await?.changes))
+    }
+
+    /// How many requests to an application have waited because it was held, since the edge was started. 0 when the edge does
+    /// not answer: it is a figure for people, and no reason to stop anything.
+    pub async fn held_requests(&self, application_id: Uuid) -> u64 {
+        let stats = async { Client::connect(&self.data_dir).await?.stats().await };
+        let Ok(stats) = stats.await.inspect_err(|error| tracing::warn!(%error, "the edge did not tell its figures"))
+        else {
+            return 0;
+        };
+        let name = application_id.to_string();
+        stats.services.iter().find(|service| service.name == name).map_or(0, |service| service.figures.held)
     }
 
     /// Waits until the last request in a target that is no longer routed is over, or the deadline is.
@@ -134,19 +149,23 @@ fn is_temporary(error: &CallError) -> bool {
     }
 }
 
-async fn route_set(conn: &mut Conn) -> windlass_store::Result<RouteSet> {
+async fn route_set(conn: &mut Conn, most_waiting: u32) -> windlass_store::Result<RouteSet> {
     let mut set = RouteSet { owner: Owner::Server, ..RouteSet::default() };
     for application in applications::routed(conn).await? {
         let name = application.id.to_string();
         set.routes.push(Route { host: application.domain.clone(), path: "/".into(), service: name.clone() });
-        set.services.push(ServiceSpec { name, serves: serves(&application), access_log: false });
+        set.services.push(ServiceSpec { name, serves: serves(&application, most_waiting), access_log: false });
     }
-    Ok(set)
+    Ok(set.with_version())
 }
 
-fn serves(application: &Routed) -> Serves {
+fn serves(application: &Routed, most_waiting: u32) -> Serves {
     if application.wanted != Wanted::Running {
         return Serves::Page(Notice::Stopped);
+    }
+    if let Some(until) = application.held_until {
+        let until_ms = u64::try_from(until / 1000).unwrap_or_default();
+        return Serves::Held(HoldSpec { most_waiting, until_ms });
     }
     let addresses = targets(application);
     match application.state {

@@ -31,7 +31,7 @@ use crate::service::first_start::unlock;
 use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
-use crate::{caches, jobs, listen, reconcile};
+use crate::{caches, jobs, listen, reconcile, volume_upkeep};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 /// How long a start waits to learn whether this installation is the one that holds its containers.
@@ -132,12 +132,14 @@ impl Server {
         let host = Arc::new(Host::new(self.app.clone(), self.installation, self.owner, self.holder));
         let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, deploy::registry(&host), stop.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));
+        let volumes = tokio::spawn(volume_upkeep::run(host.clone()));
         let reconciler = tokio::spawn(reconcile::run(host.clone(), stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
         housekeeping.abort();
         retention.abort();
         caches.abort();
+        volumes.abort();
         reconciler.abort();
         if tokio::time::timeout(DATABASE_WAIT, worker).await.is_err() {
             tracing::warn!("jobs under way could not be put back; they come back when their time is up");

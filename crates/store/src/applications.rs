@@ -27,6 +27,8 @@ pub struct Application {
     pub wanted: Wanted,
     /// The deployment whose container visitors reach.
     pub live_deployment_id: Option<Uuid>,
+    /// Until when visitors wait for the next containers; none if they do not.
+    pub held_until: Option<i64>,
     pub status_id: Uuid,
     #[sqlx(try_from = "Word<ApplicationState>")]
     pub state: ApplicationState,
@@ -41,7 +43,7 @@ pub struct Application {
 macro_rules! columns {
     () => {
         "id, organization_id, user_id, name, repository, domain, configuration, sealed_variables, sealed_credentials, labels, \
-         wanted, live_deployment_id, status_id, state, state_changed_at, created_at, updated_at"
+         wanted, live_deployment_id, held_until, status_id, state, state_changed_at, created_at, updated_at"
     };
 }
 
@@ -49,7 +51,7 @@ pub async fn insert(tx: &mut Tx, application: &Application) -> Result<()> {
     let query = concat!(
         "insert into applications (",
         columns!(),
-        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
+        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
     );
     sql!(tx, |c| {
         sqlx::query(query)
@@ -65,6 +67,7 @@ pub async fn insert(tx: &mut Tx, application: &Application) -> Result<()> {
             .bind(&application.labels)
             .bind(application.wanted.as_str())
             .bind(application.live_deployment_id)
+            .bind(application.held_until)
             .bind(application.status_id)
             .bind(application.state.as_str())
             .bind(application.state_changed_at.micros())
@@ -240,10 +243,24 @@ pub async fn set_wanted(tx: &mut Tx, id: Uuid, wanted: Wanted) -> Result<()> {
     Ok(())
 }
 
+/// Visitors wait no longer.
 pub async fn set_live(tx: &mut Tx, id: Uuid, deployment_id: Option<Uuid>) -> Result<()> {
-    let query = "update applications set live_deployment_id = $2 where id = $1";
+    let query = "update applications set live_deployment_id = $2, held_until = null where id = $1";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(deployment_id).execute(c).await.map(drop))?;
     Ok(())
+}
+
+/// Until when visitors wait for the next containers.
+pub async fn set_held_until(tx: &mut Tx, id: Uuid, until: Option<Timestamp>) -> Result<()> {
+    let query = "update applications set held_until = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(until.map(Timestamp::micros)).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// Those whose visitors wait.
+pub async fn held(conn: &mut Conn) -> Result<Vec<Uuid>> {
+    let query = "select id from applications where held_until is not null and wanted = 'running'";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_all(c).await)?)
 }
 
 /// When a deployment was called off before anything was live: what was stopped before it is stopped again.
@@ -303,6 +320,7 @@ pub struct Routed {
     pub wanted: Wanted,
     #[sqlx(try_from = "Word<ApplicationState>")]
     pub state: ApplicationState,
+    pub held_until: Option<i64>,
     /// Of the live instances, in the order of their ordinals.
     #[sqlx(skip)]
     pub addresses: Vec<String>,
@@ -319,7 +337,7 @@ struct RoutedInstance {
 
 /// Every application there is, with where its visitors are sent.
 pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
-    let query = "select a.id, a.domain, a.wanted, a.state, c.address, r.port from applications a \
+    let query = "select a.id, a.domain, a.wanted, a.state, a.held_until, c.address, r.port from applications a \
                  left join deployments d on d.id = a.live_deployment_id \
                  left join releases r on r.id = d.release_id \
                  left join containers c on c.deployment_id = d.id and c.purpose = 'app' and c.stage = 'live' \
@@ -337,7 +355,7 @@ pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
 
 /// None of them runs here. One that is being deleted still is.
 pub async fn stop_all(tx: &mut Tx, now: Timestamp) -> Result<()> {
-    let query = "update applications set wanted = 'stopped', live_deployment_id = null, state = 'stopped', state_changed_at = $1 \
+    let query = "update applications set wanted = 'stopped', live_deployment_id = null, held_until = null, state = 'stopped', state_changed_at = $1 \
                  where wanted <> 'deleted'";
     Ok(sql!(tx, |c| sqlx::query(query).bind(now.micros()).execute(c).await.map(drop))?)
 }

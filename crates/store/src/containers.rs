@@ -26,6 +26,8 @@ words! {
         Starting = "starting",
         /// Visitors reach it, and it is made again if it vanishes.
         Live = "live",
+        /// It was stopped so that the containers of a deployment can write its volumes, and is live again if that deployment fails.
+        Held = "held",
         /// It is to be ended and removed.
         Leaving = "leaving",
     }
@@ -51,6 +53,8 @@ pub struct Container {
     #[sqlx(try_from = "Word<ContainerStatus>")]
     pub status: ContainerStatus,
     pub address: String,
+    /// JSON: its volumes, and where they are in it.
+    pub mounts: String,
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
 }
@@ -69,13 +73,14 @@ pub fn socket_address(address: &str, port: u16) -> Option<SocketAddr> {
 
 macro_rules! columns {
     () => {
-        "id, application_id, deployment_id, purpose, ordinal, stage, name, engine_id, status, address, created_at"
+        "id, application_id, deployment_id, purpose, ordinal, stage, name, engine_id, status, address, \
+         mounts, created_at"
     };
 }
 
 pub async fn insert(tx: &mut Tx, container: &Container) -> Result<()> {
     let query =
-        concat!("insert into containers (", columns!(), ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
+        concat!("insert into containers (", columns!(), ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)");
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(container.id)
@@ -88,6 +93,7 @@ pub async fn insert(tx: &mut Tx, container: &Container) -> Result<()> {
             .bind(&container.engine_id)
             .bind(container.status.as_str())
             .bind(&container.address)
+            .bind(&container.mounts)
             .bind(container.created_at.micros())
             .execute(c)
             .await

@@ -37,6 +37,12 @@ pub struct Deployment {
     pub finished_at: Option<i64>,
     pub requests_served: i64,
     pub requests_failed: i64,
+    /// Since when visitors waited for it.
+    pub held_at: Option<i64>,
+    pub held_ms: i64,
+    pub held_requests: i64,
+    /// JSON: which volumes it brings back from which snapshots.
+    pub restores: String,
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     #[sqlx(try_from = "i64")]
@@ -47,15 +53,16 @@ macro_rules! columns {
     () => {
         "id, application_id, release_id, triggered_by, user_id, kind, without_cache, status_id, state, \
          state_changed_at, failure, reason, container_id, container_name, container_status, started_at, \
-         finished_at, requests_served, requests_failed, created_at, updated_at"
+         finished_at, requests_served, requests_failed, held_at, held_ms, held_requests, restores, created_at, \
+         updated_at"
     };
 }
 
 /// One that waits for its turn.
 pub async fn insert(tx: &mut Tx, deployment: &Deployment) -> Result<()> {
     let query = "insert into deployments (id, application_id, release_id, triggered_by, user_id, kind, without_cache, \
-                 status_id, state, state_changed_at, created_at, updated_at) \
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, 'queued', $9, $9, $9)";
+                 status_id, state, state_changed_at, created_at, updated_at, restores) \
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, 'queued', $9, $9, $9, $10)";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(deployment.id)
@@ -67,6 +74,7 @@ pub async fn insert(tx: &mut Tx, deployment: &Deployment) -> Result<()> {
             .bind(deployment.without_cache)
             .bind(deployment.status_id)
             .bind(deployment.created_at.micros())
+            .bind(&deployment.restores)
             .execute(c)
             .await
             .map(drop)
@@ -114,6 +122,8 @@ pub struct Shown {
     pub image: String,
     /// Whether the release can be made live again.
     pub is_kept: bool,
+    /// Whether there are snapshots of what the release had written when it was replaced.
+    pub has_data: bool,
     /// Those that are there now, in the order of their ordinals.
     #[sqlx(skip)]
     pub instances: Vec<Container>,
@@ -123,9 +133,10 @@ macro_rules! shown {
     () => {
         "select d.id, d.application_id, d.release_id, d.triggered_by, d.user_id, d.kind, d.without_cache, d.status_id, \
          d.state, d.state_changed_at, d.failure, d.reason, d.container_id, d.container_name, d.container_status, \
-         d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.created_at, \
-         d.updated_at, r.commit_hash, r.commit_author, r.commit_message, r.image, \
-         (r.live_at is not null and r.removed_at is null and r.image_id <> '') as is_kept \
+         d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.held_at, d.held_ms, d.held_requests, \
+         d.restores, d.created_at, d.updated_at, r.commit_hash, r.commit_author, r.commit_message, r.image, \
+         (r.live_at is not null and r.removed_at is null and r.image_id <> '') as is_kept, \
+         exists (select 1 from snapshots s where s.live_release_id = d.release_id and s.state = 'ready') as has_data \
          from deployments d join releases r on r.id = d.release_id "
     };
 }
@@ -272,6 +283,23 @@ pub async fn set_requests(tx: &mut Tx, id: Uuid, served: i64, failed: i64, now: 
     let query = "update deployments set requests_served = $2, requests_failed = $3, updated_at = $4 where id = $1";
     sql!(tx, |c| {
         sqlx::query(query).bind(id).bind(served).bind(failed).bind(now.micros()).execute(c).await.map(drop)
+    })?;
+    Ok(())
+}
+
+/// Since when visitors wait for it.
+pub async fn set_held_at(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
+    let query = "update deployments set held_at = $2, updated_at = $2 where id = $1 and held_at is null";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// For how long visitors have waited for it, and how many more of their requests.
+pub async fn add_held(tx: &mut Tx, id: Uuid, milliseconds: i64, requests: i64, now: Timestamp) -> Result<()> {
+    let query =
+        "update deployments set held_ms = $2, held_requests = held_requests + $3, updated_at = $4 where id = $1";
+    sql!(tx, |c| {
+        sqlx::query(query).bind(id).bind(milliseconds).bind(requests).bind(now.micros()).execute(c).await.map(drop)
     })?;
     Ok(())
 }

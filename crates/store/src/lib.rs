@@ -31,8 +31,10 @@ pub mod second_factors;
 pub mod servers;
 pub mod sessions;
 pub mod smtp_configs;
+pub mod snapshots;
 pub mod user_settings;
 pub mod users;
+pub mod volumes;
 pub mod webhook_configs;
 
 pub use db::{Conn, Db, Kind, Options, Tx};

@@ -5,7 +5,7 @@ use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 use windlass_api::{
     ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, Role,
-    SmtpSecurity, UserType, Wanted, WebhookType,
+    SmtpSecurity, SnapshotOrigin, SnapshotState, UserType, VolumeOrigin, Wanted, WebhookType,
 };
 
 /// What a row reads: `#[sqlx(try_from = "Word<Role>")] role: Role`, or `role: Option<Word<Role>>` where it can be null.
@@ -26,7 +26,7 @@ pub(crate) use words_of_columns;
 
 words_of_columns! {
     ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, Role,
-    SmtpSecurity, UserType, Wanted, WebhookType,
+    SmtpSecurity, SnapshotOrigin, SnapshotState, UserType, VolumeOrigin, Wanted, WebhookType,
 }
 
 impl<DB: Database, T> Type<DB> for Word<T>

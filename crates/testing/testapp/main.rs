@@ -19,6 +19,9 @@ fn main() {
     let eaten = eat(number("EAT_MB").unwrap_or(0));
     thread::sleep(Duration::from_millis(number("START_DELAY_MS").unwrap_or(0)));
     let version: Arc<str> = version().into();
+    if let Ok(folder) = std::env::var("WRITE_TO") {
+        write_lines(&folder, &version);
+    }
     let listener = TcpListener::bind(address()).expect("the address is free");
     say(&format!("listening on {}, version {version}", listener.local_addr().expect("an address")));
     for connection in listener.incoming().flatten() {
@@ -59,6 +62,8 @@ struct Request {
     method: String,
     path: String,
     query: HashMap<String, u64>,
+    /// As it was sent: `/data/notes`, or `/data/notes=a text to be appended`.
+    raw_query: String,
     keep_alive: bool,
     body: Vec<u8>,
 }
@@ -81,6 +86,7 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let mut words = first.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or("/"));
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let raw_query = query.to_owned();
     let query = query.split('&').filter_map(|pair| pair.split_once('='));
     let query = query.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect();
     let (method, path) = (method.to_owned(), path.to_owned());
@@ -93,7 +99,7 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let body = read_body(reader, &headers)?;
     let asked = headers.get("connection").map_or("", String::as_str);
     let keep_alive = if first.ends_with("HTTP/1.0") { asked == "keep-alive" } else { asked != "close" };
-    Ok(Some(Request { method, path, query, keep_alive, body }))
+    Ok(Some(Request { method, path, query, raw_query, keep_alive, body }))
 }
 
 fn read_line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
@@ -153,9 +159,45 @@ fn answer(request: &Request, version: &str, writer: &mut impl Write) -> io::Resu
             io::stderr().write_all(&request.body)?;
             send(request, 200, version, b"complained", writer)
         }
+        ("GET", "/file") => match std::fs::read(&request.raw_query) {
+            Ok(bytes) => send(request, 200, version, &bytes, writer),
+            Err(error) => send(request, 404, version, error.to_string().as_bytes(), writer),
+        },
+        ("GET", "/append") => {
+            let (path, text) = request.raw_query.split_once('=').unwrap_or_default();
+            match append(path, format!("{text}\n").as_bytes()) {
+                Ok(()) => send(request, 200, version, b"written", writer),
+                Err(error) => send(request, 500, version, error.to_string().as_bytes(), writer),
+            }
+        }
         ("POST", "/echo") => send(request, 200, version, &request.body, writer),
         _ => send(request, 404, version, b"not here", writer),
     }
+}
+
+fn append(path: &str, bytes: &[u8]) -> io::Result<()> {
+    std::fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(bytes)
+}
+
+/// A numbered line every now and then into `lines` of a folder, going on after the last one that is there. Only one process may
+/// do so at a time: it holds a lock, and one that cannot get it says so in `violations` and ends.
+fn write_lines(folder: &str, version: &str) {
+    let lock = std::fs::File::create(format!("{folder}/lock")).expect("the folder can be written to");
+    if lock.try_lock().is_err() {
+        let _ = append(&format!("{folder}/violations"), format!("{version} beside another\n").as_bytes());
+        std::process::exit(9);
+    }
+    let path = format!("{folder}/lines");
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    let last = written.lines().last().and_then(|line| line.split(' ').next()?.parse::<u64>().ok());
+    let (version, pause) = (version.to_owned(), Duration::from_millis(number("WRITE_EVERY_MS").unwrap_or(1000)));
+    thread::spawn(move || {
+        for number in last.unwrap_or(0) + 1.. {
+            append(&path, format!("{number} {version}\n").as_bytes()).expect("a line is written");
+            thread::sleep(pause);
+        }
+        drop(lock);
+    });
 }
 
 /// Numbered lines as fast as it can, or so many a second; with `both` also to the other stream, in numbers of its own.

@@ -16,7 +16,6 @@ use crate::auth::denials::{Denial, Times};
 use crate::error::{Error, Result};
 use crate::records::Viewer;
 use crate::records::applications::ApplicationViewer;
-use crate::vault::Vault;
 
 /// A caller's place in an organization, and the permission that they have there: it was checked when this was made.
 #[derive(Clone, Debug)]
@@ -97,9 +96,10 @@ impl Authority {
     }
 
     /// What this caller sees of the organization's applications.
-    pub fn application_viewer<'a>(&'a self, vault: &'a Vault) -> ApplicationViewer<'a> {
+    pub fn application_viewer<'a>(&'a self, app: &'a App) -> ApplicationViewer<'a> {
         ApplicationViewer {
-            vault,
+            vault: &app.vault,
+            volume_grace_seconds: app.config.volume_grace_seconds,
             caller: self.viewer(),
             organization: self.organization(),
             sees_values: self.may(Can::VariableRead),

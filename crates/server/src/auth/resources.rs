@@ -6,6 +6,8 @@ use windlass_api::{Can, ErrorCode};
 use windlass_store::applications::{self, Application};
 use windlass_store::deployments::{self, Deployment};
 use windlass_store::memberships::{self, Joined};
+use windlass_store::snapshots::{self, Snapshot};
+use windlass_store::volumes::{self, Volume};
 use windlass_store::{api_keys, invitations, smtp_configs};
 
 use crate::auth::authority::{Authority, Granted};
@@ -85,6 +87,23 @@ impl Ctx {
         let mut conn = self.app.db.read().await?;
         let found = deployments::of_organization(&mut conn, joined.organization.id, id).await?;
         let found = found.ok_or_else(|| Error::not_found("deployment"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// A volume of the current organization.
+    pub async fn volume(&self, id: Uuid) -> Result<Granted<Volume>> {
+        let joined = self.membership(None).await?;
+        let found = volumes::get(&mut self.app.db.read().await?, id).await?;
+        let found = found.filter(|volume| volume.organization_id == joined.organization.id);
+        let found = found.ok_or_else(|| Error::not_found("volume"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// A snapshot of the current organization.
+    pub async fn snapshot(&self, id: Uuid) -> Result<Granted<Snapshot>> {
+        let joined = self.membership(None).await?;
+        let found = snapshots::of_organization(&mut self.app.db.read().await?, joined.organization.id, id).await?;
+        let found = found.ok_or_else(|| Error::not_found("snapshot"))?;
         Ok(Granted::new(self.grant(joined)?, found))
     }
 

@@ -59,6 +59,16 @@ pub struct Config {
     pub parallel_deployments: usize,
     pub parallel_starts: usize,
     pub organization_share: usize,
+    pub hold_limit: Duration,
+    pub hold_requests: u32,
+    pub application_volumes: usize,
+    pub organization_volumes: i64,
+    /// 0 for no ceiling.
+    pub organization_data_bytes: i64,
+    pub volume_grace_seconds: i64,
+    pub snapshot_limit: Duration,
+    /// None for one in the data folder.
+    pub snapshot_dir: Option<PathBuf>,
     pub start_limit: Duration,
     pub fetch_limit: Duration,
     pub fetch_bytes: u64,

@@ -59,6 +59,11 @@ pub(super) fn docker_socket(text: &str) -> Result<PathBuf, String> {
     Ok(named.unwrap_or("/var/run/docker.sock").into())
 }
 
+/// None when it is empty.
+pub(super) fn snapshot_dir(text: &str) -> Result<Option<PathBuf>, String> {
+    Ok((!text.is_empty()).then(|| PathBuf::from(text)))
+}
+
 pub(super) fn network_pool(text: &str) -> Result<Subnet, String> {
     let pool = Subnet::try_from(text)?;
     match pool.prefix() {

@@ -93,6 +93,11 @@ impl Row<'_> {
         86_400 * self.limit(default, range)
     }
 
+    /// A limit in hours, as seconds.
+    pub fn hours(self, default: i64, range: RangeInclusive<i64>) -> i64 {
+        3_600 * self.limit(default, range)
+    }
+
     /// A limit in KiB, as bytes.
     pub fn kib(self, default: usize, range: RangeInclusive<usize>) -> usize {
         1024 * self.limit(default, range)
@@ -158,7 +163,7 @@ impl Row<'_> {
 
     fn bounded<T: FromStr + PartialOrd + Display>(self, kind: Kind, default: T, range: &RangeInclusive<T>) -> T {
         let value_name = match self.name.rsplit('-').next() {
-            Some(unit @ ("days" | "seconds" | "kib" | "mib")) => unit.to_uppercase(),
+            Some(unit @ ("days" | "hours" | "seconds" | "kib" | "mib")) => unit.to_uppercase(),
             _ => "N".into(),
         };
         let allowed = format!("{} to {}", range.start(), range.end());

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use super::parse::{database_url, docker_socket, domain, network_pool, not_empty, origin, proxy, public_url};
+use super::parse::{
+    database_url, docker_socket, domain, network_pool, not_empty, origin, proxy, public_url, snapshot_dir,
+};
 use super::row::Table;
 use super::setting::{Section, Subcommand};
 use super::{Config, LogFormat, LogLevel, LogSource};
@@ -168,6 +170,36 @@ impl Config {
                     "How many of the deployments that wait for their containers, or end, may be one organization's, in percent; builds take turns",
                 )
                 .limit(50, 1..=100),
+            hold_limit: deployments
+                .row(
+                    "hold-seconds",
+                    "Longest time that visitors wait while the containers before are stopped and new ones start",
+                )
+                .seconds(60, 6..=3_600),
+            hold_requests: deployments
+                .row("hold-requests", "Requests to one application that wait at once meanwhile; more are told to come again")
+                .number(1_000, 1..=1_000_000),
+            application_volumes: deployments
+                .row("application-volumes", "Volumes of one application")
+                .limit(20, 1..=100),
+            organization_volumes: deployments
+                .row("organization-volumes", "Volumes of one organization")
+                .limit(200, 1..=10_000),
+            organization_data_bytes: deployments
+                .row(
+                    "organization-data-mib",
+                    "Volumes and snapshots of one organization; beyond it no volume or snapshot is made; 0 for no limit",
+                )
+                .mib(102_400, 0..=1_073_741_824),
+            volume_grace_seconds: deployments
+                .row("volume-grace-hours", "How long a deleted volume can be attached again before it is removed")
+                .hours(24, 0..=8_760),
+            snapshot_limit: deployments
+                .row("snapshot-seconds", "Longest time for writing or restoring a snapshot of a volume")
+                .seconds(600, 1..=86_400),
+            snapshot_dir: deployments
+                .row("snapshot-dir", "Folder for snapshots of volumes; empty for one in the data folder. Several servers need one that all reach")
+                .text("DIR", "", snapshot_dir),
             start_limit: deployments
                 .row(
                     "start-seconds",

@@ -13,7 +13,9 @@ use windlass_store::deployments::{self, Deployment};
 
 use super::failure::{Interruption, Result};
 use super::git::Credentials;
+use super::hold_limit::Hold;
 use super::log::{self, Log, Writer};
+use super::mounts::Mounted;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::Secrets;
@@ -28,6 +30,10 @@ pub struct Attempt<'a> {
     subject: Subject,
     pub log: Log,
     pub secrets: Secrets,
+    /// What its containers have of volumes. Empty until they are about to be made.
+    pub mounts: Vec<Mounted>,
+    /// While visitors wait for it.
+    pub hold: Option<Hold>,
     pub(super) writer: Writer,
 }
 
@@ -39,7 +45,7 @@ impl<'a> Attempt<'a> {
             subject = Subject::load(&host.app, subject.deployment.id).await?;
         }
         let (secrets, (log, writer)) = (Secrets::of(&subject), log::open_for(host, &subject, LogStep::Queue));
-        Ok(Self { host, held, subject, log, secrets, writer })
+        Ok(Self { host, held, subject, log, secrets, mounts: Vec::new(), hold: None, writer })
     }
 
     pub fn is_built(&self) -> bool {

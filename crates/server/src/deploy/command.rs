@@ -10,6 +10,7 @@ use windlass_store::containers::Purpose;
 use super::container::{row, specification};
 use super::failure::{Result, failed};
 use super::log::Log;
+use super::mounts::Mounted;
 use super::network;
 use crate::host::Host;
 use crate::jobs::Held;
@@ -18,13 +19,20 @@ use crate::subject::Subject;
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// The exit code. A command that has begun is never begun again: after a crash its end is waited for, or looked up.
-pub async fn run(host: &Host, held: &Held, subject: &Subject, purpose: Purpose, log: &Log) -> Result<i64> {
+pub async fn run(
+    host: &Host,
+    held: &Held,
+    subject: &Subject,
+    purpose: Purpose,
+    mounts: &[Mounted],
+    log: &Log,
+) -> Result<i64> {
     let (what, text) = match purpose {
         Purpose::PostRun => ("post-run", &subject.configuration.post_run_command),
         Purpose::PreRun | Purpose::App => ("pre-run", &subject.configuration.pre_run_command),
     };
     let network = network::ensure(host, subject.application.organization_id).await?;
-    let container = row(host, held, &subject.deployment, &network, purpose, 1).await?;
+    let container = row(host, held, &subject.deployment, &network, purpose, 1, mounts).await?;
     let mut specification = specification(host, &network, &container, subject)?;
     // The one shell there is, and it is what the user asked for.
     specification.command = Some(vec!["/bin/sh".into(), "-c".into(), text.clone()]);

@@ -11,6 +11,7 @@ use windlass_store::deployments::Deployment;
 use windlass_store::networks::Network;
 
 use super::failure::{Interruption, Result};
+use super::mounts::{self, Mounted};
 use super::network;
 use crate::host::Host;
 use crate::jobs::Held;
@@ -25,6 +26,7 @@ pub async fn row(
     network: &Network,
     purpose: Purpose,
     ordinal: u32,
+    mounts: &[Mounted],
 ) -> Result<Container> {
     let mut tx = held.begin().await?;
     let ending = match purpose {
@@ -50,6 +52,7 @@ pub async fn row(
         engine_id: String::new(),
         status: ContainerStatus::None,
         address: String::new(),
+        mounts: mounts::to_json(mounts)?,
         created_at: host.app.now(),
     };
     // The address's row names the container's: that one comes first.
@@ -86,6 +89,7 @@ pub fn specification(
         nano_cpus: u64::from(settings.cpu_millis) * 1_000_000,
         pids: u64::from(settings.pids),
         stop_grace: Duration::from_secs(settings.stop_seconds.into()),
+        mounts: mounts::of_container(container)?.iter().map(Mounted::mount).collect(),
         logs: LogLimits { file_bytes: config.engine_log_bytes, files: config.engine_log_files },
     })
 }

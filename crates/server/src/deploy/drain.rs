@@ -97,7 +97,7 @@ async fn retire_one(host: &Host, held: &Held, container: &Container) -> Result<D
 }
 
 /// Where the edge sent visitors.
-fn target(container: &Container, release: &Release) -> Option<SocketAddr> {
+pub fn target(container: &Container, release: &Release) -> Option<SocketAddr> {
     let Some(Artifact::Image(image)) = &release.artifact else { return None };
     container.socket_address(image.port)
 }

@@ -11,6 +11,7 @@ use windlass_store::{applications, containers, deployments, releases};
 use super::attempt::{Attempt, image_tag, record_outcome};
 use super::failure::{Interruption, Result};
 use super::git;
+use super::{hold, restore};
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::text;
@@ -78,6 +79,9 @@ impl Attempt<'_> {
         tx.commit().await?;
         kill_point::reached("end-explained");
         let is_clean = self.clean_up().await;
+        if is_clean {
+            self.let_through().await;
+        }
         let mut work = self.held.begin().await?;
         self.record_outcome(&mut work, outcome_words(class), class);
         let now = self.host.app.now();
@@ -92,6 +96,7 @@ impl Attempt<'_> {
         if self.owns_release() {
             releases::set_removed(&mut work, self.release.id, now).await?;
         }
+        restore::forget(&mut work, self).await?;
         if !states::end(&mut work, &self.application, &self.deployment, state, class, words).await? {
             return Err(Interruption::Lost);
         }
@@ -106,6 +111,18 @@ impl Attempt<'_> {
 
     fn owns_release(&self) -> bool {
         self.release.id == self.deployment.id
+    }
+
+    /// The containers before serve again, if they were stopped for this one. What cannot be started now is started by the
+    /// reconciler.
+    async fn let_through(&mut self) {
+        let mut resumed = hold::resume(self.host, self.application.id).await;
+        if let (Ok(()), Some(hold)) = (&resumed, self.hold.take()) {
+            resumed = hold::record(self, &hold).await;
+        }
+        if let Err(problem) = resumed {
+            tracing::warn!(?problem, "what was stopped for a deployment could not be started again yet");
+        }
     }
 
     /// What cannot be removed now is removed when the engine answers again.

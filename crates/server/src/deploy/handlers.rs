@@ -8,11 +8,11 @@ use windlass_store::jobs::Job;
 use windlass_store::logs::LogLine;
 
 use super::failure::{Interruption, Result, outcome};
-use super::{deploy, finish, remove, stop};
+use super::{deploy, finish, remove, snapshot, stop};
 use crate::app::App;
 use crate::host::Host;
 use crate::jobs::{Entry, Needs, Outcome, Pool, Registry, Task};
-use crate::service::queue::{self, OfDeployment};
+use crate::service::queue::{self, OfDeployment, OfSnapshot};
 
 const LEASE: Duration = Duration::from_secs(180);
 /// Rollbacks, restarts and starts: nothing is built for them.
@@ -21,6 +21,8 @@ const MOST_ROLL_OUTS: usize = 8;
 const MOST_ENDING: usize = 32;
 /// Containers being drained, commands being run: they mostly wait.
 const MOST_FINISHING: usize = 64;
+/// Volumes being written to disk: each may use all of it.
+const MOST_SNAPSHOTS: usize = 2;
 
 /// Every kind of job there is.
 pub fn registry(host: &Arc<Host>) -> Registry {
@@ -32,6 +34,7 @@ pub fn registry(host: &Arc<Host>) -> Registry {
         .add(waiting_pool(MOST_ROLL_OUTS), vec![entry(host, queue::ROLL_OUT)])
         .add(pool(MOST_ENDING), vec![entry(host, queue::STOP), entry(host, queue::DELETE)])
         .add(pool(MOST_FINISHING), vec![entry(host, queue::FINISH)])
+        .add(pool(MOST_SNAPSHOTS), vec![entry(host, queue::SNAPSHOT)])
 }
 
 fn entry(host: &Arc<Host>, kind: &'static str) -> Entry {
@@ -56,6 +59,10 @@ async fn handle(host: &Arc<Host>, kind: &'static str, mut task: Task) -> Outcome
     let deployment_id = held.payload().map(|OfDeployment { deployment_id }| deployment_id);
     let ended = match (kind, deployment_id) {
         (queue::STOP, _) => lease.during(stop::stop(host, held)).await,
+        (queue::SNAPSHOT, _) => match held.payload() {
+            Ok(OfSnapshot { snapshot_id }) => lease.during(snapshot::take(host, held, snapshot_id)).await,
+            Err(unreadable) => return unreadable,
+        },
         (queue::DELETE, _) => lease.during(remove::remove(host, held)).await,
         (_, Err(unreadable)) => return unreadable,
         (queue::FINISH, Ok(id)) => Box::pin(lease.during(finish(host, held, id))).await,

@@ -92,6 +92,10 @@ async fn become_well(attempt: &Attempt<'_>, container: &Container, image: Option
     let check = image.and_then(|image| image.health_check.clone());
     let limit =
         Limit::new(attempt.configuration.settings.health_seconds, check.as_ref(), attempt.host.app.config.start_limit);
+    let limit = match &attempt.hold {
+        Some(hold) => limit.within(hold.time_left()),
+        None => limit,
+    };
     let checking = check
         .map(|check| Checking::begin(attempt.host.clone(), container.name.clone(), check, attempt.secrets.clone()));
     let mut search = image.and_then(|image| Search::begin(attempt, image));
@@ -145,6 +149,15 @@ impl Limit {
             _ => "start-seconds, the server's limit; set health_seconds for another",
         };
         Self { usual: USUAL_LIMIT, longest: asked.min(most).max(USUAL_LIMIT), origin }
+    }
+
+    /// While visitors wait there may be less time.
+    fn within(self, left: Duration) -> Self {
+        if left >= self.longest {
+            return self;
+        }
+        let origin = "visitors wait for it; hold-seconds of the server says for how long";
+        Self { usual: self.usual.min(left), longest: left, origin }
     }
 
     /// After how many seconds it is over, if it is. When the engine has given up by the image's own figures, the rest of the time

@@ -1,7 +1,7 @@
 //! Points where a test kills the server.
 
 /// Where a test can end the process: before and after everything that leaves a trace outside of the database.
-pub const KILL_POINTS: [&str; 38] = [
+pub const KILL_POINTS: [&str; 52] = [
     "deploy-claimed",
     "deploy-before-fetch",
     "deploy-fetched",
@@ -18,6 +18,20 @@ pub const KILL_POINTS: [&str; 38] = [
     "deploy-switched",
     "deploy-published",
     "deploy-deployed",
+    "hold-stored",
+    "hold-published",
+    "hold-drained",
+    "hold-marked",
+    "hold-stopped",
+    "resume-begun",
+    "resume-started",
+    "resume-live",
+    "snapshot-begun",
+    "snapshot-written",
+    "snapshot-stored",
+    "data-snapshot-stored",
+    "data-restore-stored",
+    "data-restored",
     "replica-stored",
     "replica-created",
     "replica-started",

@@ -14,15 +14,21 @@ pub mod git;
 mod handlers;
 mod health;
 mod health_check;
+mod hold;
+mod hold_limit;
 mod kill_points;
 mod log;
+mod mounts;
 mod network;
 mod port;
 mod record;
 mod remove;
+mod restore;
+mod snapshot;
 mod start;
 mod stop;
 mod switch;
+mod volumes;
 
 use std::sync::Arc;
 
@@ -37,8 +43,10 @@ pub use failure::{Interruption, Result};
 pub use fetch::end_left_overs;
 pub(crate) use git::cache;
 pub use handlers::registry;
+pub(crate) use hold::resume;
 pub use kill_points::KILL_POINTS;
 pub(crate) use log::open_for as open_log;
+pub(crate) use mounts::{has_volume, volumes_of};
 pub(crate) use network::ensure as ensure_network;
 
 /// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
@@ -70,7 +78,7 @@ async fn carry_out(attempt: &mut Attempt<'_>, lease: &mut Lease, slot: &mut Slot
     switch::switch(attempt, &instances).await
 }
 
-/// All instances of the release, well and beside those that visitors are sent to.
+/// All instances of the release, well and beside those that visitors are sent to; or in their place, while visitors wait.
 async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Container>> {
     if !attempt.is_built() {
         let tree = fetch::fetch(attempt).await?;
@@ -80,6 +88,9 @@ async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Conta
         leave(slot, attempt);
     }
     let network = start::prepare(attempt).await?;
+    attempt.hold = hold::begin(attempt).await?;
+    snapshot::before_deploy(attempt).await?;
+    start::pre_run(attempt).await?;
     let mut instances = Vec::new();
     for ordinals in start::groups(attempt.configuration.settings.replicas) {
         let group = start::start(attempt, &network, ordinals).await?;

@@ -11,6 +11,7 @@ use windlass_store::releases::{self, Artifact};
 use super::command;
 use super::failure::{Interruption, Result};
 use super::log::{self, Log};
+use super::mounts;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::subject::{Subject, SubjectError, read_configuration};
@@ -59,7 +60,12 @@ async fn sum_up(host: &Host, held: &Held, subject: &Subject, log: &Log, drained:
 /// Visitors are served already, so that it failed is told and changes nothing.
 async fn post_run(host: &Host, held: &Held, subject: &Subject, log: &Log) -> Result<()> {
     log.enter(LogStep::PostRun);
-    match command::run(host, held, subject, Purpose::PostRun, log).await {
+    let instances = containers::instances_of(&mut host.app.db.read().await?, &[subject.deployment.id]).await?;
+    let mounts = match instances.first() {
+        Some(instance) => mounts::of_container(instance)?,
+        None => Vec::new(),
+    };
+    match command::run(host, held, subject, Purpose::PostRun, &mounts, log).await {
         Ok(0) => log.note("The post-run command ended well.").await,
         Ok(code) => log.note(format!("The post-run command ended with exit code {code}.")).await,
         Err(Interruption::Failed(_, words)) => log.note(format!("The post-run command failed: {words}.")).await,

@@ -14,7 +14,7 @@ use windlass_store::releases;
 use super::attempt::Attempt;
 use super::container::{row, specification};
 use super::failure::{Interruption, Result, failed};
-use super::{command, network};
+use super::{command, network, restore, volumes};
 use crate::labels::DEPLOYMENT_LABEL;
 
 /// How often an image that vanishes is made again.
@@ -23,19 +23,19 @@ const MOST_BUILDS: i64 = 5;
 /// Instances that start at the same time: each may need a whole processor until it is well.
 const AT_ONCE: u32 = 4;
 
-/// What is the same for all instances: the network, and the command before the run.
+/// What is the same for all instances: the network, and the volumes.
 pub async fn prepare(attempt: &mut Attempt<'_>) -> Result<Network> {
     attempt.log.enter(LogStep::Start);
     attempt.advance(DeploymentState::Deploying).await?;
     kill_point::reached("deploy-before-container");
-    if attempt.host.image(&attempt.image()?.id).await?.is_none() {
+    let Some(image) = attempt.host.image(&attempt.image()?.id).await? else {
         return Err(image_missing(attempt).await?);
-    }
-    let network = network::ensure(attempt.host, attempt.application.organization_id).await?;
-    if !attempt.configuration.pre_run_command.is_empty() {
-        pre_run(attempt).await?;
-    }
-    Ok(network)
+    };
+    let mut mounts = volumes::ensure(attempt, &image, &restore::volumes_of(&attempt.deployment)?).await?;
+    restore::prepare(attempt, &mut mounts).await?;
+    attempt.mounts = mounts;
+    attempt.log.enter(LogStep::Start);
+    network::ensure(attempt.host, attempt.application.organization_id).await
 }
 
 /// The ordinals of the instances, in the groups that are started one after another. The first instance is alone in its
@@ -67,18 +67,23 @@ pub async fn start(
 async fn start_one(attempt: &mut Attempt<'_>, network: &Network, ordinal: u32) -> Result<Container> {
     // The points of the first instance are reached by every deployment.
     let reached = |first, other| kill_point::reached(if ordinal == 1 { first } else { other });
-    let container = row(attempt.host, attempt.held, &attempt.deployment, network, Purpose::App, ordinal).await?;
+    let (host, held) = (attempt.host, attempt.held);
+    let container = row(host, held, &attempt.deployment, network, Purpose::App, ordinal, &attempt.mounts).await?;
     reached("deploy-container-stored", "replica-stored");
     let specification = specification(attempt.host, network, &container, attempt)?;
     let engine_id = create(attempt, &specification).await?;
     reached("deploy-container-created", "replica-created");
     note_engine_id(attempt, &container, &engine_id).await?;
+    if let Some(image) = host.image(&specification.image).await? {
+        volumes::give_to_user(attempt, &container, &image).await?;
+    }
     attempt.log.note(format!("Starting container {} at {}", container.name, container.address)).await;
     match attempt.host.start_container(&container.name).await {
         Ok(()) => {}
         Err(windlass_runtime::Error::StartFailed { message }) => return failed(start_failure(&message), message),
         Err(error) => return Err(error.into()),
     }
+    volumes::note_use(attempt).await?;
     attempt.host.collector.begin(&container.name).await?;
     reached("deploy-container-started", "replica-started");
     Ok(Container { engine_id, ..container })
@@ -133,9 +138,18 @@ async fn note_engine_id(attempt: &mut Attempt<'_>, container: &Container, engine
     Ok(())
 }
 
-async fn pre_run(attempt: &Attempt<'_>) -> Result<()> {
+/// The command before the run, if there is one.
+pub async fn pre_run(attempt: &Attempt<'_>) -> Result<()> {
+    if attempt.configuration.pre_run_command.is_empty() {
+        return Ok(());
+    }
     attempt.log.enter(LogStep::PreRun);
-    match command::run(attempt.host, attempt.held, attempt, Purpose::PreRun, &attempt.log).await? {
+    let running = command::run(attempt.host, attempt.held, attempt, Purpose::PreRun, &attempt.mounts, &attempt.log);
+    let code = match &attempt.hold {
+        Some(hold) => hold.during("the pre-run command", running).await?,
+        None => running.await?,
+    };
+    match code {
         0 => {
             attempt.log.enter(LogStep::Start);
             Ok(())

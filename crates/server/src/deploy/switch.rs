@@ -9,6 +9,7 @@ use windlass_store::{applications, deployments, jobs, releases};
 
 use super::attempt::Attempt;
 use super::failure::{Interruption, Result};
+use super::{hold, restore};
 use crate::service::{queue, states};
 
 pub async fn switch(attempt: &mut Attempt<'_>, instances: &[Container]) -> Result<()> {
@@ -17,6 +18,9 @@ pub async fn switch(attempt: &mut Attempt<'_>, instances: &[Container]) -> Resul
     kill_point::reached("deploy-switched");
     attempt.host.routes.publish(&attempt.host.app.db).await?;
     kill_point::reached("deploy-published");
+    if let Some(hold) = attempt.hold.take() {
+        hold::record(attempt, &hold).await?;
+    }
     say_deployed(attempt).await?;
     kill_point::reached("deploy-deployed");
     attempt.log.enter(LogStep::Switch);
@@ -38,7 +42,7 @@ async fn make_live(attempt: &Attempt<'_>, instances: &[Container]) -> Result<()>
         return Err(Interruption::Cancelled);
     }
     for other in containers::of_application(&mut tx, application.id).await? {
-        if other.stage == Stage::Live && other.purpose == Purpose::App {
+        if matches!(other.stage, Stage::Live | Stage::Held) && other.purpose == Purpose::App {
             containers::set_stage(&mut tx, other.id, Stage::Leaving).await?;
         }
     }
@@ -48,6 +52,7 @@ async fn make_live(attempt: &Attempt<'_>, instances: &[Container]) -> Result<()>
         }
         containers::observe(&mut tx, instance.id, &instance.engine_id, ContainerStatus::Running).await?;
     }
+    restore::exchange(&mut tx, attempt).await?;
     states::set_live(&mut tx, application.id, Some(deployment.id)).await?;
     releases::set_live_at(&mut tx, deployment.release_id, now).await?;
     deployments::observe_container(&mut tx, deployment.id, ContainerStatus::Running, now).await?;

@@ -1,12 +1,15 @@
 //! All calls to the container engine that deploying, reconciling and the caches make. A second kind of engine
 //! has to answer these calls, and no others. Lists hold what is this installation's, unless the name says otherwise.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::mpsc;
 use windlass_runtime::{
-    Build, Container, ContainerSpec, ContainerSummary, Creation, Engine, Events, Exec, Image, ImageSummary, Network,
-    NetworkSummary, PrintedLine, Result,
+    Archive, Build, Container, ContainerSpec, ContainerSummary, Creation, Engine, Events, Exec, HelperSpec, Image,
+    ImageSummary, Labels, Network, NetworkSummary, PrintedLine, Result, VolumeRoot,
 };
 
 use super::Host;
@@ -106,5 +109,70 @@ impl Host {
 
     pub async fn remove_network(&self, name: &str) -> Result<()> {
         self.docker.remove_network(name).await
+    }
+
+    /// Makes sure that there is a volume of this name, and tells its labels.
+    pub async fn ensure_volume(&self, name: &str, labels: &Labels) -> Result<Labels> {
+        self.docker.ensure_volume(name, labels).await
+    }
+
+    /// None when there is no such volume.
+    pub async fn volume_labels(&self, name: &str) -> Result<Option<Labels>> {
+        self.docker.volume_labels(name).await
+    }
+
+    pub async fn remove_volume(&self, name: &str) -> Result<()> {
+        self.docker.remove_volume(name).await
+    }
+
+    /// How many bytes each takes, by name.
+    pub async fn volume_sizes(&self) -> Result<BTreeMap<String, u64>> {
+        self.docker.volume_sizes(&self.label()).await
+    }
+
+    /// Owner and mode of the folder at a path of a container, and whether it has nothing in it but what leads to `mounted`.
+    pub async fn volume_root(&self, container: &str, path: &str, mounted: &[&str]) -> Result<VolumeRoot> {
+        self.docker.volume_root(container, path, mounted).await
+    }
+
+    pub async fn set_owner(&self, container: &str, path: &str, uid: u64, gid: u64, mode: u32) -> Result<()> {
+        self.docker.set_owner(container, path, uid, gid, mode).await
+    }
+
+    /// None when there is no such file.
+    pub async fn read_container_file(&self, container: &str, path: &str, most: usize) -> Result<Option<Vec<u8>>> {
+        self.docker.read_file(container, path, most).await
+    }
+
+    /// An image of nothing, for containers that are never started.
+    pub async fn ensure_empty_image(&self, tag: &str) -> Result<()> {
+        self.docker.ensure_empty_image(tag).await
+    }
+
+    /// A container that is never started, to reach volumes.
+    pub async fn create_helper(&self, helper: &HelperSpec) -> Result<()> {
+        self.docker.create_helper(helper).await
+    }
+
+    pub async fn archive(&self, container: &str, path: &str) -> Result<Archive> {
+        self.docker.archive(container, path).await
+    }
+
+    pub async fn extract(
+        &self,
+        container: &str,
+        path: &str,
+        tar: mpsc::Receiver<io::Result<Bytes>>,
+        limit: Duration,
+    ) -> Result<()> {
+        self.docker.extract(container, path, tar, limit).await
+    }
+
+    pub async fn pause_container(&self, name: &str) -> Result<()> {
+        self.docker.pause(name).await
+    }
+
+    pub async fn unpause_container(&self, name: &str) -> Result<()> {
+        self.docker.unpause(name).await
     }
 }

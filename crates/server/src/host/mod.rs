@@ -56,7 +56,8 @@ pub struct Host {
 
 impl Host {
     pub fn new(app: Arc<App>, installation: Uuid, owner: Uuid, holder: Holder) -> Self {
-        let (docker, routes) = (container_engine(&app.config), Routes::new(app.config.data_dir.clone()));
+        let (docker, routes) =
+            (container_engine(&app.config), Routes::new(app.config.data_dir.clone(), app.config.hold_requests));
         let collector = Collector::new(app.clone(), docker.clone(), owner);
         let (networks, caches_grew) = (tokio::sync::Mutex::default(), tokio::sync::Notify::new());
         Self { app, docker, routes, collector, installation, holder, owner, networks, caches_grew }

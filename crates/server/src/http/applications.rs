@@ -61,7 +61,7 @@ pub fn routes(table: Table) -> Table {
             "/deploy/application",
             delete,
             member_who::<()>("Delete application", Can::DeployDelete)
-                .note("It stays visible until everything of it is gone.")
+                .note("It stays visible until everything of it is gone. Its volumes stay unless each is named.")
                 .body::<DeleteApplication>(),
         )
         .put(
@@ -112,14 +112,14 @@ pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
     let mut conn = ctx.app.db.read().await?;
     let skip = (number - 1) * size;
     let (rows, total) = page(&mut conn, authority.organization_id(), &filter, sorting, skip, size).await?;
-    let applications = records::applications(&mut conn, &authority.application_viewer(&ctx.app.vault), &rows).await?;
+    let applications = records::applications(&mut conn, &authority.application_viewer(&ctx.app), &rows).await?;
     success("Applications", Applications { applications, pagination: Pagination::new(number, size, total) })
 }
 
 pub async fn get(ctx: Ctx, Params(query): Params<ApplicationQuery>) -> Answer {
     let granted = ctx.application(query.id).await?;
     let mut conn = ctx.app.db.read().await?;
-    let viewer = granted.authority().application_viewer(&ctx.app.vault);
+    let viewer = granted.authority().application_viewer(&ctx.app);
     let record = records::application(&mut conn, &viewer, granted.row()).await?;
     drop(conn);
     success("Application", with_lines(&ctx.app.logs.store, record).await)
@@ -139,7 +139,8 @@ pub async fn update(ctx: Ctx, body: Payload) -> Answer {
 pub async fn delete(ctx: Ctx, body: Payload) -> Answer {
     let granted = ctx.application(named_id(&ctx, &body).await?).await?;
     let input: DeleteApplication = body.parse()?;
-    applications::delete(&ctx.app, &granted, &input.name).await?;
+    let volumes = input.volumes.as_deref().unwrap_or_default();
+    applications::delete(&ctx.app, &granted, &input.name, volumes).await?;
     success("Application is being deleted", ())
 }
 

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 use windlass_api::{
     ApplicationDeployment, ApplicationId, ApplicationQuery, Can, DeploymentId, Deployments, DeploymentsQuery,
-    ErrorCode, Pagination, Redeploy, Restart, Whole,
+    ErrorCode, Pagination, Redeploy, Restart, Rollback, Whole,
 };
 use windlass_store::{applications, deployments as rows};
 
@@ -50,7 +50,7 @@ pub fn routes(table: Table) -> Table {
             "/deploy/application/rollback",
             rollback,
             member_who::<ApplicationDeployment>("Roll back application", Can::DeployUpdate)
-                .body::<DeploymentId>()
+                .body::<Rollback>()
                 .errors(&[ReleaseGone, Conflict]),
         )
         .post(
@@ -78,8 +78,7 @@ pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
     let gone = || Error::not_found("deployment");
     let shown = rows::shown(&mut conn, id).await?.ok_or_else(gone)?;
     let row = applications::get(&mut conn, shown.deployment.application_id).await?.ok_or_else(gone)?;
-    let record =
-        records::deployment(&mut conn, &granted.authority().application_viewer(&ctx.app.vault), &row, shown).await?;
+    let record = records::deployment(&mut conn, &granted.authority().application_viewer(&ctx.app), &row, shown).await?;
     drop(conn);
     success("Deployment", deployment_with_lines(&ctx.app.logs.store, record).await)
 }
@@ -132,8 +131,9 @@ pub async fn start(ctx: Ctx, body: Payload) -> Answer {
 
 pub async fn rollback(ctx: Ctx, body: Payload) -> Answer {
     let granted = ctx.deployment(named_id(&ctx, &body).await?).await?;
-    body.parse::<DeploymentId>()?;
-    success("Rollback queued", deployments::rollback(&ctx.app, &granted).await?)
+    let input: Rollback = body.parse()?;
+    let with_data = input.with_data.unwrap_or_default();
+    success("Rollback queued", deployments::rollback(&ctx.app, &granted, with_data).await?)
 }
 
 pub async fn cancel(ctx: Ctx, body: Payload) -> Answer {

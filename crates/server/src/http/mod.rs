@@ -24,9 +24,11 @@ mod read_only;
 mod respond;
 mod second_factor;
 mod sessions;
+mod snapshots;
 mod system;
 mod table;
 mod users;
+mod volumes;
 
 use std::sync::Arc;
 
@@ -59,6 +61,8 @@ fn table() -> Table {
         invitations::routes,
         applications::routes,
         deployments::routes,
+        volumes::routes,
+        snapshots::routes,
         logs::routes,
         events::routes,
         audit::routes,

@@ -2,9 +2,9 @@
 
 use axum::http::Method;
 use schemars::generate::SchemaSettings;
-use schemars::{Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
-use windlass_api::{Can, ErrorCode, WebhookType};
+use windlass_api::{Can, ErrorCode, VolumeName, WebhookType};
 
 use super::system::UNLIMITED_PATHS;
 use super::table::{Access, Media, Operation, PREFIX, Route, Table};
@@ -198,6 +198,7 @@ fn query_parameters(schema: &Schema) -> impl Iterator<Item = Value> {
 fn path_schema(name: &str) -> Value {
     match name {
         "type" => json!({ "type": "string", "enum": WebhookType::ALL }),
+        "name" => VolumeName::json_schema(&mut SchemaGenerator::default()).to_value(),
         _ => json!({ "type": "string", "format": "uuid" }),
     }
 }
@@ -229,6 +230,7 @@ fn responses(route: &Route, data: &Schema) -> Value {
         Media::Json => json!({ "application/json": { "schema": success_schema(route, data) } }),
         // There is no word for the data of an event in the schema of a stream.
         Media::Events => json!({ "text/event-stream": { "schema": { "type": "string" }, "x-event-data": data } }),
+        Media::Tar => json!({ "application/x-tar": { "schema": { "type": "string", "format": "binary" } } }),
         Media::Text => json!({ "text/plain": { "schema": { "type": "string" } } }),
     };
     all.insert("200".into(), json!({ "description": "Success", "content": content }));

@@ -37,12 +37,43 @@ where
     }
 }
 
+/// The id and the text that follows it in the path. The text is checked when the handler asks, because a caller who may not
+/// know what the id belongs to learns nothing about the text.
+pub struct PathIdAndText<T> {
+    pub id: Uuid,
+    name: String,
+    text: String,
+    kind: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T: for<'a> TryFrom<&'a str, Error = String>> PathIdAndText<T> {
+    pub fn text(&self) -> Result<T> {
+        T::try_from(&self.text).map_err(|problem| Error::field(&self.name, problem))
+    }
+}
+
+impl<T, S: Sync + Send> FromRequestParts<S> for PathIdAndText<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        let [(id_name, id), (name, text)] = parameters(parts, state).await?;
+        let id = Uuid::try_parse(&id).map_err(|_| Error::field(&id_name, "must be a UUID"))?;
+        Ok(Self { id, name, text, kind: std::marker::PhantomData })
+    }
+}
+
 async fn only_parameter<S: Sync + Send>(parts: &mut Parts, state: &S) -> Result<(String, String)> {
+    let [parameter] = parameters(parts, state).await?;
+    Ok(parameter)
+}
+
+/// Names and values of the first parameters in the path.
+async fn parameters<const N: usize, S: Sync + Send>(parts: &mut Parts, state: &S) -> Result<[(String, String); N]> {
     let params = RawPathParams::from_request_parts(parts, state)
         .await
         .map_err(|_| Error::new(ErrorCode::InvalidRequest, "The path is not valid UTF-8."))?;
-    let (name, text) = params.iter().next().ok_or_else(|| Error::internal("the path has no parameter"))?;
-    Ok((name.to_owned(), text.to_owned()))
+    let all: Vec<_> = params.iter().take(N).map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+    all.try_into().map_err(|_| Error::internal("the path has too few parameters"))
 }
 
 /// Query parameters that are understood when the handler asks, because who may call comes before what they say.

@@ -47,6 +47,7 @@ pub enum Media {
     Events,
     /// A file.
     Text,
+    Tar,
 }
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
@@ -118,6 +119,10 @@ impl Operation {
 
     pub fn text(self) -> Self {
         Self { media: Media::Text, ..self }
+    }
+
+    pub fn tar(self) -> Self {
+        Self { media: Media::Tar, ..self }
     }
 
     /// `POST /notification/webhook` and `DELETE /notification/smtp`: their answers always have `error`, and they are

@@ -17,7 +17,9 @@ use windlass_store::memberships;
 use windlass_store::organizations::Organization;
 use windlass_store::releases::{self, Artifact, Release};
 use windlass_store::users::User;
+use windlass_store::volumes;
 
+use super::volumes::volume;
 use super::{Viewer, bare_organization, bare_user, full_user};
 use crate::error::{Error, Result};
 use crate::vault::Vault;
@@ -28,6 +30,8 @@ const PROXY_SERVER: &str = "windlass";
 /// The caller that an organization's applications are shown to, and how much they see of them.
 pub struct ApplicationViewer<'a> {
     pub vault: &'a Vault,
+    /// How long deleted volumes wait.
+    pub volume_grace_seconds: i64,
     pub caller: Viewer,
     pub organization: &'a Organization,
     /// The values of variables that are not secret.
@@ -44,6 +48,8 @@ pub async fn application(
     let mut record = without_arrays(conn, viewer, row).await?;
     let newest = deployments::page(conn, row.id, 0, EMBEDDED_DEPLOYMENTS).await?;
     record.deployments = newest.into_iter().map(bare_deployment).collect();
+    let volumes = volumes::of_application(conn, row.id).await?;
+    record.volumes = volumes.into_iter().map(|row| volume(row, viewer.volume_grace_seconds)).collect();
     Ok(record)
 }
 
@@ -156,6 +162,7 @@ async fn record(
         has_repository_credentials: row.sealed_credentials.is_some(),
         settings: configuration.settings,
         pending_fields,
+        volumes: Vec::new(),
     })
 }
 
@@ -197,7 +204,8 @@ fn status(row: &Application) -> api::ApplicationStatus {
 
 /// With its application cut off, and without what it printed.
 pub fn bare_deployment(shown: Shown) -> api::ApplicationDeployment {
-    let Shown { deployment: row, commit_hash, commit_author, commit_message, image, is_kept, instances } = shown;
+    let Shown { deployment: row, commit_hash, commit_author, commit_message, image, is_kept, has_data, instances } =
+        shown;
     api::ApplicationDeployment {
         id: row.id,
         application_id: row.application_id,
@@ -227,8 +235,11 @@ pub fn bare_deployment(shown: Shown) -> api::ApplicationDeployment {
         failure: row.failure,
         reason: row.reason,
         can_roll_back: is_kept,
+        can_restore_data: is_kept && has_data,
         requests_served: row.requests_served,
         requests_failed: row.requests_failed,
+        held_ms: row.held_ms,
+        held_requests: row.held_requests,
         started_at: row.started_at.map(Timestamp::from_micros),
         completed_at: row.finished_at.map(Timestamp::from_micros),
     }

@@ -30,6 +30,8 @@ pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result
     settings.cpu_millis = number(settings.cpu_millis, changes.cpu_millis.map(windlass_api::ZeroOr::get));
     settings.pids = number(settings.pids, changes.pids.map(windlass_api::Whole::get));
     settings.kept_releases = number(settings.kept_releases, changes.kept_releases.map(windlass_api::Whole::get));
+    settings.pause = changes.pause.unwrap_or(settings.pause);
+    settings.snapshot_before_deploy = changes.snapshot_before_deploy.unwrap_or(settings.snapshot_before_deploy);
     settings.replicas = number(settings.replicas, changes.replicas.map(windlass_api::Whole::get));
     Ok(())
 }

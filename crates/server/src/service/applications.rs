@@ -23,7 +23,7 @@ use crate::service::deployments::{self, DeploymentRequest};
 use crate::service::held_applications::{hold_to_change, lock, lock_to_change};
 use crate::service::idempotency::Once;
 use crate::service::work::Work;
-use crate::service::{domains, queue, states};
+use crate::service::{domains, queue, states, volumes};
 
 /// Of two organizations that choose the same domain in the same instant, one finds another at the next try.
 const TRIES: usize = 3;
@@ -77,7 +77,7 @@ async fn try_to_deploy(
         None => create(&mut work, authority, input).await?,
     };
     let Some(application) = application else { return Ok(None) };
-    deployments::enqueue(&mut work, &authority.actor(), &application, DeploymentRequest::Deploy).await?;
+    deployments::enqueue(&mut work, &authority.actor(), &application, DeploymentRequest::Deploy, &[]).await?;
     if let Some(once) = once {
         once.remember(&mut work, authority, application.id).await?;
     }
@@ -116,6 +116,8 @@ async fn create(work: &mut Work<'_>, authority: &Authority, input: &DeployInput<
     record(work, authority, Action::Create, &application, "created the application", "");
     work.wake_log_readers();
     tell(work, EventName::ApplicationCreated, &application);
+    volumes::apply(work, authority, &application, input.changes.volumes.as_ref()).await?;
+    check_volumes(work, &application, input.changes).await?;
     Ok(Some(application))
 }
 
@@ -134,6 +136,7 @@ async fn new_application(work: &mut Work<'_>, authority: &Authority, input: &Dep
         labels: "[]".into(),
         wanted: Wanted::Running,
         live_deployment_id: None,
+        held_until: None,
         status_id: app.new_id(),
         state: ApplicationState::Deploying,
         state_changed_at: now,
@@ -146,6 +149,10 @@ async fn new_application(work: &mut Work<'_>, authority: &Authority, input: &Dep
 async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, input: &DeployInput<'_>) -> Result<Application> {
     let mut application = lock_to_change(work, authority, id).await?;
     let mut changed = fill(work, &mut application, input.changes).await?;
+    if volumes::apply(work, authority, &application, input.changes.volumes.as_ref()).await? {
+        changed.push("volumes".into());
+    }
+    check_volumes(work, &application, input.changes).await?;
     if application.repository != **input.repository {
         let message = format!(
             "name: there is an application {} already, of another repository. Choose another name.",
@@ -185,6 +192,8 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateAppl
         return Err(Error::field("repository", problem));
     }
     fill(&mut work, &mut application, &changes).await?;
+    volumes::apply(&mut work, &authority, &application, changes.volumes.as_ref()).await?;
+    check_volumes(&mut work, &application, &changes).await?;
     let mut names = changes.names();
     if let Some(name) = name {
         names.insert(0, "name");
@@ -206,6 +215,15 @@ async fn rename(work: &mut Work<'_>, application: &mut Application, name: &Appli
         return Err(Error::new(ErrorCode::NameTaken, message));
     }
     application.name = name.to_string();
+    windlass_store::volumes::set_application_name(work, application.id, name).await?;
+    Ok(())
+}
+
+/// What the request changes must fit to the volumes that the application has then.
+async fn check_volumes(work: &mut Work<'_>, application: &Application, changes: &Changes) -> Result<()> {
+    if changes.volumes.is_some() || changes.replicas.is_some() {
+        volumes::check(work, application).await?;
+    }
     Ok(())
 }
 
@@ -311,7 +329,8 @@ pub async fn stop(app: &App, granted: &Granted<Application>) -> Result<(&'static
 }
 
 /// It stays visible until everything of it is gone. `name` is the caller's proof that they mean this one.
-pub async fn delete(app: &App, granted: &Granted<Application>, name: &str) -> Result<()> {
+/// Volumes stay unless each is named.
+pub async fn delete(app: &App, granted: &Granted<Application>, name: &str, with_volumes: &[String]) -> Result<()> {
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
     let application = lock(&mut work, &authority, granted.row().id).await?;
@@ -322,6 +341,7 @@ pub async fn delete(app: &App, granted: &Granted<Application>, name: &str) -> Re
     if application.wanted == Wanted::Deleted {
         return Ok(());
     }
+    volumes::delete_named(&mut work, &authority, &application, with_volumes).await?;
     let job = queue::delete(&application, app.new_id());
     end(&mut work, &application, Wanted::Deleted, &job, "the application was deleted").await?;
     record(&mut work, &authority, Action::Delete, &application, "deleted the application", "");
@@ -347,7 +367,7 @@ async fn finish(mut work: Work<'_>, authority: &Authority, id: Uuid) -> Result<a
 }
 
 async fn read(work: &mut Work<'_>, authority: &Authority, id: Uuid) -> Result<api::Application> {
-    let viewer = authority.application_viewer(&work.app.vault);
+    let viewer = authority.application_viewer(work.app);
     let row = applications::of_organization(work, authority.organization_id(), id).await?;
     let row = row.ok_or_else(|| Error::not_found("application"))?;
     records::applications::application(work, &viewer, &row).await

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::held_applications::hold_to_change;
+use crate::service::restores::{self, Restore};
 use crate::service::work::Work;
 use crate::service::{queue, states};
 
@@ -34,6 +35,10 @@ pub enum DeploymentRequest {
     Start {
         release_id: Uuid,
     },
+    /// What is live, or was live last, with a volume from a snapshot.
+    Restore {
+        release_id: Uuid,
+    },
 }
 
 impl DeploymentRequest {
@@ -44,6 +49,7 @@ impl DeploymentRequest {
             Self::Rollback { .. } => DeploymentKind::Rollback,
             Self::Restart { .. } => DeploymentKind::Restart,
             Self::Start { .. } => DeploymentKind::Start,
+            Self::Restore { .. } => DeploymentKind::Restore,
         }
     }
 
@@ -51,9 +57,10 @@ impl DeploymentRequest {
     const fn release_id(self) -> Option<Uuid> {
         match self {
             Self::Deploy | Self::Redeploy { .. } => None,
-            Self::Rollback { release_id } | Self::Restart { release_id } | Self::Start { release_id } => {
-                Some(release_id)
-            }
+            Self::Rollback { release_id }
+            | Self::Restart { release_id }
+            | Self::Start { release_id }
+            | Self::Restore { release_id } => Some(release_id),
         }
     }
 
@@ -61,6 +68,8 @@ impl DeploymentRequest {
     const fn supersedes(self, kind: DeploymentKind) -> bool {
         match self {
             Self::Deploy | Self::Redeploy { .. } | Self::Rollback { .. } => true,
+            // What else waits brings another release, or other data.
+            Self::Restore { .. } => matches!(kind, DeploymentKind::Restart | DeploymentKind::Start),
             Self::Restart { .. } | Self::Start { .. } => {
                 matches!(kind, DeploymentKind::Restart | DeploymentKind::Start)
             }
@@ -74,6 +83,7 @@ impl DeploymentRequest {
             Self::Rollback { .. } => "queued a rollback of",
             Self::Restart { .. } => "queued a restart of",
             Self::Start { .. } => "queued the start of",
+            Self::Restore { .. } => "queued a restore of data of",
         }
     }
 }
@@ -84,6 +94,7 @@ pub async fn enqueue(
     actor: &Actor,
     application: &Application,
     order: DeploymentRequest,
+    restores: &[Restore],
 ) -> Result<Deployment> {
     let (app, now) = (work.app, work.app.now());
     let id = app.new_id();
@@ -96,7 +107,8 @@ pub async fn enqueue(
     for deployment in superseded {
         withdraw(work, application, deployment, &format!("superseded by {id}")).await?;
     }
-    let deployment = new_deployment(id, application, release_id, actor, order, app.new_id(), now);
+    let mut deployment = new_deployment(id, application, release_id, actor, order, app.new_id(), now);
+    deployment.restores = serde_json::to_string(restores).map_err(Error::internal)?;
     states::insert(work, application, &deployment).await?;
     work.enqueue(&queue::deployment(application, id, order.release_id().is_some())).await?;
     if order.kind() != DeploymentKind::Restart {
@@ -171,6 +183,10 @@ fn new_deployment(
         finished_at: None,
         requests_served: 0,
         requests_failed: 0,
+        held_at: None,
+        held_ms: 0,
+        held_requests: 0,
+        restores: "[]".into(),
         created_at: now,
         updated_at: now,
     }
@@ -220,7 +236,7 @@ pub async fn redeploy(
 ) -> Result<api::ApplicationDeployment> {
     let mut work = app.begin().await?;
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
-    order(work, &authority, &application, DeploymentRequest::Redeploy { without_cache }).await
+    order(work, &authority, &application, DeploymentRequest::Redeploy { without_cache }, &[]).await
 }
 
 /// What a restart is asked for of.
@@ -250,7 +266,7 @@ pub async fn restart(app: &App, what: &Restartable) -> Result<api::ApplicationDe
         let message = "This deployment is not the live one. Restart the application, or roll back to the deployment.";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
-    order(work, &authority, &application, DeploymentRequest::Restart { release_id: live.release_id }).await
+    order(work, &authority, &application, DeploymentRequest::Restart { release_id: live.release_id }, &[]).await
 }
 
 /// What was live last, after a stop.
@@ -267,11 +283,11 @@ pub async fn start(app: &App, granted: &Granted<Application>) -> Result<api::App
         let message = format!("{} has no release that could be started: deploy it first.", application.name);
         Error::new(ErrorCode::Conflict, message)
     })?;
-    order(work, &authority, &application, DeploymentRequest::Start { release_id: release.id }).await
+    order(work, &authority, &application, DeploymentRequest::Start { release_id: release.id }, &[]).await
 }
 
-/// Back to the release of an earlier deployment.
-pub async fn rollback(app: &App, granted: &Granted<Deployment>) -> Result<api::ApplicationDeployment> {
+/// Back to the release of an earlier deployment, and to what the volumes held when that was replaced if `with_data` says so.
+pub async fn rollback(app: &App, granted: &Granted<Deployment>, with_data: bool) -> Result<api::ApplicationDeployment> {
     let (mut work, deployment) = (app.begin().await?, granted.row());
     let (authority, application) = hold_to_change(&mut work, granted.authority(), deployment.application_id).await?;
     let release = releases::get(&mut work, deployment.release_id).await?.filter(Release::is_kept);
@@ -279,7 +295,11 @@ pub async fn rollback(app: &App, granted: &Granted<Deployment>) -> Result<api::A
         let message = "The release of this deployment was never live, or its image is not kept any more.";
         Error::new(ErrorCode::ReleaseGone, message)
     })?;
-    order(work, &authority, &application, DeploymentRequest::Rollback { release_id: release.id }).await
+    let restores = match with_data {
+        true => restores::of_release(&mut work, application.id, release.id).await?,
+        false => Vec::new(),
+    };
+    order(work, &authority, &application, DeploymentRequest::Rollback { release_id: release.id }, &restores).await
 }
 
 /// The message for the caller, and the deployment. One that waits is cancelled at once, one that is under way as soon
@@ -322,13 +342,15 @@ pub async fn cancel(app: &App, granted: &Granted<Deployment>) -> Result<(&'stati
     Ok((message, finish(work, &authority, deployment.id).await?))
 }
 
-async fn order(
+/// Queues a deployment of an application that the caller holds, and answers with it.
+pub async fn order(
     mut work: Work<'_>,
     authority: &Authority,
     application: &Application,
     order: DeploymentRequest,
+    restores: &[Restore],
 ) -> Result<api::ApplicationDeployment> {
-    let deployment = enqueue(&mut work, &authority.actor(), application, order).await?;
+    let deployment = enqueue(&mut work, &authority.actor(), application, order, restores).await?;
     finish(work, authority, deployment.id).await
 }
 
@@ -338,7 +360,7 @@ async fn finish(mut work: Work<'_>, authority: &Authority, id: Uuid) -> Result<a
     let gone = || Error::internal("a deployment vanished while it was held");
     let shown = deployments::shown(&mut work, id).await?.ok_or_else(gone)?;
     let application = applications::get(&mut work, shown.deployment.application_id).await?.ok_or_else(gone)?;
-    let viewer = authority.application_viewer(&app.vault);
+    let viewer = authority.application_viewer(app);
     let record = records::applications::deployment(&mut work, &viewer, &application, shown).await?;
     work.commit().await?;
     Ok(records::logs::deployment_with_lines(&app.logs.store, record).await)

@@ -11,6 +11,8 @@ pub const DEPLOY: &str = "deploy";
 pub const ROLL_OUT: &str = "roll-out";
 /// Ends what a deployment has replaced, and sums up.
 pub const FINISH: &str = "finish";
+/// Writes a snapshot of a volume.
+pub const SNAPSHOT: &str = "snapshot";
 pub const STOP: &str = "stop";
 pub const DELETE: &str = "delete";
 
@@ -29,6 +31,17 @@ pub fn deployment(application: &Application, deployment_id: Uuid, is_built: bool
 /// Runs beside others of its application.
 pub fn finish(application: &Application, id: Uuid, deployment_id: Uuid) -> NewJob {
     NewJob { payload: of_deployment(deployment_id), exclusive_key: None, ..alone(application, id, FINISH) }
+}
+
+/// The payload of [`SNAPSHOT`].
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct OfSnapshot {
+    pub snapshot_id: Uuid,
+}
+
+pub fn snapshot(application: &Application, snapshot_id: Uuid) -> NewJob {
+    let payload = serde_json::json!({ "snapshot_id": snapshot_id }).to_string();
+    NewJob { payload, ..alone(application, snapshot_id, SNAPSHOT) }
 }
 
 pub fn stop(application: &Application, id: Uuid) -> NewJob {

@@ -171,7 +171,7 @@ async fn a_deployment_needs_no_user(server: TestServer) {
     ] {
         let mut work = server.app.begin().await.unwrap();
         let application = applications::lock(&mut work, id_of(&shop)).await.unwrap().unwrap();
-        let row = enqueue(&mut work, &actor, &application, DeploymentRequest::Deploy).await.unwrap();
+        let row = enqueue(&mut work, &actor, &application, DeploymentRequest::Deploy, &[]).await.unwrap();
         work.commit().await.unwrap();
         assert_eq!(row.user_id, None);
         let shown = server.application(&ada, &shop["id"]).await;

@@ -68,7 +68,7 @@ fn bad_values(schema: &Value, required: bool) -> Vec<Option<Value>> {
         let item =
             schema["items"]["maxLength"].as_u64().map_or("no such thing".into(), |most| "x".repeat(most as usize + 1));
         bad.extend([json!("text"), json!([null]), json!([item])].map(Some));
-        bad.extend(schema["maxItems"].as_u64().map(|most| Some(numbered_items(most + 1))));
+        bad.extend(schema["maxItems"].as_u64().map(|most| Some(numbered_items(most + 1, schema))));
         return bad;
     }
     if kinds.contains(&json!("object")) {
@@ -115,7 +115,7 @@ fn edge_values(schema: &Value) -> Vec<Value> {
             .collect();
     }
     if kinds.contains(&json!("array")) {
-        return number("maxItems").map(numbered_items).into_iter().collect();
+        return number("maxItems").map(|most| numbered_items(most, schema)).into_iter().collect();
     }
     if kinds.contains(&json!("object")) {
         let longest_name = schema["propertyNames"]["maxLength"].as_u64().unwrap() as usize;
@@ -138,8 +138,13 @@ fn gap(schema: &Value) -> Option<(i64, i64)> {
     Some((gap["exclusiveMinimum"].as_i64()?, gap["exclusiveMaximum"].as_i64()?))
 }
 
-fn numbered_items(number: u64) -> Value {
-    (0..number).map(|index| json!(format!("x{index}"))).collect()
+fn numbered_items(number: u64, schema: &Value) -> Value {
+    let item = |index: u64| match schema["items"]["$ref"].as_str() {
+        None => json!(format!("x{index}")),
+        Some("#/components/schemas/NewVolume") => json!({ "name": format!("x{index}"), "path": format!("/x{index}") }),
+        Some(other) => panic!("this test knows no {other}"),
+    };
+    (0..number).map(item).collect()
 }
 
 fn numbered_variables(number: u64) -> Value {

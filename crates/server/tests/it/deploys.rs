@@ -4,12 +4,13 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use windlass_api::{ContainerStatus, DeploymentState, LogStep, LogStream};
+use windlass_api::{ContainerStatus, DeploymentState, LogStep, LogStream, SnapshotState};
 use windlass_server::service::queue;
 use windlass_store::jobs::Search;
 use windlass_store::logs::{Batch, LogLine};
 use windlass_store::releases::{Artifact, Image};
-use windlass_store::{applications, deployments, jobs, releases};
+use windlass_store::snapshots::{self, Snapshot};
+use windlass_store::{applications, deployments, jobs, releases, volumes};
 
 use crate::support::{Person, TestServer, id_of};
 use crate::walk::{Operation, World};
@@ -35,6 +36,7 @@ pub fn most(name: &str) -> Value {
         "repository_token": "a very secret token", "repository_ssh_key": SSH_KEY,
         "health_path": "/health", "health_seconds": 90, "drain_seconds": 20, "stop_seconds": 5, "memory_mb": 256,
         "cpu_millis": 500, "pids": 200, "kept_releases": 5, "replicas": 3,
+        "volumes": [{ "name": "cache", "path": "/cache", "shared": true }], "pause": true, "snapshot_before_deploy": true,
     })
 }
 
@@ -79,6 +81,37 @@ impl TestServer {
         applications::settle(&mut tx, row.application_id, now).await.unwrap();
         tx.commit().await.unwrap();
         self.print(id, ["Cloning", "Step 1/2 : FROM scratch"].map(str::to_owned).into_iter()).await;
+    }
+
+    /// As if containers had had all volumes of an application.
+    pub async fn use_volumes(&self, application_id: Uuid) {
+        let mut tx = self.app.db.begin().await.unwrap();
+        for volume in volumes::of_application(&mut tx, application_id).await.unwrap() {
+            volumes::set_used(&mut tx, &volume.engine_name, crate::support::START).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+    }
+
+    /// As if the application was deleted, and its volume stayed.
+    pub async fn kept_volume(&self, application_id: Uuid) -> Uuid {
+        let mut tx = self.app.db.begin().await.unwrap();
+        let volume = volumes::of_application(&mut tx, application_id).await.unwrap().remove(0);
+        applications::delete(&mut tx, application_id).await.unwrap();
+        tx.commit().await.unwrap();
+        volume.id
+    }
+
+    /// As if the worker had written the file of a snapshot.
+    pub async fn finish_snapshot(&self, id: Uuid) {
+        let (content, folder) = ("as a tar\n", self.app.config.data_dir.join("snapshots"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("{id}.tar")), content).unwrap();
+        let mut tx = self.app.db.begin().await.unwrap();
+        assert!(jobs::withdraw(&mut tx, id).await.unwrap(), "it was waiting");
+        let row = snapshots::get(&mut tx, id).await.unwrap().unwrap();
+        let row = Snapshot { size_bytes: content.len() as i64, sha256: "c0ffee".into(), ..row };
+        assert!(snapshots::end(&mut tx, &row, SnapshotState::Ready, "", self.app.now()).await.unwrap());
+        tx.commit().await.unwrap();
     }
 
     /// A worker has begun to work on a deployment, the only one that waits.
@@ -175,6 +208,78 @@ impl World {
             "get_deployment_by_id" | "get_deployment_logs" | "follow_deployment_logs" | "download_deployment_logs" => {
                 let id = id_of(&self.running().await["deployments"][0]);
                 (path.replace("{deployment_id}", &id.to_string()), Value::Null)
+            }
+            _ => self.about_data(operation).await,
+        }
+    }
+
+    /// An application with a volume that a container has had.
+    async fn with_volume(&self) -> Uuid {
+        let mut body = self.application();
+        (body["volumes"], body["replicas"]) = (json!([{ "name": "data", "path": "/data" }]), json!(1));
+        let id = id_of(&self.server.running(self.owner(), body).await);
+        self.server.use_volumes(id).await;
+        id
+    }
+
+    /// One that waits to be removed.
+    async fn deleted_volume(&self) -> (Uuid, Uuid) {
+        let id = self.with_volume().await;
+        let path = format!("/deploy/application/{id}/volumes");
+        let volumes = self.server.get(&path).by(self.owner()).ok().await;
+        self.server.delete(&format!("{path}/data")).by(self.owner()).ok().await;
+        (id, id_of(&volumes["volumes"][0]))
+    }
+
+    /// A snapshot that is ready, with its file.
+    async fn snapshot(&self) -> (Uuid, Uuid) {
+        let id = self.with_volume().await;
+        let path = format!("/deploy/application/{id}/volumes/data/snapshots");
+        let snapshot = id_of(&self.server.post(&path, Value::Null).by(self.owner()).ok().await);
+        self.server.finish_snapshot(snapshot).await;
+        (id, snapshot)
+    }
+
+    /// A call about a volume or a snapshot.
+    async fn about_data(&self, operation: &Operation) -> (String, Value) {
+        let path = operation.path.clone();
+        let named = |id: Uuid| path.replace("{application_id}", &id.to_string()).replace("{name}", "data");
+        match operation.id.as_str() {
+            "list_volumes" => {
+                self.deleted_volume().await;
+                (path, Value::Null)
+            }
+            "list_volumes_of_an_application" | "delete_volume" | "create_snapshot" => {
+                (named(self.with_volume().await), Value::Null)
+            }
+            "create_volume" => {
+                let body = json!({
+                    "name": "uploads", "path": "/srv/uploads", "shared": true, "snapshot_hours": 24, "kept_snapshots": 3,
+                    "before_snapshot": "sync", "after_snapshot": "echo done",
+                });
+                (named(self.with_volume().await), body)
+            }
+            "update_volume" => (named(self.with_volume().await), json!({ "name": "uploads", "path": "/uploads" })),
+            "attach_volume" => {
+                let (application, volume) = self.deleted_volume().await;
+                let body = json!({ "application_id": application, "name": "again", "path": "/again" });
+                (path.replace("{volume_id}", &volume.to_string()), body)
+            }
+            "discard_volume" => {
+                let volume = self.server.kept_volume(self.with_volume().await).await;
+                (path.replace("{volume_id}", &volume.to_string()), Value::Null)
+            }
+            "list_snapshots" => {
+                self.snapshot().await;
+                (path, Value::Null)
+            }
+            "list_snapshots_of_a_volume" => (named(self.snapshot().await.0), Value::Null),
+            "get_snapshot" | "download_snapshot" | "delete_snapshot" => {
+                (path.replace("{snapshot_id}", &self.snapshot().await.1.to_string()), Value::Null)
+            }
+            "restore_snapshot" => {
+                let (application, snapshot) = self.snapshot().await;
+                (named(application), json!({ "snapshot_id": snapshot }))
             }
             unknown => panic!("{unknown} is a new operation: tell this test how to call it"),
         }

@@ -23,7 +23,7 @@ async fn queries_are_constant(server: TestServer) {
         ("create_organization", 15),
         ("update_auto_update", 6),
         ("update_theme", 6),
-        ("get_application", 7),
+        ("get_application", 8),
         ("list_applications", 5),
         ("get_deployment_by_id", 8),
         ("list_deployments", 5),
@@ -33,7 +33,7 @@ async fn queries_are_constant(server: TestServer) {
         ("get_deployment_logs", 7),
         ("follow_deployment_logs", 2),
         ("download_deployment_logs", 3),
-        ("handle_deploy", 32),
+        ("handle_deploy", 40),
     ] {
         assert_eq!(few[operation], expected, "{operation}");
     }

@@ -83,7 +83,9 @@ impl TestServer {
         let logs = place.open_logs().await;
         logs.migrate().await.expect("migrations of the log store");
         let keys = unlock(&db, source, &ids, START).await.expect("a fresh key");
-        let mut app = App::new(db, Logs::open(logs, None), keys, config(settings), Clock::manual(START), ids);
+        let mut config = config(settings);
+        place.folder.path().clone_into(&mut config.data_dir);
+        let mut app = App::new(db, Logs::open(logs, None), keys, config, Clock::manual(START), ids);
         tune(&mut app);
         Self::serve(app, place).await
     }

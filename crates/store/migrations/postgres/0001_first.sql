@@ -216,6 +216,8 @@ create table applications (
     wanted text not null,
     -- The deployment whose container visitors reach.
     live_deployment_id uuid,
+    -- Until when visitors wait for the next containers; none if they do not.
+    held_until bigint,
     status_id uuid not null,
     state text not null,
     state_changed_at bigint not null,
@@ -278,6 +280,12 @@ create table deployments (
     -- Visitors' requests from the switch until the old container was empty.
     requests_served bigint not null default 0,
     requests_failed bigint not null default 0,
+    -- When the containers before had to end first: since when visitors waited, for how long, and how many requests.
+    held_at bigint,
+    held_ms bigint not null default 0,
+    held_requests bigint not null default 0,
+    -- JSON: which volumes it brings back from which snapshots.
+    restores text not null default '[]',
     created_at bigint not null,
     updated_at bigint not null
 );
@@ -307,10 +315,73 @@ create table containers (
     -- As it was last seen.
     status text not null default '',
     address text not null,
+    -- JSON: what it has of volumes, and where.
+    mounts text not null default '[]',
     created_at bigint not null
 );
 create index containers_of_deployment on containers (deployment_id);
 create index containers_of_application on containers (application_id);
+
+-- Where applications write what must stay. The row comes before the volume on the engine and goes after it. Not deleted with the
+-- application or the organization: what is on the engine goes first.
+create table volumes (
+    id uuid primary key,
+    organization_id uuid not null,
+    application_id uuid references applications (id) on delete set null,
+    application_name text not null,
+    name text not null,
+    -- Where it is in the container.
+    path text not null,
+    shared boolean not null,
+    -- A folder of the machine instead of a volume of the engine; empty for none.
+    host_path text not null,
+    -- The engine's name of it.
+    engine_name text not null unique,
+    origin text not null,
+    size_bytes bigint,
+    measured_at bigint,
+    -- None as long as no container had it.
+    used_at bigint,
+    snapshot_hours bigint not null,
+    kept_snapshots bigint not null,
+    -- Commands in the container, instead of pausing it.
+    before_snapshot text not null,
+    after_snapshot text not null,
+    next_snapshot_at bigint,
+    deleted_at bigint,
+    created_at bigint not null,
+    updated_at bigint not null
+);
+create unique index volumes_of_application on volumes (application_id, name) where deleted_at is null and application_id is not null;
+create index volumes_of_organization on volumes (organization_id, id);
+create index volumes_by_application on volumes (application_id);
+create index volumes_deleted on volumes (deleted_at) where deleted_at is not null;
+create index volumes_next_snapshot on volumes (next_snapshot_at) where next_snapshot_at is not null;
+
+-- Tars of volumes, each a file with the id as its name. The row comes before the file and goes after it.
+create table snapshots (
+    id uuid primary key,
+    organization_id uuid not null,
+    application_id uuid references applications (id) on delete set null,
+    application_name text not null,
+    -- No foreign key: a snapshot outlives its volume.
+    volume_id uuid not null,
+    volume_name text not null,
+    origin text not null,
+    -- The deployment before which it was taken, and the release that had written the data until then.
+    deployment_id uuid,
+    live_release_id uuid,
+    state text not null,
+    reason text not null default '',
+    size_bytes bigint not null default 0,
+    sha256 text not null default '',
+    created_at bigint not null,
+    finished_at bigint
+);
+create index snapshots_of_organization on snapshots (organization_id, id);
+create index snapshots_of_application on snapshots (application_id, id);
+create index snapshots_of_volume on snapshots (volume_id, id);
+create index snapshots_of_release on snapshots (live_release_id) where live_release_id is not null;
 
 -- Addresses that were given out. One that is free again has no container; the longest free is given out first.
 create table addresses (

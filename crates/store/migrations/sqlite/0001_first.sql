@@ -216,6 +216,8 @@ create table applications (
     wanted text not null,
     -- The deployment whose container visitors reach.
     live_deployment_id blob,
+    -- Until when visitors wait for the next containers; none if they do not.
+    held_until integer,
     status_id blob not null,
     state text not null,
     state_changed_at integer not null,
@@ -278,6 +280,12 @@ create table deployments (
     -- Visitors' requests from the switch until the old container was empty.
     requests_served integer not null default 0,
     requests_failed integer not null default 0,
+    -- When the containers before had to end first: since when visitors waited, for how long, and how many requests.
+    held_at integer,
+    held_ms integer not null default 0,
+    held_requests integer not null default 0,
+    -- JSON: which volumes it brings back from which snapshots.
+    restores text not null default '[]',
     created_at integer not null,
     updated_at integer not null
 ) strict, without rowid;
@@ -307,10 +315,73 @@ create table containers (
     -- As it was last seen.
     status text not null default '',
     address text not null,
+    -- JSON: what it has of volumes, and where.
+    mounts text not null default '[]',
     created_at integer not null
 ) strict, without rowid;
 create index containers_of_deployment on containers (deployment_id);
 create index containers_of_application on containers (application_id);
+
+-- Where applications write what must stay. The row comes before the volume on the engine and goes after it. Not deleted with the
+-- application or the organization: what is on the engine goes first.
+create table volumes (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null,
+    application_id blob references applications (id) on delete set null,
+    application_name text not null,
+    name text not null,
+    -- Where it is in the container.
+    path text not null,
+    shared integer not null check (shared in (0, 1)),
+    -- A folder of the machine instead of a volume of the engine; empty for none.
+    host_path text not null,
+    -- The engine's name of it.
+    engine_name text not null unique,
+    origin text not null,
+    size_bytes integer,
+    measured_at integer,
+    -- None as long as no container had it.
+    used_at integer,
+    snapshot_hours integer not null,
+    kept_snapshots integer not null,
+    -- Commands in the container, instead of pausing it.
+    before_snapshot text not null,
+    after_snapshot text not null,
+    next_snapshot_at integer,
+    deleted_at integer,
+    created_at integer not null,
+    updated_at integer not null
+) strict, without rowid;
+create unique index volumes_of_application on volumes (application_id, name) where deleted_at is null and application_id is not null;
+create index volumes_of_organization on volumes (organization_id, id);
+create index volumes_by_application on volumes (application_id);
+create index volumes_deleted on volumes (deleted_at) where deleted_at is not null;
+create index volumes_next_snapshot on volumes (next_snapshot_at) where next_snapshot_at is not null;
+
+-- Tars of volumes, each a file with the id as its name. The row comes before the file and goes after it.
+create table snapshots (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null,
+    application_id blob references applications (id) on delete set null,
+    application_name text not null,
+    -- No foreign key: a snapshot outlives its volume.
+    volume_id blob not null,
+    volume_name text not null,
+    origin text not null,
+    -- The deployment before which it was taken, and the release that had written the data until then.
+    deployment_id blob,
+    live_release_id blob,
+    state text not null,
+    reason text not null default '',
+    size_bytes integer not null default 0,
+    sha256 text not null default '',
+    created_at integer not null,
+    finished_at integer
+) strict, without rowid;
+create index snapshots_of_organization on snapshots (organization_id, id);
+create index snapshots_of_application on snapshots (application_id, id);
+create index snapshots_of_volume on snapshots (volume_id, id);
+create index snapshots_of_release on snapshots (live_release_id) where live_release_id is not null;
 
 -- Addresses that were given out. One that is free again has no container; the longest free is given out first.
 create table addresses (

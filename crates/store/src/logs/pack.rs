@@ -152,6 +152,8 @@ const fn step_code(step: LogStep) -> u8 {
         LogStep::Drain => 8,
         LogStep::PostRun => 9,
         LogStep::Run => 10,
+        LogStep::Hold => 11,
+        LogStep::Data => 12,
     }
 }
 

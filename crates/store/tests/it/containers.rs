@@ -23,6 +23,7 @@ fn container(number: u128, name: &str, address: &str) -> Container {
         engine_id: String::new(),
         status: ContainerStatus::None,
         address: address.into(),
+        mounts: "[]".into(),
         created_at: NOW,
     }
 }

@@ -112,6 +112,7 @@ pub fn application(number: u128) -> Application {
         labels: "[]".into(),
         wanted: Wanted::Running,
         live_deployment_id: None,
+        held_until: None,
         status_id: id(number + 1_000_000),
         state: ApplicationState::Deploying,
         state_changed_at: NOW,
@@ -157,6 +158,10 @@ pub fn deployment(number: u128, application: u128, release: u128, kind: Deployme
         finished_at: None,
         requests_served: 0,
         requests_failed: 0,
+        held_at: None,
+        held_ms: 0,
+        held_requests: 0,
+        restores: "[]".into(),
         created_at: NOW,
         updated_at: NOW,
     }

@@ -129,8 +129,7 @@ async fn answer(ctx: &Ctx, authority: &Authority, row: &Application, of: Of, par
         _ => {
             let numbers: Vec<i64> = lines.iter().map(|line| line.seq).collect();
             let mut conn = ctx.app.db.read().await?;
-            let logs =
-                records::with_relations(&mut conn, &authority.application_viewer(&ctx.app.vault), row, lines).await?;
+            let logs = records::with_relations(&mut conn, &authority.application_viewer(&ctx.app), row, lines).await?;
             if logs.len() < numbers.len() {
                 page.next = logs.len().checked_sub(1).map(|last| numbers[last]);
                 page.is_cut_short = false;

@@ -62,3 +62,10 @@ insert into idempotency_keys (organization_id, user_id, name, body_hash, applica
 values ('00000000000000000000000000000002', '00000000000000000000000000000001', 'once', decode(repeat('00', 32), 'hex'),
     '0000000000000000000000000000000e', 1);
 insert into servers (id, engine_id, seen_at) values ('00000000-0000-0000-0000-0000000000b1', 'ENGN', 1);
+insert into volumes (id, organization_id, application_id, application_name, name, path, shared, host_path, engine_name, origin,
+    snapshot_hours, kept_snapshots, before_snapshot, after_snapshot, created_at, updated_at)
+values ('00000000000000000000000000000016', '00000000000000000000000000000002', '0000000000000000000000000000000e', 'shop', 'data', '/data',
+    false, '', 'wl-volume-1', 'user', 24, 7, '', '', 1, 1);
+insert into snapshots (id, organization_id, application_id, application_name, volume_id, volume_name, origin, state, created_at)
+values ('00000000000000000000000000000017', '00000000000000000000000000000002', '0000000000000000000000000000000e', 'shop',
+    '00000000000000000000000000000016', 'data', 'user', 'ready', 1);

@@ -123,7 +123,20 @@ async fn while_an_application_is_stopped_or_made_again() {
 /// At every point some test here ends the server.
 #[test]
 fn no_point_is_forgotten() {
-    let beginnings = ["deploy-", "replica-", "command-", "finish-", "end-", "stop-", "remove-", "reconcile-"];
+    let beginnings = [
+        "deploy-",
+        "replica-",
+        "command-",
+        "finish-",
+        "end-",
+        "stop-",
+        "remove-",
+        "reconcile-", // here
+        "hold-",
+        "resume-",
+        "snapshot-",
+        "data-", // in volumes.rs
+    ];
     for point in KILL_POINTS {
         assert!(beginnings.iter().any(|beginning| point.starts_with(beginning)), "{point}");
     }

@@ -17,3 +17,4 @@ mod routes;
 pub mod several;
 pub mod support;
 pub mod visitor;
+mod volumes;

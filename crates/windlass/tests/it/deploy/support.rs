@@ -228,6 +228,7 @@ impl Drop for Platform {
             (vec!["ps", "-aq", "--filter", &label], vec!["rm", "-f"]),
             (vec!["images", "-q", "--filter", &label], vec!["rmi", "-f"]),
             (vec!["network", "ls", "-q", "--filter", &label], vec!["network", "rm"]),
+            (vec!["volume", "ls", "-q", "--filter", &label], vec!["volume", "rm", "-f"]),
         ] {
             let ids = docker(&list);
             if !ids.is_empty() {
