@@ -163,11 +163,11 @@ async fn command(host: &Host, running: &[Container], text: &str, which: &str) ->
 /// The tar of a volume, into its file.
 async fn write(host: &Host, snapshot: &Snapshot, mounted: &Mounted) -> Result<Summary> {
     let helper = Helper::create(host, snapshot.id, snapshot.application_id, mounted.mount()).await?;
-    let mut file = SnapshotFile::create(&host.app.config, snapshot.id).await.map_err(file_problem)?;
+    let mut file = SnapshotFile::create(&host.app.config, snapshot.id).await.map_err(|error| file_problem(&error))?;
     let written = copy(host, &helper, snapshot, &mut file).await;
     helper.remove(host).await?;
     match written {
-        Ok(()) => file.finish().await.map_err(file_problem),
+        Ok(()) => file.finish().await.map_err(|error| file_problem(&error)),
         Err(problem) => {
             file.discard().await;
             Err(problem)
@@ -179,7 +179,7 @@ async fn copy(host: &Host, helper: &Helper, snapshot: &Snapshot, file: &mut Snap
     let most = bytes_left(host, snapshot.organization_id).await?;
     let mut archive = host.archive(&helper.name, PATH).await?;
     while let Some(chunk) = archive.chunk().await? {
-        file.write(&chunk).await.map_err(file_problem)?;
+        file.write(&chunk).await.map_err(|error| file_problem(&error))?;
         if most.is_some_and(|most| file.bytes > most) {
             let mib = host.app.config.organization_data_bytes / MIB;
             let words = format!(
@@ -203,7 +203,7 @@ async fn bytes_left(host: &Host, organization_id: Uuid) -> Result<Option<u64>> {
     Ok(Some(u64::try_from(most.saturating_sub(used)).unwrap_or(0)))
 }
 
-fn file_problem(error: io::Error) -> Interruption {
+fn file_problem(error: &io::Error) -> Interruption {
     let class = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Failure::DiskFull,
         _ => Failure::SnapshotFailed,

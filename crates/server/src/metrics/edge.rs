@@ -60,6 +60,9 @@ impl Collector for Edge {
         failures(&mut encoder, &rows)?;
         counter(&mut encoder, &rows, "requests_begun", "Requests", |figures| figures.requests)?;
         counter(&mut encoder, &rows, "retries", "Requests sent again", |figures| figures.retries)?;
+        counter(&mut encoder, &rows, "held_requests", "Requests that waited for the next containers", |figures| {
+            figures.held
+        })?;
         counter(&mut encoder, &rows, "received_bytes", "Bytes of bodies from visitors", |figures| {
             figures.received_bytes
         })?;

@@ -37,5 +37,6 @@ mod stalled;
 mod tenants;
 mod users;
 mod variables;
+mod volumes;
 mod walk;
 mod worker;

@@ -26,4 +26,5 @@ mod servers;
 mod sessions;
 mod smtp_configs;
 mod users;
+mod volumes;
 mod webhook_configs;

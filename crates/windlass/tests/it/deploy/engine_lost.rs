@@ -8,7 +8,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use windlass_testing::testapp;
 
+use super::crowd::{Crowd, all_answered};
 use super::support::*;
+use super::volumes;
 
 /// Set where the engine is this test's alone.
 const ALONE: &str = "WINDLASS_TEST_ENGINE_ALONE";
@@ -157,4 +159,53 @@ async fn during_each_try() {
     let ended = platform.deployment(&deployment);
     assert_eq!(ended["failure"], "engine_unreachable", "{}", platform.story(&deployment));
     assert!(ended["reason"].as_str().expect("a reason").contains("5 times"), "{ended}");
+}
+
+/// What an application has written is there after an engine restart. Where the engine leaves containers running meanwhile
+/// (`live-restore`), no visitor notices.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_writer_on_a_volume() {
+    if !is_alone("with_a_writer_on_a_volume") {
+        return;
+    }
+    let mut engine = PrivateEngine::find();
+    engine.command.push("--live-restore".to_owned());
+    engine.end(Signal::TERM);
+    engine.start().await;
+    let platform = Platform::start().await;
+    let repository = repository(&platform, "keeper", "v1");
+    let (body, host) = (volumes::writer("keeper", &repository), "keeper.localhost");
+    let application = platform.deploy(&body);
+    platform.deployed(&newest_deployment(&application)).await;
+    platform.settled().await;
+    let crowd = Crowd::come(platform.edge().await, host);
+    engine.end(Signal::TERM);
+    engine.start().await;
+    commit(&repository, "v2");
+    platform.deployed(&newest_deployment(&platform.deploy(&body))).await;
+    all_answered(&crowd.go().await.0);
+    volumes::lines_are_whole(&platform, host).await;
+    platform.settled().await;
+
+    // Without it the containers end with the engine, and are started again.
+    engine.command.pop();
+    for signal in [Signal::TERM, Signal::KILL] {
+        engine.end(signal);
+        engine.start().await;
+        until("it serves again", async || (platform.visit(host, "/").await == (200, "v2".into())).then_some(())).await;
+        let before = volumes::lines_are_whole(&platform, host).await;
+        until("it writes again", async || (volumes::lines_are_whole(&platform, host).await > before).then_some(()))
+            .await;
+    }
+    // In the middle of a held switch.
+    commit(&repository, "v3");
+    let deployment = newest_deployment(&platform.deploy(&body));
+    until("visitors wait", async || (lines_with(&platform, &deployment, "Visitors wait") > 0).then_some(())).await;
+    engine.end(Signal::KILL);
+    engine.start().await;
+    let ended = platform.ended(&deployment).await;
+    let version = if ended["status"]["status"] == "deployed" { "v3" } else { "v2" };
+    until("one of them serves", async || (platform.visit(host, "/").await == (200, version.into())).then_some(()))
+        .await;
+    volumes::lines_are_whole(&platform, host).await;
 }

@@ -18,7 +18,7 @@ fn with_volume(name: &str, repository: &Repository) -> Value {
 }
 
 /// The same, which writes numbered lines into it all the time.
-fn writer(name: &str, repository: &Repository) -> Value {
+pub fn writer(name: &str, repository: &Repository) -> Value {
     let mut body = with_volume(name, repository);
     body["environment_variables"] = json!({ "WRITE_TO": "/data", "WRITE_EVERY_MS": "200" });
     body
@@ -40,7 +40,7 @@ fn volumes_of(id: &str) -> Vec<String> {
 }
 
 /// Every line is there, once and in order, and there was one writer at a time.
-async fn lines_are_whole(platform: &Platform, host: &str) -> u64 {
+pub async fn lines_are_whole(platform: &Platform, host: &str) -> u64 {
     let (status, violations) = platform.visit(host, "/file?/data/violations").await;
     assert_eq!(status, 404, "two wrote at once: {violations}");
     let text = file(platform, host, "/data/lines").await;
@@ -271,7 +271,7 @@ async fn the_server_may_die_at_every_step_of_a_held_switch() {
     ]);
     for point in points {
         commit(&repository, point);
-        die_at(&mut platform, point, &body).await;
+        die_at(&mut platform, point, &body);
         let deployment = newest_deployment(&platform.application(&id_of(&application)));
         let deployed = platform.deployed(&deployment).await;
         assert!(deployed["held_ms"].as_i64().unwrap() > 0 || point == "deploy-switched", "{point}: {deployed}");
@@ -295,7 +295,7 @@ async fn the_server_may_die_while_the_release_before_comes_back() {
     let crowd = Crowd::come(platform.edge().await, host);
     body["environment_variables"] = json!({ "WRITE_TO": "/data", "EXIT_CODE": "7" });
     for point in KILL_POINTS.into_iter().filter(|point| point.starts_with("resume-") || point.starts_with("end-")) {
-        die_at(&mut platform, point, &body).await;
+        die_at(&mut platform, point, &body);
         let deployment = newest_deployment(&platform.application(&id_of(&application)));
         let ended = platform.ended(&deployment).await;
         assert_eq!(ended["failure"], "crashed_at_start", "{point}: {}", platform.story(&deployment));
@@ -308,7 +308,7 @@ async fn the_server_may_die_while_the_release_before_comes_back() {
     answered_within(&crowd.go().await.0, HOLD);
 }
 
-async fn die_at(platform: &mut Platform, point: &str, body: &Value) {
+fn die_at(platform: &mut Platform, point: &str, body: &Value) {
     platform.kill_server();
     platform.start_server(Some(point));
     platform.ask("POST", "/deploy/application", body);
@@ -645,6 +645,35 @@ async fn a_volume_that_vanished_is_not_made_anew() {
     assert!(ended["reason"].as_str().unwrap().contains("no longer has the volume data"), "{ended}");
     restore(&platform, &id, "data", &taken).await;
     assert_eq!(file(&platform, "keeper.localhost", "/data/notes").await, "one\n");
+}
+
+/// A folder of the machine, for an organization that may use it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_of_the_machine_is_written_to_and_never_removed() {
+    let platform = Platform::on(Kind::Sqlite, &["--volume-grace-hours", "0"]).await;
+    let repository = repository(&platform, "keeper", "v1");
+    let folder = tempfile::tempdir().unwrap();
+    let mut body = body("keeper", &repository);
+    body["volumes"] = json!([{ "name": "files", "path": "/files", "host_path": folder.path() }]);
+    let application = platform.deploy(&body);
+    let id = id_of(&application);
+    platform.deployed(&newest_deployment(&application)).await;
+    append(&platform, "keeper.localhost", "/files/notes", "one").await;
+    let second = redeployed(&platform, &body).await;
+    assert!(second["held_ms"].as_i64().unwrap() > 0, "one writer at a time, here too: {second}");
+    let taken = snapshot(&platform, &id, "files").await;
+    assert!(taken["size_bytes"].as_i64().unwrap() > 1000, "{taken}");
+    platform.call("DELETE", "/deploy/application", &json!({ "id": id, "name": "keeper", "volumes": ["files"] }));
+    until("its row is gone", async || {
+        platform.call("GET", "/deploy/volumes", &Value::Null)["volumes"].as_array()?.is_empty().then_some(())
+    })
+    .await;
+    assert_eq!(std::fs::read_to_string(folder.path().join("notes")).unwrap(), "one\n");
+    body["name"] = json!("missing");
+    body["volumes"][0]["host_path"] = json!("/no/such/folder");
+    let ended = platform.ended(&newest_deployment(&platform.deploy(&body))).await;
+    assert_eq!(ended["failure"], "engine_refused", "{ended}");
+    assert!(ended["reason"].as_str().unwrap().contains("/no/such/folder"), "{ended}");
 }
 
 /// A disk that is full ends a snapshot with a reason, and nothing of it is left; the application goes on.
