@@ -220,6 +220,7 @@ fn earlier_deployment(application_id: Uuid, user_id: Uuid, release_id: Uuid, now
         requests_served: 0,
         requests_failed: 0,
         held_at: None,
+        held_before: 0,
         held_ms: 0,
         held_requests: 0,
         restores: "[]".into(),

@@ -73,6 +73,10 @@ impl Caller {
         self.ask("POST", path, &body.to_string())
     }
 
+    pub fn delete(&self, path: &str) -> Value {
+        self.ask("DELETE", path, "")
+    }
+
     /// The answer's data.
     fn ask(&self, method: &str, path: &str, body: &str) -> Value {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");

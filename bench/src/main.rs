@@ -3,8 +3,8 @@
 //!
 //! `windlass-bench` does everything and writes `bench/results/http.json` and `bench/results/edge.json`;
 //! `windlass-bench bare …` is the baseline itself, `windlass-bench audit` measures the audit log alone, and
-//! `windlass-bench edge` the edge alone; `windlass-bench deploy` measures deployments and `windlass-bench logs` log
-//! lines, with an engine of their own.
+//! `windlass-bench edge` the edge alone; `windlass-bench deploy` measures deployments, `windlass-bench data` volumes and
+//! `windlass-bench logs` log lines, with an engine of their own.
 
 #![allow(
     clippy::expect_used,
@@ -14,6 +14,7 @@
 
 mod audit;
 mod bare;
+mod data;
 mod deploy;
 mod edge;
 mod http;
@@ -42,6 +43,7 @@ fn main() {
     match arguments.first().map(String::as_str) {
         Some("bare") => bare::serve(&arguments[1..]),
         Some("audit") => compare(&[]),
+        Some("data") => data::measure(),
         Some("deploy") => deploy::measure(),
         Some("edge") => edge::measure(),
         Some("logs") => logs::measure(),

@@ -21,7 +21,7 @@ use crate::streams::Streams;
 use crate::vault::Vault;
 use crate::vault::unlock::Unlocked;
 
-const LOGS: &str = "Logs are followed or downloaded";
+const LOGS: &str = "Logs are followed, or logs and snapshots downloaded,";
 const EVENTS: &str = "Events are followed";
 
 pub struct App {

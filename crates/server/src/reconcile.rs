@@ -19,7 +19,7 @@ use crate::engine_health::EngineState;
 use crate::host::Host;
 use crate::host_route;
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, HELPER, PURPOSE_LABEL};
-use crate::service::states;
+use crate::service::{queue, states};
 use crate::subject::Subject;
 
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -226,21 +226,15 @@ fn application_of(found: &ContainerSummary) -> Option<Uuid> {
     found.labels.get(APPLICATION_LABEL)?.parse().ok()
 }
 
-/// Visitors wait, and no worker sees to it any more: what was stopped is started again, once nothing is left of what it was
-/// stopped for.
+/// Visitors wait, and no job is left that sees to it: what was stopped is to be started again.
 async fn resume_held(host: &Host) -> Result<()> {
     let waiting = applications::held(&mut host.app.db.read().await?).await?;
     for id in waiting {
-        let mut conn = host.app.db.read().await?;
-        let has_job = !jobs::of_application(&mut conn, id).await?.is_empty();
-        let rows = containers::of_application(&mut conn, id).await?;
-        drop(conn);
-        if has_job || rows.iter().any(|row| matches!(row.stage, Stage::Starting | Stage::Leaving)) {
-            continue;
-        }
-        tracing::info!(application = %id, "starting again what was stopped for a deployment that is over");
-        if let Err(problem) = deploy::resume(host, id).await {
-            tracing::warn!(application = %id, ?problem, "it could not be started again; trying again");
+        let mut work = host.app.begin_step().await?;
+        let Some(application) = applications::lock(&mut work, id).await? else { continue };
+        if application.held_until.is_some() && jobs::of_application(&mut work, id).await?.is_empty() {
+            work.enqueue(&queue::resume(&application, host.app.new_id())).await?;
+            work.commit().await?;
         }
     }
     Ok(())
@@ -248,9 +242,16 @@ async fn resume_held(host: &Host) -> Result<()> {
 
 /// What visitors are sent to must run. At the same address: no route changes.
 async fn keep_alive(host: &Host, row: &Container, found: Option<&ContainerSummary>) -> Result<()> {
+    // Another task is about to stop or start it.
+    let Some(_no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
     // The rows were read when the pass began; it may be replaced or stopped by now.
     let Some(row) = if_live(host, row).await?.filter(|row| row.purpose == Purpose::App) else { return Ok(()) };
-    let repaired = repair(host, &row, found.map(|found| found.state)).await;
+    let state = found.map(|found| found.state);
+    let mut repaired = repair(host, &row, state).await;
+    if state != Some(State::Running) && if_live(host, &row).await?.is_none() {
+        // Another server has held or replaced it meanwhile.
+        repaired = Ok(host.stop_container(&row.name, Duration::ZERO).await?);
+    }
     // Also when it could not be repaired: what is shown is what is.
     observe(host, &row).await?;
     repaired
@@ -266,7 +267,7 @@ async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()
     match state {
         Some(State::Running | State::Restarting) => Ok(()),
         // The worker that takes a snapshot of its volume has paused it.
-        Some(State::Paused) if has_job(host, row).await? => Ok(()),
+        Some(State::Paused) if jobs::is_worked_on(&mut host.app.db.read().await?, row.application_id).await? => Ok(()),
         Some(State::Paused) => Ok(host.unpause_container(&row.name).await?),
         Some(State::Created | State::Exited) => {
             tracing::info!(container = row.name, "starting a container that has ended");
@@ -278,15 +279,12 @@ async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()
     }
 }
 
-async fn has_job(host: &Host, row: &Container) -> Result<bool> {
-    Ok(!jobs::of_application(&mut host.app.db.read().await?, row.application_id).await?.is_empty())
-}
-
 async fn make_again(host: &Host, row: &Container) -> Result<()> {
     tracing::info!(container = row.name, "making a container again that has vanished");
     let subject = Subject::load(&host.app, row.deployment_id).await?;
     let network = deploy::ensure_network(host, subject.application.organization_id).await?;
     let specification = deploy::specification(host, &network, row, &subject)?;
+    deploy::volumes_are_there(host, row).await?;
     host.create_container(&specification).await?;
     kill_point::reached("reconcile-made-again");
     host.restart_always(&row.name).await?;

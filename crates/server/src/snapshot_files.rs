@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use tokio::fs::{self, File};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufWriter};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 use windlass_durable::kill_point;
 
@@ -73,37 +74,37 @@ impl SnapshotFile {
         if let Some(folder) = self.path.parent() {
             File::open(folder).await?.sync_all().await?;
         }
-        Ok(Summary { bytes: self.bytes, sha256: digits(self.hash) })
-    }
-
-    /// After an error.
-    pub async fn discard(self) {
-        drop(self.file);
-        remove_if_there(&self.unfinished).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, path = %self.unfinished.display(), "an unfinished snapshot could not be removed");
-        });
+        Ok(Summary { bytes: self.bytes, sha256: digits(std::mem::take(&mut self.hash)) })
     }
 }
 
-/// The pieces of a file, read as they are taken, and what they were in all once the last was taken.
-pub fn pieces(
-    config: &Config,
-    id: Uuid,
-) -> (mpsc::Receiver<io::Result<Bytes>>, tokio::task::JoinHandle<io::Result<Summary>>) {
+/// One that is not finished is of no use. Nothing is there any more of one that is.
+impl Drop for SnapshotFile {
+    fn drop(&mut self) {
+        let unfinished = std::mem::take(&mut self.unfinished);
+        tokio::task::spawn_blocking(move || std::fs::remove_file(unfinished));
+    }
+}
+
+/// Pieces of a file, as they are read.
+pub type Pieces = mpsc::Receiver<io::Result<Bytes>>;
+
+/// The pieces of a file, read as they are taken, and what they were in all once the last was taken. Fails when there is no such file.
+pub async fn pieces(config: &Config, id: Uuid) -> io::Result<(Pieces, JoinHandle<io::Result<Summary>>)> {
     let (sender, receiver) = mpsc::channel(PIECES);
-    let path = path(config, id);
+    let file = File::open(path(config, id)).await?;
     let reading = tokio::spawn(async move {
-        let read = read(&path, &sender).await;
+        let read = read(file, &sender).await;
         if let Err(error) = &read {
             let _ = sender.send(Err(io::Error::new(error.kind(), error.to_string()))).await;
         }
         read
     });
-    (receiver, reading)
+    Ok((receiver, reading))
 }
 
-async fn read(path: &Path, sender: &mpsc::Sender<io::Result<Bytes>>) -> io::Result<Summary> {
-    let (mut file, mut hash, mut bytes) = (File::open(path).await?, Sha256::new(), 0);
+async fn read(mut file: File, sender: &mpsc::Sender<io::Result<Bytes>>) -> io::Result<Summary> {
+    let (mut hash, mut bytes) = (Sha256::new(), 0);
     file.set_max_buf_size(PIECE);
     loop {
         let mut piece = bytes::BytesMut::with_capacity(PIECE);

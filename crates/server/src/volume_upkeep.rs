@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use windlass_api::{SnapshotOrigin, Wanted};
+use windlass_api::{SnapshotOrigin, Timestamp, Wanted};
 use windlass_store::volumes::{self, Volume};
-use windlass_store::{applications, containers, jobs, snapshots};
+use windlass_store::{applications, containers, jobs, organizations, snapshots};
 
 use crate::deploy::{self, Result};
 use crate::engine_health::EngineState;
 use crate::host::Host;
+use crate::labels::INSTANCE_LABEL;
 use crate::service;
 use crate::snapshot_files;
 
@@ -50,10 +51,10 @@ async fn remove_deleted(host: &Host) -> Result<()> {
     let before = host.app.now().plus_seconds(-host.app.config.volume_grace_seconds);
     let due = volumes::deleted_before(&mut host.app.db.read().await?, before, AT_ONCE).await?;
     for volume in due {
-        if is_in_use(host, &volume).await? {
+        if is_in_use(host, &volume).await? || !give_up(host, &volume, before).await? {
             continue;
         }
-        if volume.host_path.is_empty() {
+        if is_ours(host, &volume).await? {
             match host.remove_volume(&volume.engine_name).await {
                 Err(error @ windlass_runtime::Error::Conflict { .. }) => {
                     tracing::debug!(%error, volume = volume.engine_name, "a deleted volume is still in use");
@@ -68,6 +69,28 @@ async fn remove_deleted(host: &Host) -> Result<()> {
         work.commit().await?;
     }
     Ok(())
+}
+
+/// Whether there is something on the engine that this installation may remove.
+async fn is_ours(host: &Host, volume: &Volume) -> Result<bool> {
+    if !volume.host_path.is_empty() {
+        return Ok(false);
+    }
+    let labels = host.volume_labels(&volume.engine_name).await?.unwrap_or_default();
+    Ok(labels.get(INSTANCE_LABEL) == Some(&host.installation.to_string()))
+}
+
+/// From now on it cannot be attached. False when it was attached in the last moment.
+async fn give_up(host: &Host, volume: &Volume, before: Timestamp) -> Result<bool> {
+    let mut work = host.app.begin_step().await?;
+    organizations::lock(&mut work, volume.organization_id).await?;
+    let now = volumes::get(&mut work, volume.id).await?;
+    let is_due = now.is_some_and(|now| now.deleted_at.is_some_and(|at| at <= before.micros()));
+    if is_due {
+        volumes::give_up(&mut work, volume.id).await?;
+        work.commit().await?;
+    }
+    Ok(is_due)
 }
 
 /// Whether a container has it, or a job of its application may be about to give it to one.
@@ -101,7 +124,9 @@ async fn ask_for_due(host: &Host) -> Result<()> {
         }
         let next = (volume.snapshot_hours > 0).then(|| now.plus_seconds(3_600 * volume.snapshot_hours));
         volumes::set_next_snapshot(&mut work, volume.id, next).await?;
-        if volume.used_at.is_some() && application.wanted != Wanted::Deleted {
+        let pending = snapshots::pending_of(&mut work, application_id).await?;
+        let is_waiting = pending.iter().any(|snapshot| snapshot.volume_id == volume.id);
+        if volume.used_at.is_some() && application.wanted != Wanted::Deleted && !is_waiting {
             service::snapshots::enqueue(&mut work, &application, &volume, SnapshotOrigin::Schedule).await?;
         }
         work.commit().await?;
@@ -118,13 +143,14 @@ async fn measure(host: &Host) -> Result<()> {
         work.commit().await?;
     }
     let rows = containers::all(&mut host.app.db.read().await?).await?;
-    let mut work = host.app.begin_step().await?;
     for row in rows.iter().filter(|row| row.stage == containers::Stage::Live) {
         for engine_name in deploy::volumes_of(row)? {
+            // One at a time: a transaction that holds several would wait for others that hold them in another order.
+            let mut work = host.app.begin_step().await?;
             volumes::set_used(&mut work, &engine_name, now).await?;
+            work.commit().await?;
         }
     }
-    work.commit().await?;
     Ok(())
 }
 

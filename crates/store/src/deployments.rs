@@ -37,8 +37,9 @@ pub struct Deployment {
     pub finished_at: Option<i64>,
     pub requests_served: i64,
     pub requests_failed: i64,
-    /// Since when visitors waited for it.
+    /// Since when visitors waited for it, and how many requests had waited at the edge before.
     pub held_at: Option<i64>,
+    pub held_before: i64,
     pub held_ms: i64,
     pub held_requests: i64,
     /// JSON: which volumes it brings back from which snapshots.
@@ -53,7 +54,7 @@ macro_rules! columns {
     () => {
         "id, application_id, release_id, triggered_by, user_id, kind, without_cache, status_id, state, \
          state_changed_at, failure, reason, container_id, container_name, container_status, started_at, \
-         finished_at, requests_served, requests_failed, held_at, held_ms, held_requests, restores, created_at, \
+         finished_at, requests_served, requests_failed, held_at, held_before, held_ms, held_requests, restores, created_at, \
          updated_at"
     };
 }
@@ -133,10 +134,12 @@ macro_rules! shown {
     () => {
         "select d.id, d.application_id, d.release_id, d.triggered_by, d.user_id, d.kind, d.without_cache, d.status_id, \
          d.state, d.state_changed_at, d.failure, d.reason, d.container_id, d.container_name, d.container_status, \
-         d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.held_at, d.held_ms, d.held_requests, \
+         d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.held_at, d.held_before, d.held_ms, d.held_requests, \
          d.restores, d.created_at, d.updated_at, r.commit_hash, r.commit_author, r.commit_message, r.image, \
          (r.live_at is not null and r.removed_at is null and r.image_id <> '') as is_kept, \
-         exists (select 1 from snapshots s where s.live_release_id = d.release_id and s.state = 'ready') as has_data \
+         exists (select 1 from snapshots s join deployments n on n.id = s.deployment_id and n.state = 'deployed' \
+             join volumes v on v.id = s.volume_id and v.deleted_at is null \
+             where s.live_release_id = d.release_id and s.state = 'ready') as has_data \
          from deployments d join releases r on r.id = d.release_id "
     };
 }
@@ -279,25 +282,26 @@ pub async fn observe_container(tx: &mut Tx, id: Uuid, status: ContainerStatus, n
     Ok(changed == 1)
 }
 
-pub async fn set_requests(tx: &mut Tx, id: Uuid, served: i64, failed: i64, now: Timestamp) -> Result<()> {
-    let query = "update deployments set requests_served = $2, requests_failed = $3, updated_at = $4 where id = $1";
+/// What became of requests that were under way in the containers before.
+pub async fn add_requests(tx: &mut Tx, id: Uuid, served: i64, failed: i64, now: Timestamp) -> Result<()> {
+    let query = "update deployments set requests_served = requests_served + $2, requests_failed = requests_failed + $3, \
+                 updated_at = $4 where id = $1";
     sql!(tx, |c| {
         sqlx::query(query).bind(id).bind(served).bind(failed).bind(now.micros()).execute(c).await.map(drop)
     })?;
     Ok(())
 }
 
-/// Since when visitors wait for it.
-pub async fn set_held_at(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
-    let query = "update deployments set held_at = $2, updated_at = $2 where id = $1 and held_at is null";
-    sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).execute(c).await.map(drop))?;
+/// Since when visitors wait for it, and how many requests had waited at the edge before.
+pub async fn set_held_at(tx: &mut Tx, id: Uuid, at: Timestamp, before: i64) -> Result<()> {
+    let query = "update deployments set held_at = $2, held_before = $3, updated_at = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(at.micros()).bind(before).execute(c).await.map(drop))?;
     Ok(())
 }
 
-/// For how long visitors have waited for it, and how many more of their requests.
-pub async fn add_held(tx: &mut Tx, id: Uuid, milliseconds: i64, requests: i64, now: Timestamp) -> Result<()> {
-    let query =
-        "update deployments set held_ms = $2, held_requests = held_requests + $3, updated_at = $4 where id = $1";
+/// For how long visitors have waited for it, and how many of their requests.
+pub async fn set_held(tx: &mut Tx, id: Uuid, milliseconds: i64, requests: i64, now: Timestamp) -> Result<()> {
+    let query = "update deployments set held_ms = $2, held_requests = $3, updated_at = $4 where id = $1";
     sql!(tx, |c| {
         sqlx::query(query).bind(id).bind(milliseconds).bind(requests).bind(now.micros()).execute(c).await.map(drop)
     })?;

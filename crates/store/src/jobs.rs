@@ -89,7 +89,8 @@ fn is_free(kind: Kind, job: &str) -> String {
     format!("({job}.state = 'queued' or {job}.lease_until < {clock} {begun_by_ended_servers})")
 }
 
-/// A job that can be worked on, now this owner's for `seconds`. Organizations take turns: the one that has the fewest
+/// A job that can be worked on, now this owner's for `seconds`. One of an application whose visitors wait comes before all
+/// others. Otherwise organizations take turns: the one that has the fewest
 /// under way comes first, then the one whose last turn is the longest ago, and of its jobs the oldest.
 pub async fn claim(tx: &mut Tx, search: &Search<'_>, owner: Uuid, now: Timestamp, seconds: i64) -> Result<Option<Job>> {
     let query = claim_query(tx.kind(), search);
@@ -134,7 +135,7 @@ fn claim_query(kind: Kind, search: &Search<'_>) -> String {
             "update jobs set state = 'running', fence = fence + 1, owner = $1, lease_until = {clock} + $2 where id = ( \
                  select j.id from jobs j left join job_turns t on t.organization_id = j.organization_id \
                  where j.kind in ({kinds}) and j.not_before <= {clock} and {is_free} and {its_turn} and {sharing} < $4 \
-                 order by {under_way}, coalesce(t.taken_at, 0), j.id limit 1 {skip}) \
+                 order by {is_held} desc, {under_way}, coalesce(t.taken_at, 0), j.id limit 1 {skip}) \
              and {is_still_free} \
              returning ",
             columns!()
@@ -144,6 +145,7 @@ fn claim_query(kind: Kind, search: &Search<'_>) -> String {
         is_free = is_free,
         its_turn = its_turn,
         sharing = sharing,
+        is_held = "(exists (select 1 from applications a where a.id = j.application_id and a.held_until is not null))",
         under_way = under_way,
         skip = skip,
         is_still_free = is_still_free,
@@ -193,6 +195,13 @@ pub async fn hold(tx: &mut Tx, job: &Job) -> Result<()> {
 pub async fn delete(tx: &mut Tx, job: &Job) -> Result<()> {
     hold(tx, job).await?;
     sql!(tx, |c| sqlx::query("delete from jobs where id = $1").bind(job.id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// What is left of it is for another kind of handler.
+pub async fn set_kind(tx: &mut Tx, id: Uuid, kind: &str) -> Result<()> {
+    let query = "update jobs set kind = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(kind).execute(c).await.map(drop))?;
     Ok(())
 }
 
@@ -253,6 +262,12 @@ pub async fn request_cancel(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<boo
 pub async fn is_cancel_requested(conn: &mut Conn, id: Uuid) -> Result<bool> {
     let query = "select exists (select 1 from jobs where id = $1 and cancel_requested_at is not null)";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_one(c).await)?)
+}
+
+/// Whether a worker has a job of the application.
+pub async fn is_worked_on(conn: &mut Conn, application_id: Uuid) -> Result<bool> {
+    let query = "select exists (select 1 from jobs where application_id = $1 and state = 'running')";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).fetch_one(c).await)?)
 }
 
 pub async fn of_application(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Job>> {

@@ -105,12 +105,14 @@ pub async fn of_volume(conn: &mut Conn, volume_id: Uuid, limit: i64) -> Result<V
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(volume_id).bind(limit).fetch_all(c).await)?)
 }
 
-/// What volumes had in them when a release was replaced, the newest first.
+/// What volumes had in them when a release was replaced, the newest first. Not those of a deployment that did not succeed: after it
+/// the release went on writing.
 pub async fn of_release(conn: &mut Conn, release_id: Uuid) -> Result<Vec<Snapshot>> {
     let query = concat!(
         "select ",
         columns!(),
-        " from snapshots where live_release_id = $1 and state = 'ready' order by id desc limit 1000"
+        " from snapshots where live_release_id = $1 and state = 'ready' and exists (select 1 from deployments d \
+         where d.id = snapshots.deployment_id and d.state = 'deployed') order by id desc limit 1000"
     );
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(release_id).fetch_all(c).await)?)
 }
@@ -150,9 +152,18 @@ pub async fn end(tx: &mut Tx, snapshot: &Snapshot, state: SnapshotState, reason:
     Ok(changed == 1)
 }
 
-/// It is to go. False when it is pending, or gone.
+/// Those that a deployment had asked for and that were not written: it is over.
+pub async fn end_pending(tx: &mut Tx, deployment_id: Uuid, reason: &str, now: Timestamp) -> Result<()> {
+    let query = "update snapshots set state = 'failed', reason = $2, finished_at = $3 \
+                 where deployment_id = $1 and state = 'pending'";
+    sql!(tx, |c| sqlx::query(query).bind(deployment_id).bind(reason).bind(now.micros()).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// It is to go. False when it is being written, or gone.
 pub async fn mark_deleted(tx: &mut Tx, id: Uuid) -> Result<bool> {
-    let query = "update snapshots set state = 'deleted' where id = $1 and state <> 'pending'";
+    let query = "update snapshots set state = 'deleted' where id = $1 and (state <> 'pending' \
+                 or not exists (select 1 from jobs j where j.id = snapshots.id or j.id = snapshots.deployment_id))";
     let changed = sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(|done| done.rows_affected()))?;
     Ok(changed == 1)
 }
@@ -163,15 +174,34 @@ pub async fn deleted(conn: &mut Conn, limit: i64) -> Result<Vec<Snapshot>> {
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(limit).fetch_all(c).await)?)
 }
 
-/// Those of a volume beyond the newest `kept` of the ones that no user asked for.
-pub async fn surplus(conn: &mut Conn, volume_id: Uuid, kept: i64) -> Result<Vec<Snapshot>> {
+/// Those of a volume beyond the newest `kept` in this state, of the ones that no user asked for.
+pub async fn surplus(conn: &mut Conn, volume_id: Uuid, state: SnapshotState, kept: i64) -> Result<Vec<Snapshot>> {
     let query = concat!(
         "select ",
         columns!(),
-        " from snapshots where volume_id = $1 and origin <> 'user' and state in ('ready', 'failed') \
+        " from snapshots where volume_id = $1 and origin <> 'user' and state = $3 \
          order by id desc limit 1000 offset $2"
     );
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(volume_id).bind(kept).fetch_all(c).await)?)
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(volume_id).bind(kept).bind(state.as_str()).fetch_all(c).await)?)
+}
+
+/// Those of an application that are waiting or being written.
+pub async fn pending_of(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Snapshot>> {
+    let query =
+        concat!("select ", columns!(), " from snapshots where application_id = $1 and state = 'pending' order by id");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).fetch_all(c).await)?)
+}
+
+/// None of them is written any more.
+pub async fn end_all_pending(tx: &mut Tx, reason: &str, now: Timestamp) -> Result<()> {
+    let query = "update snapshots set state = 'failed', reason = $1, finished_at = $2 where state = 'pending'";
+    sql!(tx, |c| sqlx::query(query).bind(reason).bind(now.micros()).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+pub async fn count_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
+    let query = "select count(*) from snapshots where organization_id = $1 and state <> 'deleted'";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
 
 /// The file is gone.

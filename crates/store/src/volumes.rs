@@ -136,10 +136,22 @@ pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Volume>> {
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
 }
 
-/// All of an organization, those too that wait to be removed and those whose application was deleted.
+/// The newest of an organization first, those too that wait to be removed and those whose application was deleted; not those that are about to
+/// go.
 pub async fn of_organization(conn: &mut Conn, organization_id: Uuid, limit: i64) -> Result<Vec<Volume>> {
-    let query = concat!("select ", columns!(), " from volumes where organization_id = $1 order by id limit $2");
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from volumes where organization_id = $1 and coalesce(deleted_at, 1) > 0 \
+         order by id desc limit $2"
+    );
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(limit).fetch_all(c).await)?)
+}
+
+/// Those that wait to be removed too.
+pub async fn count_all(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
+    let query = "select count(*) from volumes where organization_id = $1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
 
 /// Those that are not deleted.
@@ -201,8 +213,8 @@ pub async fn exchange(tx: &mut Tx, first: &Volume, second: &Volume) -> Result<()
     Ok(())
 }
 
-/// A deleted one can go at once: it is of no use to anyone.
-pub async fn do_not_wait(tx: &mut Tx, id: Uuid) -> Result<()> {
+/// A deleted one goes now: it cannot be attached any more.
+pub async fn give_up(tx: &mut Tx, id: Uuid) -> Result<()> {
     let query = "update volumes set deleted_at = 0 where id = $1 and deleted_at is not null";
     sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(drop))?;
     Ok(())
@@ -234,6 +246,14 @@ pub async fn due(conn: &mut Conn, now: Timestamp, limit: i64) -> Result<Vec<Volu
 
 /// The engine has it no more.
 pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<()> {
-    sql!(tx, |c| sqlx::query("delete from volumes where id = $1").bind(id).execute(c).await.map(drop))?;
+    let query = "delete from volumes where id = $1 and deleted_at is not null";
+    sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// Those of another installation, as far as this one is concerned: it has other names for what it will make.
+pub async fn rename_all(tx: &mut Tx, ending: &str) -> Result<()> {
+    let query = "update volumes set engine_name = engine_name || '-' || $1";
+    sql!(tx, |c| sqlx::query(query).bind(ending).execute(c).await.map(drop))?;
     Ok(())
 }

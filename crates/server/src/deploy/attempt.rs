@@ -41,7 +41,8 @@ impl<'a> Attempt<'a> {
     pub async fn begin(host: &'a Arc<Host>, held: &'a Held, deployment_id: Uuid) -> Result<Self> {
         kill_point::reached("deploy-claimed");
         let mut subject = Subject::load(&host.app, deployment_id).await?;
-        if subject.deployment.kind == DeploymentKind::Restart && follow_live(held, &subject).await? {
+        let is_of_live = matches!(subject.deployment.kind, DeploymentKind::Restart | DeploymentKind::Restore);
+        if is_of_live && follow_live(held, &subject).await? {
             subject = Subject::load(&host.app, subject.deployment.id).await?;
         }
         let (secrets, (log, writer)) = (Secrets::of(&subject), log::open_for(host, &subject, LogStep::Queue));
@@ -119,7 +120,7 @@ impl DerefMut for Attempt<'_> {
     }
 }
 
-/// A restart is of what is live when its turn comes, not of what was when it was asked for. True when that is another release.
+/// A restart or a restore is of what is live when its turn comes, not of what was when it was asked for. True when that is another release.
 async fn follow_live(held: &Held, subject: &Subject) -> Result<bool> {
     let mut work = held.begin().await?;
     let application = applications::get(&mut work, subject.application.id).await?.ok_or(Interruption::Lost)?;

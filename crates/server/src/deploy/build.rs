@@ -6,12 +6,14 @@ use tokio::sync::mpsc;
 use windlass_api::{DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{Build, Image};
+use windlass_store::jobs;
 use windlass_store::releases::{self, Artifact};
 
 use super::attempt::{Attempt, image_tag};
 use super::failure::{Result, failed};
 use super::{dockerfile, port};
 use crate::labels::DEPLOYMENT_LABEL;
+use crate::service::queue;
 
 /// Lines of the builder on their way into the log.
 const LINES: usize = 100;
@@ -35,6 +37,8 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     let mut tx = attempt.held.begin().await?;
     let artifact = Artifact::Image(releases::Image { name: tag, id: image.id, port });
     releases::set_artifact(&mut tx, attempt.release.id, Some(&artifact)).await?;
+    // After a crash it waits for no build.
+    jobs::set_kind(&mut tx, attempt.held.job.id, queue::ROLL_OUT).await?;
     tx.commit().await?;
     attempt.release.artifact = Some(artifact);
     kill_point::reached("deploy-image-stored");

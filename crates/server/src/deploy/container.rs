@@ -6,16 +6,18 @@ use std::time::Duration;
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, Failure};
 use windlass_runtime::{ContainerSpec, LogLimits};
+use windlass_store::applications;
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::deployments::Deployment;
 use windlass_store::networks::Network;
 
-use super::failure::{Interruption, Result};
+use super::failure::{Interruption, Result, failed};
 use super::mounts::{self, Mounted};
 use super::network;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::labels::{PURPOSE_LABEL, short};
+use crate::service::work::Work;
 use crate::subject::Subject;
 
 /// The row of a deployment's container for this purpose, made now unless an attempt before this one has made it.
@@ -41,6 +43,9 @@ pub async fn row(
         tx.commit().await?;
         return Ok(Container { stage: Stage::Starting, ..stored });
     }
+    if purpose == Purpose::PostRun && mounts.iter().any(|mounted| !mounted.shared) {
+        refuse_beside_others(&mut tx, deployment).await?;
+    }
     let mut container = Container {
         id: host.app.new_id(),
         application_id: deployment.application_id,
@@ -61,6 +66,18 @@ pub async fn row(
     containers::set_address(&mut tx, container.id, &container.address).await?;
     tx.commit().await?;
     Ok(container)
+}
+
+/// A command after the run writes what the containers of its own release write, and never what those of another one do.
+async fn refuse_beside_others(work: &mut Work<'_>, deployment: &Deployment) -> Result<()> {
+    let application = applications::get(work, deployment.application_id).await?.ok_or(Interruption::Lost)?;
+    if application.live_deployment_id != Some(deployment.id) {
+        return failed(Failure::VolumeUnusable, "another deployment writes the volumes by now");
+    }
+    match application.held_until {
+        Some(_) => Err(Interruption::Later("another deployment is about to write the volumes".into())),
+        None => Ok(()),
+    }
 }
 
 /// Everything about the container of a release, the same whenever it is asked for.

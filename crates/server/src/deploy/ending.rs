@@ -2,20 +2,21 @@
 //! anything is removed, so that the worker that goes on after a crash cannot come to another.
 
 use std::path::Path;
+use std::time::Duration;
 
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, DeploymentState, Failure};
 use windlass_durable::kill_point;
-use windlass_store::{applications, containers, deployments, releases};
+use windlass_store::{applications, containers, deployments, releases, snapshots};
 
 use super::attempt::{Attempt, image_tag, record_outcome};
 use super::failure::{Interruption, Result};
 use super::git;
-use super::{hold, restore};
+use super::hold;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::text;
-use crate::service::states;
+use crate::service::{queue, states};
 
 /// More is not read by people.
 const LONGEST_REASON: usize = 2_000;
@@ -78,10 +79,8 @@ impl Attempt<'_> {
         containers::leave(&mut tx, self.deployment.id).await?;
         tx.commit().await?;
         kill_point::reached("end-explained");
+        self.let_through().await;
         let is_clean = self.clean_up().await;
-        if is_clean {
-            self.let_through().await;
-        }
         let mut work = self.held.begin().await?;
         self.record_outcome(&mut work, outcome_words(class), class);
         let now = self.host.app.now();
@@ -96,9 +95,13 @@ impl Attempt<'_> {
         if self.owns_release() {
             releases::set_removed(&mut work, self.release.id, now).await?;
         }
-        restore::forget(&mut work, self).await?;
+        snapshots::end_pending(&mut work, self.deployment.id, "the deployment ended before it was written", now)
+            .await?;
         if !states::end(&mut work, &self.application, &self.deployment, state, class, words).await? {
             return Err(Interruption::Lost);
+        }
+        if hold::are_waiting(&mut work, self.application.id).await? {
+            work.enqueue(&queue::resume(&self.application, self.host.app.new_id())).await?;
         }
         self.held.done(&mut work).await?;
         if state == DeploymentState::Cancelled {
@@ -113,15 +116,20 @@ impl Attempt<'_> {
         self.release.id == self.deployment.id
     }
 
-    /// The containers before serve again, if they were stopped for this one. What cannot be started now is started by the
-    /// reconciler.
+    /// What this deployment has made ends, and the containers before serve again if they were stopped for it.
     async fn let_through(&mut self) {
-        let mut resumed = hold::resume(self.host, self.application.id).await;
-        if let (Ok(()), Some(hold)) = (&resumed, self.hold.take()) {
-            resumed = hold::record(self, &hold).await;
-        }
-        if let Err(problem) = resumed {
+        let resumed = async {
+            let rows = containers::of_deployment(&mut self.host.app.db.read().await?, self.deployment.id).await?;
+            for container in rows {
+                self.held.check().await?;
+                self.host.stop_container(&container.name, Duration::ZERO).await?;
+            }
+            hold::resume(self.host, self.held).await
+        };
+        if let Err(problem) = resumed.await {
             tracing::warn!(?problem, "what was stopped for a deployment could not be started again yet");
+        } else if let Err(problem) = hold::record(self).await {
+            tracing::warn!(?problem, "how long visitors waited could not be stored");
         }
     }
 
@@ -165,6 +173,10 @@ pub async fn end_unread(host: &Host, held: &Held, id: Uuid, class: Option<Failur
     releases::set_removed(&mut work, id, now).await?;
     states::end(&mut work, &application, &deployment, state, class, &bounded_reason(words)).await?;
     record_outcome(&mut work, &application, &deployment, outcome_words(class), class, "");
+    snapshots::end_pending(&mut work, id, "the deployment ended before it was written", now).await?;
+    if hold::are_waiting(&mut work, application.id).await? {
+        work.enqueue(&queue::resume(&application, host.app.new_id())).await?;
+    }
     held.done(&mut work).await?;
     states::settle(&mut work, application.id).await?;
     work.commit().await?;
@@ -177,7 +189,7 @@ fn outcome_words(class: Option<Failure>) -> &'static str {
 
 /// Some of the words are a program's own: they have no bound, they may steer a terminal, and not every database takes every
 /// character.
-fn bounded_reason(words: &str) -> String {
+pub fn bounded_reason(words: &str) -> String {
     let lines: Vec<_> = words.lines().map(text::clean).collect();
     let plain = lines.join("\n");
     let mut characters = plain.chars();

@@ -8,7 +8,7 @@ use windlass_store::jobs::Job;
 use windlass_store::logs::LogLine;
 
 use super::failure::{Interruption, Result, outcome};
-use super::{deploy, finish, remove, snapshot, stop};
+use super::{deploy, finish, hold, remove, snapshot, stop};
 use crate::app::App;
 use crate::host::Host;
 use crate::jobs::{Entry, Needs, Outcome, Pool, Registry, Task};
@@ -17,12 +17,12 @@ use crate::service::queue::{self, OfDeployment, OfSnapshot};
 const LEASE: Duration = Duration::from_secs(180);
 /// Rollbacks, restarts and starts: nothing is built for them.
 const MOST_ROLL_OUTS: usize = 8;
-/// Applications being stopped or deleted: they wait for their visitors.
+/// Applications being stopped, deleted or started again: they wait for their visitors.
 const MOST_ENDING: usize = 32;
 /// Containers being drained, commands being run: they mostly wait.
 const MOST_FINISHING: usize = 64;
 /// Volumes being written to disk: each may use all of it.
-const MOST_SNAPSHOTS: usize = 2;
+const MOST_SNAPSHOTS: usize = 4;
 
 /// Every kind of job there is.
 pub fn registry(host: &Arc<Host>) -> Registry {
@@ -32,7 +32,7 @@ pub fn registry(host: &Arc<Host>) -> Registry {
     Registry::new(config.parallel_starts, config.organization_share)
         .add(waiting_pool(config.parallel_deployments), vec![entry(host, queue::DEPLOY)])
         .add(waiting_pool(MOST_ROLL_OUTS), vec![entry(host, queue::ROLL_OUT)])
-        .add(pool(MOST_ENDING), vec![entry(host, queue::STOP), entry(host, queue::DELETE)])
+        .add(pool(MOST_ENDING), vec![entry(host, queue::RESUME), entry(host, queue::STOP), entry(host, queue::DELETE)])
         .add(pool(MOST_FINISHING), vec![entry(host, queue::FINISH)])
         .add(pool(MOST_SNAPSHOTS), vec![entry(host, queue::SNAPSHOT)])
 }
@@ -58,6 +58,7 @@ async fn handle(host: &Arc<Host>, kind: &'static str, mut task: Task) -> Outcome
     let (held, lease, slot) = task.parts();
     let deployment_id = held.payload().map(|OfDeployment { deployment_id }| deployment_id);
     let ended = match (kind, deployment_id) {
+        (queue::RESUME, _) => lease.during(hold::resume_left(host, held)).await,
         (queue::STOP, _) => lease.during(stop::stop(host, held)).await,
         (queue::SNAPSHOT, _) => match held.payload() {
             Ok(OfSnapshot { snapshot_id }) => lease.during(snapshot::take(host, held, snapshot_id)).await,

@@ -1,7 +1,8 @@
 //! hold: for what two releases must not write at once, the containers before end first. Visitors wait meanwhile at the edge, a
 //! bounded number for a bounded time, and are let through to the new containers; or to the old ones again, if the new ones do
-//! not become well in time. Rows say at each moment who is to run, so the worker or the reconciler can go on after a crash.
+//! not become well in time. Rows say at each moment which containers are to run, so another worker can go on after a crash.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
@@ -9,57 +10,67 @@ use tokio::net::TcpStream;
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, LogStep, Timestamp, Wanted};
 use windlass_durable::kill_point;
+use windlass_edge::Drained;
+use windlass_runtime::State;
+use windlass_store::applications::{self, Application};
 use windlass_store::containers::{self, Container, Purpose, Stage};
-use windlass_store::{applications, deployments, releases};
+use windlass_store::releases::Release;
+use windlass_store::{deployments, releases};
 
 use super::attempt::Attempt;
 use super::failure::{Interruption, Result};
 use super::hold_limit::Hold;
 use super::mounts;
 use crate::host::Host;
+use crate::jobs::Held;
 use crate::service::states;
+use crate::service::work::Work;
 use crate::subject::read_configuration;
 
 /// Of the time that visitors wait at most, the part for requests under way, and the part for the containers to end.
-const DRAIN_PART: u32 = 6;
+const PART: u32 = 6;
 /// How long containers that are started again may take until they take connections. Visitors are let through then at the
 /// latest; the edge knows what to do with a target that takes none.
 const RESUME_LIMIT: Duration = Duration::from_secs(20);
 const RESUME_PAUSE: Duration = Duration::from_millis(20);
 
 /// Makes visitors wait and ends the containers that the new ones exclude, if there are any. Can run twice.
-pub async fn begin(attempt: &Attempt<'_>) -> Result<Option<Hold>> {
+pub async fn begin(attempt: &mut Attempt<'_>) -> Result<Option<Hold>> {
     let before = containers_before(attempt).await?;
-    if before.is_empty() {
+    if !before.iter().any(|container| container.purpose == Purpose::App) {
+        // What is left of commands of other deployments serves no visitor.
+        stop(attempt, &before, Duration::ZERO).await?;
         return Ok(None);
     }
-    refuse_beside_command(attempt).await?;
     attempt.log.enter(LogStep::Hold);
-    let (began, hold) = hold_visitors(attempt).await?;
+    let hold = hold_visitors(attempt).await?;
     kill_point::reached("hold-stored");
     attempt.host.routes.publish(&attempt.host.app.db).await?;
     kill_point::reached("hold-published");
     let words = "Visitors wait: the containers before end first, because both would write the same data.";
     attempt.log.note(words).await;
-    drain(attempt, &before, hold.limit / DRAIN_PART).await?;
+    let drained = drain(attempt, &before, hold.limit / PART).await?;
     kill_point::reached("hold-drained");
-    mark_held(attempt, &before).await?;
+    // The reconciler starts what is live, so it must not do so between the mark and the end.
+    let _no_start = attempt.host.lock_containers(attempt.application.id).await;
+    mark_held(attempt, &before, drained).await?;
     kill_point::reached("hold-marked");
-    stop(attempt, &before, hold.limit / DRAIN_PART).await?;
+    stop(attempt, &before, hold.limit / PART).await?;
     kill_point::reached("hold-stopped");
-    let seconds = attempt.host.app.now().micros().saturating_sub(began.micros()) as f64 / 1e6;
+    let seconds = hold.passed().as_secs_f64();
     attempt.log.note(format!("The containers before have ended after {seconds:.1} s.")).await;
     Ok(Some(hold))
 }
 
-/// Those of other deployments that must not run beside the new ones, of those that serve or did a moment ago.
+/// Those of other deployments that must not run beside the new ones. A post-run command is not ended halfway: see
+/// [`hold_visitors`].
 async fn containers_before(attempt: &Attempt<'_>) -> Result<Vec<Container>> {
     let pauses = attempt.configuration.settings.pause && !attempt.configuration.pre_run_command.is_empty();
     let rows = containers::of_application(&mut attempt.host.app.db.read().await?, attempt.application.id).await?;
     let mut before = Vec::new();
-    for row in rows {
-        let is_other = row.deployment_id != attempt.deployment.id && row.purpose == Purpose::App;
-        if is_other && row.stage != Stage::Starting && (pauses || excludes(attempt, &row)?) {
+    for row in rows.into_iter().filter(|row| row.deployment_id != attempt.deployment.id) {
+        let serves = row.purpose == Purpose::App && row.stage != Stage::Starting;
+        if row.purpose != Purpose::PostRun && (excludes(attempt, &row)? || (pauses && serves)) {
             before.push(row);
         }
     }
@@ -70,10 +81,37 @@ fn excludes(attempt: &Attempt<'_>, row: &Container) -> Result<bool> {
     Ok(mounts::exclude(&attempt.mounts, &mounts::of_container(row)?))
 }
 
-/// The command after the run of the deployment before may write the same data, and is not ended halfway.
-async fn refuse_beside_command(attempt: &Attempt<'_>) -> Result<()> {
-    let rows = containers::of_application(&mut attempt.host.app.db.read().await?, attempt.application.id).await?;
-    for row in rows {
+/// The rows say from now on that visitors wait, until when, and for which deployment.
+async fn hold_visitors(attempt: &mut Attempt<'_>) -> Result<Hold> {
+    let (limit, now) = (attempt.host.app.config.hold_limit, attempt.host.app.now());
+    let waited = attempt.host.routes.held_requests(attempt.application.id).await;
+    let mut work = attempt.held.begin().await?;
+    let application = applications::get(&mut work, attempt.application.id).await?.ok_or(Interruption::Lost)?;
+    if application.wanted != Wanted::Running {
+        return Err(Interruption::Cancelled);
+    }
+    // An attempt before this one may have begun it.
+    let (began, before) = match (application.held_until, attempt.deployment.held_at) {
+        (Some(_), Some(began)) => (Timestamp::from_micros(began), attempt.deployment.held_before),
+        _ => {
+            refuse_beside_command(attempt, &mut work).await?;
+            (now, i64::try_from(waited).unwrap_or(i64::MAX))
+        }
+    };
+    let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+    let until = Timestamp::from_micros(began.micros().saturating_add(micros(limit)));
+    applications::set_held_until(&mut work, application.id, Some(until)).await?;
+    deployments::set_held_at(&mut work, attempt.deployment.id, began, before).await?;
+    work.commit().await?;
+    (attempt.deployment.held_at, attempt.deployment.held_before) = (Some(began.micros()), before);
+    let passed = Duration::from_micros(u64::try_from(now.micros().saturating_sub(began.micros())).unwrap_or_default());
+    Ok(Hold::new(limit, passed))
+}
+
+/// The command after the run of the deployment before may write the same data, and is not ended halfway. It begins only while
+/// no visitor waits, so there is none later on.
+async fn refuse_beside_command(attempt: &Attempt<'_>, work: &mut Work<'_>) -> Result<()> {
+    for row in containers::of_application(work, attempt.application.id).await? {
         let is_command = row.deployment_id != attempt.deployment.id && row.purpose == Purpose::PostRun;
         if is_command && excludes(attempt, &row)? {
             return Err(Interruption::Later("the post-run command of the deployment before has not ended yet".into()));
@@ -82,50 +120,25 @@ async fn refuse_beside_command(attempt: &Attempt<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The rows say from now on that visitors wait, until when, and for which deployment.
-async fn hold_visitors(attempt: &Attempt<'_>) -> Result<(Timestamp, Hold)> {
-    let (limit, now) = (attempt.host.app.config.hold_limit, attempt.host.app.now());
-    let mut work = attempt.held.begin().await?;
-    let application = applications::get(&mut work, attempt.application.id).await?.ok_or(Interruption::Lost)?;
-    if application.wanted != Wanted::Running {
-        return Err(Interruption::Cancelled);
-    }
-    // An attempt before this one may have begun it.
-    let began = match (application.held_until, attempt.deployment.held_at) {
-        (Some(_), Some(began)) => Timestamp::from_micros(began),
-        _ => now,
-    };
-    let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
-    let until = Timestamp::from_micros(began.micros().saturating_add(micros(limit)));
-    applications::set_held_until(&mut work, application.id, Some(until)).await?;
-    deployments::set_held_at(&mut work, attempt.deployment.id, began).await?;
-    work.commit().await?;
-    let waited_before = attempt.host.routes.held_requests(application.id).await;
-    let passed = Duration::from_micros(u64::try_from(now.micros().saturating_sub(began.micros())).unwrap_or_default());
-    Ok((began, Hold::new(limit, began, passed, waited_before)))
-}
-
 /// Requests under way finish, unless they take too long for those who wait.
-async fn drain(attempt: &Attempt<'_>, before: &[Container], most: Duration) -> Result<()> {
+async fn drain(attempt: &Attempt<'_>, before: &[Container], most: Duration) -> Result<Drained> {
     let service = attempt.application.id.to_string();
-    let draining = before.iter().map(async |container| -> Result<()> {
-        let Some(address) = target(attempt, container).await? else { return Ok(()) };
+    let serving = before.iter().filter(|container| container.purpose == Purpose::App);
+    let draining = serving.map(async |container| -> Result<Drained> {
+        let Some(address) = target(attempt.host, container).await? else { return Ok(Drained::default()) };
         let set = Duration::from_secs(attempt.configuration.settings.drain_seconds.into());
         let drained = attempt.host.routes.drain(service.clone(), address, set.min(most)).await;
-        drained.map(drop).map_err(|error| Interruption::Later(error.to_string()))
+        drained.map_err(|error| Interruption::Later(error.to_string()))
     });
-    try_join_all(draining).await.map(drop)
-}
-
-async fn target(attempt: &Attempt<'_>, container: &Container) -> Result<Option<std::net::SocketAddr>> {
-    let mut conn = attempt.host.app.db.read().await?;
-    let deployment = deployments::get(&mut conn, container.deployment_id).await?.ok_or(Interruption::Lost)?;
-    let release = releases::get(&mut conn, deployment.release_id).await?.ok_or(Interruption::Lost)?;
-    Ok(super::drain::target(container, &release))
+    let mut all = Drained::default();
+    for drained in try_join_all(draining).await? {
+        all.add(drained);
+    }
+    Ok(all)
 }
 
 /// From now on they are not started again by anything but [`resume`].
-async fn mark_held(attempt: &Attempt<'_>, before: &[Container]) -> Result<()> {
+async fn mark_held(attempt: &Attempt<'_>, before: &[Container], drained: Drained) -> Result<()> {
     let (mut work, now) = (attempt.held.begin().await?, attempt.host.app.now());
     for container in before {
         let stored = containers::by_name(&mut work, &container.name).await?;
@@ -135,6 +148,9 @@ async fn mark_held(attempt: &Attempt<'_>, before: &[Container]) -> Result<()> {
             deployments::observe_container(&mut work, container.deployment_id, ContainerStatus::Exited, now).await?;
         }
     }
+    let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let (finished, cut) = (count(drained.finished), count(drained.cut));
+    deployments::add_requests(&mut work, attempt.deployment.id, finished, cut, now).await?;
     work.commit().await?;
     Ok(())
 }
@@ -142,54 +158,108 @@ async fn mark_held(attempt: &Attempt<'_>, before: &[Container]) -> Result<()> {
 async fn stop(attempt: &Attempt<'_>, before: &[Container], most: Duration) -> Result<()> {
     attempt.held.check().await?;
     let stopping = before.iter().map(async |container| -> Result<()> {
-        let grace = grace(attempt, container).await?;
-        Ok(attempt.host.stop_container(&container.name, grace.min(most)).await?)
+        let grace = grace(attempt.host, container).await?;
+        attempt.host.stop_container(&container.name, grace.min(most)).await?;
+        match attempt.host.container(&container.name).await? {
+            // Another server may have started it in the last moment.
+            Some(found) if found.state == State::Running => {
+                Err(Interruption::Later(format!("{} was started again", container.name)))
+            }
+            _ => Ok(()),
+        }
     });
     try_join_all(stopping).await.map(drop)
 }
 
-/// What the containers' own release says.
-async fn grace(attempt: &Attempt<'_>, container: &Container) -> Result<Duration> {
-    let mut conn = attempt.host.app.db.read().await?;
+async fn release(host: &Host, container: &Container) -> Result<Release> {
+    let mut conn = host.app.db.read().await?;
     let deployment = deployments::get(&mut conn, container.deployment_id).await?.ok_or(Interruption::Lost)?;
-    let release = releases::get(&mut conn, deployment.release_id).await?.ok_or(Interruption::Lost)?;
-    Ok(Duration::from_secs(read_configuration(&release.configuration)?.settings.stop_seconds.into()))
+    releases::get(&mut conn, deployment.release_id).await?.ok_or(Interruption::Lost)
 }
 
-/// Visitors have been let through: for how long they waited, and how many. Into the deployment's row and its log.
-pub async fn record(attempt: &Attempt<'_>, hold: &Hold) -> Result<()> {
+async fn target(host: &Host, container: &Container) -> Result<Option<SocketAddr>> {
+    Ok(super::drain::target(container, &release(host, container).await?))
+}
+
+/// What the container's own release says.
+async fn grace(host: &Host, container: &Container) -> Result<Duration> {
+    let configuration = read_configuration(&release(host, container).await?.configuration)?;
+    Ok(Duration::from_secs(configuration.settings.stop_seconds.into()))
+}
+
+/// Visitors have been let through, if they waited: for how long, and how many, into the deployment's row and its log.
+pub async fn record(attempt: &mut Attempt<'_>) -> Result<()> {
+    attempt.hold = None;
+    let Some(began) = attempt.deployment.held_at.filter(|_| attempt.deployment.held_ms == 0) else { return Ok(()) };
     let now = attempt.host.app.now();
-    let waited = attempt.host.routes.held_requests(attempt.application.id).await.saturating_sub(hold.waited_before);
-    let milliseconds = now.micros().saturating_sub(hold.began.micros()) / 1000;
+    let waited = attempt.host.routes.held_requests(attempt.application.id).await;
+    let waited = i64::try_from(waited).unwrap_or(i64::MAX).saturating_sub(attempt.deployment.held_before).max(0);
+    let milliseconds = (now.micros().saturating_sub(began) / 1000).max(1);
     let mut work = attempt.held.begin().await?;
-    let count = i64::try_from(waited).unwrap_or(i64::MAX);
-    deployments::add_held(&mut work, attempt.deployment.id, milliseconds, count, now).await?;
+    deployments::set_held(&mut work, attempt.deployment.id, milliseconds, waited, now).await?;
     work.commit().await?;
+    attempt.deployment.held_ms = milliseconds;
     let seconds = milliseconds as f64 / 1000.0;
     attempt.log.note(format!("Visitors were let through after {seconds:.1} s; {waited} requests have waited.")).await;
     Ok(())
 }
 
-/// Starts again what was stopped for a deployment that did not succeed, and lets visitors through. No container of that
-/// deployment may be left.
-pub async fn resume(host: &Host, application_id: Uuid) -> Result<()> {
+/// The job of an application whose visitors wait for a deployment that is over.
+pub async fn resume_left(host: &Host, held: &Held) -> Result<()> {
+    resume(host, held).await?;
+    let mut work = held.begin().await?;
+    held.done(&mut work).await?;
+    work.commit().await?;
+    Ok(())
+}
+
+/// Starts again what was stopped for a deployment that did not succeed, and lets visitors through. What that deployment has made is
+/// stopped first.
+pub async fn resume(host: &Host, held: &Held) -> Result<()> {
+    let id = held.application_id();
     let mut conn = host.app.db.read().await?;
-    let Some(application) = applications::get(&mut conn, application_id).await? else { return Ok(()) };
-    let rows = containers::of_application(&mut conn, application_id).await?;
+    let Some(application) = applications::get(&mut conn, id).await? else { return Ok(()) };
+    let rows = containers::of_application(&mut conn, id).await?;
     drop(conn);
-    let held: Vec<_> = rows.into_iter().filter(|row| row.stage == Stage::Held).collect();
-    if application.wanted != Wanted::Running || (held.is_empty() && application.held_until.is_none()) {
+    let (kept, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.stage == Stage::Held);
+    if application.wanted != Wanted::Running || (kept.is_empty() && application.held_until.is_none()) {
         return Ok(());
     }
     kill_point::reached("resume-begun");
-    for started in join_all(held.iter().map(|container| start_again(host, container))).await {
-        started?;
+    let _no_other_start = host.lock_containers(id).await;
+    held.check().await?;
+    stop_excluded(host, &kept, &others).await?;
+    for (container, started) in kept.iter().zip(join_all(kept.iter().map(|one| start_again(host, one))).await) {
+        match started {
+            Err(lost @ (Interruption::EngineLost(_) | Interruption::Lost)) => return Err(lost),
+            // The reconciler goes on trying, once it is live; the others serve meanwhile.
+            Err(problem) => tracing::warn!(container = container.name, ?problem, "it could not be started again yet"),
+            Ok(()) => {}
+        }
     }
     kill_point::reached("resume-started");
-    let mut work = host.app.begin_step().await?;
-    applications::lock(&mut work, application_id).await?.ok_or(Interruption::Lost)?;
-    let now = host.app.now();
-    for container in &held {
+    make_live_again(host, held, &application, &kept).await?;
+    kill_point::reached("resume-live");
+    host.routes.publish(&host.app.db).await?;
+    Ok(())
+}
+
+/// What is left of the deployment that they were stopped for may still write.
+async fn stop_excluded(host: &Host, kept: &[Container], others: &[Container]) -> Result<()> {
+    for other in others.iter().filter(|other| other.stage != Stage::Live) {
+        let theirs = mounts::of_container(other)?;
+        for container in kept {
+            if mounts::exclude(&mounts::of_container(container)?, &theirs) {
+                host.stop_container(&other.name, Duration::ZERO).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn make_live_again(host: &Host, held: &Held, application: &Application, kept: &[Container]) -> Result<()> {
+    let (mut work, now) = (held.begin().await?, host.app.now());
+    for container in kept {
         let stored = containers::by_name(&mut work, &container.name).await?;
         if stored.is_some_and(|stored| stored.stage == Stage::Held) {
             containers::set_stage(&mut work, container.id, Stage::Live).await?;
@@ -197,17 +267,17 @@ pub async fn resume(host: &Host, application_id: Uuid) -> Result<()> {
             deployments::observe_container(&mut work, container.deployment_id, ContainerStatus::Running, now).await?;
         }
     }
-    applications::set_held_until(&mut work, application_id, None).await?;
-    states::settle(&mut work, application_id).await?;
+    applications::set_held_until(&mut work, application.id, None).await?;
+    states::settle(&mut work, application.id).await?;
     work.wake_reconciler();
     work.commit().await?;
-    kill_point::reached("resume-live");
-    host.routes.publish(&host.app.db).await?;
     Ok(())
 }
 
 /// One that has vanished is made again by the reconciler, once it is live.
 async fn start_again(host: &Host, container: &Container) -> Result<()> {
+    // A worker that was called off may have asked for its end a moment ago.
+    host.stop_container(&container.name, grace(host, container).await?).await?;
     let started = async {
         host.restart_always(&container.name).await?;
         host.start_container(&container.name).await
@@ -218,11 +288,7 @@ async fn start_again(host: &Host, container: &Container) -> Result<()> {
         Err(error) => return Err(error.into()),
     }
     host.collector.begin(&container.name).await?;
-    let mut conn = host.app.db.read().await?;
-    let deployment = deployments::get(&mut conn, container.deployment_id).await?.ok_or(Interruption::Lost)?;
-    let release = releases::get(&mut conn, deployment.release_id).await?.ok_or(Interruption::Lost)?;
-    drop(conn);
-    let Some(address) = super::drain::target(container, &release) else { return Ok(()) };
+    let Some(address) = target(host, container).await? else { return Ok(()) };
     let takes_connections = async {
         while TcpStream::connect(address).await.is_err() {
             tokio::time::sleep(RESUME_PAUSE).await;
@@ -232,4 +298,9 @@ async fn start_again(host: &Host, container: &Container) -> Result<()> {
         tracing::warn!(container = container.name, "a container that was started again takes no connections yet");
     }
     Ok(())
+}
+
+/// Whether visitors of an application wait. For a caller that holds it.
+pub async fn are_waiting(work: &mut Work<'_>, application_id: Uuid) -> Result<bool> {
+    Ok(applications::get(work, application_id).await?.is_some_and(|application| application.held_until.is_some()))
 }

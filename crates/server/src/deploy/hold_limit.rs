@@ -3,34 +3,40 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use windlass_api::{Failure, Timestamp};
+use windlass_api::Failure;
 
 use super::failure::{Result, failed};
 
 /// Visitors are waiting.
 pub struct Hold {
-    /// Later than this the new containers are of no use: the old ones need the rest of the time.
-    gives_up_at: Instant,
+    began: Instant,
     /// How long visitors wait at most.
     pub limit: Duration,
-    pub began: Timestamp,
-    /// Requests of the application that had waited at the edge before.
-    pub waited_before: u64,
 }
 
 impl Hold {
-    pub fn new(limit: Duration, began: Timestamp, passed: Duration, waited_before: u64) -> Self {
-        let gives_up_at = Instant::now() + for_new_release(limit).saturating_sub(passed);
-        Self { gives_up_at, limit, began, waited_before }
+    /// Some of the time may have passed already.
+    pub fn new(limit: Duration, passed: Duration) -> Self {
+        let now = Instant::now();
+        Self { began: now.checked_sub(passed).unwrap_or(now), limit }
+    }
+
+    pub fn passed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Later than this the new containers are of no use: the old ones need the rest of the time.
+    fn gives_up_at(&self) -> Instant {
+        self.began + for_new_release(self.limit)
     }
 
     pub fn time_left(&self) -> Duration {
-        self.gives_up_at.saturating_duration_since(Instant::now())
+        self.gives_up_at().saturating_duration_since(Instant::now())
     }
 
     /// Runs a step that visitors wait for, and ends it in time.
     pub async fn during<T>(&self, what: &str, step: impl Future<Output = Result<T>>) -> Result<T> {
-        match tokio::time::timeout_at(self.gives_up_at, step).await {
+        match tokio::time::timeout_at(self.gives_up_at(), step).await {
             Ok(done) => done,
             Err(_) => failed(Failure::TimedOut, format!("{what} took too long: {}", self.words())),
         }

@@ -43,11 +43,11 @@ pub use failure::{Interruption, Result};
 pub use fetch::end_left_overs;
 pub(crate) use git::cache;
 pub use handlers::registry;
-pub(crate) use hold::resume;
 pub use kill_points::KILL_POINTS;
 pub(crate) use log::open_for as open_log;
 pub(crate) use mounts::{has_volume, volumes_of};
 pub(crate) use network::ensure as ensure_network;
+pub(crate) use volumes::are_there as volumes_are_there;
 
 /// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
 /// A restart is this too: all instances are replaced at one switch. There is one at a time for each application,
@@ -80,6 +80,9 @@ async fn carry_out(attempt: &mut Attempt<'_>, lease: &mut Lease, slot: &mut Slot
 
 /// All instances of the release, well and beside those that visitors are sent to; or in their place, while visitors wait.
 async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Container>> {
+    if attempt.held.job.fence > 1 {
+        snapshot::unpause_all(attempt).await?;
+    }
     if !attempt.is_built() {
         let tree = fetch::fetch(attempt).await?;
         build::build(attempt, &tree).await?;

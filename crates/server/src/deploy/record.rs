@@ -5,13 +5,13 @@ use windlass_api::LogStep;
 use windlass_durable::kill_point;
 use windlass_edge::Drained;
 use windlass_store::containers::{self, Purpose};
-use windlass_store::deployments;
 use windlass_store::releases::{self, Artifact};
+use windlass_store::{deployments, volumes};
 
 use super::command;
 use super::failure::{Interruption, Result};
 use super::log::{self, Log};
-use super::mounts;
+use super::mounts::{self, Mounted};
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::subject::{Subject, SubjectError, read_configuration};
@@ -51,7 +51,7 @@ async fn sum_up(host: &Host, held: &Held, subject: &Subject, log: &Log, drained:
     let mut tx = held.begin().await?;
     let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let (finished, cut) = (count(drained.finished), count(drained.cut));
-    deployments::set_requests(&mut tx, subject.deployment.id, finished, cut, host.app.now()).await?;
+    deployments::add_requests(&mut tx, subject.deployment.id, finished, cut, host.app.now()).await?;
     held.done(&mut tx).await?;
     tx.commit().await?;
     Ok(())
@@ -60,11 +60,7 @@ async fn sum_up(host: &Host, held: &Held, subject: &Subject, log: &Log, drained:
 /// Visitors are served already, so that it failed is told and changes nothing.
 async fn post_run(host: &Host, held: &Held, subject: &Subject, log: &Log) -> Result<()> {
     log.enter(LogStep::PostRun);
-    let instances = containers::instances_of(&mut host.app.db.read().await?, &[subject.deployment.id]).await?;
-    let mounts = match instances.first() {
-        Some(instance) => mounts::of_container(instance)?,
-        None => Vec::new(),
-    };
+    let mounts = mounts_of(host, subject).await?;
     match command::run(host, held, subject, Purpose::PostRun, &mounts, log).await {
         Ok(0) => log.note("The post-run command ended well.").await,
         Ok(code) => log.note(format!("The post-run command ended with exit code {code}.")).await,
@@ -72,6 +68,16 @@ async fn post_run(host: &Host, held: &Held, subject: &Subject, log: &Log) -> Res
         Err(other) => return Err(other),
     }
     Ok(())
+}
+
+/// What the command has of volumes: the same as the containers of its release.
+async fn mounts_of(host: &Host, subject: &Subject) -> Result<Vec<Mounted>> {
+    let mut conn = host.app.db.read().await?;
+    let instances = containers::instances_of(&mut conn, &[subject.deployment.id]).await?;
+    match instances.first() {
+        Some(instance) => Ok(mounts::of_container(instance)?),
+        None => Ok(volumes::of_application(&mut conn, subject.application.id).await?.iter().map(Mounted::of).collect()),
+    }
 }
 
 /// The containers of commands stay until now, so that none of them ever runs twice.

@@ -24,6 +24,9 @@ fn all(json: &str) -> std::result::Result<Vec<Restore>, SubjectError> {
         .map_err(|error| SubjectError::Unreadable(format!("the restores cannot be read: {error}")))
 }
 
+/// Nothing but this deployment wants it.
+const GIVEN_UP: i64 = 0;
+
 /// The volumes that a deployment brings back. What they hold now is of no matter to it.
 pub fn volumes_of(deployment: &Deployment) -> Result<Vec<Uuid>> {
     Ok(all(&deployment.restores)?.into_iter().map(|restore| restore.volume_id).collect())
@@ -49,7 +52,7 @@ fn name_beside(attempt: &Attempt<'_>, restore: Restore) -> String {
     format!("wl-volume-{}-{}", restore.volume_id.simple(), short(attempt.deployment.id))
 }
 
-/// The row of the new volume. It counts as deleted, so that it goes by itself if the deployment fails.
+/// The row of the new volume. It counts as given up, so that it goes by itself if the deployment fails.
 async fn beside(attempt: &Attempt<'_>, restore: Restore) -> Result<Volume> {
     let (engine_name, app) = (name_beside(attempt, restore), &attempt.host.app);
     let mut work = attempt.held.begin().await?;
@@ -65,7 +68,7 @@ async fn beside(attempt: &Attempt<'_>, restore: Restore) -> Result<Volume> {
         measured_at: None,
         used_at: None,
         next_snapshot_at: None,
-        deleted_at: Some(now.micros()),
+        deleted_at: Some(GIVEN_UP),
         created_at: now,
         updated_at: now,
         ..volume
@@ -107,7 +110,7 @@ async fn unpack(attempt: &Attempt<'_>, helper: &Helper, snapshot: &Snapshot) -> 
         Interruption::Failed(Failure::SnapshotFailed, format!("the file of the snapshot: {error}"))
     };
     let (uid, gid, mode) = snapshot_files::root(config, snapshot.id).await.map_err(unreadable)?;
-    let (pieces, reading) = snapshot_files::pieces(config, snapshot.id);
+    let (pieces, reading) = snapshot_files::pieces(config, snapshot.id).await.map_err(unreadable)?;
     let unpacked = host.extract(&helper.name, helper.path(), pieces, config.snapshot_limit).await;
     let read = reading.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
     // Why a file could not be read says more than what the engine makes of that.
@@ -134,16 +137,6 @@ pub async fn exchange(work: &mut Work<'_>, attempt: &Attempt<'_>) -> Result<()> 
         let now = attempt.host.app.now();
         let before = Volume { deleted_at: Some(now.micros()), updated_at: now, ..beside };
         volumes::update(work, &before).await?;
-    }
-    Ok(())
-}
-
-/// Of a deployment that did not succeed: what it has filled is of no use.
-pub async fn forget(work: &mut Work<'_>, attempt: &Attempt<'_>) -> Result<()> {
-    for restore in all(&attempt.deployment.restores)? {
-        if let Some(beside) = volumes::by_engine_name(work, &name_beside(attempt, restore)).await? {
-            volumes::do_not_wait(work, beside.id).await?;
-        }
     }
     Ok(())
 }

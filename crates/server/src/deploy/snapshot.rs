@@ -3,11 +3,13 @@
 //! anything for it.
 
 use std::io;
+use std::path::Path;
+use std::time::Duration;
 
 use uuid::Uuid;
 use windlass_api::{DeploymentKind, EventName, Failure, LogStep, SnapshotOrigin, SnapshotState};
 use windlass_durable::kill_point;
-use windlass_runtime::{Executed, HelperSpec, Mount};
+use windlass_runtime::{Executed, HelperSpec, Mount, State};
 use windlass_store::applications::{self, Application};
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::snapshots::{self, Snapshot};
@@ -15,14 +17,20 @@ use windlass_store::volumes::{self, Volume};
 use windlass_store::{deployments, releases};
 
 use super::attempt::Attempt;
+use super::ending::bounded_reason;
 use super::failure::{Interruption, Result, failed};
+use super::health_check::shown;
 use super::mounts::{self, Mounted};
+use crate::disk;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::labels::{APPLICATION_LABEL, HELPER, INSTANCE_LABEL, PURPOSE_LABEL, short};
+use crate::logs::Secrets;
 use crate::service::snapshots as service;
 use crate::service::states;
-use crate::snapshot_files::{SnapshotFile, Summary};
+use crate::service::work::Work;
+use crate::snapshot_files::{self, SnapshotFile, Summary};
+use crate::subject::Subject;
 
 /// How often the engine may be lost during one snapshot.
 const MOST_TRIES: i64 = 5;
@@ -30,6 +38,11 @@ const MOST_TRIES: i64 = 5;
 const PATH: &str = "/volume";
 const EMPTY_IMAGE: &str = "windlass/empty:1";
 const MIB: i64 = 1024 * 1024;
+/// How long all commands after a snapshot may take.
+const AFTER_LIMIT: Duration = Duration::from_secs(60);
+/// How often the disk is looked at, and which part of it is left free.
+const BETWEEN_LOOKS: u64 = 64 << 20;
+const LEAST_FREE_PART: u64 = 20;
 
 /// The job of one that was asked for or is due.
 pub async fn take(host: &Host, held: &Held, snapshot_id: Uuid) -> Result<()> {
@@ -39,7 +52,7 @@ pub async fn take(host: &Host, held: &Held, snapshot_id: Uuid) -> Result<()> {
     drop(conn);
     let Some(snapshot) = snapshot else { return end(held).await };
     let taken = match volumes::get(&mut host.app.db.read().await?, snapshot.volume_id).await? {
-        Some(volume) => write_whole(host, &application, &snapshot, &volume).await,
+        Some(volume) => write_whole(host, &snapshot, &volume).await,
         None => failed(Failure::SnapshotFailed, "the volume was removed"),
     };
     let taken = match taken {
@@ -50,7 +63,7 @@ pub async fn take(host: &Host, held: &Held, snapshot_id: Uuid) -> Result<()> {
     };
     let mut work = held.begin().await?;
     match taken {
-        Ok(summary) => conclude(&mut work, host, &application, &snapshot, Ok(&summary)).await?,
+        Ok(written) => conclude(&mut work, host, &application, &snapshot, Ok(&written)).await?,
         Err(Interruption::Failed(_, words)) => {
             conclude(&mut work, host, &application, &snapshot, Err(&words)).await?;
         }
@@ -69,91 +82,157 @@ async fn end(held: &Held) -> Result<()> {
     Ok(())
 }
 
+/// A snapshot that is there.
+struct Written {
+    summary: Summary,
+    /// What went wrong afterwards.
+    remark: String,
+}
+
 /// What became of it, in its row and for those who listen.
 async fn conclude(
-    work: &mut crate::service::work::Work<'_>,
+    work: &mut Work<'_>,
     host: &Host,
     application: &Application,
     snapshot: &Snapshot,
-    taken: std::result::Result<&Summary, &str>,
+    taken: std::result::Result<&Written, &str>,
 ) -> Result<()> {
-    let (state, reason, name) = match taken {
-        Ok(_) => (SnapshotState::Ready, "", EventName::SnapshotSucceeded),
+    let (state, words, name) = match taken {
+        Ok(written) => (SnapshotState::Ready, written.remark.as_str(), EventName::SnapshotSucceeded),
         Err(words) => (SnapshotState::Failed, words, EventName::SnapshotFailed),
     };
-    let summary = taken.ok();
+    let (summary, reason) = (taken.ok().map(|written| &written.summary), bounded_reason(words));
     let row = Snapshot {
         size_bytes: summary.map_or(0, |summary| i64::try_from(summary.bytes).unwrap_or(i64::MAX)),
         sha256: summary.map(|summary| summary.sha256.clone()).unwrap_or_default(),
         ..snapshot.clone()
     };
-    if !snapshots::end(work, &row, state, reason, host.app.now()).await? {
+    if !snapshots::end(work, &row, state, &reason, host.app.now()).await? {
         return Err(Interruption::Lost);
     }
-    let details = [("application", application.name.as_str()), ("volume", &snapshot.volume_name), ("reason", reason)];
+    let details = [("application", application.name.as_str()), ("volume", &snapshot.volume_name), ("reason", &reason)];
     work.tell(name, states::subject(application, snapshot.deployment_id), &details);
     Ok(())
 }
 
 /// With the containers that have the volume kept from writing to it meanwhile.
-async fn write_whole(host: &Host, application: &Application, snapshot: &Snapshot, volume: &Volume) -> Result<Summary> {
-    let running = running(host, application.id, volume).await?;
+async fn write_whole(host: &Host, snapshot: &Snapshot, volume: &Volume) -> Result<Written> {
+    let running = running(host, volume).await?;
+    let mut paused = Paused { host, names: Vec::new() };
     let limit = host.app.config.snapshot_limit;
     let written = tokio::time::timeout(limit, async {
         if volume.before_snapshot.is_empty() {
-            pause(host, &running).await?;
+            paused.pause(&running).await?;
         } else {
             command(host, &running, &volume.before_snapshot, "before").await?;
         }
         kill_point::reached("snapshot-begun");
-        write(host, snapshot, &Mounted::of(volume)).await
+        let written = write(host, snapshot, volume).await?;
+        paused.check().await?;
+        Ok(written)
     });
     let written = written.await.unwrap_or_else(|_| {
         failed(Failure::SnapshotFailed, format!("it took more than {} s (snapshot-seconds)", limit.as_secs()))
     });
-    // Whatever has happened, they go on.
-    for container in &running {
-        host.unpause_container(&container.name).await?;
+    paused.unpause().await?;
+    let after = async {
+        match volume.after_snapshot.as_str() {
+            "" => Ok(()),
+            text => command(host, &running, text, "after").await,
+        }
+    };
+    let after = tokio::time::timeout(AFTER_LIMIT, after).await.unwrap_or_else(|_| {
+        failed(Failure::SnapshotFailed, format!("the command after it took more than {} s", AFTER_LIMIT.as_secs()))
+    });
+    let summary = written?;
+    match after {
+        Ok(()) => Ok(Written { summary, remark: String::new() }),
+        Err(Interruption::Failed(_, remark)) => Ok(Written { summary, remark }),
+        Err(other) => Err(other),
     }
-    if !volume.after_snapshot.is_empty() {
-        command(host, &running, &volume.after_snapshot, "after").await?;
-    }
-    written
 }
 
-/// The containers that visitors are served by and that have the volume.
-async fn running(host: &Host, application_id: Uuid, volume: &Volume) -> Result<Vec<Container>> {
+/// Containers whose processes get no time.
+struct Paused<'a> {
+    host: &'a Host,
+    names: Vec<String>,
+}
+
+impl Paused<'_> {
+    /// One that does not run just now writes nothing.
+    async fn pause(&mut self, running: &[Container]) -> Result<()> {
+        for container in running {
+            match self.host.pause_container(&container.name).await {
+                Ok(()) => self.names.push(container.name.clone()),
+                Err(windlass_runtime::Error::NotFound { .. } | windlass_runtime::Error::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails unless they were paused all the time: another program may have unpaused one.
+    async fn check(&self) -> Result<()> {
+        for name in &self.names {
+            let state = self.host.container(name).await?.map(|found| found.state);
+            if state == Some(State::Running) {
+                return Err(Interruption::Later(format!("{name} was unpaused while its volume was read")));
+            }
+        }
+        Ok(())
+    }
+
+    async fn unpause(mut self) -> Result<()> {
+        while let Some(name) = self.names.last() {
+            self.host.unpause_container(name).await?;
+            self.names.pop();
+        }
+        Ok(())
+    }
+}
+
+/// A worker that is stopped in the middle must not leave them paused.
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        if !self.names.is_empty() {
+            self.host.unpause_soon(std::mem::take(&mut self.names));
+        }
+    }
+}
+
+/// Every container that may be running and has the volume.
+async fn running(host: &Host, volume: &Volume) -> Result<Vec<Container>> {
+    let Some(application_id) = volume.application_id else { return Ok(Vec::new()) };
     let rows = containers::of_application(&mut host.app.db.read().await?, application_id).await?;
     let mut running = Vec::new();
     for row in rows {
-        let mounts = mounts::of_container(&row)?;
-        let has_it = mounts.iter().any(|mounted| mounted.engine_name == volume.engine_name);
-        if has_it && row.purpose == Purpose::App && row.stage == Stage::Live {
+        if row.stage != Stage::Held && mounts::has_volume(&row, &volume.engine_name)? {
             running.push(row);
         }
     }
     Ok(running)
 }
 
-/// One that does not run just now writes nothing.
-async fn pause(host: &Host, running: &[Container]) -> Result<()> {
-    for container in running {
-        match host.pause_container(&container.name).await {
-            Ok(()) | Err(windlass_runtime::Error::NotFound { .. } | windlass_runtime::Error::Conflict { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
+/// A worker that was killed may have left them paused. In another step than that they serve.
+pub async fn unpause_all(attempt: &Attempt<'_>) -> Result<()> {
+    let rows = containers::of_application(&mut attempt.host.app.db.read().await?, attempt.application.id).await?;
+    for row in rows.iter().filter(|row| row.stage == Stage::Live) {
+        attempt.host.unpause_container(&row.name).await?;
     }
     Ok(())
 }
 
+/// In the containers that visitors are served by.
 async fn command(host: &Host, running: &[Container], text: &str, which: &str) -> Result<()> {
     // The shell of the container, which is what the user asked for.
     let words = ["/bin/sh", "-c", text].map(str::to_owned);
-    for container in running {
+    for container in running.iter().filter(|row| row.purpose == Purpose::App && row.stage == Stage::Live) {
         let exec = host.exec(&container.name, &words).await?;
-        let Executed { exit_code, output, .. } = exec.run(host.app.config.snapshot_limit).await?;
+        let Executed { exit_code, output, is_cut } = exec.run(host.app.config.snapshot_limit).await?;
         if exit_code != 0 {
-            let words = format!("the command {which} the snapshot ended with exit code {exit_code}: {}", output.trim());
+            let secrets = Secrets::of(&Subject::load(&host.app, container.deployment_id).await?);
+            let output = shown(&output, is_cut, &secrets);
+            let words = format!("the command {which} the snapshot ended with exit code {exit_code}: {output}");
             return failed(Failure::SnapshotFailed, words);
         }
     }
@@ -161,25 +240,38 @@ async fn command(host: &Host, running: &[Container], text: &str, which: &str) ->
 }
 
 /// The tar of a volume, into its file.
-async fn write(host: &Host, snapshot: &Snapshot, mounted: &Mounted) -> Result<Summary> {
-    let helper = Helper::create(host, snapshot.id, snapshot.application_id, mounted.mount()).await?;
+async fn write(host: &Host, snapshot: &Snapshot, volume: &Volume) -> Result<Summary> {
+    check_on_engine(host, volume).await?;
+    let helper = Helper::create(host, snapshot.id, snapshot.application_id, Mounted::of(volume).mount()).await?;
     let mut file = SnapshotFile::create(&host.app.config, snapshot.id).await.map_err(|error| file_problem(&error))?;
     let written = copy(host, &helper, snapshot, &mut file).await;
     helper.remove(host).await?;
-    match written {
-        Ok(()) => file.finish().await.map_err(|error| file_problem(&error)),
-        Err(problem) => {
-            file.discard().await;
-            Err(problem)
-        }
+    written?;
+    file.finish().await.map_err(|error| file_problem(&error))
+}
+
+/// The engine would make an empty volume in the place of one that has vanished.
+async fn check_on_engine(host: &Host, volume: &Volume) -> Result<()> {
+    if !volume.host_path.is_empty() {
+        return Ok(());
     }
+    let labels = host.volume_labels(&volume.engine_name).await?.unwrap_or_default();
+    if labels.get(INSTANCE_LABEL) == Some(&host.installation.to_string()) {
+        return Ok(());
+    }
+    failed(Failure::VolumeUnusable, format!("the engine no longer has the volume {}", volume.name))
 }
 
 async fn copy(host: &Host, helper: &Helper, snapshot: &Snapshot, file: &mut SnapshotFile) -> Result<()> {
     let most = bytes_left(host, snapshot.organization_id).await?;
+    let (folder, mut next_look) = (snapshot_files::folder(&host.app.config), 0);
     let mut archive = host.archive(&helper.name, PATH).await?;
     while let Some(chunk) = archive.chunk().await? {
         file.write(&chunk).await.map_err(|error| file_problem(&error))?;
+        if file.bytes >= next_look {
+            next_look = file.bytes + BETWEEN_LOOKS;
+            leave_room(&folder).await?;
+        }
         if most.is_some_and(|most| file.bytes > most) {
             let mib = host.app.config.organization_data_bytes / MIB;
             let words = format!(
@@ -189,6 +281,16 @@ async fn copy(host: &Host, helper: &Helper, snapshot: &Snapshot, file: &mut Snap
         }
     }
     Ok(())
+}
+
+/// The database may be on the same disk.
+async fn leave_room(folder: &Path) -> Result<()> {
+    match disk::space(folder.to_owned()).await {
+        Some(space) if space.free < space.whole / LEAST_FREE_PART => {
+            failed(Failure::DiskFull, "No space left for it: the disk of snapshot-dir is nearly full")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// How much more the organization may store; none for no ceiling.
@@ -247,7 +349,8 @@ impl Helper {
 async fn remove_surplus(host: &Host, volume_id: Uuid) -> Result<()> {
     let mut conn = host.app.db.read().await?;
     let Some(volume) = volumes::get(&mut conn, volume_id).await? else { return Ok(()) };
-    let surplus = snapshots::surplus(&mut conn, volume_id, volume.kept_snapshots).await?;
+    let mut surplus = snapshots::surplus(&mut conn, volume_id, SnapshotState::Ready, volume.kept_snapshots).await?;
+    surplus.extend(snapshots::surplus(&mut conn, volume_id, SnapshotState::Failed, volume.kept_snapshots).await?);
     drop(conn);
     for snapshot in surplus {
         let mut work = host.app.begin_step().await?;
@@ -266,45 +369,52 @@ pub async fn before_deploy(attempt: &Attempt<'_>) -> Result<()> {
     if !configuration.settings.snapshot_before_deploy || !changes {
         return Ok(());
     }
-    let Some(live_release_id) = live_release(attempt).await? else { return Ok(()) };
+    let Some(release_id) = release_before(attempt).await? else { return Ok(()) };
     attempt.log.enter(LogStep::Data);
     let all = volumes::of_application(&mut attempt.host.app.db.read().await?, attempt.application.id).await?;
     for volume in all.iter().filter(|volume| volume.used_at.is_some()) {
-        let snapshot = pending(attempt, volume, live_release_id).await?;
-        if snapshot.state == SnapshotState::Ready {
-            continue;
-        }
-        let written = write_whole(attempt.host, &attempt.application, &snapshot, volume);
-        let written = match &attempt.hold {
-            Some(hold) => hold.during("the snapshot before the deployment", written).await,
-            None => written.await,
-        };
-        let mut work = attempt.held.begin().await?;
-        let taken = match &written {
-            Ok(summary) => Ok(summary),
-            Err(Interruption::Failed(_, words)) => Err(words.as_str()),
-            Err(_) => return written.map(drop),
-        };
-        conclude(&mut work, attempt.host, &attempt.application, &snapshot, taken).await?;
-        work.commit().await?;
-        kill_point::reached("data-snapshot-stored");
-        let summary = written?;
-        let mib = summary.bytes as f64 / MIB as f64;
-        attempt.log.note(format!("Took a snapshot of the volume {}: {mib:.1} MiB.", volume.name)).await;
-        remove_surplus(attempt.host, volume.id).await?;
+        take_before_deploy(attempt, volume, release_id).await?;
     }
     Ok(())
 }
 
-async fn live_release(attempt: &Attempt<'_>) -> Result<Option<Uuid>> {
-    let Some(live) = attempt.application.live_deployment_id else { return Ok(None) };
+async fn take_before_deploy(attempt: &Attempt<'_>, volume: &Volume, release_id: Uuid) -> Result<()> {
+    let snapshot = pending(attempt, volume, release_id).await?;
+    match snapshot.state {
+        SnapshotState::Pending => {}
+        SnapshotState::Ready => return Ok(()),
+        SnapshotState::Failed | SnapshotState::Deleted => return failed(Failure::SnapshotFailed, snapshot.reason),
+    }
+    let writing = write_whole(attempt.host, &snapshot, volume);
+    let written = match &attempt.hold {
+        Some(hold) => hold.during("the snapshot before the deployment", writing).await,
+        None => writing.await,
+    };
+    let taken = match &written {
+        Ok(written) => Ok(written),
+        Err(Interruption::Failed(_, words)) => Err(words.as_str()),
+        Err(_) => return written.map(drop),
+    };
+    let mut work = attempt.held.begin().await?;
+    conclude(&mut work, attempt.host, &attempt.application, &snapshot, taken).await?;
+    work.commit().await?;
+    kill_point::reached("data-snapshot-stored");
+    let mib = written?.summary.bytes as f64 / MIB as f64;
+    attempt.log.note(format!("Took a snapshot of the volume {}: {mib:.1} MiB.", volume.name)).await;
+    remove_surplus(attempt.host, volume.id).await
+}
+
+/// The release that has written the data until now, also if it is stopped.
+async fn release_before(attempt: &Attempt<'_>) -> Result<Option<Uuid>> {
     let mut conn = attempt.host.app.db.read().await?;
-    let Some(deployment) = deployments::get(&mut conn, live).await? else { return Ok(None) };
-    Ok(releases::get(&mut conn, deployment.release_id).await?.map(|release| release.id))
+    if let Some(live) = attempt.application.live_deployment_id {
+        return Ok(deployments::get(&mut conn, live).await?.map(|deployment| deployment.release_id));
+    }
+    Ok(releases::last_kept(&mut conn, attempt.application.id).await?.map(|release| release.id))
 }
 
 /// The row of the snapshot, made now unless an attempt before this one has made it.
-async fn pending(attempt: &Attempt<'_>, volume: &Volume, live_release_id: Uuid) -> Result<Snapshot> {
+async fn pending(attempt: &Attempt<'_>, volume: &Volume, release_id: Uuid) -> Result<Snapshot> {
     let mut work = attempt.held.begin().await?;
     let made = snapshots::of_deployment(&mut work, attempt.deployment.id).await?;
     if let Some(snapshot) = made.into_iter().find(|snapshot| snapshot.volume_id == volume.id) {
@@ -312,7 +422,7 @@ async fn pending(attempt: &Attempt<'_>, volume: &Volume, live_release_id: Uuid) 
     }
     let mut snapshot = service::new(&attempt.host.app, volume, SnapshotOrigin::Deployment);
     snapshot.deployment_id = Some(attempt.deployment.id);
-    snapshot.live_release_id = Some(live_release_id);
+    snapshot.live_release_id = Some(release_id);
     snapshots::insert(&mut work, &snapshot).await?;
     work.commit().await?;
     Ok(snapshot)

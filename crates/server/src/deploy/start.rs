@@ -7,15 +7,16 @@ use windlass_api::{ContainerStatus, DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{ContainerSpec, Creation};
 use windlass_store::containers::{self, Container, Purpose};
-use windlass_store::deployments;
 use windlass_store::networks::Network;
 use windlass_store::releases;
+use windlass_store::{deployments, jobs};
 
 use super::attempt::Attempt;
 use super::container::{row, specification};
 use super::failure::{Interruption, Result, failed};
 use super::{command, network, restore, volumes};
 use crate::labels::DEPLOYMENT_LABEL;
+use crate::service::queue;
 
 /// How often an image that vanishes is made again.
 const MOST_BUILDS: i64 = 5;
@@ -94,6 +95,7 @@ async fn image_missing(attempt: &Attempt<'_>) -> Result<Interruption> {
     let mut tx = attempt.held.begin().await?;
     let outcome = if attempt.release.id == attempt.deployment.id && attempt.held.job.fence < MOST_BUILDS {
         releases::set_artifact(&mut tx, attempt.release.id, None).await?;
+        jobs::set_kind(&mut tx, attempt.held.job.id, queue::DEPLOY).await?;
         Interruption::Later("the image has vanished, and is made again".into())
     } else {
         releases::set_removed(&mut tx, attempt.release.id, attempt.host.app.now()).await?;

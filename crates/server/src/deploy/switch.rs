@@ -18,9 +18,7 @@ pub async fn switch(attempt: &mut Attempt<'_>, instances: &[Container]) -> Resul
     kill_point::reached("deploy-switched");
     attempt.host.routes.publish(&attempt.host.app.db).await?;
     kill_point::reached("deploy-published");
-    if let Some(hold) = attempt.hold.take() {
-        hold::record(attempt, &hold).await?;
-    }
+    hold::record(attempt).await?;
     say_deployed(attempt).await?;
     kill_point::reached("deploy-deployed");
     attempt.log.enter(LogStep::Switch);

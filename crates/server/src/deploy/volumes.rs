@@ -1,7 +1,7 @@
 //! volumes: what the containers of a deployment will have of them, on the engine too.
 
 use uuid::Uuid;
-use windlass_api::{Failure, Slug};
+use windlass_api::{ContainerPath, Failure, Slug};
 use windlass_runtime::Image;
 use windlass_store::containers::Container;
 use windlass_store::organizations;
@@ -9,7 +9,7 @@ use windlass_store::volumes::{self, Volume};
 
 use super::attempt::Attempt;
 use super::failure::{Interruption, Result, failed};
-use super::mounts::Mounted;
+use super::mounts::{self, Mounted};
 use crate::host::Host;
 use crate::labels::{INSTANCE_LABEL, volume_labels};
 use crate::service;
@@ -23,10 +23,6 @@ const USUAL_NAME: &str = "data";
 /// included.
 pub async fn ensure(attempt: &Attempt<'_>, image: &Image, restored: &[Uuid]) -> Result<Vec<Mounted>> {
     let all = with_those_of_image(attempt, image).await?;
-    let replicas = attempt.configuration.settings.replicas;
-    if let Some(volume) = all.iter().find(|volume| !volume.shared && replicas > 1) {
-        return failed(Failure::VolumeUnusable, service::volumes::not_for_replicas(replicas, &volume.name));
-    }
     refuse_host_folders(attempt, &all).await?;
     for volume in all.iter().filter(|volume| !restored.contains(&volume.id)) {
         ensure_on_engine(attempt.host, volume).await?;
@@ -41,19 +37,28 @@ async fn with_those_of_image(attempt: &Attempt<'_>, image: &Image) -> Result<Vec
     let mut all = volumes::of_application(&mut work, attempt.application.id).await?;
     let mut added = Vec::new();
     for path in &image.volumes {
+        let Ok(path) = ContainerPath::try_from(path.as_str()) else {
+            return failed(Failure::VolumeUnusable, format!("the image declares VOLUME {path}, which cannot be one"));
+        };
         if all.iter().any(|volume| volume.path == *path) {
             continue;
         }
-        let name = free_name(path, &all);
-        let volume = service::volumes::insert_of_image(&mut work, &attempt.application, &name, path).await?;
-        added.push(format!("The image declares VOLUME {path}: made the volume {name} for it, which stays."));
+        let name = free_name(&path, &all);
+        service::volumes::refuse_beyond_ceiling(&mut work, attempt.application.organization_id)
+            .await
+            .or_else(|refusal| failed(Failure::VolumeUnusable, refusal.message))?;
+        let volume = service::volumes::insert_of_image(&mut work, &attempt.application, &name, &path).await?;
+        added.push(format!("The image declares VOLUME {}: made the volume {name} for it, which stays.", &*path));
         all.push(volume);
     }
-    let limit = attempt.host.app.config.application_volumes;
+    let (limit, replicas) = (attempt.host.app.config.application_volumes, attempt.configuration.settings.replicas);
     if all.len() > limit {
         let words =
             format!("with what the image declares there would be {} volumes, and {limit} are possible", all.len());
         return failed(Failure::VolumeUnusable, words);
+    }
+    if let Some(volume) = all.iter().find(|volume| !volume.shared && replicas > 1) {
+        return failed(Failure::VolumeUnusable, service::volumes::not_for_replicas(replicas, &volume.name));
     }
     work.commit().await?;
     for line in added {
@@ -108,6 +113,17 @@ pub async fn make_on_engine(host: &Host, volume: &Volume) -> Result<()> {
     if found.get(INSTANCE_LABEL) != labels.get(INSTANCE_LABEL) {
         let words = format!("a volume called {} is on the engine and is not this installation's", volume.engine_name);
         return failed(Failure::EngineRefused, words);
+    }
+    Ok(())
+}
+
+/// The engine would make an empty volume in the place of one that has vanished, and a container that is made again would begin with it.
+pub async fn are_there(host: &Host, container: &Container) -> Result<()> {
+    for mounted in mounts::of_container(container)?.iter().filter(|mounted| mounted.host_path.is_empty()) {
+        if host.volume_labels(&mounted.engine_name).await?.is_none() {
+            let words = format!("the engine no longer has the volume {} of {}", mounted.engine_name, container.name);
+            return failed(Failure::VolumeUnusable, words);
+        }
     }
     Ok(())
 }

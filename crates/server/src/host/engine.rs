@@ -172,6 +172,18 @@ impl Host {
         self.docker.pause(name).await
     }
 
+    /// For a caller that cannot wait.
+    pub fn unpause_soon(&self, names: Vec<String>) {
+        let docker = self.docker.clone();
+        tokio::spawn(async move {
+            for name in names {
+                if let Err(error) = docker.unpause(&name).await {
+                    tracing::warn!(container = name, %error, "a container could not be unpaused; trying again later");
+                }
+            }
+        });
+    }
+
     pub async fn unpause_container(&self, name: &str) -> Result<()> {
         self.docker.unpause(name).await
     }

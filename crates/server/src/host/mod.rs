@@ -2,10 +2,12 @@
 
 mod engine;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
 use windlass_runtime::{Docker, Label, Labels};
 
@@ -50,6 +52,8 @@ pub struct Host {
     owner: Uuid,
     /// Networks are made one at a time: the engine would make two of one name.
     pub networks: tokio::sync::Mutex<()>,
+    /// Held by the one task that starts or stops containers of an application because of their stages.
+    container_locks: parking_lot::Mutex<HashMap<Uuid, Weak<tokio::sync::Mutex<()>>>>,
     /// Told after a fetch or a build: both leave something that is kept for the next one.
     pub caches_grew: tokio::sync::Notify,
 }
@@ -60,7 +64,29 @@ impl Host {
             (container_engine(&app.config), Routes::new(app.config.data_dir.clone(), app.config.hold_requests));
         let collector = Collector::new(app.clone(), docker.clone(), owner);
         let (networks, caches_grew) = (tokio::sync::Mutex::default(), tokio::sync::Notify::new());
-        Self { app, docker, routes, collector, installation, holder, owner, networks, caches_grew }
+        let container_locks = parking_lot::Mutex::default();
+        Self { app, docker, routes, collector, installation, holder, owner, networks, container_locks, caches_grew }
+    }
+
+    /// Until it is dropped, no other task of this server starts or stops containers of the application because of their stages.
+    pub async fn lock_containers(&self, application_id: Uuid) -> OwnedMutexGuard<()> {
+        self.container_lock(application_id).lock_owned().await
+    }
+
+    /// None when another task has it.
+    pub fn try_to_lock_containers(&self, application_id: Uuid) -> Option<OwnedMutexGuard<()>> {
+        self.container_lock(application_id).try_lock_owned().ok()
+    }
+
+    fn container_lock(&self, application_id: Uuid) -> Arc<tokio::sync::Mutex<()>> {
+        let mut locks = self.container_locks.lock();
+        locks.retain(|_, lock| lock.strong_count() > 0);
+        if let Some(lock) = locks.get(&application_id).and_then(Weak::upgrade) {
+            return lock;
+        }
+        let lock = Arc::default();
+        locks.insert(application_id, Arc::downgrade(&lock));
+        lock
     }
 
     /// Whether the engine answers, and whether this server is the one to change what the installation has on it.

@@ -115,7 +115,10 @@ pub async fn download(ctx: Ctx, PathId(id): PathId) -> Answer {
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     let open = ctx.app.log_streams.open(snapshot.organization_id, ctx.caller.user.id)?;
-    let (pieces, _reading) = snapshot_files::pieces(&ctx.app.config, id);
+    let (pieces, _reading) = snapshot_files::pieces(&ctx.app.config, id).await.map_err(|error| {
+        tracing::warn!(%error, snapshot = %id, "the file of a snapshot cannot be read");
+        Error::new(ErrorCode::Conflict, "This server does not have the file of the snapshot (snapshot-dir).")
+    })?;
     // It counts as one that is open until its last piece.
     let pieces = stream::unfold((pieces, open), async |(mut pieces, open)| {
         let piece = pieces.recv().await?;

@@ -3,10 +3,13 @@
 
 use uuid::Uuid;
 use windlass_runtime::Docker;
-use windlass_store::{applications, containers, deployments, instance, jobs, networks, releases, servers};
+use windlass_store::{
+    applications, containers, deployments, instance, jobs, networks, releases, servers, snapshots, volumes,
+};
 
 use crate::app::App;
 use crate::holder::{Found, Holder};
+use crate::labels::short;
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::queue;
 
@@ -78,6 +81,9 @@ pub async fn start_anew(app: &App) -> Result<Adopted, String> {
         deployments::cancel_all(&mut work, CALLED_OFF, now).await?;
         releases::remove_all(&mut work, now).await?;
         applications::stop_all(&mut work, now).await?;
+        // What the original has written stays the original's.
+        volumes::rename_all(&mut work, &short(installation)).await?;
+        snapshots::end_all_pending(&mut work, CALLED_OFF, now).await?;
         instance::set_engine_label(&mut work, installation).await?;
         let summary = "made this an installation of its own; its applications are stopped";
         work.record(&Actor::Operator, &change(installation, summary));

@@ -23,7 +23,7 @@ use crate::service::deployments::{self, DeploymentRequest};
 use crate::service::held_applications::{hold_to_change, lock, lock_to_change};
 use crate::service::idempotency::Once;
 use crate::service::work::Work;
-use crate::service::{domains, queue, states, volumes};
+use crate::service::{domains, queue, snapshots, states, volumes};
 
 /// Of two organizations that choose the same domain in the same instant, one finds another at the next try.
 const TRIES: usize = 3;
@@ -352,6 +352,7 @@ pub async fn delete(app: &App, granted: &Granted<Application>, name: &str, with_
 /// What runs is to end: nothing goes on, and a job sees to the rest.
 async fn end(work: &mut Work<'_>, application: &Application, wanted: Wanted, job: &NewJob, reason: &str) -> Result<()> {
     deployments::cancel_all(work, application, reason).await?;
+    snapshots::withdraw_all(work, application.id, reason).await?;
     states::want(work, application.id, wanted).await?;
     work.enqueue(job).await?;
     states::settle(work, application.id).await?;

@@ -104,11 +104,19 @@ pub async fn enqueue(
     };
     let waiting = deployments::under_way(work, application.id).await?;
     let superseded = waiting.iter().filter(|waiting| order.supersedes(waiting.kind));
+    let mut restores = restores.to_vec();
     for deployment in superseded {
+        // What is to be brought back is brought back by the newer one.
+        let theirs: Vec<Restore> = serde_json::from_str(&deployment.restores).map_err(Error::internal)?;
+        for restore in theirs.into_iter().filter(|_| deployment.state == DeploymentState::Queued) {
+            if !restores.iter().any(|given| given.volume_id == restore.volume_id) {
+                restores.push(restore);
+            }
+        }
         withdraw(work, application, deployment, &format!("superseded by {id}")).await?;
     }
     let mut deployment = new_deployment(id, application, release_id, actor, order, app.new_id(), now);
-    deployment.restores = serde_json::to_string(restores).map_err(Error::internal)?;
+    deployment.restores = serde_json::to_string(&restores).map_err(Error::internal)?;
     states::insert(work, application, &deployment).await?;
     work.enqueue(&queue::deployment(application, id, order.release_id().is_some())).await?;
     if order.kind() != DeploymentKind::Restart {
@@ -184,6 +192,7 @@ fn new_deployment(
         requests_served: 0,
         requests_failed: 0,
         held_at: None,
+        held_before: 0,
         held_ms: 0,
         held_requests: 0,
         restores: "[]".into(),

@@ -11,6 +11,8 @@ pub const DEPLOY: &str = "deploy";
 pub const ROLL_OUT: &str = "roll-out";
 /// Ends what a deployment has replaced, and sums up.
 pub const FINISH: &str = "finish";
+/// Starts again what was stopped for a deployment that is over.
+pub const RESUME: &str = "resume";
 /// Writes a snapshot of a volume.
 pub const SNAPSHOT: &str = "snapshot";
 pub const STOP: &str = "stop";
@@ -42,6 +44,10 @@ pub struct OfSnapshot {
 pub fn snapshot(application: &Application, snapshot_id: Uuid) -> NewJob {
     let payload = serde_json::json!({ "snapshot_id": snapshot_id }).to_string();
     NewJob { payload, ..alone(application, snapshot_id, SNAPSHOT) }
+}
+
+pub fn resume(application: &Application, id: Uuid) -> NewJob {
+    alone(application, id, RESUME)
 }
 
 pub fn stop(application: &Application, id: Uuid) -> NewJob {

@@ -6,7 +6,7 @@ use windlass_api::{ErrorCode, SnapshotOrigin, SnapshotState, Wanted};
 use windlass_store::applications::Application;
 use windlass_store::snapshots::{self, Snapshot};
 use windlass_store::volumes::Volume;
-use windlass_store::{deployments as rows, releases};
+use windlass_store::{deployments as rows, jobs, releases};
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
@@ -27,6 +27,11 @@ pub async fn create(app: &App, granted: &Granted<Application>, volume_name: &str
     let volume = of_name(&mut work, &application, volume_name).await?;
     if volume.used_at.is_none() {
         let message = format!("The volume {} has nothing in it: no container has had it yet.", volume.name);
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    let pending = snapshots::pending_of(&mut work, application.id).await?;
+    if pending.iter().any(|snapshot| snapshot.volume_id == volume.id) {
+        let message = format!("A snapshot of the volume {} is being written already.", volume.name);
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     refuse_beyond_bytes(&mut work, application.organization_id).await?;
@@ -67,6 +72,17 @@ pub fn new(app: &App, volume: &Volume, origin: SnapshotOrigin) -> Snapshot {
         created_at: app.now(),
         finished_at: None,
     }
+}
+
+/// Those that no worker has begun: the application is stopped or deleted, which must not wait for them.
+pub async fn withdraw_all(work: &mut Work<'_>, application_id: Uuid, reason: &str) -> Result<()> {
+    let now = work.app.now();
+    for snapshot in snapshots::pending_of(work, application_id).await? {
+        if jobs::withdraw(work, snapshot.id).await? {
+            snapshots::end(work, &snapshot, SnapshotState::Failed, reason, now).await?;
+        }
+    }
+    Ok(())
 }
 
 /// One that is being written cannot be deleted.

@@ -8,8 +8,8 @@ use windlass_api::{
     VolumeOrigin, Whole,
 };
 use windlass_store::applications::Application;
-use windlass_store::snapshots;
 use windlass_store::volumes::{self, Volume};
+use windlass_store::{containers, jobs, snapshots};
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
@@ -22,6 +22,8 @@ use crate::service::work::Work;
 
 /// Snapshots that are kept of those that no user asked for, unless the volume says otherwise.
 const KEPT_SNAPSHOTS: i64 = 7;
+/// How many times as many volumes there may be with those that wait to be removed.
+const WITH_DELETED: i64 = 5;
 
 pub async fn create(app: &App, granted: &Granted<Application>, input: &NewVolume) -> Result<api::Volume> {
     let mut work = app.begin().await?;
@@ -112,12 +114,20 @@ pub async fn attach(app: &App, granted: &Granted<Volume>, input: &AttachVolume) 
         let message = format!("The volume {} belongs to {} already.", volume.name, volume.application_name);
         return Err(Error::new(ErrorCode::Conflict, message));
     }
+    let grace = app.config.volume_grace_seconds;
+    let is_over = |at: i64| windlass_api::Timestamp::from_micros(at).plus_seconds(grace) <= app.now();
+    if volume.deleted_at.is_some_and(is_over) {
+        let message = format!("The volume {} was deleted too long ago, and is being removed.", volume.name);
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    refuse_in_use_elsewhere(&mut work, &volume, application.id).await?;
     (volume.application_id, volume.application_name) = (Some(application.id), application.name.clone());
     (volume.deleted_at, volume.updated_at) = (None, app.now());
     if let Some(name) = &input.name {
         volume.name = name.to_string();
     }
     Fields { path: input.path.as_deref(), ..Fields::default() }.fill(app, &mut volume);
+    volume.next_snapshot_at = next_snapshot(app, volume.snapshot_hours);
     write(&mut work, &volume).await?;
     check(&mut work, &application).await?;
     record(&mut work, &authority, Action::Update, &volume, "attached the volume");
@@ -283,10 +293,30 @@ impl<'a> Fields<'a> {
             && hours != volume.snapshot_hours
         {
             volume.snapshot_hours = hours;
-            volume.next_snapshot_at = (hours > 0).then(|| app.now().plus_seconds(3_600 * hours).micros());
+            volume.next_snapshot_at = next_snapshot(app, hours);
         }
         volume.updated_at = app.now();
     }
+}
+
+fn next_snapshot(app: &App, hours: i64) -> Option<i64> {
+    (hours > 0).then(|| app.now().plus_seconds(3_600 * hours).micros())
+}
+
+/// A container of the application that it was taken from keeps it until it is replaced, and would write it beside those of the other
+/// application.
+async fn refuse_in_use_elsewhere(work: &mut Work<'_>, volume: &Volume, application_id: Uuid) -> Result<()> {
+    let Some(before) = volume.application_id.filter(|before| *before != application_id) else { return Ok(()) };
+    let is_busy = !jobs::of_application(work, before).await?.is_empty();
+    let rows = containers::of_application(work, before).await?;
+    if is_busy || rows.iter().any(|row| row.mounts.contains(&volume.engine_name)) {
+        let message = format!(
+            "The volume {} is still in use by a container of {}. Restart or stop that application first.",
+            volume.name, volume.application_name
+        );
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    Ok(())
 }
 
 /// What must hold for the volumes of an application together. The caller holds the application and has written them.
@@ -325,6 +355,10 @@ pub async fn refuse_beyond_ceiling(work: &mut Work<'_>, organization_id: Uuid) -
     let limit = work.app.config.organization_volumes;
     if volumes::count_of_organization(work, organization_id).await? >= limit {
         let message = format!("An organization can have {limit} volumes (organization-volumes). Delete one first.");
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    if volumes::count_all(work, organization_id).await? >= limit.saturating_mul(WITH_DELETED) {
+        let message = "Too many deleted volumes of the organization wait to be removed. Wait until they are.";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     refuse_beyond_bytes(work, organization_id).await

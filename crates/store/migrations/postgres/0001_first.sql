@@ -280,8 +280,10 @@ create table deployments (
     -- Visitors' requests from the switch until the old container was empty.
     requests_served bigint not null default 0,
     requests_failed bigint not null default 0,
-    -- When the containers before had to end first: since when visitors waited, for how long, and how many requests.
+    -- When the containers before had to end first: since when visitors waited, how many requests had waited at the edge before, for
+    -- how long, and how many did.
     held_at bigint,
+    held_before bigint not null default 0,
     held_ms bigint not null default 0,
     held_requests bigint not null default 0,
     -- JSON: which volumes it brings back from which snapshots.

@@ -24,7 +24,7 @@ async fn a_deployment_moves_on_and_says_why(db: TestDb) {
     assert!(!deployments::observe_container(&mut tx, id(11), ContainerStatus::Exited, two).await.unwrap());
     deployments::explain(&mut tx, id(11), Some(Failure::BuildFailed), "step 3").await.unwrap();
     assert!(deployments::advance(&mut tx, id(11), Cloning, Failed, two).await.unwrap());
-    deployments::set_requests(&mut tx, id(11), 7, 1, two).await.unwrap();
+    deployments::add_requests(&mut tx, id(11), 7, 1, two).await.unwrap();
     let row = deployments::get(&mut tx, id(11)).await.unwrap().unwrap();
     assert_eq!((row.state, row.state_changed_at, row.created_at, row.updated_at), (Failed, two, NOW, two));
     assert_eq!((row.started_at, row.finished_at), (Some(one.micros()), Some(two.micros())));

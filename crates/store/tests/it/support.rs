@@ -159,6 +159,7 @@ pub fn deployment(number: u128, application: u128, release: u128, kind: Deployme
         requests_served: 0,
         requests_failed: 0,
         held_at: None,
+        held_before: 0,
         held_ms: 0,
         held_requests: 0,
         restores: "[]".into(),

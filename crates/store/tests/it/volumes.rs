@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 use windlass_api::{SnapshotOrigin, SnapshotState, Timestamp, VolumeOrigin};
+use windlass_store::jobs::{self, NewJob};
 use windlass_store::snapshots::{self, Snapshot};
 use windlass_store::volumes::{self, Volume};
 use windlass_store::{Error, applications};
@@ -71,10 +72,15 @@ async fn volumes_come_and_go(db: TestDb) {
     assert_eq!(volumes::of_organization(&mut tx, id(101), 10).await.unwrap().len(), 3);
     assert_eq!(names(volumes::deleted_before(&mut tx, NOW, 10).await.unwrap()), ["a"]);
     assert!(volumes::deleted_before(&mut tx, NOW.plus_seconds(-1), 10).await.unwrap().is_empty());
-    volumes::do_not_wait(&mut tx, id(12)).await.unwrap();
-    volumes::do_not_wait(&mut tx, id(13)).await.unwrap();
+    volumes::give_up(&mut tx, id(12)).await.unwrap();
+    volumes::give_up(&mut tx, id(13)).await.unwrap();
     let gone: Vec<_> = volumes::deleted_before(&mut tx, Timestamp::from_micros(0), 10).await.unwrap();
     assert_eq!(gone.iter().map(|volume| volume.id).collect::<Vec<_>>(), [id(12)], "only what is deleted");
+    assert_eq!(
+        volumes::of_organization(&mut tx, id(101), 10).await.unwrap().len(),
+        2,
+        "what is about to go is not shown"
+    );
 
     volumes::set_next_snapshot(&mut tx, id(11), Some(NOW)).await.unwrap();
     assert_eq!(names(volumes::due(&mut tx, NOW, 10).await.unwrap()), ["b"]);
@@ -88,7 +94,11 @@ async fn volumes_come_and_go(db: TestDb) {
     let kept = volumes::get(&mut tx, id(11)).await.unwrap().unwrap();
     assert_eq!((kept.application_id, kept.application_name.as_str()), (None, "store"));
     volumes::delete(&mut tx, id(11)).await.unwrap();
-    assert!(volumes::get(&mut tx, id(11)).await.unwrap().is_none());
+    assert!(volumes::get(&mut tx, id(11)).await.unwrap().is_some(), "it is not deleted");
+    volumes::rename_all(&mut tx, "copy").await.unwrap();
+    volumes::delete(&mut tx, id(12)).await.unwrap();
+    assert!(volumes::by_engine_name(&mut tx, "wl-12-copy").await.unwrap().is_none());
+    assert!(volumes::by_engine_name(&mut tx, "wl-11-copy").await.unwrap().is_some());
 }
 
 async fn what_is_on_the_engine_is_exchanged(db: TestDb) {
@@ -143,16 +153,39 @@ async fn snapshots_are_kept_by_origin(db: TestDb) {
         assert!(!snapshots::end(&mut tx, &ready, SnapshotState::Failed, "late", NOW).await.unwrap(), "it has ended");
     }
     snapshots::insert(&mut tx, &snapshot(25, SnapshotOrigin::Schedule)).await.unwrap();
-    assert_eq!(numbers(snapshots::surplus(&mut tx, id(11), 1).await.unwrap()), [id(23), id(21)]);
+    assert_eq!(numbers(snapshots::surplus(&mut tx, id(11), SnapshotState::Ready, 1).await.unwrap()), [id(23), id(21)]);
+    assert!(snapshots::surplus(&mut tx, id(11), SnapshotState::Failed, 0).await.unwrap().is_empty());
+    assert_eq!(numbers(snapshots::pending_of(&mut tx, id(1)).await.unwrap()), [id(25)]);
+    assert_eq!(snapshots::count_of_organization(&mut tx, id(101)).await.unwrap(), 5);
     assert_eq!(snapshots::bytes_of_organization(&mut tx, id(101)).await.unwrap(), 20);
+    let job = NewJob {
+        id: id(25),
+        kind: "snapshot",
+        organization_id: Some(id(101)),
+        application_id: Some(id(1)),
+        payload: "{}".into(),
+        exclusive_key: None,
+    };
+    jobs::insert(&mut tx, &job, NOW).await.unwrap();
     assert!(!snapshots::mark_deleted(&mut tx, id(25)).await.unwrap(), "it is being written");
+    snapshots::insert(&mut tx, &Snapshot { deployment_id: Some(id(60)), ..snapshot(20, SnapshotOrigin::Deployment) })
+        .await
+        .unwrap();
+    snapshots::end_pending(&mut tx, id(60), "over", NOW).await.unwrap();
+    assert_eq!(snapshots::get(&mut tx, id(20)).await.unwrap().unwrap().state, SnapshotState::Failed);
+    snapshots::delete(&mut tx, id(20)).await.unwrap();
     assert!(snapshots::mark_deleted(&mut tx, id(21)).await.unwrap());
     assert_eq!(numbers(snapshots::deleted(&mut tx, 10).await.unwrap()), [id(21)]);
     assert!(snapshots::of_organization(&mut tx, id(101), id(21)).await.unwrap().is_none());
     assert!(snapshots::of_organization(&mut tx, id(102), id(22)).await.unwrap().is_none(), "it is another's");
     assert_eq!(numbers(snapshots::of_volume(&mut tx, id(11), 10).await.unwrap()), [id(25), id(24), id(23), id(22)]);
     assert_eq!(numbers(snapshots::newest(&mut tx, id(101), 2).await.unwrap()), [id(25), id(24)]);
-    assert_eq!(numbers(snapshots::of_release(&mut tx, id(50)).await.unwrap()), [id(24), id(23), id(22)]);
+    assert!(
+        snapshots::of_release(&mut tx, id(50)).await.unwrap().is_empty(),
+        "they are of no deployment that succeeded"
+    );
+    snapshots::end_all_pending(&mut tx, "over", NOW).await.unwrap();
+    assert!(snapshots::pending_of(&mut tx, id(1)).await.unwrap().is_empty());
     snapshots::delete(&mut tx, id(21)).await.unwrap();
     assert!(snapshots::get(&mut tx, id(21)).await.unwrap().is_none());
 }

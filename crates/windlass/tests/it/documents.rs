@@ -283,6 +283,14 @@ fn the_guide_to_deploying_has_every_field_state_and_failure() {
 }
 
 #[test]
+fn the_guide_to_data_has_every_field_of_a_volume() {
+    let description = description();
+    let fields = description["components"]["schemas"]["NewVolume"]["properties"].as_object().unwrap();
+    let said = first_column(&rows(&read("docs/data.md"), "| Field of a volume |"));
+    assert_eq!(said, set(fields.keys().map(String::as_str)));
+}
+
+#[test]
 fn the_guide_to_logs_has_every_parameter_step_and_stream() {
     let guide = quoted(&read("docs/logs.md")).into_iter().collect::<BTreeSet<_>>();
     let description = description();

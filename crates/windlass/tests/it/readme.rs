@@ -30,8 +30,9 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 6] = [
+const TYPED: [&str; 7] = [
     "docs/api.md",
+    "docs/data.md",
     "docs/deploying.md",
     "docs/edge.md",
     "docs/logs.md",
@@ -48,6 +49,11 @@ fn every_guide_with_commands_is_typed() {
 #[test]
 fn the_readme_and_the_guide_to_the_api() {
     Session::after_typing("docs/api.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_data() {
+    Session::after_typing("docs/data.md");
 }
 
 #[test]

@@ -39,16 +39,38 @@ fn volumes_of(id: &str) -> Vec<String> {
     docker(&["volume", "ls", "-q", "--filter", &label]).lines().map(str::to_owned).collect()
 }
 
-/// Every line is there, once and in order, and there was one writer at a time.
-pub async fn lines_are_whole(platform: &Platform, host: &str) -> u64 {
-    let (status, violations) = platform.visit(host, "/file?/data/violations").await;
-    assert_eq!(status, 404, "two wrote at once: {violations}");
-    let text = file(platform, host, "/data/lines").await;
-    let numbers = text.lines().map(|line| line.split(' ').next().and_then(|number| number.parse().ok()));
-    let numbers: Vec<u64> = numbers.map(|number| number.unwrap_or_else(|| panic!("{text}"))).collect();
-    let expected: Vec<u64> = (1..=numbers.len() as u64).collect();
-    assert_eq!(numbers, expected);
-    numbers.len() as u64
+/// What a writer has written, as it was seen last.
+#[derive(Default)]
+pub struct Lines {
+    first: String,
+    count: usize,
+}
+
+impl Lines {
+    /// Every line is there, once and in order, none that was seen before is missing, and there was one writer at a time.
+    pub async fn check(&mut self, platform: &Platform, host: &str) {
+        let (status, violations) = platform.visit(host, "/file?/data/violations").await;
+        assert_eq!(status, 404, "two wrote at once: {violations}");
+        let text = file(platform, host, "/data/lines").await;
+        let numbers = text.lines().map(|line| line.split(' ').next().and_then(|number| number.parse().ok()));
+        let numbers: Vec<usize> = numbers.map(|number| number.unwrap_or_else(|| panic!("{text}"))).collect();
+        assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>());
+        let first = text.lines().next().unwrap_or_default();
+        assert!(self.first.is_empty() || self.first == first, "it began anew: {text}");
+        assert!(numbers.len() >= self.count, "of {} lines {} are left", self.count, numbers.len());
+        (self.first, self.count) = (first.to_owned(), numbers.len());
+    }
+
+    /// Waits until there are more.
+    pub async fn grow(&mut self, platform: &Platform, host: &str) {
+        let before = self.count;
+        let deadline = Instant::now() + DEADLINE;
+        while self.count <= before {
+            assert!(Instant::now() < deadline, "nothing is written any more");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            self.check(platform, host).await;
+        }
+    }
 }
 
 async fn redeployed(platform: &Platform, body: &Value) -> Value {
@@ -105,6 +127,8 @@ async fn a_release_that_never_becomes_well_gives_the_volume_back() {
     let application = platform.deploy(&body);
     let (id, host) = (id_of(&application), "keeper.localhost");
     platform.deployed(&newest_deployment(&application)).await;
+    let mut lines = Lines::default();
+    lines.check(&platform, host).await;
     let crowd = Crowd::come(platform.edge().await, host);
     let variables = [
         ("not_listening", json!({ "WRITE_TO": "/data", "LISTEN": "127.0.0.1:1" })),
@@ -122,13 +146,12 @@ async fn a_release_that_never_becomes_well_gives_the_volume_back() {
         assert_eq!(platform.visit(host, "/").await, (200, "good".into()));
         assert_eq!(platform.application(&id)["status"]["status"], "running");
         assert_eq!(containers_of(&id).len(), 1);
+        lines.grow(&platform, host).await;
     }
     let (visits, _) = crowd.go().await;
     all_answered(&visits);
     let longest = visits.iter().map(|visit| visit.ended - visit.sent).max().unwrap();
     assert!(longest < Duration::from_secs(12), "a visitor waited for {longest:?}");
-    let before = lines_are_whole(&platform, host).await;
-    until("it goes on writing", async || (lines_are_whole(&platform, host).await > before).then_some(())).await;
 }
 
 /// An image's own `VOLUME`s stay too, with what the image has in them, whoever its user is, one in another.
@@ -221,7 +244,7 @@ async fn a_command_before_the_run_has_the_data_to_itself() {
     body["pre_run_command"] = json!(command);
     redeployed(&platform, &body).await;
     assert_eq!(file(&platform, host, "/data/notes").await, "migrated\n");
-    lines_are_whole(&platform, host).await;
+    Lines::default().grow(&platform, host).await;
     all_answered(&crowd.go().await.0);
 
     // Without a volume it is for the application to say.
@@ -253,7 +276,19 @@ fn answered_within(visits: &[Visit], limit: Duration) -> Duration {
 /// line is lost, and visitors wait no longer than they may.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_server_may_die_at_every_step_of_a_held_switch() {
-    let mut platform = Platform::start().await;
+    let held = KILL_POINTS.into_iter().filter(|point| point.starts_with("hold-") || point.starts_with("data-snapshot"));
+    let others =
+        ["snapshot-begun", "snapshot-written", "deploy-container-started", "deploy-healthy", "deploy-switched"];
+    die_in_a_held_switch(Kind::Sqlite, &held.chain(others).collect::<Vec<_>>()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_may_die_in_a_held_switch_on_postgres() {
+    die_in_a_held_switch(Kind::Postgres, &["hold-published", "hold-stopped", "deploy-switched"]).await;
+}
+
+async fn die_in_a_held_switch(kind: Kind, points: &[&str]) {
+    let mut platform = Platform::on(kind, &[]).await;
     let repository = repository(&platform, "keeper", "v0");
     let mut body = writer("keeper", &repository);
     body["snapshot_before_deploy"] = json!(true);
@@ -261,22 +296,16 @@ async fn the_server_may_die_at_every_step_of_a_held_switch() {
     platform.deployed(&newest_deployment(&application)).await;
     platform.settled().await;
     let crowd = Crowd::come(platform.edge().await, host);
-    let held = KILL_POINTS.into_iter().filter(|point| point.starts_with("hold-") || point.starts_with("data-snapshot"));
-    let points = held.chain([
-        "snapshot-begun",
-        "snapshot-written",
-        "deploy-container-started",
-        "deploy-healthy",
-        "deploy-switched",
-    ]);
-    for point in points {
+    let mut lines = Lines::default();
+    for &point in points {
         commit(&repository, point);
         die_at(&mut platform, point, &body);
         let deployment = newest_deployment(&platform.application(&id_of(&application)));
         let deployed = platform.deployed(&deployment).await;
-        assert!(deployed["held_ms"].as_i64().unwrap() > 0 || point == "deploy-switched", "{point}: {deployed}");
+        assert!(deployed["held_ms"].as_i64().unwrap() > 0, "{point}: {deployed}");
+        assert!(deployed["held_requests"].as_i64().unwrap() > 0, "{point}: {deployed}");
         assert_eq!(platform.visit(host, "/").await, (200, point.to_owned()));
-        lines_are_whole(&platform, host).await;
+        lines.grow(&platform, host).await;
         platform.settled().await;
         assert_eq!(containers_of(&id_of(&application)).len(), 1, "{point}");
     }
@@ -294,13 +323,14 @@ async fn the_server_may_die_while_the_release_before_comes_back() {
     platform.settled().await;
     let crowd = Crowd::come(platform.edge().await, host);
     body["environment_variables"] = json!({ "WRITE_TO": "/data", "EXIT_CODE": "7" });
+    let mut lines = Lines::default();
     for point in KILL_POINTS.into_iter().filter(|point| point.starts_with("resume-") || point.starts_with("end-")) {
         die_at(&mut platform, point, &body);
         let deployment = newest_deployment(&platform.application(&id_of(&application)));
         let ended = platform.ended(&deployment).await;
         assert_eq!(ended["failure"], "crashed_at_start", "{point}: {}", platform.story(&deployment));
         assert_eq!(platform.visit(host, "/").await, (200, "good".to_owned()), "{point}");
-        lines_are_whole(&platform, host).await;
+        lines.grow(&platform, host).await;
         platform.settled().await;
         assert_eq!(containers_of(&id_of(&application)).len(), 1, "{point}");
         assert_eq!(platform.application(&id_of(&application))["status"]["status"], "running", "{point}");
@@ -362,7 +392,7 @@ async fn what_was_there_comes_back() {
     append(&platform, host, "/data/notes", "two").await;
     restore(&platform, &id, "data", &first).await;
     assert_eq!(file(&platform, host, "/data/notes").await, "one\n");
-    lines_are_whole(&platform, host).await;
+    Lines::default().grow(&platform, host).await;
     answered_within(&crowd.go().await.0, HOLD);
 
     // The tar is one, and its checksum is what the record says.
@@ -435,7 +465,7 @@ async fn a_rollback_takes_the_data_back_if_it_is_asked_to() {
     platform.deployed(&id_of(&back)).await;
     assert_eq!(platform.visit(host, "/").await.1, "v1");
     assert_eq!(file(&platform, host, "/data/notes").await, "by-v1\n");
-    lines_are_whole(&platform, host).await;
+    Lines::default().grow(&platform, host).await;
     for version in ["v3", "v4"] {
         commit(&repository, version);
         redeployed(&platform, &body).await;
@@ -480,7 +510,7 @@ async fn snapshots_and_restores_may_be_interrupted() {
         platform.start_server(None);
         platform.deployed(&newest_deployment(&platform.application(&id))).await;
         assert_eq!(file(&platform, host, "/data/notes").await, "one\n", "{point}");
-        lines_are_whole(&platform, host).await;
+        Lines::default().grow(&platform, host).await;
         platform.settled().await;
     }
     answered_within(&crowd.go().await.0, HOLD);
@@ -517,9 +547,13 @@ async fn snapshots_come_by_themselves() {
         std::process::Command::new("tar").args(["xOf"]).arg(snapshot_file(&platform, &asked)).arg("./state").output();
     assert_eq!(String::from_utf8_lossy(&state.expect("tar starts").stdout), "whole\n");
     assert_eq!(file(&platform, host, "/data/state").await, "going on\n");
+    let path = format!("/deploy/application/{id}/volumes/data");
+    platform.call("PUT", &path, &json!({ "after_snapshot": "echo not again >&2; exit 5" }));
+    let remarked = snapshot(&platform, &id, "data").await;
+    assert!(remarked["reason"].as_str().unwrap().contains("exit code 5: not again"), "{remarked}");
+    platform.call("DELETE", &format!("/deploy/snapshots/{}", id_of(&remarked)), &Value::Null);
     body["volumes"][0]["before_snapshot"] = json!("echo no >&2; exit 4");
     platform.call("PUT", "/deploy/application", &json!({ "id": id, "volumes": body["volumes"] }));
-    let path = format!("/deploy/application/{id}/volumes/data");
     let failed = platform.call("POST", &format!("{path}/snapshots"), &Value::Null);
     let failed = ended_snapshot(&platform, &id_of(&failed)).await;
     assert_eq!(failed["state"], "failed");
@@ -586,8 +620,11 @@ async fn volumes_outlive_their_application_unless_they_are_named() {
     assert_eq!(file(&platform, "second.localhost", "/data/notes").await, "one\n");
     let path = format!("/deploy/application/{}/volumes/data", id_of(&second));
     platform.call("DELETE", &path, &Value::Null);
-    // A container that has it keeps it.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    // A container that has it keeps it, so no other application may write it.
+    let third = platform.deploy(&super::support::body("third", &repository));
+    platform.deployed(&newest_deployment(&third)).await;
+    let (status, answer) = platform.try_call("POST", &attach, &json!({ "application_id": third["id"] }));
+    assert_eq!(status, 409, "{answer}");
     assert_eq!(file(&platform, "second.localhost", "/data/notes").await, "one\n");
     let restart = platform.call("POST", "/deploy/application/restart", &json!({ "id": second["id"] }));
     platform.deployed(&id_of(&restart)).await;
@@ -692,7 +729,7 @@ async fn a_full_disk_ends_a_snapshot_only() {
     let ended = ended_snapshot(&platform, &id_of(&asked)).await;
     assert_eq!(ended["state"], "failed", "{ended}");
     assert!(ended["reason"].as_str().unwrap().contains("No space left"), "{ended}");
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    until("nothing is left of it", async || (std::fs::read_dir(&folder).unwrap().count() == 0).then_some(())).await;
     // A deployment that was to take one fails, and what was live serves again.
     body["snapshot_before_deploy"] = json!(true);
     commit(&repository, "v2");
@@ -700,13 +737,13 @@ async fn a_full_disk_ends_a_snapshot_only() {
     assert_eq!(ended["failure"], "disk_full", "{ended}");
     platform.settled().await;
     assert_eq!(platform.visit(host, "/").await, (200, "v1".into()));
-    lines_are_whole(&platform, host).await;
+    Lines::default().grow(&platform, host).await;
 }
 
 /// A line every 200 ms through everything that can happen to an application, at some hundred requests a second.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_goes_on_through_everything() {
-    let rounds = if std::env::var_os("WINDLASS_TEST_LONG").is_some() { 20 } else { 4 };
+    const ROUNDS: usize = 20;
     let mut platform = Platform::start().await;
     let repository = repository(&platform, "keeper", "v0");
     let (mut body, host) = (writer("keeper", &repository), "keeper.localhost");
@@ -715,8 +752,8 @@ async fn a_writer_goes_on_through_everything() {
     let id = id_of(&application);
     platform.deployed(&newest_deployment(&application)).await;
     let (began, crowd) = (Instant::now(), Crowd::come(platform.edge().await, host));
-    let mut releases = Vec::new();
-    for turn in 1..=rounds {
+    let (mut releases, mut lines) = (Vec::new(), Lines::default());
+    for turn in 1..=ROUNDS {
         commit(&repository, &format!("v{turn}"));
         let deployment = newest_deployment(&platform.deploy(&body));
         if turn % 6 == 3 {
@@ -724,8 +761,9 @@ async fn a_writer_goes_on_through_everything() {
             platform.start_server(None);
         }
         releases.push(id_of(&platform.deployed(&deployment).await));
+        lines.check(&platform, host).await;
     }
-    for turn in 0..rounds / 4 {
+    for turn in 0..ROUNDS / 4 {
         let back = platform.call(
             "POST",
             "/deploy/application/rollback",
@@ -734,13 +772,102 @@ async fn a_writer_goes_on_through_everything() {
         platform.deployed(&id_of(&back)).await;
         let restart = platform.call("POST", "/deploy/application/restart", &json!({ "id": id }));
         platform.deployed(&id_of(&restart)).await;
+        lines.check(&platform, host).await;
     }
     let (visits, time) = crowd.go().await;
     let longest = answered_within(&visits, HOLD);
-    let lines = lines_are_whole(&platform, host).await;
+    lines.grow(&platform, host).await;
+    assert!(lines.first.ends_with(" v0"), "{}", lines.first);
     let rate = visits.len() as f64 / time.as_secs_f64();
     assert!(rate >= 50.0, "only {rate:.0} requests a second");
-    println!("{lines} lines and {} visits in {:?}; the longest visit took {longest:?}", visits.len(), began.elapsed());
+    println!(
+        "{} lines and {} visits in {:?}; the longest visit took {longest:?}",
+        lines.count,
+        visits.len(),
+        began.elapsed()
+    );
     platform.settled().await;
     assert_eq!(volumes_of(&id).len(), 1);
+}
+
+/// Whatever a user asks for while visitors wait, one release serves in the end, and no line is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_may_be_called_off() {
+    let platform = Platform::start().await;
+    let repository = repository(&platform, "keeper", "v1");
+    let (mut body, host) = (writer("keeper", &repository), "keeper.localhost");
+    let application = platform.deploy(&body);
+    let id = id_of(&application);
+    platform.deployed(&newest_deployment(&application)).await;
+    platform.settled().await;
+    let mut lines = Lines::default();
+    lines.check(&platform, host).await;
+    let slow = json!({ "WRITE_TO": "/data", "WRITE_EVERY_MS": "200", "START_DELAY_MS": "20000" });
+    let quick = body["environment_variables"].clone();
+    let crowd = Crowd::come(platform.edge().await, host);
+
+    body["environment_variables"] = slow.clone();
+    let cancelled = held_deployment(&platform, &body).await;
+    platform.call("POST", "/deploy/application/cancel-deployment", &json!({ "id": cancelled }));
+    assert_eq!(platform.ended(&cancelled).await["status"]["status"], "cancelled");
+    assert_eq!(platform.visit(host, "/").await, (200, "v1".into()));
+    lines.grow(&platform, host).await;
+
+    // One that is asked for behind it waits, and has its turn.
+    let first = held_deployment(&platform, &body).await;
+    body["environment_variables"] = quick;
+    commit(&repository, "v2");
+    let second = newest_deployment(&platform.deploy(&body));
+    platform.call("POST", "/deploy/application/cancel-deployment", &json!({ "id": first }));
+    platform.deployed(&second).await;
+    assert_eq!(platform.visit(host, "/").await, (200, "v2".into()));
+    lines.grow(&platform, host).await;
+    answered_within(&crowd.go().await.0, HOLD);
+
+    body["environment_variables"] = slow;
+    let stopped = held_deployment(&platform, &body).await;
+    platform.call("POST", "/deploy/application/stop", &json!({ "id": id }));
+    assert_eq!(platform.ended(&stopped).await["status"]["status"], "cancelled");
+    platform.settled().await;
+    assert_eq!(containers_of(&id), [""; 0]);
+    assert_eq!(platform.application(&id)["status"]["status"], "stopped");
+    let start = platform.call("POST", "/deploy/application/start", &json!({ "id": id }));
+    platform.deployed(&id_of(&start)).await;
+    lines.grow(&platform, host).await;
+}
+
+/// A deployment for which visitors wait.
+async fn held_deployment(platform: &Platform, body: &Value) -> String {
+    let deployment = newest_deployment(&platform.deploy(body));
+    until("visitors wait for it", async || {
+        platform.story(&deployment).contains("The containers before have ended").then_some(())
+    })
+    .await;
+    deployment
+}
+
+/// Visitors wait and no job is left that sees to it: the reconciler notices.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_without_a_job_ends() {
+    let mut platform = Platform::start().await;
+    let repository = repository(&platform, "keeper", "v1");
+    let (body, host) = (writer("keeper", &repository), "keeper.localhost");
+    let application = platform.deploy(&body);
+    let id = id_of(&application);
+    platform.deployed(&newest_deployment(&application)).await;
+    platform.settled().await;
+    let mut lines = Lines::default();
+    lines.check(&platform, host).await;
+    die_at(&mut platform, "hold-stopped", &body);
+    platform.kill_server();
+    let db = platform.database().await;
+    let mut tx = db.begin().await.unwrap();
+    windlass_store::jobs::keep_only(&mut tx, "none").await.unwrap();
+    tx.commit().await.unwrap();
+    db.close().await;
+    platform.start_server(None);
+    until("it serves again", async || (platform.visit(host, "/").await == (200, "v1".into())).then_some(())).await;
+    lines.grow(&platform, host).await;
+    platform.settled().await;
+    assert_eq!(containers_of(&id).len(), 1);
 }
