@@ -61,7 +61,7 @@ async fn handle(host: &Arc<Host>, kind: &'static str, mut task: Task) -> Outcome
         (queue::RESUME, _) => lease.during(hold::resume_left(host, held)).await,
         (queue::STOP, _) => lease.during(stop::stop(host, held)).await,
         (queue::SNAPSHOT, _) => match held.payload() {
-            Ok(OfSnapshot { snapshot_id }) => lease.during(snapshot::take(host, held, snapshot_id)).await,
+            Ok(OfSnapshot { snapshot_id }) => Box::pin(lease.during(snapshot::take(host, held, snapshot_id))).await,
             Err(unreadable) => return unreadable,
         },
         (queue::DELETE, _) => lease.during(remove::remove(host, held)).await,
