@@ -41,7 +41,7 @@ closed_set! {
         Restart = "restart",
         /// The release that was live when the application was stopped.
         Start = "start",
-        /// The live release with a volume from a snapshot.
+        /// The release that is live, or was live last, with a volume from a snapshot.
         Restore = "restore",
     }
 }
@@ -139,9 +139,9 @@ pub struct ApplicationDeployment {
     pub reason: String,
     /// Whether its release can be gone back to.
     pub can_roll_back: bool,
-    /// Whether there are snapshots of the volumes as they were when it was replaced, for a rollback `with_data`.
+    /// Whether there are snapshots of the volumes as they were when its release was last replaced, for a rollback `with_data`.
     pub can_restore_data: bool,
-    /// Visitors' requests from the switch until the old container was empty.
+    /// Visitors' requests that were under way in the containers before: how many finished, and how many were cut off.
     pub requests_served: i64,
     pub requests_failed: i64,
     /// For how long visitors waited because the containers before had to end first, in milliseconds; 0 if they did not.
@@ -210,7 +210,8 @@ pub struct DeploymentId {
 #[serde(deny_unknown_fields)]
 pub struct Rollback {
     pub id: Uuid,
-    /// Whether the volumes go back too: to the snapshots that were taken before the deployment that replaced this one. Default: false.
+    /// Whether the volumes go back too: to the snapshots that were taken when the release was last
+    /// replaced. Volumes that were made since keep what they hold. Default: false.
     pub with_data: Option<bool>,
 }
 

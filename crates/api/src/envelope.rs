@@ -88,7 +88,7 @@ closed_set! {
         DomainTaken = "domain_taken",
         /// The same `Idempotency-Key` came with another body before.
         IdempotencyKeyReused = "idempotency_key_reused",
-        /// The release was never live, or its image is not kept any more, so nothing can go back to it.
+        /// The release was never live, its image is not kept any more, or there is no snapshot of its data, so nothing can go back to it.
         ReleaseGone = "release_gone",
         /// The body did not arrive in time.
         BodyTimeout = "body_timeout",

@@ -43,8 +43,10 @@ pub struct Snapshot {
     pub origin: SnapshotOrigin,
     /// The deployment before which it was taken.
     pub deployment_id: Option<Uuid>,
+    /// The release that had written the data until then: a rollback to it `with_data` brings this back.
+    pub release_id: Option<Uuid>,
     pub state: SnapshotState,
-    /// Why it failed.
+    /// Why it failed; of one that is ready, what went wrong afterwards.
     pub reason: String,
     /// Of the tar.
     pub size_bytes: i64,
@@ -56,7 +58,7 @@ pub struct Snapshot {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshots {
-    /// Newest first, the newest 200.
+    /// Newest first, the newest 1000.
     pub snapshots: Vec<Snapshot>,
 }
 

@@ -21,6 +21,7 @@ mod labels;
 pub mod listen;
 pub mod logs;
 pub mod metrics;
+mod mounts;
 pub mod operator;
 pub mod random;
 pub mod reconcile;

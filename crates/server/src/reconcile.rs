@@ -189,8 +189,8 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
         let outcome = match row.stage {
             Stage::Live => keep_alive(host, row, found).await,
             // The worker that has a job of the application knows what to do with it.
-            Stage::Starting | Stage::Held | Stage::Leaving if busy.contains(&row.application_id) => Ok(()),
-            // After the last container that it was stopped for.
+            Stage::Starting | Stage::Leaving if busy.contains(&row.application_id) => Ok(()),
+            // A job starts it again, or ends it: see `resume_held`.
             Stage::Held => Ok(()),
             Stage::Starting | Stage::Leaving => forget(host, row).await,
         };
@@ -284,7 +284,7 @@ async fn make_again(host: &Host, row: &Container) -> Result<()> {
     let subject = Subject::load(&host.app, row.deployment_id).await?;
     let network = deploy::ensure_network(host, subject.application.organization_id).await?;
     let specification = deploy::specification(host, &network, row, &subject)?;
-    deploy::volumes_are_there(host, row).await?;
+    deploy::refuse_vanished_volumes(host, row).await?;
     host.create_container(&specification).await?;
     kill_point::reached("reconcile-made-again");
     host.restart_always(&row.name).await?;

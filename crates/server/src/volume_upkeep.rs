@@ -9,10 +9,10 @@ use windlass_api::{SnapshotOrigin, Timestamp, Wanted};
 use windlass_store::volumes::{self, Volume};
 use windlass_store::{applications, containers, jobs, organizations, snapshots};
 
-use crate::deploy::{self, Result};
+use crate::deploy::Result;
 use crate::engine_health::EngineState;
 use crate::host::Host;
-use crate::labels::INSTANCE_LABEL;
+use crate::mounts;
 use crate::service;
 use crate::snapshot_files;
 
@@ -33,6 +33,8 @@ pub async fn run(host: Arc<Host>) {
             if Instant::now() >= next_measurement {
                 next_measurement = Instant::now() + BETWEEN_MEASUREMENTS;
                 note("volumes could not be measured", measure(&host).await);
+                note("the use of volumes could not be stored", note_use(&host).await);
+                sweep_files(&host).await;
             }
         }
         note("files of deleted snapshots could not be removed", remove_snapshots(&host).await);
@@ -73,11 +75,7 @@ async fn remove_deleted(host: &Host) -> Result<()> {
 
 /// Whether there is something on the engine that this installation may remove.
 async fn is_ours(host: &Host, volume: &Volume) -> Result<bool> {
-    if !volume.host_path.is_empty() {
-        return Ok(false);
-    }
-    let labels = host.volume_labels(&volume.engine_name).await?.unwrap_or_default();
-    Ok(labels.get(INSTANCE_LABEL) == Some(&host.installation.to_string()))
+    Ok(volume.host_path.is_empty() && host.owns_volume(&volume.engine_name).await?)
 }
 
 /// From now on it cannot be attached. False when it was attached in the last moment.
@@ -101,7 +99,7 @@ async fn is_in_use(host: &Host, volume: &Volume) -> Result<bool> {
         return Ok(true);
     }
     for container in containers::of_application(&mut conn, application_id).await? {
-        if deploy::has_volume(&container, &volume.engine_name)? {
+        if mounts::has_volume(&container, &volume.engine_name)? {
             return Ok(true);
         }
     }
@@ -135,19 +133,23 @@ async fn ask_for_due(host: &Host) -> Result<()> {
 }
 
 async fn measure(host: &Host) -> Result<()> {
-    let sizes = host.volume_sizes().await?;
-    let now = host.app.now();
+    let (sizes, now) = (host.volume_sizes().await?, host.app.now());
     for (engine_name, bytes) in sizes {
         let mut work = host.app.begin_step().await?;
         volumes::set_size(&mut work, &engine_name, i64::try_from(bytes).unwrap_or(i64::MAX), now).await?;
         work.commit().await?;
     }
+    Ok(())
+}
+
+/// What live containers have is in use.
+async fn note_use(host: &Host) -> Result<()> {
     let rows = containers::all(&mut host.app.db.read().await?).await?;
     for row in rows.iter().filter(|row| row.stage == containers::Stage::Live) {
-        for engine_name in deploy::volumes_of(row)? {
+        for engine_name in mounts::engine_names(row)? {
             // One at a time: a transaction that holds several would wait for others that hold them in another order.
             let mut work = host.app.begin_step().await?;
-            volumes::set_used(&mut work, &engine_name, now).await?;
+            volumes::set_used(&mut work, &engine_name, host.app.now()).await?;
             work.commit().await?;
         }
     }
@@ -159,8 +161,11 @@ async fn remove_snapshots(host: &Host) -> Result<()> {
     for snapshot in all {
         service::snapshots::remove(&host.app, snapshot.id).await?;
     }
+    Ok(())
+}
+
+async fn sweep_files(host: &Host) {
     if let Err(error) = snapshot_files::sweep(&host.app.config).await {
         tracing::warn!(%error, "what is left of unfinished snapshots could not be removed");
     }
-    Ok(())
 }

@@ -152,14 +152,6 @@ pub async fn end(tx: &mut Tx, snapshot: &Snapshot, state: SnapshotState, reason:
     Ok(changed == 1)
 }
 
-/// Those that a deployment had asked for and that were not written: it is over.
-pub async fn end_pending(tx: &mut Tx, deployment_id: Uuid, reason: &str, now: Timestamp) -> Result<()> {
-    let query = "update snapshots set state = 'failed', reason = $2, finished_at = $3 \
-                 where deployment_id = $1 and state = 'pending'";
-    sql!(tx, |c| sqlx::query(query).bind(deployment_id).bind(reason).bind(now.micros()).execute(c).await.map(drop))?;
-    Ok(())
-}
-
 /// It is to go. False when it is being written, or gone.
 pub async fn mark_deleted(tx: &mut Tx, id: Uuid) -> Result<bool> {
     let query = "update snapshots set state = 'deleted' where id = $1 and (state <> 'pending' \

@@ -8,6 +8,9 @@ use crate::db::sql;
 use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
+/// `deleted_at` of one that is about to go, and cannot be attached any more.
+pub const GIVEN_UP: i64 = 0;
+
 #[derive(Clone, Debug, FromRow)]
 pub struct Volume {
     pub id: Uuid,

@@ -15,10 +15,10 @@ use super::failure::{Interruption, Result};
 use super::git::Credentials;
 use super::hold_limit::Hold;
 use super::log::{self, Log, Writer};
-use super::mounts::Mounted;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::Secrets;
+use crate::mounts::Mounted;
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::states;
 use crate::service::work::Work;
@@ -32,6 +32,8 @@ pub struct Attempt<'a> {
     pub secrets: Secrets,
     /// What its containers have of volumes. Empty until they are about to be made.
     pub mounts: Vec<Mounted>,
+    /// As which user the image runs; empty for root.
+    pub image_user: String,
     /// While visitors wait for it.
     pub hold: Option<Hold>,
     pub(super) writer: Writer,
@@ -46,7 +48,8 @@ impl<'a> Attempt<'a> {
             subject = Subject::load(&host.app, subject.deployment.id).await?;
         }
         let (secrets, (log, writer)) = (Secrets::of(&subject), log::open_for(host, &subject, LogStep::Queue));
-        Ok(Self { host, held, subject, log, secrets, mounts: Vec::new(), hold: None, writer })
+        let (mounts, image_user) = (Vec::new(), String::new());
+        Ok(Self { host, held, subject, log, secrets, mounts, image_user, hold: None, writer })
     }
 
     pub fn is_built(&self) -> bool {
@@ -85,6 +88,14 @@ impl<'a> Attempt<'a> {
         }
         let rows = containers::instances_of(&mut self.host.app.db.read().await?, &[self.deployment.id]).await?;
         Ok(Some(rows.into_iter().filter(|row| row.stage == Stage::Live).collect()))
+    }
+
+    /// Carries out a step, and ends it in time if visitors wait for it.
+    pub async fn in_time<T>(&self, what: &str, step: impl Future<Output = Result<T>>) -> Result<T> {
+        match &self.hold {
+            Some(hold) => hold.during(what, step).await,
+            None => step.await,
+        }
     }
 
     /// The deployment's next state, visible from now on.

@@ -10,10 +10,10 @@ use windlass_store::containers::Purpose;
 use super::container::{row, specification};
 use super::failure::{Result, failed};
 use super::log::Log;
-use super::mounts::Mounted;
 use super::network;
 use crate::host::Host;
 use crate::jobs::Held;
+use crate::mounts::Mounted;
 use crate::subject::Subject;
 
 const LIMIT: Duration = Duration::from_secs(600);

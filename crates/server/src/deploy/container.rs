@@ -12,11 +12,11 @@ use windlass_store::deployments::Deployment;
 use windlass_store::networks::Network;
 
 use super::failure::{Interruption, Result, failed};
-use super::mounts::{self, Mounted};
 use super::network;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::labels::{PURPOSE_LABEL, short};
+use crate::mounts::{self, Mounted};
 use crate::service::work::Work;
 use crate::subject::Subject;
 

@@ -55,27 +55,44 @@ pub async fn retire(host: &Host, held: &Held, leaving: &[Container]) -> Result<D
     Ok(all)
 }
 
+/// A container that gets no new requests, with what its own release says about its end.
+pub struct Leaver {
+    service: String,
+    /// Where the edge sent visitors; none of a command.
+    pub address: Option<SocketAddr>,
+    drain: Duration,
+    /// How long it may take to end.
+    pub grace: Duration,
+}
+
+impl Leaver {
+    pub async fn load(host: &Host, container: &Container) -> Result<Self> {
+        let mut conn = host.app.db.read().await?;
+        let deployment = deployments::get(&mut conn, container.deployment_id).await?.ok_or(Interruption::Lost)?;
+        let release = releases::get(&mut conn, deployment.release_id).await?.ok_or(Interruption::Lost)?;
+        let settings = read_configuration(&release.configuration)?.settings;
+        Ok(Self {
+            service: container.application_id.to_string(),
+            address: target(container, &release).filter(|_| container.purpose == Purpose::App),
+            drain: Duration::from_secs(settings.drain_seconds.into()),
+            grace: Duration::from_secs(settings.stop_seconds.into()),
+        })
+    }
+
+    /// Waits until its last request is over, or the time is.
+    pub async fn drain(&self, host: &Host, most: Duration) -> Result<Drained> {
+        let Some(address) = self.address else { return Ok(Drained::default()) };
+        let drained = host.routes.drain(self.service.clone(), address, self.drain.min(most)).await;
+        drained.map_err(|error| Interruption::Later(error.to_string()))
+    }
+}
+
 async fn retire_one(host: &Host, held: &Held, container: &Container) -> Result<Drained> {
-    let mut conn = host.app.db.read().await?;
-    let deployment = deployments::get(&mut conn, container.deployment_id).await?.ok_or(Interruption::Lost)?;
-    let release = releases::get(&mut conn, deployment.release_id).await?.ok_or(Interruption::Lost)?;
-    drop(conn);
-    let configuration = read_configuration(&release.configuration)?;
-    let drained = match target(container, &release) {
-        Some(address) if container.purpose == Purpose::App => {
-            let deadline = Duration::from_secs(configuration.settings.drain_seconds.into());
-            let service = container.application_id.to_string();
-            host.routes
-                .drain(service, address, deadline)
-                .await
-                .map_err(|error| Interruption::Later(error.to_string()))?
-        }
-        _ => Drained::default(),
-    };
+    let leaver = Leaver::load(host, container).await?;
+    let drained = leaver.drain(host, Duration::MAX).await?;
     kill_point::reached("finish-drained");
-    let grace = Duration::from_secs(configuration.settings.stop_seconds.into());
     if is_leaving(held, container).await? {
-        host.stop_container(&container.name, grace).await?;
+        host.stop_container(&container.name, leaver.grace).await?;
     }
     kill_point::reached("finish-stopped");
     match held.job.kind.as_str() {
@@ -97,7 +114,7 @@ async fn retire_one(host: &Host, held: &Held, container: &Container) -> Result<D
 }
 
 /// Where the edge sent visitors.
-pub fn target(container: &Container, release: &Release) -> Option<SocketAddr> {
+fn target(container: &Container, release: &Release) -> Option<SocketAddr> {
     let Some(Artifact::Image(image)) = &release.artifact else { return None };
     container.socket_address(image.port)
 }

@@ -7,16 +7,16 @@ use std::time::Duration;
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, DeploymentState, Failure};
 use windlass_durable::kill_point;
-use windlass_store::{applications, containers, deployments, releases, snapshots};
+use windlass_store::{applications, containers, deployments, releases};
 
 use super::attempt::{Attempt, image_tag, record_outcome};
 use super::failure::{Interruption, Result};
 use super::git;
-use super::hold;
+use super::{hold, resume};
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::text;
-use crate::service::{queue, states};
+use crate::service::{queue, snapshots, states};
 
 /// More is not read by people.
 const LONGEST_REASON: usize = 2_000;
@@ -95,8 +95,7 @@ impl Attempt<'_> {
         if self.owns_release() {
             releases::set_removed(&mut work, self.release.id, now).await?;
         }
-        snapshots::end_pending(&mut work, self.deployment.id, "the deployment ended before it was written", now)
-            .await?;
+        snapshots::end_of_deployment(&mut work, &self.application, self.deployment.id).await?;
         if !states::end(&mut work, &self.application, &self.deployment, state, class, words).await? {
             return Err(Interruption::Lost);
         }
@@ -124,11 +123,11 @@ impl Attempt<'_> {
                 self.held.check().await?;
                 self.host.stop_container(&container.name, Duration::ZERO).await?;
             }
-            hold::resume(self.host, self.held).await
+            resume::resume(self.host, self.held).await
         };
         if let Err(problem) = resumed.await {
             tracing::warn!(?problem, "what was stopped for a deployment could not be started again yet");
-        } else if let Err(problem) = hold::record(self).await {
+        } else if let Err(problem) = hold::note_wait(self).await {
             tracing::warn!(?problem, "how long visitors waited could not be stored");
         }
     }
@@ -173,7 +172,7 @@ pub async fn end_unread(host: &Host, held: &Held, id: Uuid, class: Option<Failur
     releases::set_removed(&mut work, id, now).await?;
     states::end(&mut work, &application, &deployment, state, class, &bounded_reason(words)).await?;
     record_outcome(&mut work, &application, &deployment, outcome_words(class), class, "");
-    snapshots::end_pending(&mut work, id, "the deployment ended before it was written", now).await?;
+    snapshots::end_of_deployment(&mut work, &application, id).await?;
     if hold::are_waiting(&mut work, application.id).await? {
         work.enqueue(&queue::resume(&application, host.app.new_id())).await?;
     }

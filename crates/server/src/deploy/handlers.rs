@@ -8,16 +8,16 @@ use windlass_store::jobs::Job;
 use windlass_store::logs::LogLine;
 
 use super::failure::{Interruption, Result, outcome};
-use super::{deploy, finish, hold, remove, snapshot, stop};
+use super::{deploy, finish, remove, resume, snapshot, stop};
 use crate::app::App;
 use crate::host::Host;
 use crate::jobs::{Entry, Needs, Outcome, Pool, Registry, Task};
 use crate::service::queue::{self, OfDeployment, OfSnapshot};
 
 const LEASE: Duration = Duration::from_secs(180);
-/// Rollbacks, restarts and starts: nothing is built for them.
+/// Rollbacks, restarts, starts, restores, and what was built before a crash: nothing is built for them.
 const MOST_ROLL_OUTS: usize = 8;
-/// Applications being stopped, deleted or started again: they wait for their visitors.
+/// Applications being stopped or deleted, which wait for their visitors, and those whose containers are started again.
 const MOST_ENDING: usize = 32;
 /// Containers being drained, commands being run: they mostly wait.
 const MOST_FINISHING: usize = 64;
@@ -58,7 +58,7 @@ async fn handle(host: &Arc<Host>, kind: &'static str, mut task: Task) -> Outcome
     let (held, lease, slot) = task.parts();
     let deployment_id = held.payload().map(|OfDeployment { deployment_id }| deployment_id);
     let ended = match (kind, deployment_id) {
-        (queue::RESUME, _) => lease.during(hold::resume_left(host, held)).await,
+        (queue::RESUME, _) => lease.during(resume::resume_left(host, held)).await,
         (queue::STOP, _) => lease.during(stop::stop(host, held)).await,
         (queue::SNAPSHOT, _) => match held.payload() {
             Ok(OfSnapshot { snapshot_id }) => Box::pin(lease.during(snapshot::take(host, held, snapshot_id))).await,

@@ -2,44 +2,33 @@
 //! bounded number for a bounded time, and are let through to the new containers; or to the old ones again, if the new ones do
 //! not become well in time. Rows say at each moment which containers are to run, so another worker can go on after a crash.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use futures_util::future::{join_all, try_join_all};
-use tokio::net::TcpStream;
+use futures_util::future::try_join_all;
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, LogStep, Timestamp, Wanted};
 use windlass_durable::kill_point;
 use windlass_edge::Drained;
 use windlass_runtime::State;
-use windlass_store::applications::{self, Application};
 use windlass_store::containers::{self, Container, Purpose, Stage};
-use windlass_store::releases::Release;
-use windlass_store::{deployments, releases};
+use windlass_store::{applications, deployments};
 
 use super::attempt::Attempt;
+use super::drain::Leaver;
 use super::failure::{Interruption, Result};
 use super::hold_limit::Hold;
-use super::mounts;
-use crate::host::Host;
-use crate::jobs::Held;
-use crate::service::states;
+use crate::mounts;
 use crate::service::work::Work;
-use crate::subject::read_configuration;
 
 /// Of the time that visitors wait at most, the part for requests under way, and the part for the containers to end.
 const PART: u32 = 6;
-/// How long containers that are started again may take until they take connections. Visitors are let through then at the
-/// latest; the edge knows what to do with a target that takes none.
-const RESUME_LIMIT: Duration = Duration::from_secs(20);
-const RESUME_PAUSE: Duration = Duration::from_millis(20);
 
 /// Makes visitors wait and ends the containers that the new ones exclude, if there are any. Can run twice.
 pub async fn begin(attempt: &mut Attempt<'_>) -> Result<Option<Hold>> {
     let before = containers_before(attempt).await?;
     if !before.iter().any(|container| container.purpose == Purpose::App) {
         // What is left of commands of other deployments serves no visitor.
-        stop(attempt, &before, Duration::ZERO).await?;
+        stop_all(attempt, &before, Duration::ZERO).await?;
         return Ok(None);
     }
     attempt.log.enter(LogStep::Hold);
@@ -49,13 +38,13 @@ pub async fn begin(attempt: &mut Attempt<'_>) -> Result<Option<Hold>> {
     kill_point::reached("hold-published");
     let words = "Visitors wait: the containers before end first, because both would write the same data.";
     attempt.log.note(words).await;
-    let drained = drain(attempt, &before, hold.limit / PART).await?;
+    let drained = drain_all(attempt, &before, hold.limit / PART).await?;
     kill_point::reached("hold-drained");
     // The reconciler starts what is live, so it must not do so between the mark and the end.
     let _no_start = attempt.host.lock_containers(attempt.application.id).await;
     mark_held(attempt, &before, drained).await?;
     kill_point::reached("hold-marked");
-    stop(attempt, &before, hold.limit / PART).await?;
+    stop_all(attempt, &before, hold.limit / PART).await?;
     kill_point::reached("hold-stopped");
     let seconds = hold.passed().as_secs_f64();
     attempt.log.note(format!("The containers before have ended after {seconds:.1} s.")).await;
@@ -121,15 +110,10 @@ async fn refuse_beside_command(attempt: &Attempt<'_>, work: &mut Work<'_>) -> Re
 }
 
 /// Requests under way finish, unless they take too long for those who wait.
-async fn drain(attempt: &Attempt<'_>, before: &[Container], most: Duration) -> Result<Drained> {
-    let service = attempt.application.id.to_string();
+async fn drain_all(attempt: &Attempt<'_>, before: &[Container], most: Duration) -> Result<Drained> {
     let serving = before.iter().filter(|container| container.purpose == Purpose::App);
-    let draining = serving.map(async |container| -> Result<Drained> {
-        let Some(address) = target(attempt.host, container).await? else { return Ok(Drained::default()) };
-        let set = Duration::from_secs(attempt.configuration.settings.drain_seconds.into());
-        let drained = attempt.host.routes.drain(service.clone(), address, set.min(most)).await;
-        drained.map_err(|error| Interruption::Later(error.to_string()))
-    });
+    let draining =
+        serving.map(async |container| Leaver::load(attempt.host, container).await?.drain(attempt.host, most).await);
     let mut all = Drained::default();
     for drained in try_join_all(draining).await? {
         all.add(drained);
@@ -137,7 +121,7 @@ async fn drain(attempt: &Attempt<'_>, before: &[Container], most: Duration) -> R
     Ok(all)
 }
 
-/// From now on they are not started again by anything but [`resume`].
+/// From now on they are not started again by anything but `resume`.
 async fn mark_held(attempt: &Attempt<'_>, before: &[Container], drained: Drained) -> Result<()> {
     let (mut work, now) = (attempt.held.begin().await?, attempt.host.app.now());
     for container in before {
@@ -155,11 +139,11 @@ async fn mark_held(attempt: &Attempt<'_>, before: &[Container], drained: Drained
     Ok(())
 }
 
-async fn stop(attempt: &Attempt<'_>, before: &[Container], most: Duration) -> Result<()> {
+async fn stop_all(attempt: &Attempt<'_>, before: &[Container], most: Duration) -> Result<()> {
     attempt.held.check().await?;
     let stopping = before.iter().map(async |container| -> Result<()> {
-        let grace = grace(attempt.host, container).await?;
-        attempt.host.stop_container(&container.name, grace.min(most)).await?;
+        let grace = Leaver::load(attempt.host, container).await?.grace.min(most);
+        attempt.host.stop_container(&container.name, grace).await?;
         match attempt.host.container(&container.name).await? {
             // Another server may have started it in the last moment.
             Some(found) if found.state == State::Running => {
@@ -171,24 +155,8 @@ async fn stop(attempt: &Attempt<'_>, before: &[Container], most: Duration) -> Re
     try_join_all(stopping).await.map(drop)
 }
 
-async fn release(host: &Host, container: &Container) -> Result<Release> {
-    let mut conn = host.app.db.read().await?;
-    let deployment = deployments::get(&mut conn, container.deployment_id).await?.ok_or(Interruption::Lost)?;
-    releases::get(&mut conn, deployment.release_id).await?.ok_or(Interruption::Lost)
-}
-
-async fn target(host: &Host, container: &Container) -> Result<Option<SocketAddr>> {
-    Ok(super::drain::target(container, &release(host, container).await?))
-}
-
-/// What the container's own release says.
-async fn grace(host: &Host, container: &Container) -> Result<Duration> {
-    let configuration = read_configuration(&release(host, container).await?.configuration)?;
-    Ok(Duration::from_secs(configuration.settings.stop_seconds.into()))
-}
-
 /// Visitors have been let through, if they waited: for how long, and how many, into the deployment's row and its log.
-pub async fn record(attempt: &mut Attempt<'_>) -> Result<()> {
+pub async fn note_wait(attempt: &mut Attempt<'_>) -> Result<()> {
     attempt.hold = None;
     let Some(began) = attempt.deployment.held_at.filter(|_| attempt.deployment.held_ms == 0) else { return Ok(()) };
     let now = attempt.host.app.now();
@@ -201,102 +169,6 @@ pub async fn record(attempt: &mut Attempt<'_>) -> Result<()> {
     attempt.deployment.held_ms = milliseconds;
     let seconds = milliseconds as f64 / 1000.0;
     attempt.log.note(format!("Visitors were let through after {seconds:.1} s; {waited} requests have waited.")).await;
-    Ok(())
-}
-
-/// The job of an application whose visitors wait for a deployment that is over.
-pub async fn resume_left(host: &Host, held: &Held) -> Result<()> {
-    resume(host, held).await?;
-    let mut work = held.begin().await?;
-    held.done(&mut work).await?;
-    work.commit().await?;
-    Ok(())
-}
-
-/// Starts again what was stopped for a deployment that did not succeed, and lets visitors through. What that deployment has made is
-/// stopped first.
-pub async fn resume(host: &Host, held: &Held) -> Result<()> {
-    let id = held.application_id();
-    let mut conn = host.app.db.read().await?;
-    let Some(application) = applications::get(&mut conn, id).await? else { return Ok(()) };
-    let rows = containers::of_application(&mut conn, id).await?;
-    drop(conn);
-    let (kept, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.stage == Stage::Held);
-    if application.wanted != Wanted::Running || (kept.is_empty() && application.held_until.is_none()) {
-        return Ok(());
-    }
-    kill_point::reached("resume-begun");
-    let _no_other_start = host.lock_containers(id).await;
-    held.check().await?;
-    stop_excluded(host, &kept, &others).await?;
-    for (container, started) in kept.iter().zip(join_all(kept.iter().map(|one| start_again(host, one))).await) {
-        match started {
-            Err(lost @ (Interruption::EngineLost(_) | Interruption::Lost)) => return Err(lost),
-            // The reconciler goes on trying, once it is live; the others serve meanwhile.
-            Err(problem) => tracing::warn!(container = container.name, ?problem, "it could not be started again yet"),
-            Ok(()) => {}
-        }
-    }
-    kill_point::reached("resume-started");
-    make_live_again(host, held, &application, &kept).await?;
-    kill_point::reached("resume-live");
-    host.routes.publish(&host.app.db).await?;
-    Ok(())
-}
-
-/// What is left of the deployment that they were stopped for may still write.
-async fn stop_excluded(host: &Host, kept: &[Container], others: &[Container]) -> Result<()> {
-    for other in others.iter().filter(|other| other.stage != Stage::Live) {
-        let theirs = mounts::of_container(other)?;
-        for container in kept {
-            if mounts::exclude(&mounts::of_container(container)?, &theirs) {
-                host.stop_container(&other.name, Duration::ZERO).await?;
-            }
-        }
-    }
-    Ok(())
-}
-
-async fn make_live_again(host: &Host, held: &Held, application: &Application, kept: &[Container]) -> Result<()> {
-    let (mut work, now) = (held.begin().await?, host.app.now());
-    for container in kept {
-        let stored = containers::by_name(&mut work, &container.name).await?;
-        if stored.is_some_and(|stored| stored.stage == Stage::Held) {
-            containers::set_stage(&mut work, container.id, Stage::Live).await?;
-            containers::observe(&mut work, container.id, &container.engine_id, ContainerStatus::Running).await?;
-            deployments::observe_container(&mut work, container.deployment_id, ContainerStatus::Running, now).await?;
-        }
-    }
-    applications::set_held_until(&mut work, application.id, None).await?;
-    states::settle(&mut work, application.id).await?;
-    work.wake_reconciler();
-    work.commit().await?;
-    Ok(())
-}
-
-/// One that has vanished is made again by the reconciler, once it is live.
-async fn start_again(host: &Host, container: &Container) -> Result<()> {
-    // A worker that was called off may have asked for its end a moment ago.
-    host.stop_container(&container.name, grace(host, container).await?).await?;
-    let started = async {
-        host.restart_always(&container.name).await?;
-        host.start_container(&container.name).await
-    };
-    match started.await {
-        Ok(()) => {}
-        Err(windlass_runtime::Error::NotFound { .. }) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    }
-    host.collector.begin(&container.name).await?;
-    let Some(address) = target(host, container).await? else { return Ok(()) };
-    let takes_connections = async {
-        while TcpStream::connect(address).await.is_err() {
-            tokio::time::sleep(RESUME_PAUSE).await;
-        }
-    };
-    if tokio::time::timeout(RESUME_LIMIT, takes_connections).await.is_err() {
-        tracing::warn!(container = container.name, "a container that was started again takes no connections yet");
-    }
     Ok(())
 }
 

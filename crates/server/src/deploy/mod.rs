@@ -14,16 +14,18 @@ pub mod git;
 mod handlers;
 mod health;
 mod health_check;
+mod helper;
 mod hold;
 mod hold_limit;
 mod kill_points;
 mod log;
-mod mounts;
 mod network;
+mod paused;
 mod port;
 mod record;
 mod remove;
 mod restore;
+mod resume;
 mod snapshot;
 mod start;
 mod stop;
@@ -45,9 +47,8 @@ pub(crate) use git::cache;
 pub use handlers::registry;
 pub use kill_points::KILL_POINTS;
 pub(crate) use log::open_for as open_log;
-pub(crate) use mounts::{has_volume, volumes_of};
 pub(crate) use network::ensure as ensure_network;
-pub(crate) use volumes::are_there as volumes_are_there;
+pub(crate) use volumes::refuse_vanished as refuse_vanished_volumes;
 
 /// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
 /// A restart is this too: all instances are replaced at one switch. There is one at a time for each application,
@@ -81,7 +82,7 @@ async fn carry_out(attempt: &mut Attempt<'_>, lease: &mut Lease, slot: &mut Slot
 /// All instances of the release, well and beside those that visitors are sent to; or in their place, while visitors wait.
 async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Container>> {
     if attempt.held.job.fence > 1 {
-        snapshot::unpause_all(attempt).await?;
+        paused::unpause_all(attempt).await?;
     }
     if !attempt.is_built() {
         let tree = fetch::fetch(attempt).await?;

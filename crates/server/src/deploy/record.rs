@@ -11,9 +11,9 @@ use windlass_store::{deployments, volumes};
 use super::command;
 use super::failure::{Interruption, Result};
 use super::log::{self, Log};
-use super::mounts::{self, Mounted};
 use crate::host::Host;
 use crate::jobs::Held;
+use crate::mounts::{self, Mounted};
 use crate::subject::{Subject, SubjectError, read_configuration};
 
 pub async fn record(host: &Host, held: &Held, deployment_id: Uuid, drained: Drained) -> Result<()> {

@@ -10,31 +10,28 @@ use windlass_store::volumes::{self, Volume};
 
 use super::attempt::Attempt;
 use super::failure::{Interruption, Result, failed};
-use super::mounts::Mounted;
-use super::snapshot::Helper;
+use super::helper::Helper;
 use super::volumes::make_on_engine;
 use crate::labels::short;
+use crate::mounts::Mounted;
 use crate::service::restores::Restore;
 use crate::service::work::Work;
 use crate::snapshot_files;
 use crate::subject::SubjectError;
 
-fn all(json: &str) -> std::result::Result<Vec<Restore>, SubjectError> {
+fn read_restores(json: &str) -> std::result::Result<Vec<Restore>, SubjectError> {
     serde_json::from_str(json)
         .map_err(|error| SubjectError::Unreadable(format!("the restores cannot be read: {error}")))
 }
 
-/// Nothing but this deployment wants it.
-const GIVEN_UP: i64 = 0;
-
 /// The volumes that a deployment brings back. What they hold now is of no matter to it.
-pub fn volumes_of(deployment: &Deployment) -> Result<Vec<Uuid>> {
-    Ok(all(&deployment.restores)?.into_iter().map(|restore| restore.volume_id).collect())
+pub fn restored_volumes(deployment: &Deployment) -> Result<Vec<Uuid>> {
+    Ok(read_restores(&deployment.restores)?.into_iter().map(|restore| restore.volume_id).collect())
 }
 
 /// Fills a new volume for each that is brought back, and lets the containers have it.
 pub async fn prepare(attempt: &Attempt<'_>, mounts: &mut [Mounted]) -> Result<()> {
-    for restore in all(&attempt.deployment.restores)? {
+    for restore in read_restores(&attempt.deployment.restores)? {
         let Some(mounted) = mounts.iter_mut().find(|mounted| mounted.volume_id == restore.volume_id) else {
             return failed(Failure::VolumeUnusable, "the volume that was to be restored was deleted");
         };
@@ -68,7 +65,7 @@ async fn beside(attempt: &Attempt<'_>, restore: Restore) -> Result<Volume> {
         measured_at: None,
         used_at: None,
         next_snapshot_at: None,
-        deleted_at: Some(GIVEN_UP),
+        deleted_at: Some(volumes::GIVEN_UP),
         created_at: now,
         updated_at: now,
         ..volume
@@ -129,7 +126,7 @@ async fn unpack(attempt: &Attempt<'_>, helper: &Helper, snapshot: &Snapshot) -> 
 
 /// In the switch: what the application's volumes were until now can be attached again for a while.
 pub async fn exchange(work: &mut Work<'_>, attempt: &Attempt<'_>) -> Result<()> {
-    for restore in all(&attempt.deployment.restores)? {
+    for restore in read_restores(&attempt.deployment.restores)? {
         let beside = volumes::by_engine_name(work, &name_beside(attempt, restore)).await?;
         let volume = volumes::get(work, restore.volume_id).await?;
         let (Some(beside), Some(volume)) = (beside, volume) else { return Err(Interruption::Lost) };

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use uuid::Uuid;
-use windlass_api::{DeploymentKind, EventName, Failure, LogStep, SnapshotOrigin, SnapshotState};
+use windlass_api::{DeploymentKind, Failure, LogStep, SnapshotOrigin, SnapshotState};
 use windlass_durable::kill_point;
-use windlass_runtime::{Executed, HelperSpec, Mount, State};
+use windlass_runtime::Executed;
 use windlass_store::applications::{self, Application};
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::snapshots::{self, Snapshot};
@@ -20,23 +20,20 @@ use super::attempt::Attempt;
 use super::ending::bounded_reason;
 use super::failure::{Interruption, Result, failed};
 use super::health_check::shown;
-use super::mounts::{self, Mounted};
+use super::helper::Helper;
+use super::paused::Paused;
 use crate::disk;
 use crate::host::Host;
 use crate::jobs::Held;
-use crate::labels::{APPLICATION_LABEL, HELPER, INSTANCE_LABEL, PURPOSE_LABEL, short};
 use crate::logs::Secrets;
+use crate::mounts::{self, Mounted};
 use crate::service::snapshots as service;
-use crate::service::states;
 use crate::service::work::Work;
 use crate::snapshot_files::{self, SnapshotFile, Summary};
 use crate::subject::Subject;
 
 /// How often the engine may be lost during one snapshot.
 const MOST_TRIES: i64 = 5;
-/// Where a helper container has its volume.
-const PATH: &str = "/volume";
-const EMPTY_IMAGE: &str = "windlass/empty:1";
 const MIB: i64 = 1024 * 1024;
 /// How long all commands after a snapshot may take.
 const AFTER_LIMIT: Duration = Duration::from_secs(60);
@@ -63,9 +60,9 @@ pub async fn take(host: &Host, held: &Held, snapshot_id: Uuid) -> Result<()> {
     };
     let mut work = held.begin().await?;
     match taken {
-        Ok(written) => conclude(&mut work, host, &application, &snapshot, Ok(&written)).await?,
+        Ok(written) => conclude(&mut work, &application, &snapshot, Ok(&written)).await?,
         Err(Interruption::Failed(_, words)) => {
-            conclude(&mut work, host, &application, &snapshot, Err(&words)).await?;
+            conclude(&mut work, &application, &snapshot, Err(&words)).await?;
         }
         Err(other) => return Err(other),
     }
@@ -92,33 +89,30 @@ struct Written {
 /// What became of it, in its row and for those who listen.
 async fn conclude(
     work: &mut Work<'_>,
-    host: &Host,
     application: &Application,
     snapshot: &Snapshot,
     taken: std::result::Result<&Written, &str>,
 ) -> Result<()> {
-    let (state, words, name) = match taken {
-        Ok(written) => (SnapshotState::Ready, written.remark.as_str(), EventName::SnapshotSucceeded),
-        Err(words) => (SnapshotState::Failed, words, EventName::SnapshotFailed),
+    let (state, words) = match taken {
+        Ok(written) => (SnapshotState::Ready, written.remark.as_str()),
+        Err(words) => (SnapshotState::Failed, words),
     };
-    let (summary, reason) = (taken.ok().map(|written| &written.summary), bounded_reason(words));
+    let summary = taken.ok().map(|written| &written.summary);
     let row = Snapshot {
         size_bytes: summary.map_or(0, |summary| i64::try_from(summary.bytes).unwrap_or(i64::MAX)),
         sha256: summary.map(|summary| summary.sha256.clone()).unwrap_or_default(),
         ..snapshot.clone()
     };
-    if !snapshots::end(work, &row, state, &reason, host.app.now()).await? {
-        return Err(Interruption::Lost);
+    match service::end(work, application, &row, state, &bounded_reason(words)).await? {
+        true => Ok(()),
+        false => Err(Interruption::Lost),
     }
-    let details = [("application", application.name.as_str()), ("volume", &snapshot.volume_name), ("reason", &reason)];
-    work.tell(name, states::subject(application, snapshot.deployment_id), &details);
-    Ok(())
 }
 
 /// With the containers that have the volume kept from writing to it meanwhile.
 async fn write_whole(host: &Host, snapshot: &Snapshot, volume: &Volume) -> Result<Written> {
     let running = running(host, volume).await?;
-    let mut paused = Paused { host, names: Vec::new() };
+    let mut paused = Paused::none(host);
     let limit = host.app.config.snapshot_limit;
     let written = tokio::time::timeout(limit, async {
         if volume.before_snapshot.is_empty() {
@@ -152,54 +146,6 @@ async fn write_whole(host: &Host, snapshot: &Snapshot, volume: &Volume) -> Resul
     }
 }
 
-/// Containers whose processes get no time.
-struct Paused<'a> {
-    host: &'a Host,
-    names: Vec<String>,
-}
-
-impl Paused<'_> {
-    /// One that does not run just now writes nothing.
-    async fn pause(&mut self, running: &[Container]) -> Result<()> {
-        for container in running {
-            match self.host.pause_container(&container.name).await {
-                Ok(()) => self.names.push(container.name.clone()),
-                Err(windlass_runtime::Error::NotFound { .. } | windlass_runtime::Error::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
-    }
-
-    /// Fails unless they were paused all the time: another program may have unpaused one.
-    async fn check(&self) -> Result<()> {
-        for name in &self.names {
-            let state = self.host.container(name).await?.map(|found| found.state);
-            if state == Some(State::Running) {
-                return Err(Interruption::Later(format!("{name} was unpaused while its volume was read")));
-            }
-        }
-        Ok(())
-    }
-
-    async fn unpause(mut self) -> Result<()> {
-        while let Some(name) = self.names.last() {
-            self.host.unpause_container(name).await?;
-            self.names.pop();
-        }
-        Ok(())
-    }
-}
-
-/// A worker that is stopped in the middle must not leave them paused.
-impl Drop for Paused<'_> {
-    fn drop(&mut self) {
-        if !self.names.is_empty() {
-            self.host.unpause_soon(std::mem::take(&mut self.names));
-        }
-    }
-}
-
 /// Every container that may be running and has the volume.
 async fn running(host: &Host, volume: &Volume) -> Result<Vec<Container>> {
     let Some(application_id) = volume.application_id else { return Ok(Vec::new()) };
@@ -211,15 +157,6 @@ async fn running(host: &Host, volume: &Volume) -> Result<Vec<Container>> {
         }
     }
     Ok(running)
-}
-
-/// A worker that was killed may have left them paused. In another step than that they serve.
-pub async fn unpause_all(attempt: &Attempt<'_>) -> Result<()> {
-    let rows = containers::of_application(&mut attempt.host.app.db.read().await?, attempt.application.id).await?;
-    for row in rows.iter().filter(|row| row.stage == Stage::Live) {
-        attempt.host.unpause_container(&row.name).await?;
-    }
-    Ok(())
 }
 
 /// In the containers that visitors are served by.
@@ -255,8 +192,7 @@ async fn check_on_engine(host: &Host, volume: &Volume) -> Result<()> {
     if !volume.host_path.is_empty() {
         return Ok(());
     }
-    let labels = host.volume_labels(&volume.engine_name).await?.unwrap_or_default();
-    if labels.get(INSTANCE_LABEL) == Some(&host.installation.to_string()) {
+    if host.owns_volume(&volume.engine_name).await? {
         return Ok(());
     }
     failed(Failure::VolumeUnusable, format!("the engine no longer has the volume {}", volume.name))
@@ -265,7 +201,7 @@ async fn check_on_engine(host: &Host, volume: &Volume) -> Result<()> {
 async fn copy(host: &Host, helper: &Helper, snapshot: &Snapshot, file: &mut SnapshotFile) -> Result<()> {
     let most = bytes_left(host, snapshot.organization_id).await?;
     let (folder, mut next_look) = (snapshot_files::folder(&host.app.config), 0);
-    let mut archive = host.archive(&helper.name, PATH).await?;
+    let mut archive = host.archive(&helper.name, helper.path()).await?;
     while let Some(chunk) = archive.chunk().await? {
         file.write(&chunk).await.map_err(|error| file_problem(&error))?;
         if file.bytes >= next_look {
@@ -313,38 +249,6 @@ fn file_problem(error: &io::Error) -> Interruption {
     Interruption::Failed(class, format!("the file of the snapshot: {error}"))
 }
 
-/// A container that is never started, through which the engine reaches a volume.
-pub struct Helper {
-    pub name: String,
-}
-
-impl Helper {
-    /// One that an attempt before this one has left is made anew.
-    pub async fn create(host: &Host, id: Uuid, application_id: Option<Uuid>, mount: Mount) -> Result<Self> {
-        let name = format!("wl-helper-{}", short(id));
-        host.ensure_empty_image(EMPTY_IMAGE).await?;
-        host.remove_ended_container(&name).await?;
-        // The reconciler removes it when no job of the application is left.
-        let labels = [
-            (INSTANCE_LABEL, host.installation.to_string()),
-            (APPLICATION_LABEL, application_id.unwrap_or_default().to_string()),
-            (PURPOSE_LABEL, HELPER.to_owned()),
-        ];
-        let labels = labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let mounts = vec![Mount { path: PATH.to_owned(), ..mount }];
-        host.create_helper(&HelperSpec { name: name.clone(), image: EMPTY_IMAGE.to_owned(), labels, mounts }).await?;
-        Ok(Self { name })
-    }
-
-    pub const fn path(&self) -> &'static str {
-        PATH
-    }
-
-    pub async fn remove(self, host: &Host) -> Result<()> {
-        Ok(host.remove_ended_container(&self.name).await?)
-    }
-}
-
 /// Those beyond what the volume keeps, of those that no user asked for.
 async fn remove_surplus(host: &Host, volume_id: Uuid) -> Result<()> {
     let mut conn = host.app.db.read().await?;
@@ -372,7 +276,8 @@ pub async fn before_deploy(attempt: &Attempt<'_>) -> Result<()> {
     let Some(release_id) = release_before(attempt).await? else { return Ok(()) };
     attempt.log.enter(LogStep::Data);
     let all = volumes::of_application(&mut attempt.host.app.db.read().await?, attempt.application.id).await?;
-    for volume in all.iter().filter(|volume| volume.used_at.is_some()) {
+    // A folder of the machine is never restored.
+    for volume in all.iter().filter(|volume| volume.used_at.is_some() && volume.host_path.is_empty()) {
         take_before_deploy(attempt, volume, release_id).await?;
     }
     Ok(())
@@ -385,18 +290,15 @@ async fn take_before_deploy(attempt: &Attempt<'_>, volume: &Volume, release_id: 
         SnapshotState::Ready => return Ok(()),
         SnapshotState::Failed | SnapshotState::Deleted => return failed(Failure::SnapshotFailed, snapshot.reason),
     }
-    let writing = write_whole(attempt.host, &snapshot, volume);
-    let written = match &attempt.hold {
-        Some(hold) => hold.during("the snapshot before the deployment", writing).await,
-        None => writing.await,
-    };
+    let writing = Box::pin(write_whole(attempt.host, &snapshot, volume));
+    let written = attempt.in_time("the snapshot before the deployment", writing).await;
     let taken = match &written {
         Ok(written) => Ok(written),
         Err(Interruption::Failed(_, words)) => Err(words.as_str()),
         Err(_) => return written.map(drop),
     };
     let mut work = attempt.held.begin().await?;
-    conclude(&mut work, attempt.host, &attempt.application, &snapshot, taken).await?;
+    conclude(&mut work, &attempt.application, &snapshot, taken).await?;
     work.commit().await?;
     kill_point::reached("data-snapshot-stored");
     let mib = written?.summary.bytes as f64 / MIB as f64;

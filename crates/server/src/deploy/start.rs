@@ -32,9 +32,9 @@ pub async fn prepare(attempt: &mut Attempt<'_>) -> Result<Network> {
     let Some(image) = attempt.host.image(&attempt.image()?.id).await? else {
         return Err(image_missing(attempt).await?);
     };
-    let mut mounts = volumes::ensure(attempt, &image, &restore::volumes_of(&attempt.deployment)?).await?;
+    let mut mounts = volumes::ensure(attempt, &image, &restore::restored_volumes(&attempt.deployment)?).await?;
     restore::prepare(attempt, &mut mounts).await?;
-    attempt.mounts = mounts;
+    (attempt.mounts, attempt.image_user) = (mounts, image.user);
     attempt.log.enter(LogStep::Start);
     network::ensure(attempt.host, attempt.application.organization_id).await
 }
@@ -75,9 +75,7 @@ async fn start_one(attempt: &mut Attempt<'_>, network: &Network, ordinal: u32) -
     let engine_id = create(attempt, &specification).await?;
     reached("deploy-container-created", "replica-created");
     note_engine_id(attempt, &container, &engine_id).await?;
-    if let Some(image) = host.image(&specification.image).await? {
-        volumes::give_to_user(attempt, &container, &image).await?;
-    }
+    volumes::give_to_user(attempt, &container).await?;
     attempt.log.note(format!("Starting container {} at {}", container.name, container.address)).await;
     match attempt.host.start_container(&container.name).await {
         Ok(()) => {}
@@ -146,12 +144,9 @@ pub async fn pre_run(attempt: &Attempt<'_>) -> Result<()> {
         return Ok(());
     }
     attempt.log.enter(LogStep::PreRun);
-    let running = command::run(attempt.host, attempt.held, attempt, Purpose::PreRun, &attempt.mounts, &attempt.log);
-    let code = match &attempt.hold {
-        Some(hold) => hold.during("the pre-run command", running).await?,
-        None => running.await?,
-    };
-    match code {
+    let running =
+        Box::pin(command::run(attempt.host, attempt.held, attempt, Purpose::PreRun, &attempt.mounts, &attempt.log));
+    match attempt.in_time("the pre-run command", running).await? {
         0 => {
             attempt.log.enter(LogStep::Start);
             Ok(())

@@ -18,7 +18,7 @@ pub async fn switch(attempt: &mut Attempt<'_>, instances: &[Container]) -> Resul
     kill_point::reached("deploy-switched");
     attempt.host.routes.publish(&attempt.host.app.db).await?;
     kill_point::reached("deploy-published");
-    hold::record(attempt).await?;
+    hold::note_wait(attempt).await?;
     say_deployed(attempt).await?;
     kill_point::reached("deploy-deployed");
     attempt.log.enter(LogStep::Switch);

@@ -9,9 +9,9 @@ use windlass_store::volumes::{self, Volume};
 
 use super::attempt::Attempt;
 use super::failure::{Interruption, Result, failed};
-use super::mounts::{self, Mounted};
 use crate::host::Host;
 use crate::labels::{INSTANCE_LABEL, volume_labels};
+use crate::mounts::{self, Mounted};
 use crate::service;
 
 /// The longest text in which a user of an image is looked up.
@@ -95,7 +95,7 @@ async fn ensure_on_engine(host: &Host, volume: &Volume) -> Result<()> {
     if !volume.host_path.is_empty() {
         return Ok(());
     }
-    if volume.used_at.is_some() && host.volume_labels(&volume.engine_name).await?.is_none() {
+    if volume.used_at.is_some() && !host.owns_volume(&volume.engine_name).await? {
         let words = format!(
             "the engine no longer has the volume {}. Restore a snapshot into it; or delete it and create it again, to \
              begin with an empty one",
@@ -118,9 +118,9 @@ pub async fn make_on_engine(host: &Host, volume: &Volume) -> Result<()> {
 }
 
 /// The engine would make an empty volume in the place of one that has vanished, and a container that is made again would begin with it.
-pub async fn are_there(host: &Host, container: &Container) -> Result<()> {
+pub async fn refuse_vanished(host: &Host, container: &Container) -> Result<()> {
     for mounted in mounts::of_container(container)?.iter().filter(|mounted| mounted.host_path.is_empty()) {
-        if host.volume_labels(&mounted.engine_name).await?.is_none() {
+        if !host.owns_volume(&mounted.engine_name).await? {
             let words = format!("the engine no longer has the volume {} of {}", mounted.engine_name, container.name);
             return failed(Failure::VolumeUnusable, words);
         }
@@ -130,8 +130,9 @@ pub async fn are_there(host: &Host, container: &Container) -> Result<()> {
 
 /// A volume that no container had yet is as the image has its path: the engine sees to that. Where the image has nothing, it is
 /// root's; then a user that is not root gets it, because it could write nothing.
-pub async fn give_to_user(attempt: &Attempt<'_>, container: &Container, image: &Image) -> Result<()> {
-    if matches!(image.user.as_str(), "" | "0" | "root" | "0:0" | "root:root") {
+pub async fn give_to_user(attempt: &Attempt<'_>, container: &Container) -> Result<()> {
+    let user = attempt.image_user.as_str();
+    if matches!(user, "" | "0" | "root" | "0:0" | "root:root") {
         return Ok(());
     }
     for mounted in attempt.mounts.iter().filter(|mounted| mounted.host_path.is_empty()) {
@@ -142,7 +143,7 @@ pub async fn give_to_user(attempt: &Attempt<'_>, container: &Container, image: &
         let paths: Vec<&str> = attempt.mounts.iter().map(|other| other.path.as_str()).collect();
         let root = attempt.host.volume_root(&container.name, &mounted.path, &paths).await?;
         if root.uid == 0 && root.is_empty {
-            let (uid, gid) = numbers(attempt, container, &image.user).await?;
+            let (uid, gid) = numbers(attempt, container, user).await?;
             attempt.host.set_owner(&container.name, &mounted.path, uid, gid, root.mode).await?;
         }
     }

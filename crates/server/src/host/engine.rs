@@ -13,6 +13,7 @@ use windlass_runtime::{
 };
 
 use super::Host;
+use crate::labels::INSTANCE_LABEL;
 
 impl Host {
     /// What it is; fails when it does not answer.
@@ -116,9 +117,10 @@ impl Host {
         self.docker.ensure_volume(name, labels).await
     }
 
-    /// None when there is no such volume.
-    pub async fn volume_labels(&self, name: &str) -> Result<Option<Labels>> {
-        self.docker.volume_labels(name).await
+    /// Whether there is such a volume, and it is this installation's.
+    pub async fn owns_volume(&self, name: &str) -> Result<bool> {
+        let labels = self.docker.volume_labels(name).await?.unwrap_or_default();
+        Ok(labels.get(INSTANCE_LABEL) == Some(&self.installation.to_string()))
     }
 
     pub async fn remove_volume(&self, name: &str) -> Result<()> {

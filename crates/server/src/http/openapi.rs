@@ -198,7 +198,7 @@ fn query_parameters(schema: &Schema) -> impl Iterator<Item = Value> {
 fn path_schema(name: &str) -> Value {
     match name {
         "type" => json!({ "type": "string", "enum": WebhookType::ALL }),
-        "name" => VolumeName::json_schema(&mut SchemaGenerator::default()).to_value(),
+        "volume_name" => VolumeName::json_schema(&mut SchemaGenerator::default()).to_value(),
         _ => json!({ "type": "string", "format": "uuid" }),
     }
 }

@@ -20,7 +20,7 @@ use crate::service::snapshots;
 use crate::snapshot_files;
 
 /// In one answer.
-const MOST: i64 = 200;
+const MOST: i64 = 1_000;
 
 pub fn routes(table: Table) -> Table {
     use ErrorCode::Conflict;
@@ -46,23 +46,23 @@ pub fn routes(table: Table) -> Table {
             member_who::<()>("Delete snapshot", Can::DeployDelete).errors(&[Conflict]),
         )
         .get(
-            "/deploy/application/{application_id}/volumes/{name}/snapshots",
+            "/deploy/application/{application_id}/volumes/{volume_name}/snapshots",
             list,
             member_who::<Snapshots>("List snapshots of a volume", Can::DeployRead),
         )
         .post(
-            "/deploy/application/{application_id}/volumes/{name}/snapshots",
+            "/deploy/application/{application_id}/volumes/{volume_name}/snapshots",
             create,
             member_who::<Snapshot>("Create snapshot", Can::DeployUpdate)
                 .note("It is written in the background; the record says when it is ready.")
                 .errors(&[Conflict]),
         )
         .post(
-            "/deploy/application/{application_id}/volumes/{name}/restore",
+            "/deploy/application/{application_id}/volumes/{volume_name}/restore",
             restore,
             member_who::<ApplicationDeployment>("Restore snapshot", Can::DeployUpdate)
                 .note(
-                    "A deployment of what is live, or was live last, with the volume as it was. What it held until then can be attached again for a day.",
+                    "A deployment of what is live, or was live last, with the volume as it was. What it held until then is a deleted volume, which can be attached again until its `removed_after`.",
                 )
                 .body::<RestoreSnapshot>()
                 .errors(&[Conflict]),

@@ -38,7 +38,7 @@ pub fn routes(table: Table) -> Table {
             "/deploy/volumes/{volume_id}",
             discard,
             member_who::<()>("Discard volume", Can::DeployDelete)
-                .note("One whose application was deleted. It can be attached again for a day.")
+                .note("Any of the organization, also one whose application was deleted. It can be attached again until `removed_after`.")
                 .errors(&[Conflict]),
         )
         .get(
@@ -55,7 +55,7 @@ pub fn routes(table: Table) -> Table {
                 .errors(&[NameTaken, Conflict]),
         )
         .put(
-            "/deploy/application/{application_id}/volumes/{name}",
+            "/deploy/application/{application_id}/volumes/{volume_name}",
             update,
             member_who::<Volume>("Update volume", Can::DeployUpdate)
                 .note(WHEN)
@@ -63,10 +63,10 @@ pub fn routes(table: Table) -> Table {
                 .errors(&[NameTaken, Conflict]),
         )
         .delete(
-            "/deploy/application/{application_id}/volumes/{name}",
+            "/deploy/application/{application_id}/volumes/{volume_name}",
             delete,
             member_who::<()>("Delete volume", Can::DeployDelete)
-                .note("It can be attached again for a day. A container that has it keeps it until it is replaced.")
+                .note("It can be attached again until `removed_after`. A container that has it keeps it until it is replaced.")
                 .errors(&[Conflict]),
         )
 }

@@ -41,6 +41,7 @@ pub fn snapshot(row: Snapshot) -> api::Snapshot {
         volume_name: row.volume_name,
         origin: row.origin,
         deployment_id: row.deployment_id,
+        release_id: row.live_release_id,
         state: row.state,
         reason: row.reason,
         size_bytes: row.size_bytes,

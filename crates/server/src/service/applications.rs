@@ -222,7 +222,7 @@ async fn rename(work: &mut Work<'_>, application: &mut Application, name: &Appli
 /// What the request changes must fit to the volumes that the application has then.
 async fn check_volumes(work: &mut Work<'_>, application: &Application, changes: &Changes) -> Result<()> {
     if changes.volumes.is_some() || changes.replicas.is_some() {
-        volumes::check(work, application).await?;
+        volumes::check(work, application, "replicas").await?;
     }
     Ok(())
 }
@@ -352,7 +352,7 @@ pub async fn delete(app: &App, granted: &Granted<Application>, name: &str, with_
 /// What runs is to end: nothing goes on, and a job sees to the rest.
 async fn end(work: &mut Work<'_>, application: &Application, wanted: Wanted, job: &NewJob, reason: &str) -> Result<()> {
     deployments::cancel_all(work, application, reason).await?;
-    snapshots::withdraw_all(work, application.id, reason).await?;
+    snapshots::withdraw_all(work, application, reason).await?;
     states::want(work, application.id, wanted).await?;
     work.enqueue(job).await?;
     states::settle(work, application.id).await?;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use windlass_api::ErrorCode;
 use windlass_store::snapshots::{self, Snapshot};
-use windlass_store::volumes;
+use windlass_store::volumes::{self, Volume};
 
 use crate::error::{Error, Result};
 use crate::service::work::Work;
@@ -26,7 +26,9 @@ pub async fn of_release(work: &mut Work<'_>, application_id: Uuid, release_id: U
         return Err(Error::new(ErrorCode::ReleaseGone, message));
     };
     let mut restores = Vec::new();
-    for volume in all.iter().filter(|volume| volume.created_at <= newest.created_at) {
+    // Folders of the machine are never written over.
+    let is_meant = |volume: &&Volume| volume.created_at <= newest.created_at && volume.host_path.is_empty();
+    for volume in all.iter().filter(is_meant) {
         let its =
             |snapshot: &&Snapshot| snapshot.deployment_id == newest.deployment_id && snapshot.volume_id == volume.id;
         let Some(snapshot) = taken.iter().find(its) else {

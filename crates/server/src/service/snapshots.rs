@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 use windlass_api as api;
-use windlass_api::{ErrorCode, SnapshotOrigin, SnapshotState, Wanted};
+use windlass_api::{ErrorCode, EventName, SnapshotOrigin, SnapshotState, Wanted};
 use windlass_store::applications::Application;
 use windlass_store::snapshots::{self, Snapshot};
 use windlass_store::volumes::Volume;
@@ -17,6 +17,7 @@ use crate::service::deployments::{self, DeploymentRequest};
 use crate::service::held_applications::hold_to_change;
 use crate::service::queue;
 use crate::service::restores::Restore;
+use crate::service::states;
 use crate::service::volumes::{of_name, refuse_beyond_bytes};
 use crate::service::work::Work;
 use crate::snapshot_files;
@@ -74,12 +75,42 @@ pub fn new(app: &App, volume: &Volume, origin: SnapshotOrigin) -> Snapshot {
     }
 }
 
-/// Those that no worker has begun: the application is stopped or deleted, which must not wait for them.
-pub async fn withdraw_all(work: &mut Work<'_>, application_id: Uuid, reason: &str) -> Result<()> {
+/// What became of one, in its row and for those who listen. False when it had ended before.
+pub async fn end(
+    work: &mut Work<'_>,
+    application: &Application,
+    snapshot: &Snapshot,
+    state: SnapshotState,
+    reason: &str,
+) -> Result<bool> {
     let now = work.app.now();
-    for snapshot in snapshots::pending_of(work, application_id).await? {
+    let has_ended = snapshots::end(work, snapshot, state, reason, now).await?;
+    if has_ended {
+        let name = match state {
+            SnapshotState::Ready => EventName::SnapshotSucceeded,
+            SnapshotState::Failed | SnapshotState::Pending | SnapshotState::Deleted => EventName::SnapshotFailed,
+        };
+        let details =
+            [("application", application.name.as_str()), ("volume", &snapshot.volume_name), ("reason", reason)];
+        work.tell(name, states::subject(application, snapshot.deployment_id), &details);
+    }
+    Ok(has_ended)
+}
+
+/// Those that a deployment had asked for and that were not written: it is over.
+pub async fn end_of_deployment(work: &mut Work<'_>, application: &Application, deployment_id: Uuid) -> Result<()> {
+    for snapshot in snapshots::of_deployment(work, deployment_id).await? {
+        let reason = "the deployment ended before it was written";
+        end(work, application, &snapshot, SnapshotState::Failed, reason).await?;
+    }
+    Ok(())
+}
+
+/// Those that no worker has begun: the application is stopped or deleted, which must not wait for them.
+pub async fn withdraw_all(work: &mut Work<'_>, application: &Application, reason: &str) -> Result<()> {
+    for snapshot in snapshots::pending_of(work, application.id).await? {
         if jobs::withdraw(work, snapshot.id).await? {
-            snapshots::end(work, &snapshot, SnapshotState::Failed, reason, now).await?;
+            end(work, application, &snapshot, SnapshotState::Failed, reason).await?;
         }
     }
     Ok(())

@@ -14,6 +14,7 @@ use windlass_store::{containers, jobs, snapshots};
 use crate::app::App;
 use crate::auth::{Authority, Granted};
 use crate::error::{Error, Result};
+use crate::mounts;
 use crate::records;
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::held_applications::{hold_to_change, lock_to_change};
@@ -33,7 +34,7 @@ pub async fn create(app: &App, granted: &Granted<Application>, input: &NewVolume
         return Err(Error::new(ErrorCode::NameTaken, message));
     }
     let volume = make(&mut work, &authority, &application, input).await?;
-    check(&mut work, &application).await?;
+    check(&mut work, &application, "shared").await?;
     finish(work, volume).await
 }
 
@@ -46,16 +47,12 @@ pub async fn update(
     let mut work = app.begin().await?;
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
     let mut volume = of_name(&mut work, &application, name).await?;
-    let before = volume.clone();
     if let Some(name) = &input.name {
         volume.name = name.to_string();
     }
     Fields::of_update(input).fill(app, &mut volume);
-    if same(&before) == same(&volume) {
-        return Err(Error::field("name", "give it or another field that is to be different"));
-    }
     write(&mut work, &volume).await?;
-    check(&mut work, &application).await?;
+    check(&mut work, &application, "shared").await?;
     record(&mut work, &authority, Action::Update, &volume, "changed the volume");
     finish(work, volume).await
 }
@@ -87,15 +84,11 @@ pub async fn delete_named(
     Ok(())
 }
 
-/// One whose application was deleted.
+/// The same by id, also of one whose application was deleted.
 pub async fn discard(app: &App, granted: &Granted<Volume>) -> Result<()> {
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
     let volume = of_id(&mut work, &authority, granted.row().id).await?;
-    if let (Some(_), None) = (volume.application_id, volume.deleted_at) {
-        let message = format!("The volume {} belongs to {}: delete it there.", volume.name, volume.application_name);
-        return Err(Error::new(ErrorCode::Conflict, message));
-    }
     if volume.deleted_at.is_some() {
         return Err(Error::new(ErrorCode::Conflict, format!("The volume {} is deleted already.", volume.name)));
     }
@@ -129,7 +122,7 @@ pub async fn attach(app: &App, granted: &Granted<Volume>, input: &AttachVolume) 
     Fields { path: input.path.as_deref(), ..Fields::default() }.fill(app, &mut volume);
     volume.next_snapshot_at = next_snapshot(app, volume.snapshot_hours);
     write(&mut work, &volume).await?;
-    check(&mut work, &application).await?;
+    check(&mut work, &application, "shared").await?;
     record(&mut work, &authority, Action::Update, &volume, "attached the volume");
     finish(work, volume).await
 }
@@ -163,7 +156,7 @@ async fn change(work: &mut Work<'_>, authority: &Authority, volume: Volume, inpu
     }
     let mut wanted = volume.clone();
     Fields::of(input).fill(work.app, &mut wanted);
-    if same(&wanted) == same(&volume) {
+    if changeable(&wanted) == changeable(&volume) {
         return Ok(false);
     }
     write(work, &wanted).await?;
@@ -172,7 +165,7 @@ async fn change(work: &mut Work<'_>, authority: &Authority, volume: Volume, inpu
 }
 
 /// What users change of it, to be compared.
-fn same(volume: &Volume) -> impl PartialEq + '_ {
+fn changeable(volume: &Volume) -> impl PartialEq + '_ {
     let texts = [&volume.name, &volume.path, &volume.before_snapshot, &volume.after_snapshot];
     (texts, volume.shared, volume.snapshot_hours, volume.kept_snapshots)
 }
@@ -309,7 +302,8 @@ async fn refuse_in_use_elsewhere(work: &mut Work<'_>, volume: &Volume, applicati
     let Some(before) = volume.application_id.filter(|before| *before != application_id) else { return Ok(()) };
     let is_busy = !jobs::of_application(work, before).await?.is_empty();
     let rows = containers::of_application(work, before).await?;
-    if is_busy || rows.iter().any(|row| row.mounts.contains(&volume.engine_name)) {
+    let has_it = |row| mounts::has_volume(row, &volume.engine_name).unwrap_or(true);
+    if is_busy || rows.iter().any(has_it) {
         let message = format!(
             "The volume {} is still in use by a container of {}. Restart or stop that application first.",
             volume.name, volume.application_name
@@ -319,8 +313,9 @@ async fn refuse_in_use_elsewhere(work: &mut Work<'_>, volume: &Volume, applicati
     Ok(())
 }
 
-/// What must hold for the volumes of an application together. The caller holds the application and has written them.
-pub async fn check(work: &mut Work<'_>, application: &Application) -> Result<()> {
+/// What must hold for the volumes of an application together. The caller holds the application and has written them. `blamed` is the
+/// field of the request that is named when several instances would share one.
+pub async fn check(work: &mut Work<'_>, application: &Application, blamed: &str) -> Result<()> {
     let all = volumes::of_application(work, application.id).await?;
     let limit = work.app.config.application_volumes;
     if all.len() > limit {
@@ -337,7 +332,7 @@ pub async fn check(work: &mut Work<'_>, application: &Application) -> Result<()>
     let configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     let replicas = configuration.settings.replicas;
     match all.iter().find(|volume| !volume.shared) {
-        Some(volume) if replicas > 1 => Err(Error::field("replicas", not_for_replicas(replicas, &volume.name))),
+        Some(volume) if replicas > 1 => Err(Error::field(blamed, not_for_replicas(replicas, &volume.name))),
         _ => Ok(()),
     }
 }

@@ -243,7 +243,7 @@ impl World {
     /// A call about a volume or a snapshot.
     async fn about_data(&self, operation: &Operation) -> (String, Value) {
         let path = operation.path.clone();
-        let named = |id: Uuid| path.replace("{application_id}", &id.to_string()).replace("{name}", "data");
+        let named = |id: Uuid| path.replace("{application_id}", &id.to_string()).replace("{volume_name}", "data");
         match operation.id.as_str() {
             "list_volumes" => {
                 self.deleted_volume().await;

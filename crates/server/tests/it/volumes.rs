@@ -42,7 +42,8 @@ async fn names_and_paths_are_the_applications_own(server: TestServer) {
     let put = |name: &str, body: Value| server.put(&format!("{path}/{name}"), body).by(&admin);
     put("inner", json!({ "name": "data" })).fails(409, "name_taken").await;
     put("inner", json!({ "path": "/data" })).fails(400, "invalid_request").await;
-    put("inner", json!({})).fails(400, "invalid_request").await;
+    // The same again is fine.
+    put("inner", json!({ "path": "/data/inner" })).ok().await;
     put("none", json!({ "name": "new" })).fails(404, "not_found").await;
     put("Not-A-Name", json!({ "name": "new" })).fails(400, "invalid_request").await;
     let renamed = put("inner", json!({ "name": "deep", "snapshot_hours": 6 })).ok().await;
@@ -87,8 +88,7 @@ async fn deleted_ones_can_be_attached_again(server: TestServer) {
     let attach = format!("/deploy/volumes/{id}/attach");
     let body = json!({ "application_id": application });
     server.post(&attach, body.clone()).by(&admin).fails(409, "conflict").await;
-    server.delete(&format!("/deploy/volumes/{id}")).by(&admin).fails(409, "conflict").await;
-    server.delete(&format!("{path}/data")).by(&admin).ok().await;
+    server.delete(&format!("/deploy/volumes/{id}")).by(&admin).ok().await;
     server.delete(&format!("{path}/data")).by(&admin).fails(404, "not_found").await;
     server.delete(&format!("/deploy/volumes/{id}")).by(&admin).fails(409, "conflict").await;
     let all = server.get("/deploy/volumes").by(&admin).ok().await;
@@ -126,7 +126,8 @@ async fn replicas_need_shared_volumes(server: TestServer) {
     let path = deployed(&server, &admin, body).await;
     let id = path.split('/').nth(3).unwrap();
     let other = json!({ "name": "other", "path": "/other" });
-    server.post(&path, other).by(&admin).fails(400, "invalid_request").await;
+    let message = server.post(&path, other).by(&admin).fails(400, "invalid_request").await;
+    assert!(message.starts_with("shared: 2 instances would write the volume other"), "{message}");
     server.put(&format!("{path}/data"), json!({ "shared": false })).by(&admin).fails(400, "invalid_request").await;
     server.put("/deploy/application", json!({ "id": id, "replicas": 1 })).by(&admin).ok().await;
     server.put(&format!("{path}/data"), json!({ "shared": false })).by(&admin).ok().await;

@@ -277,7 +277,7 @@ create table deployments (
     container_status text not null default '',
     started_at integer,
     finished_at integer,
-    -- Visitors' requests from the switch until the old container was empty.
+    -- Visitors' requests that were under way in the containers before.
     requests_served integer not null default 0,
     requests_failed integer not null default 0,
     -- When the containers before had to end first: since when visitors waited, how many requests had waited at the edge before, for
@@ -350,6 +350,7 @@ create table volumes (
     before_snapshot text not null,
     after_snapshot text not null,
     next_snapshot_at integer,
+    -- 0 when it is about to go, and cannot be attached any more.
     deleted_at integer,
     created_at integer not null,
     updated_at integer not null

@@ -168,12 +168,6 @@ async fn snapshots_are_kept_by_origin(db: TestDb) {
     };
     jobs::insert(&mut tx, &job, NOW).await.unwrap();
     assert!(!snapshots::mark_deleted(&mut tx, id(25)).await.unwrap(), "it is being written");
-    snapshots::insert(&mut tx, &Snapshot { deployment_id: Some(id(60)), ..snapshot(20, SnapshotOrigin::Deployment) })
-        .await
-        .unwrap();
-    snapshots::end_pending(&mut tx, id(60), "over", NOW).await.unwrap();
-    assert_eq!(snapshots::get(&mut tx, id(20)).await.unwrap().unwrap().state, SnapshotState::Failed);
-    snapshots::delete(&mut tx, id(20)).await.unwrap();
     assert!(snapshots::mark_deleted(&mut tx, id(21)).await.unwrap());
     assert_eq!(numbers(snapshots::deleted(&mut tx, 10).await.unwrap()), [id(21)]);
     assert!(snapshots::of_organization(&mut tx, id(101), id(21)).await.unwrap().is_none());

@@ -154,7 +154,7 @@ async fn a_release_that_never_becomes_well_gives_the_volume_back() {
     assert!(longest < Duration::from_secs(12), "a visitor waited for {longest:?}");
 }
 
-/// An image's own `VOLUME`s stay too, with what the image has in them, whoever its user is, one in another.
+/// An image's own `VOLUME`s stay too, with what the image has in them, for any user, one in another.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_image_declares_stays() {
     let platform = Platform::start().await;
@@ -692,12 +692,15 @@ async fn a_folder_of_the_machine_is_written_to_and_never_removed() {
     let folder = tempfile::tempdir().unwrap();
     let mut body = body("keeper", &repository);
     body["volumes"] = json!([{ "name": "files", "path": "/files", "host_path": folder.path() }]);
+    body["snapshot_before_deploy"] = json!(true);
     let application = platform.deploy(&body);
     let id = id_of(&application);
     platform.deployed(&newest_deployment(&application)).await;
     append(&platform, "keeper.localhost", "/files/notes", "one").await;
     let second = redeployed(&platform, &body).await;
     assert!(second["held_ms"].as_i64().unwrap() > 0, "one writer at a time, here too: {second}");
+    let all = platform.call("GET", "/deploy/snapshots", &Value::Null);
+    assert_eq!(all["snapshots"], json!([]), "what cannot be restored is not kept for a rollback");
     let taken = snapshot(&platform, &id, "files").await;
     assert!(taken["size_bytes"].as_i64().unwrap() > 1000, "{taken}");
     platform.call("DELETE", "/deploy/application", &json!({ "id": id, "name": "keeper", "volumes": ["files"] }));

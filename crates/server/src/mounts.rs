@@ -65,12 +65,12 @@ pub fn of_container(container: &Container) -> Result<Vec<Mounted>, SubjectError>
 }
 
 /// The engine's names of the volumes that a container has.
-pub fn volumes_of(container: &Container) -> Result<Vec<String>, SubjectError> {
+pub fn engine_names(container: &Container) -> Result<Vec<String>, SubjectError> {
     Ok(of_container(container)?.into_iter().map(|mounted| mounted.engine_name).collect())
 }
 
 pub fn has_volume(container: &Container, engine_name: &str) -> Result<bool, SubjectError> {
-    Ok(volumes_of(container)?.iter().any(|name| name == engine_name))
+    Ok(engine_names(container)?.iter().any(|name| name == engine_name))
 }
 
 /// For a container's row.

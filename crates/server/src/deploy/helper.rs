@@ -1,0 +1,45 @@
+//! A helper: a container that is never started, through which the engine reads and writes a volume.
+
+use uuid::Uuid;
+use windlass_runtime::{HelperSpec, Mount};
+
+use super::failure::Result;
+use crate::host::Host;
+use crate::labels::{APPLICATION_LABEL, HELPER, INSTANCE_LABEL, PURPOSE_LABEL, short};
+
+/// Where it has its volume.
+const PATH: &str = "/volume";
+/// It has no label: an image that is imported cannot have one, and it takes no room.
+const EMPTY_IMAGE: &str = "windlass/empty:1";
+
+/// A container that is never started, through which the engine reaches a volume.
+pub struct Helper {
+    pub name: String,
+}
+
+impl Helper {
+    /// One that an attempt before this one has left is made anew.
+    pub async fn create(host: &Host, id: Uuid, application_id: Option<Uuid>, mount: Mount) -> Result<Self> {
+        let name = format!("wl-helper-{}", short(id));
+        host.ensure_empty_image(EMPTY_IMAGE).await?;
+        host.remove_ended_container(&name).await?;
+        // The reconciler removes it when no job of the application is left.
+        let labels = [
+            (INSTANCE_LABEL, host.installation.to_string()),
+            (APPLICATION_LABEL, application_id.unwrap_or_default().to_string()),
+            (PURPOSE_LABEL, HELPER.to_owned()),
+        ];
+        let labels = labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let mounts = vec![Mount { path: PATH.to_owned(), ..mount }];
+        host.create_helper(&HelperSpec { name: name.clone(), image: EMPTY_IMAGE.to_owned(), labels, mounts }).await?;
+        Ok(Self { name })
+    }
+
+    pub const fn path(&self) -> &'static str {
+        PATH
+    }
+
+    pub async fn remove(self, host: &Host) -> Result<()> {
+        Ok(host.remove_ended_container(&self.name).await?)
+    }
+}
