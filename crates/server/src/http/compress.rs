@@ -11,8 +11,9 @@ const LEAST_BYTES: u64 = 1025;
 /// Packs what comes, piece by piece. Event streams stay as they are, because each event is to arrive at once.
 /// Snapshots too: they are long, and their length is told.
 pub fn layer() -> CompressionLayer<And<And<SizeAbove, NotForContentType>, NotForContentType>> {
-    let worth_it =
-        SizeAbove::new(LEAST_BYTES).and(NotForContentType::SSE).and(NotForContentType::const_new("application/x-tar"));
+    let worth_it = SizeAbove::new(LEAST_BYTES)
+        .and(NotForContentType::SSE)
+        .and(NotForContentType::const_new("application/octet-stream"));
     CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth_it)
 }
 

@@ -230,7 +230,7 @@ fn responses(route: &Route, data: &Schema) -> Value {
         Media::Json => json!({ "application/json": { "schema": success_schema(route, data) } }),
         // There is no word for the data of an event in the schema of a stream.
         Media::Events => json!({ "text/event-stream": { "schema": { "type": "string" }, "x-event-data": data } }),
-        Media::Tar => json!({ "application/x-tar": { "schema": { "type": "string", "format": "binary" } } }),
+        Media::Bytes => json!({ "application/octet-stream": { "schema": { "type": "string", "format": "binary" } } }),
         Media::Text => json!({ "text/plain": { "schema": { "type": "string" } } }),
     };
     all.insert("200".into(), json!({ "description": "Success", "content": content }));

@@ -37,7 +37,7 @@ pub fn routes(table: Table) -> Table {
             download,
             member_who::<String>("Download snapshot", Can::DeployUpdate)
                 .note("A tar. Its SHA-256 is in the snapshot's record.")
-                .tar()
+                .bytes()
                 .errors(&[Conflict]),
         )
         .delete(
@@ -125,7 +125,7 @@ pub async fn download(ctx: Ctx, PathId(id): PathId) -> Answer {
         Some((piece, (pieces, open)))
     });
     let headers = [
-        (header::CONTENT_TYPE, "application/x-tar".to_owned()),
+        (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
         (header::CONTENT_LENGTH, snapshot.size_bytes.to_string()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}-{id}.tar\"", snapshot.volume_name)),
     ];

@@ -47,7 +47,8 @@ pub enum Media {
     Events,
     /// A file.
     Text,
-    Tar,
+    /// The same, of bytes.
+    Bytes,
 }
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
@@ -121,8 +122,8 @@ impl Operation {
         Self { media: Media::Text, ..self }
     }
 
-    pub fn tar(self) -> Self {
-        Self { media: Media::Tar, ..self }
+    pub fn bytes(self) -> Self {
+        Self { media: Media::Bytes, ..self }
     }
 
     /// `POST /notification/webhook` and `DELETE /notification/smtp`: their answers always have `error`, and they are
