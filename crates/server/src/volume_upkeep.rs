@@ -19,12 +19,14 @@ use crate::snapshot_files;
 const INTERVAL: Duration = Duration::from_secs(10);
 /// Measuring reads every file name of every volume.
 const BETWEEN_MEASUREMENTS: Duration = Duration::from_secs(900);
+/// A server that starts has other things to do.
+const BEFORE_FIRST_MEASUREMENT: Duration = Duration::from_secs(60);
 /// So much is done in one round; the next comes soon.
 const AT_ONCE: i64 = 50;
 
 /// Runs until it is dropped.
 pub async fn run(host: Arc<Host>) {
-    let mut next_measurement = Instant::now();
+    let mut next_measurement = Instant::now() + BEFORE_FIRST_MEASUREMENT;
     loop {
         // Not before it is known that another installation does not hold what this one would change.
         if host.app.engine_health.seen() == EngineState::Well {
