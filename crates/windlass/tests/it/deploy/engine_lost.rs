@@ -18,13 +18,13 @@ const ALONE: &str = "WINDLASS_TEST_ENGINE_ALONE";
 const ENGINES_END: Duration = Duration::from_secs(60);
 
 /// Runs the test by itself, with an engine that no other test uses. True where that is the case already.
-fn is_alone(test: &str) -> bool {
+pub fn is_alone(test: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return true;
     }
     let with_engine = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scripts/with-engine");
     let program = std::env::current_exe().expect("this program");
-    let test = format!("deploy::engine_lost::{test}");
+    let test = format!("deploy::{test}");
     let output = Command::new(with_engine).arg(program).args(["--exact", &test]).env(ALONE, "1").output();
     let output = output.expect("it starts");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
@@ -89,7 +89,7 @@ fn lines_with(platform: &Platform, deployment: &str, words: &str) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn during_a_build() {
-    if !is_alone("during_a_build") {
+    if !is_alone("engine_lost::during_a_build") {
         return;
     }
     for (name, signal) in [("killed", Signal::KILL), ("stopped", Signal::TERM)] {
@@ -112,7 +112,7 @@ async fn during_a_build() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn during_a_wait_for_health() {
-    if !is_alone("during_a_wait_for_health") {
+    if !is_alone("engine_lost::during_a_wait_for_health") {
         return;
     }
     for (name, signal) in [("killed", Signal::KILL), ("stopped", Signal::TERM)] {
@@ -134,7 +134,7 @@ async fn during_a_wait_for_health() {
 /// A build that ends its engine each time is not tried forever.
 #[tokio::test(flavor = "multi_thread")]
 async fn during_each_try() {
-    if !is_alone("during_each_try") {
+    if !is_alone("engine_lost::during_each_try") {
         return;
     }
     let (platform, mut engine) = (Platform::start().await, PrivateEngine::find());
@@ -165,7 +165,7 @@ async fn during_each_try() {
 /// (`live-restore`), no visitor notices.
 #[tokio::test(flavor = "multi_thread")]
 async fn with_a_writer_on_a_volume() {
-    if !is_alone("with_a_writer_on_a_volume") {
+    if !is_alone("engine_lost::with_a_writer_on_a_volume") {
         return;
     }
     let mut engine = PrivateEngine::find();
