@@ -31,4 +31,3 @@ pub use images::{HealthCheck, Image, ImageSummary};
 pub use lines::{PrintedLine, Stream};
 pub use networks::{Network, NetworkSummary};
 pub use output::{Access, Gap, Output, OutputLine, Portion, Position};
-pub use volumes::VolumeSummary;

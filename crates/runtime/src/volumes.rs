@@ -14,12 +14,6 @@ use crate::{Docker, Error, Label, Labels, Result};
 const SIZES_LIMIT: Duration = Duration::from_secs(300);
 const SIZES_POLL: Duration = Duration::from_millis(500);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VolumeSummary {
-    pub name: String,
-    pub labels: Labels,
-}
-
 impl Docker {
     /// Makes sure that there is a volume of this name, and tells its labels. Of two callers with different labels the
     /// first one's stay, so that the second learns which caller was first.
@@ -34,13 +28,6 @@ impl Docker {
         let call = self.get("inspect a volume", format!("/volumes/{}", encoded(name)));
         let answer: Option<VolumeAnswer> = none_if_absent(call.read().await)?;
         Ok(answer.map(|answer| answer.labels.unwrap_or_default()))
-    }
-
-    /// All with the label.
-    pub async fn volumes(&self, label: &Label) -> Result<Vec<VolumeSummary>> {
-        let call = self.get("list volumes", "/volumes".to_owned());
-        let answer: ListAnswer = call.filters(&[("label", &[&label.filter()])])?.read().await?;
-        Ok(answer.volumes.unwrap_or_default().into_iter().map(summary).collect())
     }
 
     /// How many bytes each volume with the label has on the disk; one whose size the engine does not know is left out.
@@ -95,10 +82,6 @@ struct UsageAnswer {
 #[serde(rename_all = "PascalCase")]
 struct ListAnswer {
     volumes: Option<Vec<VolumeAnswer>>,
-}
-
-fn summary(answer: VolumeAnswer) -> VolumeSummary {
-    VolumeSummary { name: answer.name, labels: answer.labels.unwrap_or_default() }
 }
 
 fn size(volume: VolumeAnswer, label: &Label) -> Option<(String, u64)> {

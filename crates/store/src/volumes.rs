@@ -6,7 +6,7 @@ use windlass_api::{Timestamp, VolumeOrigin};
 
 use crate::db::sql;
 use crate::word::Word;
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Result, Tx, snapshots};
 
 /// `deleted_at` of one that is about to go, and cannot be attached any more.
 pub const GIVEN_UP: i64 = 0;
@@ -163,7 +163,13 @@ pub async fn count_of_organization(conn: &mut Conn, organization_id: Uuid) -> Re
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
 
-/// What an organization has stored in volumes, as they were last measured; those that wait to be removed too.
+/// What an organization has stored in volumes, as they were last measured, and in snapshots; those that wait to be removed too.
+pub async fn data_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
+    Ok(bytes_of_organization(conn, organization_id).await?
+        + snapshots::bytes_of_organization(conn, organization_id).await?)
+}
+
+/// The part of it that is in volumes.
 pub async fn bytes_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
     let query = "select cast(coalesce(sum(size_bytes), 0) as bigint) from volumes where organization_id = $1";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)

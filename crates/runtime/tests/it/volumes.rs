@@ -232,17 +232,11 @@ async fn pausing_can_be_repeated() {
 }
 
 #[tokio::test]
-async fn volumes_are_listed_and_measured_by_label() {
+async fn volumes_are_measured_by_label() {
     let world = World::new().await;
     let (image, network) = (world.image("").await, world.network().await);
     let (full, empty) = (world.volume("full").await, world.volume("empty").await);
     script(&world, &image, &network, &[(&full, "/data")], "head -c 3145728 /dev/urandom > /data/file").await;
-
-    let mut listed = world.docker.volumes(&world.label).await.unwrap();
-    listed.sort_by_key(|volume| volume.name.clone());
-    let names: Vec<&str> = listed.iter().map(|volume| volume.name.as_str()).collect();
-    assert_eq!(names, [&empty, &full]);
-    assert!(listed.iter().all(|volume| volume.labels == world.labels()));
 
     // Two callers at once both get an answer.
     let other = Label::new("windlass.test", random());
@@ -252,7 +246,6 @@ async fn volumes_are_listed_and_measured_by_label() {
     let size = usize::try_from(sizes[&full]).unwrap();
     assert!((3 * MIB..4 * MIB).contains(&size) && sizes[&empty] < 100_000, "{sizes:?}");
     assert!(others.unwrap().is_empty());
-    assert_eq!(world.docker.volumes(&other).await.unwrap(), []);
 }
 
 #[tokio::test]

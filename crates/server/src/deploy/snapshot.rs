@@ -236,8 +236,7 @@ async fn bytes_left(host: &Host, organization_id: Uuid) -> Result<Option<u64>> {
         return Ok(None);
     }
     let mut conn = host.app.db.read().await?;
-    let used = volumes::bytes_of_organization(&mut conn, organization_id).await?
-        + snapshots::bytes_of_organization(&mut conn, organization_id).await?;
+    let used = volumes::data_of_organization(&mut conn, organization_id).await?;
     Ok(Some(u64::try_from(most.saturating_sub(used)).unwrap_or(0)))
 }
 

@@ -9,7 +9,7 @@ use windlass_api::{
 };
 use windlass_store::applications::Application;
 use windlass_store::volumes::{self, Volume};
-use windlass_store::{containers, jobs, snapshots};
+use windlass_store::{containers, jobs};
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
@@ -363,8 +363,7 @@ pub async fn refuse_beyond_ceiling(work: &mut Work<'_>, organization_id: Uuid) -
 pub async fn refuse_beyond_bytes(work: &mut Work<'_>, organization_id: Uuid) -> Result<()> {
     const MIB: i64 = 1024 * 1024;
     let most = work.app.config.organization_data_bytes;
-    let used = volumes::bytes_of_organization(work, organization_id).await?
-        + snapshots::bytes_of_organization(work, organization_id).await?;
+    let used = volumes::data_of_organization(work, organization_id).await?;
     if most > 0 && used >= most {
         let message = format!(
             "Volumes and snapshots of the organization take {} MiB, and can take {} (organization-data-mib). Delete \
