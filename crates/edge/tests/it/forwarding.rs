@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::app::App;
-use crate::support::{TestEdge, get, post, read_head, settings, until};
+use crate::support::{ClosedPort, TestEdge, get, post, read_head, settings, until};
 
 /// The lines that an application has received, without the request's id.
 fn lines(text: &str) -> Vec<String> {
@@ -173,15 +173,14 @@ async fn a_kept_connection_that_ended_costs_no_visitor_an_answer() {
 async fn a_target_that_cannot_be_reached_is_passed_over() {
     let edge = TestEdge::start().await;
     let app = App::start("app").await;
-    // No process listens there any more.
-    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    edge.send_to(&[gone, app.address]).await;
+    let closed = ClosedPort::new();
+    edge.send_to(&[closed.address, app.address]).await;
     for _ in 0..20 {
         let answer = edge.visitor().await.send(post("/echo", "once")).await.unwrap();
         assert_eq!(answer.status(), 200);
     }
     assert_eq!(app.requests(), 20);
-    edge.send_to(&[gone]).await;
+    edge.send_to(&[closed.address]).await;
     let answer = edge.visitor().await.send(get("/")).await.unwrap();
     assert_eq!(answer.status(), 503);
     assert_eq!(answer.headers()["retry-after"], "2");

@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 use windlass_edge::routes::{FilesSpec, Limits, Notice, RouteSet, Serves, TargetsSpec};
 
 use crate::app::App;
-use crate::support::{TestEdge, everything, everything_to};
+use crate::support::{ClosedPort, TestEdge, everything, everything_to};
 
 /// Status, media type and body of a GET.
 async fn see(edge: &TestEdge, accept: &str) -> (u16, String, String) {
@@ -17,10 +17,6 @@ async fn see(edge: &TestEdge, accept: &str) -> (u16, String, String) {
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
     let line = head.lines().find_map(|line| line.strip_prefix("content-type: ")).expect("a type");
     (status, line.to_owned(), body.to_owned())
-}
-
-async fn unused_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
 }
 
 /// A target that takes connections and ends them.
@@ -40,11 +36,12 @@ async fn every_page_says_what_happened() {
         health: None,
         limits: Limits { answer_ms: 50, ..Limits::default() },
     };
+    let closed = ClosedPort::new();
     let cases: [(RouteSet, u16, &str, &str); 6] = [
         (RouteSet::default(), 404, "unknown_host", "knows of no application"),
         (everything(Serves::Page(Notice::Starting)), 503, "starting", "is being started"),
         (everything(Serves::Page(Notice::Stopped)), 503, "stopped", "has been stopped"),
-        (everything_to(&[unused_address().await]), 503, "no_healthy_target", "can be reached"),
+        (everything_to(&[closed.address]), 503, "no_healthy_target", "can be reached"),
         (everything_to(&[rude().await]), 502, "upstream_error", "ended the connection"),
         (everything(Serves::Targets(slow)), 504, "time_limit", "within its time limit"),
     ];

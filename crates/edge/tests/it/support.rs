@@ -12,7 +12,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::watch;
 use windlass_edge::Drained;
 use windlass_edge::Settings;
@@ -24,6 +24,20 @@ use windlass_edge::{Options, run};
 
 /// Nothing in these tests takes longer unless something is wrong.
 pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// An address at which no process listens. The port stays taken, so that no other test's server gets it meanwhile.
+pub struct ClosedPort {
+    pub address: SocketAddr,
+    _socket: TcpSocket,
+}
+
+impl ClosedPort {
+    pub fn new() -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+        Self { address: socket.local_addr().expect("an address"), _socket: socket }
+    }
+}
 
 pub fn settings() -> Settings {
     Settings {

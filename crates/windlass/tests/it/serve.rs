@@ -253,7 +253,8 @@ fn a_folder_that_others_can_read_is_made_private_or_refused() {
 #[test]
 fn a_server_that_was_killed_is_not_in_the_way_of_the_next() {
     let folder = tempfile::tempdir().unwrap();
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    // An address of this test alone: on another one a neighbour could take the port between two servers.
+    let free = std::net::TcpListener::bind("127.0.0.77:0").unwrap().local_addr().unwrap().to_string();
     let mut last = Process::serve(folder.path(), &["--listen", &free]);
     for _ in 0..10 {
         last.signal(Signal::KILL);
