@@ -28,6 +28,6 @@ pub use error::{Error, Result};
 pub use events::{ContainerEvent, ContainerEventKind, Events};
 pub use exec::{Exec, Executed};
 pub use images::{HealthCheck, Image, ImageSummary};
-pub use lines::{PrintedLine, Stream};
+pub use lines::{Joiner, PrintedLine, Stream};
 pub use networks::{Network, NetworkSummary};
 pub use output::{Access, Gap, Output, OutputLine, Portion, Position};

@@ -23,6 +23,7 @@ pub mod logs;
 pub mod metrics;
 mod mounts;
 pub mod operator;
+mod programs;
 pub mod random;
 pub mod reconcile;
 pub mod records;

@@ -16,6 +16,8 @@ pub mod bearer;
 pub mod containers;
 pub mod deployments;
 pub mod events;
+pub mod executions;
+pub mod extensions;
 pub mod idempotency_keys;
 pub mod instance;
 pub mod invitations;

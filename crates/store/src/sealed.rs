@@ -22,9 +22,10 @@ pub const SMTP_PASSWORD: Column = Column { table: "smtp_configs", name: "sealed_
 pub const APPLICATION_VARIABLES: Column = Column { table: "applications", name: "sealed_variables" };
 pub const APPLICATION_CREDENTIALS: Column = Column { table: "applications", name: "sealed_credentials" };
 pub const RELEASE_VARIABLES: Column = Column { table: "releases", name: "sealed_variables" };
+pub const EXECUTION_VALUES: Column = Column { table: "executions", name: "sealed_values" };
 
 /// Every one of them; a test compares with the schema.
-pub const COLUMNS: [Column; 7] = [
+pub const COLUMNS: [Column; 8] = [
     INSTANCE_SECRET,
     TOTP_SECRET,
     WEBHOOK_URL,
@@ -32,6 +33,7 @@ pub const COLUMNS: [Column; 7] = [
     APPLICATION_VARIABLES,
     APPLICATION_CREDENTIALS,
     RELEASE_VARIABLES,
+    EXECUTION_VALUES,
 ];
 
 #[derive(FromRow)]

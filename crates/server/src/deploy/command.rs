@@ -9,10 +9,10 @@ use windlass_store::containers::Purpose;
 
 use super::container::{row, specification};
 use super::failure::{Result, failed};
-use super::log::Log;
 use super::network;
 use crate::host::Host;
 use crate::jobs::Held;
+use crate::logs::work_log::Log;
 use crate::mounts::Mounted;
 use crate::subject::Subject;
 

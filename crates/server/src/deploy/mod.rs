@@ -18,7 +18,6 @@ mod helper;
 mod hold;
 mod hold_limit;
 mod kill_points;
-mod log;
 mod network;
 mod paused;
 mod port;
@@ -46,7 +45,7 @@ pub use fetch::end_left_overs;
 pub(crate) use git::cache;
 pub use handlers::registry;
 pub use kill_points::KILL_POINTS;
-pub(crate) use log::open_for as open_log;
+pub(crate) use attempt::open_log;
 pub(crate) use network::ensure as ensure_network;
 pub(crate) use volumes::refuse_vanished as refuse_vanished_volumes;
 

@@ -479,3 +479,102 @@ create table idempotency_keys (
     primary key (organization_id, user_id, name)
 );
 create index idempotency_keys_by_age on idempotency_keys (created_at);
+
+-- Software and automations that people run: those that come with Windlass, and an organization's own.
+create table extensions (
+    id uuid primary key,
+    -- None for one that comes with Windlass.
+    organization_id uuid references organizations (id) on delete cascade,
+    -- What people call it by, in paths.
+    extension_key text not null,
+    -- The one that it was forked from. No foreign key: a fork outlives it.
+    parent_id uuid,
+    name text not null,
+    description text not null,
+    author text not null,
+    category text not null,
+    icon text not null,
+    extension_type text not null,
+    version text not null,
+    content_hash text not null,
+    validation_status text not null,
+    -- JSON: a list; empty for none.
+    validation_errors text not null,
+    -- Name, key, description and author in lower case.
+    search_text text not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    deleted_at bigint,
+    -- Last, because they are long: a query for the others need not read past them.
+    yaml_content text not null,
+    -- JSON in one form; empty for a draft.
+    parsed_content text not null
+);
+create unique index extensions_built_in on extensions (extension_key) where organization_id is null and deleted_at is null;
+create unique index extensions_of_organization on extensions (organization_id, extension_key) where organization_id is not null and deleted_at is null;
+create index extensions_by_organization on extensions (organization_id);
+
+create table extension_variables (
+    id uuid primary key,
+    extension_id uuid not null references extensions (id) on delete cascade,
+    -- From 0 on, as they stand in the text.
+    position bigint not null,
+    variable_name text not null,
+    variable_type text not null,
+    description text not null,
+    -- JSON; null for none.
+    default_value text not null,
+    is_required boolean not null,
+    validation_pattern text not null,
+    created_at bigint not null
+);
+create index extension_variables_of_extension on extension_variables (extension_id, position);
+
+-- Runs of extensions.
+create table executions (
+    id uuid primary key,
+    organization_id uuid not null references organizations (id) on delete cascade,
+    user_id uuid not null,
+    extension_id uuid not null references extensions (id),
+    kind text not null,
+    version text not null,
+    content_hash text not null,
+    server_hostname text not null default '',
+    status text not null,
+    -- What it will have been once its steps are undone; empty as long as nothing went wrong.
+    ending text not null default '',
+    exit_code bigint,
+    error_message text not null default '',
+    -- JSON: by name, secrets masked.
+    variable_values text not null,
+    started_at bigint,
+    completed_at bigint,
+    created_at bigint not null,
+    -- Last, because they are long: a query for the others need not read past them.
+    -- JSON: all values.
+    sealed_values bytea not null,
+    -- The text as it was when this was asked for.
+    yaml_content text not null
+);
+create index executions_of_organization on executions (organization_id, id);
+create index executions_of_extension on executions (extension_id, id);
+
+create table execution_steps (
+    id uuid primary key,
+    execution_id uuid not null references executions (id) on delete cascade,
+    step_order bigint not null,
+    step_name text not null,
+    step_type text not null,
+    phase text not null,
+    status text not null,
+    exit_code bigint,
+    output text not null default '',
+    -- JSON: what must be known to undo it; empty before it began.
+    undo text not null default '',
+    undo_status text not null,
+    undo_message text not null default '',
+    started_at bigint,
+    completed_at bigint,
+    created_at bigint not null,
+    unique (execution_id, step_order)
+);
