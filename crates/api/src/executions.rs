@@ -83,6 +83,8 @@ pub struct ExtensionExecution {
     pub id: Uuid,
     pub extension_id: Uuid,
     pub extension: Link<Extension>,
+    /// What it makes, changes or removes; none for one that leaves nothing.
+    pub installation_id: Option<Uuid>,
     pub kind: ExecutionKind,
     pub organization_id: Uuid,
     /// Who asked for it.

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::closed_set::closed_set;
 use crate::sent;
 use crate::text::{absent_when_empty, read};
-use crate::{ExecutionPhase, Link, Pagination, Slug, SortDirection, Text, Timestamp, VariableMap, Whole};
+use crate::{ExecutionPhase, InstallationName, Link, Pagination, Slug, SortDirection, Text, Timestamp, VariableMap, Whole};
 
 /// What people call an extension by: in paths, and in `metadata.id` of its text.
 pub type ExtensionKey = Slug<50>;
@@ -246,6 +246,9 @@ pub struct RunExtension {
     /// By name. Those that are not given have their defaults; secrets that are not given are made up.
     #[serde(default, serialize_with = "sent::optional", skip_serializing_if = "Option::is_none")]
     pub variables: Option<VariableMap>,
+    /// What an installation is to be called: for a second one of the same extension. Default: the extension's key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<InstallationName>,
 }
 
 /// What running an extension would do. Nothing is changed by asking.

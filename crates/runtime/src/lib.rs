@@ -20,8 +20,8 @@ mod volumes;
 
 pub use build::Build;
 pub use containers::{
-    Archive, Container, ContainerHealth, ContainerSpec, ContainerSummary, Creation, HelperSpec, LogLimits, Mount,
-    MountSource, State, VolumeRoot,
+    Archive, Container, ContainerHealth, ContainerSpec, ContainerSummary, Creation, Device, HealthTest, HelperSpec,
+    LogLimits, Mount, MountSource, Options, Published, State, Ulimit, VolumeRoot,
 };
 pub use docker::{Docker, Engine, Label, Labels};
 pub use error::{Error, Result};

@@ -16,6 +16,8 @@ pub struct Execution {
     /// The user who asked for it.
     pub user_id: Uuid,
     pub extension_id: Uuid,
+    /// What it makes, changes or removes.
+    pub installation_id: Option<Uuid>,
     #[sqlx(try_from = "Word<ExecutionKind>")]
     pub kind: ExecutionKind,
     pub version: String,
@@ -24,6 +26,9 @@ pub struct Execution {
     pub server_hostname: String,
     #[sqlx(try_from = "Word<ExecutionStatus>")]
     pub status: ExecutionStatus,
+    /// What it will have been once its steps are undone. None as long as nothing went wrong.
+    #[sqlx(try_from = "String")]
+    pub ending: Ending,
     pub exit_code: Option<i64>,
     pub error_message: String,
     /// JSON: by name, secrets masked.
@@ -32,6 +37,18 @@ pub struct Execution {
     pub completed_at: Option<i64>,
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
+}
+
+/// Empty, or a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending(pub Option<ExecutionStatus>);
+
+impl TryFrom<String> for Ending {
+    type Error = String;
+
+    fn try_from(word: String) -> std::result::Result<Self, String> {
+        if word.is_empty() { Ok(Self(None)) } else { ExecutionStatus::try_from(word).map(|status| Self(Some(status))) }
+    }
 }
 
 /// What it is carried out with.
@@ -70,8 +87,8 @@ pub struct Step {
 
 macro_rules! columns {
     () => {
-        "id, organization_id, user_id, extension_id, kind, version, content_hash, server_hostname, status, exit_code, \
-         error_message, variable_values, started_at, completed_at, created_at"
+        "id, organization_id, user_id, extension_id, installation_id, kind, version, content_hash, server_hostname, status, ending, \
+         exit_code, error_message, variable_values, started_at, completed_at, created_at"
     };
 }
 
@@ -86,7 +103,7 @@ pub async fn insert(tx: &mut Tx, execution: &Execution, material: &Material) -> 
     let query = concat!(
         "insert into executions (",
         columns!(),
-        ", sealed_values, yaml_content) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
+        ", sealed_values, yaml_content) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
     );
     sql!(tx, |c| {
         sqlx::query(query)
@@ -94,11 +111,13 @@ pub async fn insert(tx: &mut Tx, execution: &Execution, material: &Material) -> 
             .bind(execution.organization_id)
             .bind(execution.user_id)
             .bind(execution.extension_id)
+            .bind(execution.installation_id)
             .bind(execution.kind.as_str())
             .bind(&execution.version)
             .bind(&execution.content_hash)
             .bind(&execution.server_hostname)
             .bind(execution.status.as_str())
+            .bind(execution.ending.0.map_or("", ExecutionStatus::as_str))
             .bind(execution.exit_code)
             .bind(&execution.error_message)
             .bind(&execution.variable_values)
@@ -164,6 +183,7 @@ pub async fn material(conn: &mut Conn, id: Uuid) -> Result<Option<Material>> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter {
     pub extension_id: Option<Uuid>,
+    pub installation_id: Option<Uuid>,
     pub status: Option<ExecutionStatus>,
 }
 
@@ -175,8 +195,11 @@ pub async fn page(
     (skip, limit): (i64, i64),
 ) -> Result<(Vec<Execution>, i64)> {
     let mut conditions = "organization_id = $1".to_owned();
-    if filter.extension_id.is_some() {
-        conditions.push_str(" and extension_id = $2");
+    // At most one of them is given.
+    let of = filter.extension_id.or(filter.installation_id);
+    if of.is_some() {
+        let column = if filter.extension_id.is_some() { "extension_id" } else { "installation_id" };
+        conditions.push_str(&format!(" and {column} = $2"));
     }
     if let Some(status) = filter.status {
         conditions.push_str(&format!(" and status = '{}'", status.as_str()));
@@ -184,7 +207,7 @@ pub async fn page(
     let query = format!("select count(*) from executions where {conditions}");
     let count = sql!(conn, |c| {
         let query = sqlx::query_scalar(AssertSqlSafe(query)).persistent(false).bind(organization_id);
-        filter.extension_id.into_iter().fold(query, sqlx::query::QueryScalar::bind).fetch_one(c).await
+        of.into_iter().fold(query, sqlx::query::QueryScalar::bind).fetch_one(c).await
     })?;
     let query = format!(
         concat!("select ", columns!(), " from executions where {} order by id desc limit {} offset {}"),
@@ -192,7 +215,7 @@ pub async fn page(
     );
     let page = sql!(conn, |c| {
         let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false).bind(organization_id);
-        filter.extension_id.into_iter().fold(query, sqlx::query::QueryAs::bind).fetch_all(c).await
+        of.into_iter().fold(query, sqlx::query::QueryAs::bind).fetch_all(c).await
     })?;
     Ok((page, count))
 }
@@ -201,6 +224,16 @@ pub async fn steps(conn: &mut Conn, execution_id: Uuid) -> Result<Vec<Step>> {
     let query =
         concat!("select ", step_columns!(), " from execution_steps where execution_id = $1 order by step_order");
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(execution_id).fetch_all(c).await)?)
+}
+
+/// Those of an installation that were completed, the newest first.
+pub async fn completed_of_installation(conn: &mut Conn, installation_id: Uuid) -> Result<Vec<Execution>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from executions where installation_id = $1 and status = 'completed' order by id desc limit 1000"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(installation_id).fetch_all(c).await)?)
 }
 
 /// All that there are.
@@ -217,9 +250,26 @@ pub async fn count_under_way(conn: &mut Conn, organization_id: Uuid) -> Result<i
 
 /// It is being carried out from now on, or again after a crash.
 pub async fn begin(tx: &mut Tx, id: Uuid, hostname: &str, now: Timestamp) -> Result<()> {
-    let query = "update executions set status = 'running', server_hostname = $2, started_at = coalesce(started_at, $3) \
+    let query = "update executions set status = 'running', \
+                 server_hostname = case when server_hostname = '' then $2 else server_hostname end, started_at = coalesce(started_at, $3) \
                  where id = $1 and status in ('pending', 'running')";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(hostname).bind(now.micros()).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// It goes no further: what was done is undone, and then it ends like this.
+pub async fn set_ending(tx: &mut Tx, id: Uuid, end: &End<'_>) -> Result<()> {
+    let query = "update executions set ending = $2, exit_code = $3, error_message = $4 where id = $1 and ending = ''";
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(id)
+            .bind(end.status.as_str())
+            .bind(end.exit_code)
+            .bind(end.error_message)
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
     Ok(())
 }
 

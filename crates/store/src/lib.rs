@@ -19,6 +19,7 @@ pub mod events;
 pub mod executions;
 pub mod extensions;
 pub mod idempotency_keys;
+pub mod installations;
 pub mod instance;
 pub mod invitations;
 pub mod jobs;

@@ -5,7 +5,7 @@ use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 use windlass_api::{
     ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase,
-    ExecutionStatus, Role, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus,
+    ExecutionStatus, InstallationState, Role, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus,
     VolumeOrigin, Wanted, WebhookType,
 };
 
@@ -27,7 +27,7 @@ pub(crate) use words_of_columns;
 
 words_of_columns! {
     ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase,
-    ExecutionStatus, Role, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus,
+    ExecutionStatus, InstallationState, Role, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus,
     VolumeOrigin, Wanted, WebhookType,
 }
 

@@ -29,7 +29,7 @@ pub async fn run(
 ) -> Result<i64> {
     let (what, text) = match purpose {
         Purpose::PostRun => ("post-run", &subject.configuration.post_run_command),
-        Purpose::PreRun | Purpose::App => ("pre-run", &subject.configuration.pre_run_command),
+        Purpose::PreRun | Purpose::App | Purpose::Service => ("pre-run", &subject.configuration.pre_run_command),
     };
     let network = network::ensure(host, subject.application.organization_id).await?;
     let container = row(host, held, &subject.deployment, &network, purpose, 1, mounts).await?;

@@ -92,10 +92,15 @@ impl Log {
         }
     }
 
+    /// A line that a program printed. Waits while there is no place for it.
+    pub async fn take(&self, step: LogStep, line: PrintedLine) {
+        let _ = self.lines.send((step, line)).await;
+    }
+
     /// All lines that come until there are no more to come.
     pub async fn take_all(&self, step: LogStep, mut lines: mpsc::Receiver<PrintedLine>) {
         while let Some(line) = lines.recv().await {
-            let _ = self.lines.send((step, line)).await;
+            self.take(step, line).await;
         }
     }
 }

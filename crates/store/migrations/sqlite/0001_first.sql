@@ -306,8 +306,10 @@ create table networks (
 -- Every container that there is or may be. The row comes before the container and goes after it.
 create table containers (
     id blob primary key check (length(id) = 16),
-    application_id blob not null references applications (id) on delete cascade,
-    deployment_id blob not null references deployments (id) on delete cascade,
+    -- The application and the deployment; for a service of an extension the installation and the execution. So no foreign keys:
+    -- what deletes those deletes these.
+    application_id blob not null,
+    deployment_id blob not null,
     purpose text not null,
     -- Which of the deployment's instances it is, from 1 on; 1 for a command.
     ordinal integer not null,
@@ -330,6 +332,9 @@ create table volumes (
     id blob primary key check (length(id) = 16),
     organization_id blob not null,
     application_id blob references applications (id) on delete set null,
+    -- What an extension has installed, which has it instead of an application.
+    installation_id blob,
+    -- Or of the installation.
     application_name text not null,
     name text not null,
     -- Where it is in the container.
@@ -358,6 +363,7 @@ create table volumes (
 create unique index volumes_of_application on volumes (application_id, name) where deleted_at is null and application_id is not null;
 create index volumes_of_organization on volumes (organization_id, id);
 create index volumes_by_application on volumes (application_id);
+create unique index volumes_of_installation on volumes (installation_id, name) where deleted_at is null and installation_id is not null;
 create index volumes_deleted on volumes (deleted_at) where deleted_at is not null;
 create index volumes_next_snapshot on volumes (next_snapshot_at) where next_snapshot_at is not null;
 
@@ -530,12 +536,31 @@ create table extension_variables (
 ) strict, without rowid;
 create index extension_variables_of_extension on extension_variables (extension_id, position);
 
+-- What extensions have installed.
+create table installations (
+    id blob primary key check (length(id) = 16),
+    -- Not deleted with it: what runs must end first.
+    organization_id blob not null references organizations (id),
+    user_id blob not null,
+    extension_id blob not null references extensions (id),
+    name text not null,
+    state text not null,
+    -- The execution whose containers and routes are in force; none before the first was completed.
+    execution_id blob,
+    created_at integer not null,
+    updated_at integer not null,
+    unique (organization_id, name)
+) strict, without rowid;
+create index installations_of_extension on installations (extension_id);
+
 -- Runs of extensions.
 create table executions (
     id blob primary key check (length(id) = 16),
     organization_id blob not null references organizations (id) on delete cascade,
     user_id blob not null,
     extension_id blob not null references extensions (id),
+    -- What it makes, changes or removes. No foreign key: an execution outlives it.
+    installation_id blob,
     kind text not null,
     version text not null,
     content_hash text not null,
@@ -558,6 +583,7 @@ create table executions (
 ) strict, without rowid;
 create index executions_of_organization on executions (organization_id, id);
 create index executions_of_extension on executions (extension_id, id);
+create index executions_of_installation on executions (installation_id, id);
 
 create table execution_steps (
     id blob primary key check (length(id) = 16),
@@ -578,3 +604,37 @@ create table execution_steps (
     created_at integer not null,
     unique (execution_id, step_order)
 ) strict, without rowid;
+
+-- Services of installations. Each has the id of its container's row.
+create table installed_services (
+    id blob primary key check (length(id) = 16) references containers (id) on delete cascade,
+    installation_id blob not null references installations (id) on delete cascade,
+    execution_id blob not null,
+    name text not null,
+    image text not null,
+    image_id text not null,
+    -- Whether it is started again when it ends.
+    is_kept integer not null check (is_kept in (0, 1)),
+    -- A later execution that wants it as it is.
+    kept_by blob,
+    -- Tells whether another version of the extension wants the same.
+    digest text not null,
+    -- JSON: everything that the engine is told.
+    sealed_specification blob not null
+) strict, without rowid;
+create index installed_services_of_installation on installed_services (installation_id);
+
+-- Domains that lead to services of installations.
+create table installed_routes (
+    id blob primary key check (length(id) = 16),
+    installation_id blob not null references installations (id) on delete cascade,
+    execution_id blob not null,
+    domain text not null,
+    service text not null,
+    port integer not null,
+    -- Whether visitors are sent there: of a domain that an update changes there are two until it is completed.
+    is_live integer not null check (is_live in (0, 1)),
+    created_at integer not null
+) strict, without rowid;
+create unique index installed_routes_live on installed_routes (domain) where is_live = 1;
+create index installed_routes_of_installation on installed_routes (installation_id);
