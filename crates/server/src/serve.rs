@@ -27,6 +27,7 @@ use crate::host_route;
 use crate::logs::{Logs, retention};
 use crate::service::adoption;
 use crate::service::audit::denials;
+use crate::service::extensions;
 use crate::service::first_start::unlock;
 use crate::service::housekeeping;
 use crate::vault::ring;
@@ -61,6 +62,8 @@ pub enum StartError {
     Key(#[from] UnlockError),
     #[error("listen: {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
+    #[error("the extensions that come with Windlass could not be stored: {0}")]
+    Catalog(String),
     #[error("the edge: {0}")]
     Edge(String),
     #[error("{0}")]
@@ -208,6 +211,7 @@ async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 async fn begin(db: Db, config: Config) -> Result<Begun, StartError> {
     let mut app = unlocked(db, config).await?;
     let installation = adoption::engine_label(&app).await.map_err(|source| database_error(&app.config, source))?;
+    extensions::bring_catalog(&app).await.map_err(|error| StartError::Catalog(error.cause.unwrap_or(error.message)))?;
     let unusable = |source| StartError::DataDir { path: app.config.data_dir.display().to_string(), source };
     let owner = own_id(&app).map_err(unusable)?;
     deploy::end_left_overs(&app.config.data_dir).await.map_err(unusable)?;

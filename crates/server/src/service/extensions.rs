@@ -5,7 +5,7 @@ use windlass_api as api;
 use windlass_api::{
     CreateExtension, ErrorCode, ExtensionKey, ExtensionText, ForkExtension, UpdateExtension, ValidationStatus,
 };
-use windlass_extension::Checked;
+use windlass_extension::{Checked, catalog};
 use windlass_store::extensions::{self, Extension, Texts, Variable};
 
 use crate::app::App;
@@ -257,6 +257,60 @@ fn record(work: &mut Work<'_>, authority: &Authority, action: Action, row: &Exte
         details: &[("extension", &row.extension_key), ("version", &row.version), ("content_hash", &row.content_hash)],
     };
     work.record(&authority.actor(), &change);
+}
+
+/// Makes the rows of the catalog say what this version of Windlass brings. What an organization has made is never touched.
+pub async fn bring_catalog(app: &App) -> Result<()> {
+    let stored = extensions::built_in(&mut app.db.read().await?).await?;
+    let mut work = app.begin().await?;
+    let mut changed = Vec::new();
+    for (_, text) in catalog::ALL {
+        let content_hash = hash(text);
+        if stored.iter().any(|row| row.content_hash == content_hash) {
+            continue;
+        }
+        let looked = look((*text).to_owned()).await?;
+        let key = looked.draft.id.clone().unwrap_or_default();
+        let before = stored.iter().find(|row| row.extension_key == key);
+        let mut row = before.cloned().unwrap_or_else(|| new(app, None, &key));
+        looked.fill(&mut row);
+        row.updated_at = app.now();
+        match before {
+            Some(_) => extensions::update(&mut work, &row, &looked.texts).await?,
+            None => extensions::insert(&mut work, &row, &looked.texts).await?,
+        }
+        extensions::set_variables(&mut work, row.id, &looked.variables(app, &row)).await?;
+        changed.push(key);
+    }
+    for gone in stored.iter().filter(|row| !is_in_catalog(&row.extension_key)) {
+        extensions::mark_deleted(&mut work, gone.id, app.now()).await?;
+        changed.push(gone.extension_key.clone());
+    }
+    if changed.is_empty() {
+        return Ok(());
+    }
+    record_catalog(&mut work, &changed);
+    match work.commit().await {
+        // Another server of the database has brought them in the same instant.
+        Err(windlass_store::Error::Duplicate) => Ok(()),
+        committed => Ok(committed?),
+    }
+}
+
+fn is_in_catalog(key: &str) -> bool {
+    catalog::ALL.iter().any(|(name, _)| name.strip_suffix(".yaml") == Some(key))
+}
+
+fn record_catalog(work: &mut Work<'_>, changed: &[String]) {
+    let change = Change {
+        organization_id: None,
+        action: Action::Update,
+        resource: Resource::Extension,
+        resource_id: uuid::Uuid::nil(),
+        summary: &format!("brought {} extensions up to date", changed.len()),
+        details: &[("extensions", &changed.join(", "))],
+    };
+    work.record(&Actor::Server, &change);
 }
 
 /// What is wrong with a text, without storing it.

@@ -24,6 +24,7 @@ fn volume(number: u128, name: &str) -> Volume {
         id: id(number),
         organization_id: id(101),
         application_id: Some(id(1)),
+        installation_id: None,
         application_name: "shop".into(),
         name: name.into(),
         path: format!("/{name}"),

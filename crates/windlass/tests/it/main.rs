@@ -4,9 +4,10 @@
 
 mod audit;
 mod clients;
-mod deploy;
+pub mod deploy;
 mod documents;
 mod edge;
+mod extensions;
 mod logs;
 mod master_key;
 mod operator;

@@ -1,0 +1,5 @@
+//! Extensions, carried out for real: on this machine, in folders of the test's own, and on a real engine.
+
+mod machine;
+mod services;
+mod support;

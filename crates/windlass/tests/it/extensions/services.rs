@@ -1,0 +1,115 @@
+//! Services of extensions: installed, brought to another version, back, and removed.
+
+use serde_json::{Value, json};
+use windlass_testing::testapp::IMAGE;
+
+use super::support::*;
+use crate::deploy::support::{Platform, docker, id_of, until};
+
+/// Two services, of which one has a volume and the other a domain and a link to the first.
+fn shop(version: &str) -> String {
+    let variables = "  domain: { type: string, default: shop.localhost }\n  password: { type: secret }";
+    let execution = format!(
+        r#"  run:
+    - name: services
+      type: docker_compose
+      properties:
+        action: up
+        compose:
+          services:
+            web:
+              image: {IMAGE}
+              command: [/testapp]
+              restart: unless-stopped
+              environment: {{ VERSION: "{version}", PASSWORD: "{{{{ password }}}}" }}
+              depends_on: {{ db: {{ condition: service_healthy }} }}
+            db:
+              image: {IMAGE}
+              command: [/testapp]
+              restart: unless-stopped
+              environment: {{ VERSION: "db" }}
+              volumes: ["data:/data"]
+              healthcheck:
+                test: ["CMD", "/bin/wget", "-q", "-O", "-", "http://127.0.0.1:8080/"]
+                interval: 200ms
+                retries: 50
+          volumes: {{ data: {{}} }}
+    - {{ name: domain, type: proxy, properties: {{ action: add, domain: "{{{{ domain }}}}", service: web, port: 8080 }} }}
+  validate:
+    - {{ name: answers, type: wait, properties: {{ service: web, port: 8080 }} }}"#
+    );
+    text("shop", "install", version, variables, &execution)
+}
+
+async fn serves(platform: &Platform, version: &str) {
+    until(&format!("{version} is served"), async || {
+        (platform.visit("shop.localhost", "/").await == (200, version.into())).then_some(())
+    })
+    .await;
+}
+
+fn in_db(installation: &Value, command: &[&str]) -> String {
+    let services = installation["services"].as_array().unwrap();
+    let db = services.iter().find(|service| service["name"] == "db").unwrap()["container_name"].as_str().unwrap();
+    docker(&[&["exec", db], command].concat())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_installation_is_updated_gone_back_on_and_removed() {
+    let platform = Platform::start().await;
+    create(&platform, &shop("1.0.0"));
+    let plan = platform.call("POST", "/extensions/shop/plan", &json!({}));
+    assert_eq!((&plan["needs_host_access"], &plan["domains"]), (&json!(false), &json!(["shop.localhost"])), "{plan}");
+    let id = run(&platform, "shop", &json!({ "password": "correct-horse" }));
+    completed(&platform, &id).await;
+    serves(&platform, "1.0.0").await;
+    let first = installation(&platform, "shop").unwrap();
+    assert_eq!((&first["state"], &first["version"]), (&json!("installed"), &json!("1.0.0")), "{first}");
+    in_db(&first, &["/bin/sh", "-c", "echo precious > /data/notes"]);
+    // Services find each other by their names.
+    let web = first["services"].as_array().unwrap().iter().find(|service| service["name"] == "web").unwrap();
+    let web = web["container_name"].as_str().unwrap();
+    assert_eq!(docker(&["exec", web, "/bin/wget", "-q", "-O", "-", "http://db:8080/"]), "db");
+    let (status, refused) = platform.try_call("POST", "/extensions/shop/run", &json!({}));
+    assert_eq!(status, 409, "{refused}");
+
+    let change = json!({ "yaml_content": shop("2.0.0") });
+    platform.call("PUT", "/extensions/shop", &change);
+    assert_eq!(installation(&platform, "shop").unwrap()["has_update"], true);
+    let path = format!("/extensions/installations/{}", id_of(&first));
+    let update = platform.call("POST", &format!("{path}/update"), &json!({}));
+    completed(&platform, &id_of(&update)).await;
+    serves(&platform, "2.0.0").await;
+    let second = installation(&platform, "shop").unwrap();
+    assert_eq!((&second["version"], &second["has_update"]), (&json!("2.0.0"), &json!(false)));
+    assert_eq!(in_db(&second, &["cat", "/data/notes"]), "precious");
+    let password = docker(&["exec", &container(&second, "web"), "/bin/sh", "-c", "echo $PASSWORD"]);
+    assert_eq!(password, "correct-horse", "values stay");
+    assert_eq!(container(&second, "db"), container(&first, "db"), "what has not changed goes on");
+
+    let back = platform.call("POST", &format!("{path}/rollback"), &Value::Null);
+    completed(&platform, &id_of(&back)).await;
+    serves(&platform, "1.0.0").await;
+    let third = installation(&platform, "shop").unwrap();
+    assert_eq!((&third["version"], &third["has_update"]), (&json!("1.0.0"), &json!(true)));
+    assert_eq!(in_db(&third, &["cat", "/data/notes"]), "precious");
+
+    let (status, _) = platform.try_call("DELETE", &path, &json!({ "name": "other" }));
+    assert_eq!(status, 400);
+    let removal = platform.call("DELETE", &path, &json!({ "name": "shop" }));
+    completed(&platform, &id_of(&removal)).await;
+    assert_eq!(installation(&platform, "shop"), None);
+    assert_eq!(platform.visit("shop.localhost", "/").await.0, 404);
+    let label = format!("label=windlass.app={}", id_of(&first));
+    assert_eq!(docker(&["ps", "-aq", "--filter", &label]), "");
+    let volumes = platform.call("GET", "/deploy/volumes", &Value::Null);
+    let volume = &volumes["volumes"][0];
+    assert_eq!((&volume["name"], &volume["installation_id"]), (&json!("data"), &Value::Null), "{volumes}");
+    assert_eq!(volume["deleted_at"], Value::Null);
+}
+
+fn container(installation: &Value, name: &str) -> String {
+    let services = installation["services"].as_array().unwrap();
+    let service = services.iter().find(|service| service["name"] == name).unwrap();
+    service["container_name"].as_str().unwrap().to_owned()
+}
