@@ -69,10 +69,9 @@ impl EventName {
             | Self::VolumeDeleted
             | Self::SnapshotSucceeded
             | Self::SnapshotFailed => Can::DeployRead,
-            Self::ExecutionQueued
-            | Self::ExecutionSucceeded
-            | Self::ExecutionFailed
-            | Self::ExecutionCancelled => Can::ExtensionRead,
+            Self::ExecutionQueued | Self::ExecutionSucceeded | Self::ExecutionFailed | Self::ExecutionCancelled => {
+                Can::ExtensionRead
+            }
         }
     }
 }

@@ -11,7 +11,9 @@ use uuid::Uuid;
 use crate::closed_set::closed_set;
 use crate::sent;
 use crate::text::{absent_when_empty, read};
-use crate::{ExecutionPhase, InstallationName, Link, Pagination, Slug, SortDirection, Text, Timestamp, VariableMap, Whole};
+use crate::{
+    ExecutionPhase, InstallationName, Link, Pagination, Slug, SortDirection, Text, Timestamp, VariableMap, Whole,
+};
 
 /// What people call an extension by: in paths, and in `metadata.id` of its text.
 pub type ExtensionKey = Slug<50>;
@@ -212,19 +214,6 @@ pub struct ForkExtension {
     pub yaml_content: Option<ExtensionText>,
     /// Whether to store it although something is wrong with it. Then it cannot be run. Default: false.
     pub draft: Option<bool>,
-}
-
-/// A text to be looked at; nothing is stored.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CheckExtension {
-    pub yaml_content: ExtensionText,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ExtensionCheck {
-    pub validation_status: ValidationStatus,
-    pub problems: Vec<ExtensionProblem>,
 }
 
 /// Something that is wrong with the text of an extension.

@@ -49,6 +49,8 @@ impl Filler {
             Some("array") => json!([self.value(name, &schema["items"], depth + 1)]),
             Some("object") if schema["properties"].is_object() => self.object(schema, depth),
             Some("object") => json!({ "NAME": "value" }),
+            // Of any type.
+            None if name == "default_value" => json!("correct-horse"),
             _ => panic!("{name}: {schema}"),
         }
     }
@@ -127,6 +129,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ChangePassword>();
     tried.json::<CreateApiKey>();
     tried.json::<CreateDeployment>();
+    tried.json::<CreateExtension>();
     tried.json::<CreateOrganization>();
     tried.json::<CreateSmtpConfig>();
     tried.json::<CreateWebhookConfig>();
@@ -139,9 +142,25 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<DeploymentStatus>();
     tried.json::<Deployments>();
     tried.json::<Event>();
+    tried.json::<ExecutionLog>();
+    tried.json::<ExecutionLogs>();
+    tried.json::<ExecutionStep>();
+    tried.json::<Extension>();
+    tried.json::<ExtensionExecution>();
+    tried.json::<ExtensionExecutions>();
+    tried.json::<ExtensionPlan>();
+    tried.json::<ExtensionVariable>();
+    tried.json::<Extensions>();
+    tried.json::<ForkExtension>();
     tried.json::<Health>();
+    tried.json::<Installation>();
+    tried.json::<Installations>();
+    tried.json::<InstalledDomain>();
+    tried.json::<InstalledService>();
+    tried.json::<InstalledVolume>();
     tried.json::<Invitation>();
     tried.json::<InvitationCreated>();
+    tried.json::<ListedExtension>();
     tried.json::<LoggedIn>();
     tried.json::<Login>();
     tried.json::<Organization>();
@@ -149,6 +168,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<OrganizationId>();
     tried.json::<OrganizationUser>();
     tried.json::<Pagination>();
+    tried.json::<PlannedStep>();
     tried.json::<RecoveryCodes>();
     tried.json::<Redeploy>();
     tried.json::<Register>();
@@ -156,6 +176,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Restart>();
     tried.json::<RestoreSnapshot>();
     tried.json::<Rollback>();
+    tried.json::<RunExtension>();
     tried.json::<SendInvitation>();
     tried.json::<Session>();
     tried.json::<SetUpTwoFactor>();
@@ -166,9 +187,12 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<SwitchOrganization>();
     tried.json::<TwoFactorCode>();
     tried.json::<TwoFactorSetup>();
+    tried.json::<Uninstall>();
     tried.json::<UpdateApplication>();
     tried.json::<UpdateAutoUpdate>();
+    tried.json::<UpdateExtension>();
     tried.json::<UpdateFont>();
+    tried.json::<UpdateInstallation>();
     tried.json::<UpdateLabels>();
     tried.json::<UpdateLanguage>();
     tried.json::<UpdateOrganization>();
@@ -199,7 +223,11 @@ fn queries_are_written_as_they_are_read() {
     query::<AuditQuery>();
     query::<DeploymentsQuery>();
     query::<EventsQuery>();
+    query::<ExecutionLogsQuery>();
+    query::<ExecutionsQuery>();
+    query::<ExtensionsQuery>();
     query::<FollowLogsQuery>();
+    query::<InstallationsQuery>();
     query::<LogDeployment>();
     query::<LogFilter>();
     query::<LogsQuery>();

@@ -94,7 +94,8 @@ impl Docker {
                 if let Some(message) = progress.error {
                     return Err(Error::Refused { status: 500, message });
                 }
-                if !matches!(progress.status.as_str(), "Downloading" | "Extracting" | "Waiting" | "Verifying Checksum") {
+                if !matches!(progress.status.as_str(), "Downloading" | "Extracting" | "Waiting" | "Verifying Checksum")
+                {
                     let text = format!("{} {}", progress.id, progress.status).trim().to_owned();
                     give(lines, PrintedLine { stream: Stream::Note, text }).await;
                 }

@@ -18,7 +18,6 @@ use windlass_store::{Db, Options, instance};
 use crate::app::App;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
-use crate::{deploy, executions};
 use crate::edge::Keeper;
 use crate::engine_health::EngineState;
 use crate::holder::{self, Holder, SERVER_LOCK, folder_identity};
@@ -33,6 +32,7 @@ use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
 use crate::{caches, jobs, listen, reconcile, volume_upkeep};
+use crate::{deploy, executions};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 /// How long a start waits to learn whether this installation is the one that holds its containers.

@@ -243,8 +243,7 @@ pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>> {
 
 /// Of an organization: those that wait or run.
 pub async fn count_under_way(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
-    let query =
-        "select count(*) from executions where organization_id = $1 and status in ('pending', 'running')";
+    let query = "select count(*) from executions where organization_id = $1 and status in ('pending', 'running')";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
 

@@ -198,7 +198,8 @@ pub async fn count_of_organization(conn: &mut Conn, organization_id: Uuid) -> Re
 
 /// Those categories in which an organization sees something.
 pub async fn categories(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<String>> {
-    let query = format!("select distinct category from extensions where {VISIBLE} and category <> '' order by category");
+    let query =
+        format!("select distinct category from extensions where {VISIBLE} and category <> '' order by category");
     Ok(sql!(conn, |c| sqlx::query_scalar(AssertSqlSafe(query)).bind(organization_id).fetch_all(c).await)?)
 }
 
@@ -269,11 +270,7 @@ pub async fn page(
         SortDirection::Descending => "desc",
     };
     let query = format!(
-        concat!(
-            "select ",
-            columns!(),
-            " from extensions where {} order by {} {}, lower(name), id limit {} offset {}"
-        ),
+        concat!("select ", columns!(), " from extensions where {} order by {} {}, lower(name), id limit {} offset {}"),
         conditions, column, direction, limit, skip
     );
     let page = sql!(conn, |c| {

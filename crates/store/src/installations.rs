@@ -35,8 +35,7 @@ macro_rules! columns {
 }
 
 pub async fn insert(tx: &mut Tx, installation: &Installation) -> Result<()> {
-    let query =
-        concat!("insert into installations (", columns!(), ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+    let query = concat!("insert into installations (", columns!(), ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(installation.id)
@@ -83,8 +82,7 @@ pub async fn page(
         columns!(),
         " from installations where organization_id = $1 order by name limit $2 offset $3"
     );
-    let page =
-        sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(limit).bind(skip).fetch_all(c).await)?;
+    let page = sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(limit).bind(skip).fetch_all(c).await)?;
     Ok((page, count))
 }
 
@@ -111,8 +109,7 @@ pub async fn set_state(tx: &mut Tx, id: Uuid, state: InstallationState, now: Tim
 
 /// From now on this execution is in force.
 pub async fn set_execution(tx: &mut Tx, id: Uuid, execution_id: Uuid, now: Timestamp) -> Result<()> {
-    let query =
-        "update installations set state = 'installed', execution_id = $2, updated_at = $3 where id = $1";
+    let query = "update installations set state = 'installed', execution_id = $2, updated_at = $3 where id = $1";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(execution_id).bind(now.micros()).execute(c).await.map(drop))?;
     Ok(())
 }
@@ -279,7 +276,8 @@ pub async fn make_routes_live(tx: &mut Tx, installation_id: Uuid, execution_id: 
 
 /// Whether another installation has it, or is about to have it.
 pub async fn domain_is_taken(conn: &mut Conn, domain: &str, except: Option<Uuid>) -> Result<bool> {
-    let query = "select exists (select 1 from installed_routes where domain = $1 and ($2 is null or installation_id <> $2))";
+    let query =
+        "select exists (select 1 from installed_routes where domain = $1 and ($2 is null or installation_id <> $2))";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(domain).bind(except).fetch_one(c).await)?)
 }
 

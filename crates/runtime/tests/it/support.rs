@@ -9,7 +9,8 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use windlass_runtime::{
     Build, Container, ContainerSpec, Creation, Docker, Error, HelperSpec, Label, Labels, LogLimits, Mount, MountSource,
-    Network, PrintedLine, Result, State, Options};
+    Network, Options, PrintedLine, Result, State,
+};
 
 /// Longer than anything takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(90);

@@ -39,13 +39,13 @@ use windlass_store::containers::Container;
 use crate::host::Host;
 use crate::jobs::{Held, Lease, Slot};
 use attempt::Attempt;
+pub(crate) use attempt::open_log;
 pub(crate) use container::specification;
 pub use failure::{Interruption, Result};
 pub use fetch::end_left_overs;
 pub(crate) use git::cache;
 pub use handlers::registry;
 pub use kill_points::KILL_POINTS;
-pub(crate) use attempt::open_log;
 pub(crate) use network::{ensure as ensure_network, take_address};
 pub(crate) use volumes::{make_on_engine as make_volume_on_engine, refuse_vanished as refuse_vanished_volumes};
 

@@ -8,9 +8,9 @@ use windlass_store::containers::{self, Purpose};
 use windlass_store::releases::{self, Artifact};
 use windlass_store::{deployments, volumes};
 
+use super::attempt::open_log;
 use super::command;
 use super::failure::{Interruption, Result};
-use super::attempt::open_log;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::work_log::Log;

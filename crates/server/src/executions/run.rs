@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 use windlass_api::{ExecutionStatus, LogStep, LogStream, StepStatus, UndoStatus};
-use windlass_durable::kill_point;
 use windlass_compose::Project;
+use windlass_durable::kill_point;
 use windlass_extension::{Extension, ResolvedStep, Values};
 use windlass_store::executions::{self, End, Execution, Step};
 use windlass_store::installations::{self, Installation};
@@ -136,7 +136,8 @@ impl<'a> Run<'a> {
 
     /// How a step ended, with the end of what it printed.
     pub async fn end_step(&mut self, index: usize, status: StepStatus, exit_code: Option<i64>) -> Result<()> {
-        let output = last_lines(&self.host.app.logs.store, windlass_store::logs::Of::Deployment(self.steps[index].id)).await;
+        let output =
+            last_lines(&self.host.app.logs.store, windlass_store::logs::Of::Deployment(self.steps[index].id)).await;
         let now = self.app().now();
         let step = &mut self.steps[index];
         (step.status, step.exit_code, step.output) = (status, exit_code, output);
@@ -159,7 +160,8 @@ impl<'a> Run<'a> {
         executions::set_ending(&mut work, self.execution.id, &end).await?;
         work.commit().await?;
         kill_point::reached("execution-decided");
-        self.note(format!("{}: {words}", if status == ExecutionStatus::Cancelled { "Cancelled" } else { "Failed" })).await;
+        self.note(format!("{}: {words}", if status == ExecutionStatus::Cancelled { "Cancelled" } else { "Failed" }))
+            .await;
         self.execution.ending.0 = Some(status);
         (self.execution.exit_code, self.execution.error_message) = (exit_code, words);
         Ok(())
@@ -190,9 +192,8 @@ fn unreadable(problem: impl std::fmt::Display) -> Interruption {
 }
 
 fn resolve(extension: &Extension, values: &Values, name: &str) -> Result<Vec<ResolvedStep>> {
-    windlass_extension::resolve(extension, values, name).map_err(|problems| {
-        unreadable(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-    })
+    windlass_extension::resolve(extension, values, name)
+        .map_err(|problems| unreadable(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
 }
 
 /// The most that is read of a file of the machine.

@@ -1,7 +1,7 @@
 //! Extensions.
 
 use windlass_api::{
-    Can, CheckExtension, CreateExtension, ErrorCode, Extension, ExtensionCheck, ExtensionExecution, ExtensionOrder,
+    Can, CreateExtension, ErrorCode, Extension, ExtensionExecution, ExtensionOrder,
     ExtensionPlan, Extensions, ExtensionsQuery, ForkExtension, Pagination, RunExtension, SortDirection,
     UpdateExtension, Whole,
 };
@@ -50,13 +50,6 @@ fn looking_at(table: Table) -> Table {
             "/extensions/{extension_id}",
             get,
             member_who::<Extension>("Get extension", Can::ExtensionRead).note(NAMED),
-        )
-        .post(
-            "/extensions/check",
-            check,
-            member_who::<ExtensionCheck>("Check extension", Can::ExtensionRead)
-                .note("Nothing is stored.")
-                .body::<CheckExtension>(),
         )
         .post(
             "/extensions/{extension_id}/plan",
@@ -124,8 +117,7 @@ pub async fn list(ctx: Ctx, Params(query): Params<ExtensionsQuery>) -> Answer {
     let direction = query.sort_direction.unwrap_or(SortDirection::Ascending);
     let mut conn = ctx.app.db.read().await?;
     let part = ((number - 1) * size, size);
-    let (page, count) =
-        rows::page(&mut conn, authority.organization_id(), &filter, (order, direction), part).await?;
+    let (page, count) = rows::page(&mut conn, authority.organization_id(), &filter, (order, direction), part).await?;
     let extensions = page.into_iter().map(records::listed).collect();
     success("Extensions", Extensions { extensions, pagination: Pagination::new(number, size, count) })
 }
@@ -140,12 +132,6 @@ pub async fn get(ctx: Ctx, PathText(name): PathText<ExtensionName>) -> Answer {
     let granted = ctx.extension(&name).await?;
     let record = records::full(&mut ctx.app.db.read().await?, granted.row().clone()).await?;
     success("Extension", record.ok_or_else(|| Error::not_found("extension"))?)
-}
-
-pub async fn check(ctx: Ctx, body: Payload) -> Answer {
-    ctx.organization(None).await?;
-    let input: CheckExtension = body.parse()?;
-    success("Extension checked", extensions::check(&input.yaml_content).await?)
 }
 
 pub async fn plan(ctx: Ctx, PathText(name): PathText<ExtensionName>, body: Payload) -> Answer {

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Timestamp};
 use windlass_runtime::{Access, Docker, Error, Gap, Output, OutputLine, Portion, Position, Stream};
-use windlass_store::{executions, installations};
 use windlass_store::logs::{Batch, Claim, LogLine, Outcome, ReadProgress};
+use windlass_store::{executions, installations};
 
 use super::{Closed, Secrets, text};
 use crate::app::App;

@@ -30,7 +30,10 @@ pub async fn refuse_taken(conn: &mut Conn, config: &Config, domain: &str, instal
 }
 
 pub fn taken(domain: &str) -> Error {
-    Error::new(ErrorCode::DomainTaken, format!("domain: another application or installation has {domain}. Choose another one."))
+    Error::new(
+        ErrorCode::DomainTaken,
+        format!("domain: another application or installation has {domain}. Choose another one."),
+    )
 }
 
 /// The name below the base domain; with the end of the application's id, which is random, where another application has that.

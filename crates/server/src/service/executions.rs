@@ -77,12 +77,7 @@ async fn read(text: &str) -> Result<windlass_extension::Extension> {
 }
 
 impl Prepared {
-    fn of(
-        extension: &windlass_extension::Extension,
-        yaml_content: String,
-        values: Values,
-        name: &str,
-    ) -> Result<Self> {
+    fn of(extension: &windlass_extension::Extension, yaml_content: String, values: Values, name: &str) -> Result<Self> {
         let steps = windlass_extension::resolve(extension, &values, name).map_err(|problems| {
             let words: Vec<_> = problems.iter().map(ToString::to_string).collect();
             Error::field("variables", words.join("\n"))
@@ -137,7 +132,8 @@ pub async fn run(app: &App, granted: &Granted<Extension>, input: &RunExtension) 
 async fn refuse_too_many(work: &mut Work<'_>, authority: &Authority) -> Result<()> {
     let limit = work.app.config.organization_executions;
     if executions::count_under_way(work, authority.organization_id()).await? >= limit {
-        let message = format!("{limit} executions of this organization wait or run, which is the most. Try again later.");
+        let message =
+            format!("{limit} executions of this organization wait or run, which is the most. Try again later.");
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     Ok(())
@@ -196,7 +192,14 @@ async fn enqueue(
 ) -> Result<()> {
     refuse_too_many(work, authority).await?;
     work.enqueue(&queue::execution(execution)).await?;
-    record(work, &authority.actor(), Action::Create, execution, extension, &format!("began to {}", execution.kind.as_str()));
+    record(
+        work,
+        &authority.actor(),
+        Action::Create,
+        execution,
+        extension,
+        &format!("began to {}", execution.kind.as_str()),
+    );
     tell(work, execution, extension, EventName::ExecutionQueued, "");
     Ok(())
 }
@@ -315,11 +318,14 @@ pub async fn end(work: &mut Work<'_>, execution: &Execution, end: &End<'_>) -> w
 }
 
 fn tell(work: &mut Work<'_>, execution: &Execution, extension: &Extension, name: EventName, reason: &str) {
-    let about =
-        EventSubject { organization_id: execution.organization_id, application_id: None, deployment_id: None };
+    let about = EventSubject { organization_id: execution.organization_id, application_id: None, deployment_id: None };
     let id = execution.id.to_string();
-    let details =
-        [("extension", extension.extension_key.as_str()), ("execution", &id), ("kind", execution.kind.as_str()), ("reason", reason)];
+    let details = [
+        ("extension", extension.extension_key.as_str()),
+        ("execution", &id),
+        ("kind", execution.kind.as_str()),
+        ("reason", reason),
+    ];
     work.tell(name, about, &details);
 }
 

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use windlass_api as api;
 use windlass_api::{
-    CreateExtension, ErrorCode, ExtensionKey, ExtensionText, ForkExtension, UpdateExtension, ValidationStatus,
+    CreateExtension, ErrorCode, ExtensionKey, ForkExtension, UpdateExtension, ValidationStatus,
 };
 use windlass_extension::{Checked, catalog};
 use windlass_store::extensions::{self, Extension, Texts, Variable};
@@ -16,7 +16,7 @@ use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::work::Work;
 
 /// Words that stand in paths where the key of an extension could.
-const RESERVED: [&str; 6] = ["by-extension-id", "categories", "check", "execution", "executions", "installations"];
+const RESERVED: [&str; 5] = ["by-extension-id", "categories", "execution", "executions", "installations"];
 const MOST_FORKS: usize = 1_000;
 const KEY_LENGTH: usize = 50;
 
@@ -40,8 +40,7 @@ pub async fn look(text: String) -> Result<Looked> {
         };
         let parsed_content = checked.extension.as_ref().map(windlass_extension::Extension::canonical_json);
         let content_hash = hash(&text);
-        let texts =
-            Texts { yaml_content: text, parsed_content: parsed_content.unwrap_or_default(), validation_errors };
+        let texts = Texts { yaml_content: text, parsed_content: parsed_content.unwrap_or_default(), validation_errors };
         Looked { checked, texts, draft, content_hash }
     };
     tokio::task::spawn_blocking(look).await.map_err(Error::internal)
@@ -78,7 +77,11 @@ impl Looked {
             variable_name: variable.name.clone(),
             variable_type: variable.kind.as_str().to_owned(),
             description: variable.description.clone(),
-            default_value: variable.default.as_ref().map_or(serde_json::Value::Null, |value| value.to_json()).to_string(),
+            default_value: variable
+                .default
+                .as_ref()
+                .map_or(serde_json::Value::Null, windlass_extension::Value::to_json)
+                .to_string(),
             is_required: variable.is_required,
             validation_pattern: variable.validation_pattern().unwrap_or_default().to_owned(),
             created_at: app.now(),
@@ -101,7 +104,10 @@ pub async fn create(app: &App, authority: &Authority, input: CreateExtension) ->
     looked.refuse_unless(input.draft.unwrap_or(false))?;
     let key = looked.draft.id.as_deref().unwrap_or_default();
     let key = ExtensionKey::try_from(key).map_err(|problem| {
-        Error::field("yaml_content", format!("metadata.id: {problem}; also a draft needs it, because it is called by it"))
+        Error::field(
+            "yaml_content",
+            format!("metadata.id: {problem}; also a draft needs it, because it is called by it"),
+        )
     })?;
     let mut work = app.begin().await?;
     let authority = work.hold(authority).await?;
@@ -311,11 +317,4 @@ fn record_catalog(work: &mut Work<'_>, changed: &[String]) {
         details: &[("extensions", &changed.join(", "))],
     };
     work.record(&Actor::Server, &change);
-}
-
-/// What is wrong with a text, without storing it.
-pub async fn check(text: &ExtensionText) -> Result<api::ExtensionCheck> {
-    let looked = look(text.to_string()).await?;
-    let problems = looked.checked.problems.iter().map(records::extensions::problem).collect();
-    Ok(api::ExtensionCheck { validation_status: looked.status(), problems })
 }

@@ -46,8 +46,9 @@ pub async fn begin(
         return Ok(installation);
     };
     let stored = installations::lock(work, stored.id).await?.unwrap_or(stored);
-    let is_again =
-        stored.state == InstallationState::Failed && stored.execution_id.is_none() && stored.extension_id == extension.id;
+    let is_again = stored.state == InstallationState::Failed
+        && stored.execution_id.is_none()
+        && stored.extension_id == extension.id;
     if !is_again {
         let message = format!(
             "{name} is installed already. Update it (POST /api/v1/extensions/installations/{}/update), or give another \
@@ -80,7 +81,10 @@ pub async fn update(
     let row = granted.row();
     let extension = extensions::get(&mut app.db.read().await?, row.extension_id).await?;
     let extension = extension.filter(|extension| extension.deleted_at.is_none()).ok_or_else(|| {
-        Error::new(ErrorCode::Conflict, format!("The extension of {} was deleted, so there is nothing newer.", row.name))
+        Error::new(
+            ErrorCode::Conflict,
+            format!("The extension of {} was deleted, so there is nothing newer.", row.name),
+        )
     })?;
     let mut given = stored_values(app, row).await?;
     let named = input.variables.iter().flat_map(|variables| variables.iter());
@@ -184,7 +188,11 @@ pub async fn fall_back(work: &mut Work<'_>, execution: &Execution) -> Result<()>
 }
 
 /// Removes what was installed. Volumes stay unless they are named.
-pub async fn uninstall(app: &App, granted: &Granted<Installation>, input: &Uninstall) -> Result<api::ExtensionExecution> {
+pub async fn uninstall(
+    app: &App,
+    granted: &Granted<Installation>,
+    input: &Uninstall,
+) -> Result<api::ExtensionExecution> {
     if *input.name != *granted.row().name {
         return Err(Error::field("name", format!("is not the name of the installation, {}", granted.row().name)));
     }
@@ -198,7 +206,11 @@ pub async fn uninstall(app: &App, granted: &Granted<Installation>, input: &Unins
     }
     let extension = extensions::get(&mut work, row.extension_id).await?;
     let extension = extension.ok_or_else(|| Error::not_found("extension"))?;
-    let mut targets = vec![("Remove services and domains".to_owned(), "docker_compose".to_owned(), Target::Services { volumes: named })];
+    let mut targets = vec![(
+        "Remove services and domains".to_owned(),
+        "docker_compose".to_owned(),
+        Target::Services { volumes: named },
+    )];
     targets.extend(done_to_machine(&mut work, &row).await?);
     if targets.len() > 1 {
         authority.require(app, Can::ExtensionHost)?;

@@ -31,7 +31,10 @@ pub async fn plan(app: &App, granted: &Granted<Extension>, input: &RunExtension)
         volumes: masked(services(&prepared.steps).flat_map(volumes).collect()),
         files: masked(done(&prepared.steps).filter_map(file).collect()),
         domains: masked(done(&prepared.steps).filter_map(domain).collect()),
-        steps: (1..).zip(&prepared.steps).map(|(order, step)| planned(&prepared, order, step, has_host_access)).collect(),
+        steps: (1..)
+            .zip(&prepared.steps)
+            .map(|(order, step)| planned(&prepared, order, step, has_host_access))
+            .collect(),
     })
 }
 
@@ -199,7 +202,9 @@ fn describe_service(service: &Service, has_host_access: bool) -> Vec<String> {
     for port in published(service) {
         lines.push(match has_host_access {
             true => format!("publish port {port} on the machine"),
-            false => format!("not publish port {port} on the machine: that needs host access; a domain leads there too"),
+            false => {
+                format!("not publish port {port} on the machine: that needs host access; a domain leads there too")
+            }
         });
     }
     if !service.environment.is_empty() {

@@ -145,14 +145,22 @@ fn refuse_installed(volume: &Volume) -> Result<()> {
 
 /// Those of what is uninstalled: the named ones are deleted, the others belong to the organization from now on. The caller has held the
 /// installation.
-pub async fn leave_installation(work: &mut Work<'_>, installation_id: Uuid, deleted: &[String]) -> windlass_store::Result<()> {
+pub async fn leave_installation(
+    work: &mut Work<'_>,
+    installation_id: Uuid,
+    deleted: &[String],
+) -> windlass_store::Result<()> {
     for mut volume in volumes::of_installation(work, installation_id).await? {
         (volume.installation_id, volume.updated_at) = (None, work.app.now());
         if deleted.contains(&volume.name) {
             volume.deleted_at = Some(work.app.now().micros());
             let about =
                 EventSubject { organization_id: volume.organization_id, application_id: None, deployment_id: None };
-            work.tell(EventName::VolumeDeleted, about, &[("volume", &volume.name), ("installation", &volume.application_name)]);
+            work.tell(
+                EventName::VolumeDeleted,
+                about,
+                &[("volume", &volume.name), ("installation", &volume.application_name)],
+            );
         }
         volumes::update(work, &volume).await?;
     }

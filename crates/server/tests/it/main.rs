@@ -18,6 +18,7 @@ mod compression;
 mod deployments;
 mod downloads;
 mod events;
+mod extensions;
 mod follow;
 mod full_disk;
 mod http;

@@ -15,9 +15,9 @@ use windlass_api::Transport;
 use super::cache::Cache;
 use super::disk::size_of;
 use super::error::{FetchError, classify};
+use super::output;
 use super::paths::FetchPaths;
 use super::source::{Limits, Source};
-use super::output;
 use crate::programs::{Ended, Group};
 
 /// How much of an answer of git's is read; the longest is a list of references.

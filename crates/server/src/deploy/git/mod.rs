@@ -5,10 +5,10 @@ pub mod cache;
 mod disk;
 mod error;
 mod git_run;
+mod left_over;
 mod output;
 mod paths;
 mod reference;
-mod left_over;
 mod source;
 mod tree;
 
@@ -19,8 +19,8 @@ use tokio::time::Instant;
 use cache::Cache;
 pub use error::FetchError;
 use git_run::GitRun;
-use paths::FetchPaths;
 pub use left_over::end_left_over;
+use paths::FetchPaths;
 pub use source::{Commit, Credentials, Limits, Reference, Source, is_whole_hash};
 
 /// Puts the tree of a commit into the folder, which is made, or is empty; `.git` is not among it. Links are what they

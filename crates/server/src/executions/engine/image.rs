@@ -55,9 +55,7 @@ async fn refuse_foreign(engine: &Engine<'_>, reference: &str, image: &Image) -> 
     let application = image.labels.get(APPLICATION_LABEL).and_then(|id| id.parse().ok());
     let organization_id = engine.installation.organization_id;
     let own = match application {
-        Some(id) => {
-            applications::of_organization(&mut engine.host.app.db.read().await?, organization_id, id).await?
-        }
+        Some(id) => applications::of_organization(&mut engine.host.app.db.read().await?, organization_id, id).await?,
         None => None,
     };
     // In the same words as for one that is not there: it does not exist for this organization.

@@ -192,7 +192,10 @@ async fn only_service(engine: &Engine<'_>) -> StepResult<String> {
     match names.as_slice() {
         [only] => Ok(only.clone()),
         [] => Err(StepFailure::new("there is no service that the domain could lead to; run one before")),
-        _ => Err(StepFailure::new(format!("say in \"service\" which of these the domain leads to: {}", names.join(", ")))),
+        _ => Err(StepFailure::new(format!(
+            "say in \"service\" which of these the domain leads to: {}",
+            names.join(", ")
+        ))),
     }
 }
 

@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use windlass_api::Failure;
 use windlass_compose::{Health, Mount as WantedMount, Protocol, Service, Sharing, Source};
-use windlass_runtime::{
-    ContainerSpec, Device, HealthTest, LogLimits, Mount, MountSource, Options, Published, Ulimit,
-};
+use windlass_runtime::{ContainerSpec, Device, HealthTest, LogLimits, Mount, MountSource, Options, Published, Ulimit};
 use windlass_store::containers::Container;
 use windlass_store::installations;
 use windlass_store::networks::Network;
@@ -123,7 +121,12 @@ pub fn container_spec(
         pids: service.pids.unwrap_or(USUAL_PIDS),
         stop_grace: service.stop_grace.unwrap_or(USUAL_GRACE),
         logs: LogLimits { file_bytes: config.engine_log_bytes, files: config.engine_log_files },
-        mounts: service.volumes.iter().map(|mount| mounted(specification, mount)).chain(declared(specification)).collect(),
+        mounts: service
+            .volumes
+            .iter()
+            .map(|mount| mounted(specification, mount))
+            .chain(declared(specification))
+            .collect(),
         options: options(specification),
     })
 }
@@ -142,7 +145,11 @@ fn mounted(specification: &Specification, mount: &WantedMount) -> Mount {
 fn declared(specification: &Specification) -> impl Iterator<Item = Mount> + '_ {
     let is_named = |path: &str| specification.service.volumes.iter().any(|mount| mount.target == path);
     let unnamed = specification.volumes.iter().filter(move |(path, _)| !is_named(path));
-    unnamed.map(|(path, name)| Mount { source: MountSource::Volume(name.clone()), path: path.clone(), read_only: false })
+    unnamed.map(|(path, name)| Mount {
+        source: MountSource::Volume(name.clone()),
+        path: path.clone(),
+        read_only: false,
+    })
 }
 
 fn options(specification: &Specification) -> Options {
@@ -184,7 +191,8 @@ fn reach_host(options: &mut Options, service: &Service) {
     options.privileged = service.privileged;
     options.devices = service.devices.iter().map(device).collect();
     options.host_network = service.network_mode == Some(Sharing::Host);
-    let of_host = |sharing: &Option<Sharing>| if *sharing == Some(Sharing::Host) { "host".to_owned() } else { String::new() };
+    let of_host =
+        |sharing: &Option<Sharing>| if *sharing == Some(Sharing::Host) { "host".to_owned() } else { String::new() };
     (options.pid_mode, options.ipc_mode) = (of_host(&service.pid), of_host(&service.ipc));
 }
 
@@ -198,11 +206,7 @@ fn published(port: &windlass_compose::Port) -> Published {
 }
 
 fn device(device: &windlass_compose::Device) -> Device {
-    Device {
-        host: device.host.clone(),
-        container: device.container.clone(),
-        permissions: device.permissions.clone(),
-    }
+    Device { host: device.host.clone(), container: device.container.clone(), permissions: device.permissions.clone() }
 }
 
 fn ulimit(limit: &windlass_compose::Ulimit) -> Ulimit {

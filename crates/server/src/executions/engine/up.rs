@@ -42,7 +42,8 @@ pub async fn up(engine: &Engine<'_>, project: &Project) -> StepResult<()> {
     for one in &all {
         rows.push(row(engine, &network, one).await?);
     }
-    let hosts: Vec<(String, String)> = all.iter().zip(&rows).flat_map(|(one, row)| names(one.service, row.address())).collect();
+    let hosts: Vec<(String, String)> =
+        all.iter().zip(&rows).flat_map(|(one, row)| names(one.service, row.address())).collect();
     for (one, row) in all.iter_mut().zip(&rows) {
         one.specification.hosts.clone_from(&hosts);
         await_dependencies(engine, one.service).await?;
@@ -97,7 +98,8 @@ async fn row(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>) -> Ste
         let container = containers::by_name(&mut work, &own.container_name).await?;
         return container.map(Row::New).ok_or_else(|| StepFailure::new("its container's row is gone"));
     }
-    let before = all.iter().filter(same_name).find(|seen| matches!(seen.stage, Stage::Live | Stage::Held | Stage::Stopped));
+    let before =
+        all.iter().filter(same_name).find(|seen| matches!(seen.stage, Stage::Live | Stage::Held | Stage::Stopped));
     if let Some(before) = before
         && before.service.digest == digest
         && before.stage == Stage::Live

@@ -28,7 +28,8 @@ pub async fn ensure(engine: &Engine<'_>, service: &Service, image: &Image) -> St
         }
     }
     let covered = |path: &str| {
-        service.volumes.iter().any(|mount| mount.target == path) || service.tmpfs.iter().any(|tmpfs| tmpfs.target == path)
+        service.volumes.iter().any(|mount| mount.target == path)
+            || service.tmpfs.iter().any(|tmpfs| tmpfs.target == path)
     };
     for path in image.volumes.iter().filter(|path| !covered(path)) {
         wanted.push((path.clone(), of_path(&service.name, path)));

@@ -148,7 +148,8 @@ fn save(path: &Path, saved: &Path) -> StepResult<bool> {
         return Ok(false);
     }
     if size_of(path)? > MOST_SAVED {
-        let words = format!("{} has more than 1 GiB, too much to be kept so that the step can be undone", path.display());
+        let words =
+            format!("{} has more than 1 GiB, too much to be kept so that the step can be undone", path.display());
         return Err(StepFailure::new(words));
     }
     make_parent(saved)?;

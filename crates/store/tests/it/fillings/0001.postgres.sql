@@ -69,3 +69,22 @@ values ('00000000000000000000000000000016', '00000000000000000000000000000002', 
 insert into snapshots (id, organization_id, application_id, application_name, volume_id, volume_name, origin, state, created_at)
 values ('00000000000000000000000000000017', '00000000000000000000000000000002', '0000000000000000000000000000000e', 'shop',
     '00000000000000000000000000000016', 'data', 'user', 'ready', 1);
+insert into extensions (id, organization_id, extension_key, name, description, author, category, icon, extension_type, version, content_hash,
+    validation_status, validation_errors, search_text, created_at, updated_at, yaml_content, parsed_content)
+values ('00000000-0000-0000-0000-000000000018', '00000000-0000-0000-0000-000000000002', 'wiki', 'Wiki', '', '', 'Other', '', 'install', '1.0.0', '00', 'valid', '', 'wiki', 1, 1, 'metadata: {}', '{}');
+insert into extension_variables (id, extension_id, position, variable_name, variable_type, description, default_value, is_required,
+    validation_pattern, created_at)
+values ('00000000-0000-0000-0000-000000000019', '00000000-0000-0000-0000-000000000018', 0, 'domain', 'string', '', 'null', false, '', 1);
+insert into installations (id, organization_id, user_id, extension_id, name, state, execution_id, created_at, updated_at)
+values ('00000000-0000-0000-0000-00000000001a', '00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000018', 'wiki', 'installed', '00000000-0000-0000-0000-00000000001b', 1, 1);
+insert into executions (id, organization_id, user_id, extension_id, installation_id, kind, version, content_hash, status, variable_values,
+    created_at, sealed_values, yaml_content)
+values ('00000000-0000-0000-0000-00000000001b', '00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000018', '00000000-0000-0000-0000-00000000001a', 'install', '1.0.0', '00', 'completed', '{}', 1, '\x01', 'metadata: {}');
+insert into execution_steps (id, execution_id, step_order, step_name, step_type, phase, status, undo_status, created_at)
+values ('00000000-0000-0000-0000-00000000001c', '00000000-0000-0000-0000-00000000001b', 1, 'services', 'docker_compose', 'run', 'completed', 'none', 1);
+insert into containers (id, application_id, deployment_id, purpose, ordinal, stage, name, engine_id, status, address, created_at)
+values ('00000000-0000-0000-0000-00000000001d', '00000000-0000-0000-0000-00000000001a', '00000000-0000-0000-0000-00000000001b', 'service', 1, 'live', 'wl-wiki', 'c2', 'running', '10.192.0.3', 1);
+insert into installed_services (id, installation_id, execution_id, name, image, image_id, is_kept, digest, sealed_specification)
+values ('00000000-0000-0000-0000-00000000001d', '00000000-0000-0000-0000-00000000001a', '00000000-0000-0000-0000-00000000001b', 'web', 'wiki:1', 'sha256:02', true, '00', '\x01');
+insert into installed_routes (id, installation_id, execution_id, domain, service, port, is_live, created_at)
+values ('00000000-0000-0000-0000-00000000001e', '00000000-0000-0000-0000-00000000001a', '00000000-0000-0000-0000-00000000001b', 'wiki.localhost', 'web', 80, true, 1);

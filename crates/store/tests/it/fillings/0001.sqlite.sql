@@ -68,3 +68,22 @@ values (x'00000000000000000000000000000016', x'00000000000000000000000000000002'
 insert into snapshots (id, organization_id, application_id, application_name, volume_id, volume_name, origin, state, created_at)
 values (x'00000000000000000000000000000017', x'00000000000000000000000000000002', x'0000000000000000000000000000000e', 'shop',
     x'00000000000000000000000000000016', 'data', 'user', 'ready', 1);
+insert into extensions (id, organization_id, extension_key, name, description, author, category, icon, extension_type, version, content_hash,
+    validation_status, validation_errors, search_text, created_at, updated_at, yaml_content, parsed_content)
+values (x'00000000000000000000000000000018', x'00000000000000000000000000000002', 'wiki', 'Wiki', '', '', 'Other', '', 'install', '1.0.0', '00', 'valid', '', 'wiki', 1, 1, 'metadata: {}', '{}');
+insert into extension_variables (id, extension_id, position, variable_name, variable_type, description, default_value, is_required,
+    validation_pattern, created_at)
+values (x'00000000000000000000000000000019', x'00000000000000000000000000000018', 0, 'domain', 'string', '', 'null', 0, '', 1);
+insert into installations (id, organization_id, user_id, extension_id, name, state, execution_id, created_at, updated_at)
+values (x'0000000000000000000000000000001a', x'00000000000000000000000000000002', x'00000000000000000000000000000001', x'00000000000000000000000000000018', 'wiki', 'installed', x'0000000000000000000000000000001b', 1, 1);
+insert into executions (id, organization_id, user_id, extension_id, installation_id, kind, version, content_hash, status, variable_values,
+    created_at, sealed_values, yaml_content)
+values (x'0000000000000000000000000000001b', x'00000000000000000000000000000002', x'00000000000000000000000000000001', x'00000000000000000000000000000018', x'0000000000000000000000000000001a', 'install', '1.0.0', '00', 'completed', '{}', 1, x'01', 'metadata: {}');
+insert into execution_steps (id, execution_id, step_order, step_name, step_type, phase, status, undo_status, created_at)
+values (x'0000000000000000000000000000001c', x'0000000000000000000000000000001b', 1, 'services', 'docker_compose', 'run', 'completed', 'none', 1);
+insert into containers (id, application_id, deployment_id, purpose, ordinal, stage, name, engine_id, status, address, created_at)
+values (x'0000000000000000000000000000001d', x'0000000000000000000000000000001a', x'0000000000000000000000000000001b', 'service', 1, 'live', 'wl-wiki', 'c2', 'running', '10.192.0.3', 1);
+insert into installed_services (id, installation_id, execution_id, name, image, image_id, is_kept, digest, sealed_specification)
+values (x'0000000000000000000000000000001d', x'0000000000000000000000000000001a', x'0000000000000000000000000000001b', 'web', 'wiki:1', 'sha256:02', 1, '00', x'01');
+insert into installed_routes (id, installation_id, execution_id, domain, service, port, is_live, created_at)
+values (x'0000000000000000000000000000001e', x'0000000000000000000000000000001a', x'0000000000000000000000000000001b', 'wiki.localhost', 'web', 80, 1, 1);

@@ -64,7 +64,8 @@ pub fn steps(execution: &Value) -> Vec<(String, String)> {
 pub fn lines(platform: &Platform, id: &str) -> Vec<String> {
     let (mut all, mut after) = (Vec::new(), 0);
     loop {
-        let page = platform.call("GET", &format!("/extensions/execution/{id}/logs?after={after}&limit=1000"), &Value::Null);
+        let page =
+            platform.call("GET", &format!("/extensions/execution/{id}/logs?after={after}&limit=1000"), &Value::Null);
         let logs = page["logs"].as_array().expect("lines");
         if logs.is_empty() {
             return all;
