@@ -1,0 +1,15 @@
+//! How much a project may ask for. All of it becomes containers, calls to the engine and rows.
+
+pub const MOST_SERVICES: usize = 50;
+/// Of a list or a map that has no bound of its own.
+pub const MOST_ITEMS: usize = 200;
+pub const MOST_VARIABLES: usize = 500;
+/// The engine runs a process for each published port.
+pub const MOST_PORTS: usize = 200;
+pub const MOST_VOLUMES: usize = 100;
+/// The most that Linux takes as one argument or variable of a process is 128 KiB.
+pub const LONGEST_TEXT: usize = 64 * 1024;
+pub const LONGEST_NAME: usize = 63;
+pub const LONGEST_PATH: usize = 1024;
+/// Of all texts of the document together once variables have their values.
+pub const LONGEST_DOCUMENT: usize = 1024 * 1024;
