@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use windlass_compose::Project;
+
 use crate::extension::{Phase, StepType};
 
 /// A step with every value in its place.
@@ -42,6 +44,14 @@ pub enum Action {
     },
     Pull {
         image: String,
+    },
+    /// `docker run` is a project of one service.
+    Up {
+        project: Project,
+    },
+    /// A Compose document on the host: [`crate::Extension::project_of_file`] reads it when the step runs.
+    UpFile {
+        path: PathBuf,
     },
     Start {
         service: String,
@@ -136,6 +146,8 @@ impl fmt::Debug for Action {
             Self::User(action) => write!(f, "User({action:?})"),
             Self::Package { names, state } => write!(f, "Package({names:?}, {state:?})"),
             Self::Pull { image } => write!(f, "Pull({image})"),
+            Self::Up { project } => write!(f, "Up({:?})", project.services),
+            Self::UpFile { path } => write!(f, "UpFile({})", path.display()),
             Self::Start { service } => write!(f, "Start({service})"),
             Self::Stop { service } => write!(f, "Stop({service})"),
             Self::Remove { service } => write!(f, "Remove({service})"),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use windlass_yaml::Place;
 
 use crate::condition::Condition;
+use crate::field::At;
 use crate::pattern::Pattern;
 use crate::task::Task;
 use crate::values::Value;
@@ -149,6 +150,10 @@ pub struct Step {
 }
 
 impl Step {
+    pub(crate) fn at(&self) -> At {
+        At { place: self.place, path: self.path.clone() }
+    }
+
     /// The conditions as the author wrote them. All must hold.
     pub fn conditions(&self) -> impl Iterator<Item = &str> {
         self.conditions.iter().map(|condition| condition.text.as_str())

@@ -1,6 +1,7 @@
 //! A text of a step that values are put into, and the rule for what comes out.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use windlass_yaml::{Place, Problem};
 
@@ -17,6 +18,15 @@ pub(crate) struct Field<T> {
     pub template: Template,
     pub rule: Rule<T>,
     pub at: At,
+}
+
+impl<T> Field<T> {
+    /// Adds the place of the text if it depends on a variable for which `is_meant` holds.
+    pub fn place_if(&self, is_meant: &dyn Fn(&str) -> bool, places: &mut HashSet<Place>) {
+        if self.template.names().any(is_meant) {
+            places.insert(self.at.place);
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -47,6 +57,20 @@ impl<'a> Resolving<'a> {
             INSTALLATION_NAME => Some(Cow::Borrowed(self.installation_name)),
             _ => self.values.text(name),
         }
+    }
+
+    pub fn is_secret(&self, name: &str) -> bool {
+        self.values.is_secret(name)
+    }
+
+    /// A problem of a Compose document at `path`. Its message may show the text, so it is not told where a secret is in it.
+    pub fn compose_problem(&mut self, problem: Problem, path: String, secret_places: &HashSet<Place>) {
+        let message = if secret_places.contains(&problem.place) {
+            "does not have the form that is wanted here; it comes from a secret".into()
+        } else {
+            problem.message
+        };
+        self.problems.push(Problem::new(problem.place, path, message));
     }
 
     pub fn problem(&mut self, at: &At, message: impl Into<String>) {

@@ -1,5 +1,7 @@
 //! What a step needs beyond the containers of its organization, in plain words.
 
+use windlass_compose::{Danger, Service};
+
 use crate::action::{Action, FileAction, PackageState, ResolvedStep, ServiceChange, UserAction};
 
 impl ResolvedStep {
@@ -21,6 +23,10 @@ impl ResolvedStep {
                     PackageState::Latest => "installs or upgrades",
                 };
                 vec![format!("{verb} on the host: {}", names.join(", "))]
+            }
+            Action::Up { project } => project.services.iter().flat_map(dangers).collect(),
+            Action::UpFile { path } => {
+                vec![format!("reads {} of the host and starts what is written there", path.display())]
             }
             Action::Skipped
             | Action::Pull { .. }
@@ -47,6 +53,12 @@ impl ServiceChange {
             Self::Disable => "disables",
         }
     }
+}
+
+/// Each as a sentence about the service.
+fn dangers(service: &Service) -> Vec<String> {
+    let sentence = |danger: Danger| format!("the container {} {}", service.name, danger.what);
+    service.dangers().into_iter().map(sentence).collect()
 }
 
 fn file(action: &FileAction) -> String {

@@ -16,9 +16,11 @@ mod host_access;
 mod pattern;
 mod resolve;
 mod rules;
+mod services;
 mod shell;
 mod task;
 mod template;
+mod tree;
 mod values;
 
 pub use action::{Action, FileAction, Owner, PackageState, ResolvedStep, ServiceChange, UserAction};

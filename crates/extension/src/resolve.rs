@@ -1,11 +1,14 @@
 //! The steps with every value in its place.
 
+use windlass_compose::Project;
 use windlass_yaml::Problem;
 
 use crate::action::{Action, ResolvedStep};
+use crate::check::{Checker, document};
 use crate::extension::{Extension, Step};
 use crate::field::{At, Resolving};
-use crate::task::Outcome;
+use crate::services::Services;
+use crate::task::{Document, Outcome};
 use crate::values::Values;
 
 /// The steps of an extension, in order. `installation_name` is what `{{ installation_name }}` stands for.
@@ -17,7 +20,26 @@ pub fn resolve(
     let mut resolving = Resolving::new(values, installation_name);
     let steps: Vec<_> =
         extension.steps.iter().filter_map(|step| resolve_step(extension, step, &mut resolving)).collect();
+    check_services(extension, &steps, &mut resolving);
     if resolving.problems.is_empty() { Ok(steps) } else { Err(resolving.problems) }
+}
+
+impl Extension {
+    /// The project of a Compose document that a step reads from the host, with every value in its place. The places of problems are
+    /// those of `text`.
+    pub fn project_of_file(
+        &self,
+        text: &str,
+        values: &Values,
+        installation_name: &str,
+    ) -> Result<Project, Vec<Problem>> {
+        let node = document(text).map_err(|problem| vec![problem])?;
+        let mut checker = Checker::of(self);
+        let document = Document::read(&node, String::new(), &mut checker);
+        let Some(document) = document.filter(|_| checker.problems.is_empty()) else { return Err(checker.problems) };
+        let mut resolving = Resolving::new(values, installation_name);
+        document.project(&mut resolving).ok_or(resolving.problems)
+    }
 }
 
 fn resolve_step(extension: &Extension, step: &Step, resolving: &mut Resolving<'_>) -> Option<ResolvedStep> {
@@ -42,6 +64,38 @@ fn resolve_step(extension: &Extension, step: &Step, resolving: &mut Resolving<'_
         skipped,
         action,
     })
+}
+
+/// Steps speak of containers that steps start, and each is started once.
+fn check_services(extension: &Extension, steps: &[ResolvedStep], resolving: &mut Resolving<'_>) {
+    // With a problem in one of them, the steps do not stand beside those that they come from.
+    if steps.len() != extension.steps.len() {
+        return;
+    }
+    let mut services = Services::default();
+    let done = || extension.steps.iter().zip(steps).filter(|(_, resolved)| resolved.skipped.is_none());
+    for (step, resolved) in done() {
+        match &resolved.action {
+            Action::UpFile { .. } => services.add_unknown(),
+            Action::Up { project } => {
+                for message in project.services.iter().filter_map(|service| services.add(&service.name)) {
+                    resolving.problem(&step.at(), message);
+                }
+            }
+            _ => {}
+        }
+    }
+    for (step, resolved) in done() {
+        let named = match &resolved.action {
+            Action::Start { service } | Action::Stop { service } | Action::Remove { service } => Some(service.as_str()),
+            Action::WaitFor { service, .. } => Some(service.as_str()),
+            Action::Route { service, .. } => service.as_deref(),
+            _ => continue,
+        };
+        if let Some(message) = services.problem(named) {
+            resolving.problem(&step.at(), message);
+        }
+    }
 }
 
 /// The first condition that does not hold.

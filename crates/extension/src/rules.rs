@@ -130,11 +130,10 @@ fn is_label(label: &str) -> bool {
         && !label.ends_with('-')
 }
 
-/// The name of a container of the extension, which is also its name in the network.
+/// The name of a container of the extension, which is also its name in the network. It is the rule for names of Compose services.
 pub(crate) fn container_name(text: &str) -> Result<String, String> {
-    let message = "must be the name of a container: lower-case letters, digits, - and _, at most 63, no sign first";
-    let is_lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
-    if is_word(text, 63, "-") && is_lower && !text.starts_with('_') { Ok(text.into()) } else { Err(message.into()) }
+    let message = "must be the name of a container: letters, digits and - _ . with no sign first, at most 63";
+    if is_word(text, 63, "-.") && !text.starts_with('_') { Ok(text.into()) } else { Err(message.into()) }
 }
 
 /// What an engine can pull: a registry perhaps, names in lower case, then a tag or a digest.

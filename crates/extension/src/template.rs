@@ -47,6 +47,14 @@ impl Template {
         })
     }
 
+    /// What stands between the names.
+    pub fn literals(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            Part::Name(_) => None,
+        })
+    }
+
     /// The text, if no name is in it.
     pub fn literal(&self) -> Option<&str> {
         match self.parts.as_slice() {

@@ -101,6 +101,23 @@ impl Values {
         Self(self.0.iter().map(|(name, value)| (name.clone(), mask(value))).collect())
     }
 
+    /// Something for each variable, to try an extension with before a user has given anything: the default, or what its type allows.
+    pub(crate) fn stand_ins(variables: &[Variable]) -> Self {
+        // Different numbers, because several may be ports.
+        const FIRST: i64 = 20_001;
+        let stand_in = |(number, variable): (i64, &Variable)| {
+            let made = match variable.kind {
+                VariableType::String => Value::String("value".into()),
+                VariableType::Integer => Value::Integer(number),
+                VariableType::Boolean => Value::Boolean(false),
+                VariableType::Array => Value::Array(vec!["value".into()]),
+                VariableType::Secret => Value::Secret("secret".into()),
+            };
+            (variable.name.clone(), variable.default.clone().unwrap_or(made))
+        };
+        Self((FIRST..).zip(variables).map(stand_in).collect())
+    }
+
     /// Name and value, without the types. Secrets are in it.
     pub fn to_json(&self) -> serde_json::Map<String, Json> {
         self.0.iter().map(|(name, value)| (name.clone(), value.to_json())).collect()

@@ -6,13 +6,15 @@ mod properties;
 mod steps;
 mod variables;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use windlass_yaml::{Limits, Node, Place, Problem, parse};
 
-use crate::extension::{Extension, VariableType};
+use crate::extension::{Extension, Variable, VariableType};
 use crate::field::{At, INSTALLATION_NAME};
+use crate::services::Services;
 use crate::template::Template;
+use crate::values::Values;
 use fields::Found;
 
 pub(crate) use properties::Properties;
@@ -59,6 +61,10 @@ pub(crate) struct Checker {
     pub problems: Vec<Problem>,
     /// The declared variables.
     pub types: HashMap<String, VariableType>,
+    /// Those that a user may have to give: nothing is known of their values yet.
+    open: HashSet<String>,
+    stand_ins: Values,
+    services: Services,
 }
 
 impl Checker {
@@ -70,9 +76,23 @@ impl Checker {
         let document = Found { node, path: String::new() }.map(DOCUMENT_KEYS, self)?;
         let metadata = document.required("metadata", self).and_then(|found| self.metadata(&found));
         let variables = document.get("variables").map(|found| self.variables(&found));
+        let variables = variables.unwrap_or_default();
+        self.try_with(&variables);
         let kind = metadata.as_ref().map(|metadata| metadata.kind);
         let steps = document.required("execution", self).and_then(|found| self.steps(&found, kind));
-        Some(Extension { metadata: metadata?, variables: variables.unwrap_or_default(), steps: steps? })
+        Some(Extension { metadata: metadata?, variables, steps: steps? })
+    }
+
+    /// For a document that is read when a step runs.
+    pub fn of(extension: &Extension) -> Self {
+        let types = extension.variables.iter().map(|variable| (variable.name.clone(), variable.kind)).collect();
+        Self { types, ..Self::default() }
+    }
+
+    fn try_with(&mut self, variables: &[Variable]) {
+        let has_default = |name: &String| variables.iter().any(|known| known.name == *name && known.default.is_some());
+        self.open = self.types.keys().filter(|name| !has_default(name)).cloned().collect();
+        self.stand_ins = Values::stand_ins(variables);
     }
 
     pub fn problem(&mut self, place: Place, path: &str, message: impl Into<String>) {

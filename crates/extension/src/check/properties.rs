@@ -48,6 +48,31 @@ impl<'n, 'c> Properties<'n, 'c> {
         self.node.get(key).is_some()
     }
 
+    pub fn checker(&mut self) -> &mut Checker {
+        self.checker
+    }
+
+    /// Where all of them are.
+    pub fn at(&self) -> At {
+        At { place: self.node.place, path: self.path.clone() }
+    }
+
+    /// A value as it stands, and its path.
+    pub fn value(&self, key: &str) -> Option<(&'n Node, String)> {
+        self.get(key).map(|found| (found.node, found.path))
+    }
+
+    /// A map as it stands, and its path.
+    pub fn map(&mut self, key: &str) -> Option<(&'n Node, String)> {
+        let found = self.get(key)?;
+        if found.node.as_text().is_some() {
+            found.problem(self.checker, "must be the document itself, and is a text; remove the | behind the key");
+            return None;
+        }
+        found.any_map(self.checker)?;
+        Some((found.node, found.path))
+    }
+
     fn get(&self, key: &str) -> Option<Found<'n>> {
         // What the shape does not know was told already.
         let node = self.node.get(key).filter(|_| self.shape.knows(key))?;

@@ -5,11 +5,12 @@ use std::time::Duration;
 use windlass_yaml::{Node, Place, Value};
 
 use super::fields::{Fields, Found};
-use super::{Checker, Properties};
+use super::{Checker, MOST_PROBLEMS, Properties};
+use crate::action::Action;
 use crate::condition::Condition;
 use crate::extension::{Kind, Phase, Step, StepType, VariableType};
-use crate::field::At;
-use crate::task::Task;
+use crate::field::{At, Resolving};
+use crate::task::{Task, UpTask};
 
 pub(crate) const EXECUTION_KEYS: &[&str] = &["run", "validate"];
 pub(crate) const KEYS: &[&str] = &["name", "type", "properties", "ignore_errors", "timeout", "condition", "conditions"];
@@ -33,6 +34,9 @@ impl Checker {
                 return None;
             }
             steps.extend(items.iter().filter_map(|item| self.step(item, phase, kind)));
+        }
+        for step in &steps {
+            self.check_service(step);
         }
         if count == 0 {
             found.problem(self, "has no steps; add at least one to run or validate");
@@ -79,7 +83,42 @@ impl Checker {
             let message = "what lasts belongs to an installation; write type: install in the metadata";
             properties.problem("", message);
         }
+        if let Task::Up(task) = &task {
+            self.rehearse(task);
+        }
         Some((task, json))
+    }
+
+    /// Tries what the values that are known give. What depends on others is checked when they are given.
+    fn rehearse(&mut self, task: &UpTask) {
+        let open = task.places_of(&|name| self.open.contains(name));
+        let mut resolving = Resolving::new(&self.stand_ins, "installation");
+        let action = task.resolve(&mut resolving);
+        let problems = resolving.problems.into_iter().filter(|problem| !open.contains(&problem.place));
+        self.problems.extend(problems.take(MOST_PROBLEMS));
+        match action {
+            Some(Action::Up { project }) if task.name_is_known() => {
+                // Two steps may start containers of one name if their conditions exclude each other: that is checked with the values.
+                project.services.iter().for_each(|service| drop(self.services.add(&service.name)));
+            }
+            _ => self.services.add_unknown(),
+        }
+    }
+
+    fn check_service(&mut self, step: &Step) {
+        let Task::Network(task) = &step.task else { return };
+        let Some(service) = task.service() else { return };
+        let literal = service.map(|field| field.template.literal());
+        let problem = match literal {
+            Some(None) => None,
+            Some(Some(name)) => self.services.problem(Some(name)),
+            None => self.services.problem(None),
+        };
+        if let Some(message) = problem {
+            let (place, path) =
+                service.map_or((step.place, step.path.as_str()), |field| (field.at.place, &field.at.path));
+            self.problem(place, path, message);
+        }
     }
 
     fn timeout(&mut self, map: &Fields<'_>) -> Option<Duration> {

@@ -71,11 +71,10 @@ impl Checker {
             if let Some(message) = name_problem(&key.text) {
                 self.problem(key.place, &path, message);
             }
-            let variable = self.variable(&key.text, &Found { node, path });
             // A name that was meant to be there is known, so that its mistake is told once and not for each use.
-            let kind = variable.as_ref().map_or(VariableType::String, |variable| variable.kind);
-            self.types.insert(key.text.clone(), kind);
-            variables.extend(variable);
+            let variable = self.variable(&key.text, &Found { node, path }).unwrap_or_else(|| unread(&key.text));
+            self.types.insert(key.text.clone(), variable.kind);
+            variables.push(variable);
         }
         variables
     }
@@ -134,6 +133,18 @@ impl Checker {
                 None
             }
         }
+    }
+}
+
+/// Stands for a variable that has a problem.
+fn unread(name: &str) -> Variable {
+    Variable {
+        name: name.into(),
+        kind: VariableType::String,
+        description: String::new(),
+        default: None,
+        is_required: false,
+        pattern: None,
     }
 }
 

@@ -13,6 +13,7 @@ mod scan;
 mod words;
 
 use crate::template::{Part, Template};
+pub(crate) use words::CodeReader;
 
 /// The text for `/bin/sh -c`; the values come through the environment. All that is wrong otherwise.
 pub(crate) fn script(template: &Template) -> Result<String, Vec<String>> {

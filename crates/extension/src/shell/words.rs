@@ -133,6 +133,21 @@ impl Words {
     }
 }
 
+/// Whether a program reads one of its arguments as code, for arguments that no shell has to read first.
+#[derive(Default)]
+pub(crate) struct CodeReader(Words);
+
+impl CodeReader {
+    /// Takes the next argument, none for one that is not known yet, and says whether such a one would be read as code.
+    pub fn reads(&mut self, word: Option<&str>) -> bool {
+        let is_code = word.is_none() && self.0.code_reader().is_some();
+        self.0.begin();
+        word.unwrap_or_default().chars().for_each(|character| self.0.push(character));
+        self.0.end_word();
+        is_code
+    }
+}
+
 fn interpreter(word: &str) -> Option<Interpreter> {
     let program = word.rsplit('/').next()?;
     let (name, letters) = INTERPRETERS.iter().copied().find(|(name, _)| *name == program)?;

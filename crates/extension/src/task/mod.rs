@@ -1,8 +1,10 @@
 //! What a step is to do: read from its properties, and later made into an action with the values.
 
+mod arguments;
 mod host;
 mod network;
 pub(crate) mod shape;
+mod up;
 
 use crate::action::Action;
 use crate::check::Properties;
@@ -11,11 +13,13 @@ use crate::field::Resolving;
 
 pub(crate) use host::HostTask;
 pub(crate) use network::NetworkTask;
+pub(crate) use up::{Document, UpTask};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Host(HostTask),
     Network(NetworkTask),
+    Up(UpTask),
 }
 
 /// What is to be done, or why nothing is.
@@ -31,6 +35,10 @@ impl Task {
             StepType::Command | StepType::File | StepType::Service | StepType::User | StepType::Package => {
                 HostTask::read(properties).map(Self::Host)
             }
+            StepType::Docker if properties.action() == Some("run") => UpTask::read_run(properties).map(Self::Up),
+            StepType::DockerCompose if properties.action() == Some("up") => {
+                UpTask::read_compose(properties).map(Self::Up)
+            }
             StepType::Docker | StepType::DockerCompose | StepType::Proxy | StepType::Wait => {
                 NetworkTask::read(properties).map(Self::Network)
             }
@@ -39,7 +47,7 @@ impl Task {
 
     /// Whether something stays that belongs to the installation.
     pub fn lasts(&self) -> bool {
-        matches!(self, Self::Network(NetworkTask::Route { .. }))
+        matches!(self, Self::Up(_) | Self::Network(NetworkTask::Route { .. }))
     }
 
     /// None if there is a problem.
@@ -47,6 +55,7 @@ impl Task {
         match self {
             Self::Host(task) => task.resolve(extension, resolving).map(Outcome::Do),
             Self::Network(task) => task.resolve(resolving),
+            Self::Up(task) => task.resolve(resolving).map(Outcome::Do),
         }
     }
 }

@@ -32,6 +32,17 @@ impl NetworkTask {
         }
     }
 
+    /// The container of the extension that the step speaks of: one by its name, or the only one.
+    pub fn service(&self) -> Option<Option<&Field<String>>> {
+        match self {
+            Self::Start(service) | Self::Stop(service) | Self::Remove(service) | Self::WaitFor { service, .. } => {
+                Some(Some(service))
+            }
+            Self::Route { service, .. } => Some(service.as_ref()),
+            Self::Pull { .. } | Self::Down | Self::Unroute { .. } | Self::WaitSeconds(_) => None,
+        }
+    }
+
     pub fn resolve(&self, resolving: &mut Resolving<'_>) -> Option<Outcome> {
         let action = match self {
             Self::Pull { image, tag } => pull(image, tag.as_ref(), resolving)?,

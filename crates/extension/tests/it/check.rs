@@ -92,7 +92,7 @@ fn properties_are_checked() {
         ("package", "{name: nginx, state: installed}", ".properties.state: \"installed\" is not known; use one of: "),
         ("docker_compose", "{action: down, args: x}", ".properties.args: is not supported: "),
         ("docker_compose", "{action: build}", ".properties.action: is not supported; images are not built"),
-        ("proxy", "{action: add, domain: '{{ v }}', port: 80}", ""),
+        ("proxy", "{action: add, domain: '{{ v }}', port: 80}", ": no step starts a container; add one before"),
         ("proxy", "{action: add, domain: 'a b', port: 80}", ".properties.domain: must be a host name"),
         ("proxy", "{action: add, domain: a.example, port: 0}", ".properties.port: must be a port"),
         ("wait", "{seconds: 5}", ""),
@@ -110,9 +110,14 @@ fn properties_are_checked() {
 
 #[test]
 fn what_lasts_needs_an_installation() {
-    let step = "- {name: Route, type: proxy, properties: {action: add, domain: a.example, port: 80}}";
-    assert!(problems(&document("run", "", step)).contains("write type: install in the metadata"));
-    assert_eq!(problems(&document("install", "", step)), "");
+    for properties in [
+        "type: docker, properties: {action: run, name: web, image: nginx}",
+        "type: docker_compose, properties: {action: up, compose: {services: {web: {image: nginx}}}}",
+    ] {
+        let step = format!("- {{name: Start, {properties}}}");
+        assert!(problems(&document("run", "", &step)).contains("write type: install in the metadata"));
+        assert_eq!(problems(&document("install", "", &step)), "");
+    }
 }
 
 #[test]
@@ -179,7 +184,9 @@ fn values_are_checked_where_they_are_put() {
         ("proxy", "{action: add, domain: '{{ v }}', port: 80}"),
         ("wait", "{seconds: '{{ v }}'}"),
     ] {
-        let text = document("install", variables, &format!("- {{name: S, type: {kind}, properties: {properties}}}"));
+        let container = "- {name: C, type: docker, properties: {action: run, name: web, image: nginx}}";
+        let step = format!("{container}\n- {{name: S, type: {kind}, properties: {properties}}}");
+        let text = document("install", variables, &step);
         for value in ["../..", "-rf", "--purge", "a$(id)", "a;id", "a\nb", "..", "a`b"] {
             let told = resolved(&text, &[("v", json!(value))]).unwrap_err();
             assert!(told.contains("it comes from the variable v"), "{kind} {properties} with {value:?}: {told}");
@@ -225,9 +232,10 @@ fn a_blank_value_leaves_an_optional_property_out() {
 
 #[test]
 fn a_blank_domain_skips_the_step() {
-    let step = "- {name: S, type: proxy, properties: {action: add, domain: '{{ domain }}', port: 80}}";
+    let step = "- {name: C, type: docker, properties: {action: run, name: web, image: nginx}}\n\
+                - {name: S, type: proxy, properties: {action: add, domain: '{{ domain }}', port: 80}}";
     let steps = resolved(&document("install", "domain: {type: string}", step), &[]).unwrap();
-    assert_eq!(steps[0].skipped.as_deref(), Some("the domain is blank"));
+    assert_eq!(steps[1].skipped.as_deref(), Some("the domain is blank"));
 }
 
 #[test]

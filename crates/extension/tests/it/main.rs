@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
 
 mod check;
+mod containers;
 mod documents;
 mod scripts;
 mod values;
