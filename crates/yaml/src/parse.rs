@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
+use granit_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
 
 use crate::{Key, Node, Place, Problem, Value, at_index, at_key, scalar};
 
@@ -110,23 +110,26 @@ impl<'a> Builder<'a> {
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Problem> {
         let place = self.place(&span.start);
         match event {
-            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
-            Event::DocumentStart(_) => self.document(place),
+            Event::DocumentStart(..) => self.document(place),
             Event::Alias(anchor) => self.alias(anchor, place),
             Event::Scalar(text, style, anchor, tag) => {
                 let is_plain = style == ScalarStyle::Plain;
                 if self.wants_key() {
-                    self.key(&text, tag.as_deref(), place)
+                    self.key(&text, is_plain, tag.as_deref(), place)
                 } else {
                     self.scalar(&text, is_plain, anchor, tag.as_deref(), place)
                 }
             }
-            Event::SequenceStart(anchor, tag) => self.start(Content::List(Vec::new()), anchor, tag.as_deref(), place),
-            Event::MappingStart(anchor, tag) => {
+            Event::SequenceStart(_, anchor, tag) => {
+                self.start(Content::List(Vec::new()), anchor, tag.as_deref(), place)
+            }
+            Event::MappingStart(_, anchor, tag) => {
                 let content = Content::Map { entries: Vec::new(), places: HashMap::new(), key: None };
                 self.start(content, anchor, tag.as_deref(), place)
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(),
+            // Where the text and the document begin and end, and what the parser tells only on request.
+            _ => Ok(()),
         }
     }
 
@@ -147,12 +150,14 @@ impl<'a> Builder<'a> {
         matches!(self.open.last(), Some(Open { content: Content::Map { key: None, .. }, .. }))
     }
 
-    fn key(&mut self, text: &str, tag: Option<&Tag>, place: Place) -> Result<(), Problem> {
+    fn key(&mut self, text: &str, is_plain: bool, tag: Option<&Tag>, place: Place) -> Result<(), Problem> {
         let path = self.path();
         if let Some(tag) = tag {
-            scalar::tagged(text, tag).map_err(|message| Problem::new(place, &path, message))?;
+            scalar::check_key(text, tag).map_err(|message| Problem::new(place, &path, message))?;
         }
-        if text.is_empty() || text.len() > LONGEST_KEY {
+        // The parser writes `~` for a key that is not there.
+        let is_nothing = text.is_empty() || is_plain && text == "~";
+        if is_nothing || text.len() > LONGEST_KEY {
             return Err(Problem::new(place, path, format!("a key must have 1 to {LONGEST_KEY} bytes")));
         }
         self.spend(0, text.len(), place)?;
@@ -187,17 +192,8 @@ impl<'a> Builder<'a> {
             None if is_plain => scalar::plain(text),
             None => Value::Text(text.into()),
         };
-        let place = if text.is_empty() && is_plain { self.place_of_nothing(place) } else { place };
         self.add(Built { node: Node { value, place }, nodes: 1, bytes: text.len(), depth: 0 }, anchor);
         Ok(())
-    }
-
-    /// A key without a value: the parser says where the next thing begins, a person looks at the key.
-    fn place_of_nothing(&self, place: Place) -> Place {
-        match self.open.last() {
-            Some(Open { content: Content::Map { key: Some(key), .. }, .. }) => key.place,
-            _ => place,
-        }
     }
 
     fn start(&mut self, content: Content, anchor: usize, tag: Option<&Tag>, place: Place) -> Result<(), Problem> {

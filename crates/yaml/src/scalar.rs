@@ -1,6 +1,6 @@
 //! What a scalar means: the core schema of YAML 1.2, except as [`Value`] says.
 
-use saphyr_parser::Tag;
+use granit_parser::Tag;
 
 use crate::Value;
 use crate::node::float_text;
@@ -64,7 +64,7 @@ fn float(text: &str) -> Option<f64> {
 
 /// A scalar with a tag, or why it cannot be.
 pub fn tagged(text: &str, tag: &Tag) -> Result<Value, String> {
-    let Some(kind) = core_kind(tag) else { return Err(unknown(tag)) };
+    let Some(kind) = tag.core_suffix() else { return Err(unknown(tag)) };
     let value = match kind {
         "str" => Some(Value::Text(text.into())),
         "null" => matches!(plain(text), Value::Null).then_some(Value::Null),
@@ -76,24 +76,22 @@ pub fn tagged(text: &str, tag: &Tag) -> Result<Value, String> {
     value.ok_or_else(|| format!("the value does not fit its tag !!{kind}; leave the tag out"))
 }
 
+/// Whether a key may have this tag: it is a text, whatever it looks like, and `<<` may say what it is.
+pub fn check_key(text: &str, tag: &Tag) -> Result<(), String> {
+    let is_merge = || text == "<<" && tag.suffix_in_namespace("tag:yaml.org,2002:").as_deref() == Some("merge");
+    if tag.is_yaml_core_schema_tag("str") || is_merge() { Ok(()) } else { Err(unknown(tag)) }
+}
+
 /// Whether a list ("seq") or a map ("map") may have this tag.
 pub fn check_collection(kind: &str, tag: &Tag) -> Result<(), String> {
-    match core_kind(tag) {
+    match tag.core_suffix() {
         Some(known) if known == kind => Ok(()),
         _ => Err(unknown(tag)),
     }
 }
 
-fn core_kind(tag: &Tag) -> Option<&str> {
-    // `!!str`, and `!<tag:yaml.org,2002:str>`, which the parser does not split.
-    if tag.is_yaml_core_schema() {
-        return Some(&tag.suffix);
-    }
-    tag.suffix.strip_prefix("tag:yaml.org,2002:").filter(|_| tag.handle.is_empty())
-}
-
 fn unknown(tag: &Tag) -> String {
-    let shown: String = tag.to_string().chars().take(60).collect();
+    let shown: String = tag.original().chars().take(60).collect();
     format!("the tag {shown:?} is not supported; leave it out")
 }
 

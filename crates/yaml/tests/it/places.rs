@@ -33,10 +33,10 @@ fn every_value_has_its_place() {
         ".d@7:1.e@7:5 7:8",
         ".d@7:1.f@7:13 7:16",
         ".d@7:1.f@7:13[] 7:17",
-        ".h@8:1 8:1",
+        ".h@8:1 8:2",
         ".i@9:1 10:3",
-        ".j@12:1 12:4",
-        ".m@13:1 12:4",
+        ".j@12:1 12:7",
+        ".m@13:1 12:7",
     ];
     assert_eq!(lines, expected);
 }
@@ -55,6 +55,12 @@ fn texts_in_quotes_and_blocks_are_texts() {
     assert_eq!(json("a: |\n  one\n  two\nb: >-\n  one\n  two\n"), r#"{"a":"one\ntwo\n","b":"one two"}"#);
 }
 
+/// The specification wants it indented further than its key; people and other parsers do not.
+#[test]
+fn a_bracket_may_stand_below_its_key() {
+    assert_eq!(json("a:\n  b: [\n    'x'\n  ]\n  c: {\n    d: 1\n  }\n"), r#"{"a":{"b":["x"],"c":{"d":1}}}"#);
+}
+
 #[test]
 fn keys_are_texts() {
     assert_eq!(json("1: a\ntrue: b\n'x y': c\n0x10: d\n"), r#"{"1":"a","true":"b","x y":"c","0x10":"d"}"#);
@@ -65,6 +71,8 @@ fn core_tags_choose_the_type() {
     let text = "[!!str 1, !!int '1', !!float 1, !!bool 'true', !!null '', !!seq [1], !!map {a: 1}, !<tag:yaml.org,2002:str> 2]";
     assert_eq!(json(text), r#"["1",1,1.0,true,null,[1],{"a":1},"2"]"#);
     assert_eq!(json("!!int 0755"), "755");
+    assert_eq!(json("a: !!str\nb: !!null\n"), r#"{"a":"","b":null}"#);
+    assert_eq!(json("!!str a: 1\n!!merge <<: {}\n"), r#"{"a":1,"<<":{}}"#);
 }
 
 #[test]
