@@ -4,6 +4,7 @@ use windlass_yaml::Value;
 
 use super::Checker;
 use super::fields::Found;
+use super::limits::{DESCRIPTION, NAME};
 use crate::extension::{CATEGORIES, Kind, Metadata};
 
 pub(crate) const KEYS: &[&str] = &[
@@ -20,6 +21,8 @@ pub(crate) const KEYS: &[&str] = &[
     "featured",
 ];
 pub(crate) const LONGEST_ICON: usize = 512;
+/// `icon` and `version` have defaults.
+pub(crate) const REQUIRED: &[&str] = &["id", "name", "description", "author", "category", "type"];
 const LONGEST_SIGN: usize = 16;
 const SVG: &str = "data:image/svg+xml";
 const FIRST_VERSION: &str = "1.0.0";
@@ -28,9 +31,9 @@ impl Checker {
     pub(super) fn metadata(&mut self, found: &Found<'_>) -> Option<Metadata> {
         let map = found.map(KEYS, self)?;
         let id = map.required("id", self).and_then(|found| self.id(&found));
-        let name = map.required("name", self).and_then(|found| found.line(1, 100, self));
-        let description = map.required("description", self).and_then(|found| found.lines(1, 2000, self));
-        let author = map.required("author", self).and_then(|found| found.line(1, 100, self));
+        let name = map.required("name", self).and_then(|found| found.line(1, NAME, self));
+        let description = map.required("description", self).and_then(|found| found.lines(1, DESCRIPTION, self));
+        let author = map.required("author", self).and_then(|found| found.line(1, NAME, self));
         let icon = map.get("icon").map_or(Some(String::new()), |found| self.icon(&found));
         let category = map.required("category", self).and_then(|found| found.word(CATEGORIES, self));
         let kind = map.required("type", self).and_then(|found| found.word(Kind::TEXTS, self));

@@ -1,10 +1,11 @@
 //! The check: a text becomes an extension, or a list of all that is wrong with it.
 
 mod fields;
-mod metadata;
+pub(crate) mod limits;
+pub(crate) mod metadata;
 mod properties;
-mod steps;
-mod variables;
+pub(crate) mod steps;
+pub(crate) mod variables;
 
 use std::collections::{HashMap, HashSet};
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use windlass_yaml::{Node, Place, Value};
 
 use super::fields::{Fields, Found};
+use super::limits::STEP_NAME;
 use super::{Checker, MOST_PROBLEMS, Properties};
 use crate::action::Action;
 use crate::condition::Condition;
@@ -15,8 +16,8 @@ use crate::task::{Task, UpTask};
 pub(crate) const EXECUTION_KEYS: &[&str] = &["run", "validate"];
 pub(crate) const KEYS: &[&str] = &["name", "type", "properties", "ignore_errors", "timeout", "condition", "conditions"];
 pub(crate) const MOST: usize = 100;
-const MOST_CONDITIONS: usize = 20;
-const LONGEST_CONDITION: usize = 500;
+pub(crate) const MOST_CONDITIONS: usize = 20;
+pub(crate) const LONGEST_CONDITION: usize = 500;
 pub(crate) const DEFAULT_TIMEOUT: u64 = 300;
 pub(crate) const LONGEST_TIMEOUT: i64 = 3600;
 
@@ -46,7 +47,7 @@ impl Checker {
 
     fn step(&mut self, found: &Found<'_>, phase: Phase, extension: Option<Kind>) -> Option<Step> {
         let map = found.map(KEYS, self)?;
-        let name = map.required("name", self).and_then(|found| found.line(1, 200, self));
+        let name = map.required("name", self).and_then(|found| found.line(1, STEP_NAME, self));
         let kind = map.required("type", self).and_then(|found| found.word(StepType::TEXTS, self));
         let kind = kind.and_then(StepType::from_text);
         let ignore_errors = map.get("ignore_errors").map_or(Some(false), |found| found.boolean(self));

@@ -4,6 +4,7 @@ use windlass_yaml::at_key;
 
 use super::Checker;
 use super::fields::{Fields, Found};
+use super::limits::DESCRIPTION;
 use crate::extension::{Variable, VariableType};
 use crate::field::INSTALLATION_NAME;
 use crate::given;
@@ -82,7 +83,7 @@ impl Checker {
     fn variable(&mut self, name: &str, found: &Found<'_>) -> Option<Variable> {
         let map = found.map(KEYS, self)?;
         let kind = map.required("type", self).and_then(|found| found.word(VariableType::TEXTS, self));
-        let description = map.get("description").map_or(Some(String::new()), |found| found.lines(0, 2000, self));
+        let description = map.get("description").map_or(Some(String::new()), |found| found.lines(0, DESCRIPTION, self));
         let is_required = map.get("is_required").map_or(Some(false), |found| found.boolean(self));
         let pattern = match map.get("validation_pattern") {
             Some(found) if !found.node.is_null() => Some(self.pattern(&found)?),

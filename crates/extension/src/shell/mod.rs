@@ -8,6 +8,7 @@
 //! So we only have to know whether we are inside double quotes. If we were wrong about a text that we do not understand, a value
 //! would be split into words; it would still not be run.
 
+mod expansions;
 mod here;
 mod scan;
 mod words;

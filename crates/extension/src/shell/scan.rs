@@ -5,15 +5,11 @@ use super::here::HereDocument;
 use super::words::Words;
 
 /// Functions here call themselves for what is nested, so the depth has a bound.
-const DEEPEST: usize = 20;
+pub(super) const DEEPEST: usize = 20;
 
 const SINGLE: &str = "inside single quotes, where the shell does not read a value; use double quotes";
 const BACKSLASH: &str = "behind a backslash, which would change what it means; remove the backslash";
-const BACKQUOTES: &str = "inside backquotes, where quotes mean something else; use $( ) instead of them";
 const COMMENT: &str = "in a comment, where it has no meaning; remove it";
-const DOLLAR: &str = "directly behind a $; remove the $";
-const PARAMETER: &str = "inside ${ }; put the value into a variable before, such as value={{ name }}";
-const ARITHMETIC: &str = "where the shell calculates, which can run what is in a value; use expr instead";
 
 pub(super) struct Scanner<'t> {
     pub tokens: &'t [Token<'t>],
@@ -21,7 +17,7 @@ pub(super) struct Scanner<'t> {
     /// Where the text ends: the end of all, or of the here-document that is being read.
     pub end: usize,
     pub out: String,
-    depth: usize,
+    pub depth: usize,
     /// Here-documents whose first line has not come yet.
     pub waiting: Vec<HereDocument>,
     /// Why no template may stand here.
@@ -225,7 +221,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn single(&mut self, words: &mut Words) {
+    pub fn single(&mut self, words: &mut Words) {
         words.begin();
         self.copy();
         self.refuse_during(SINGLE, |scanner| {
@@ -240,7 +236,7 @@ impl<'t> Scanner<'t> {
         });
     }
 
-    fn quoted(&mut self, character: char, words: &mut Words) {
+    pub fn quoted(&mut self, character: char, words: &mut Words) {
         if character == '\n' && !self.waiting.is_empty() {
             self.unclear("a line ends inside quotes before the lines of a here-document");
         }
@@ -264,22 +260,6 @@ impl<'t> Scanner<'t> {
         self.unclear("a double quote is not closed");
     }
 
-    pub fn backquotes(&mut self, words: &mut Words) {
-        words.begin();
-        self.copy();
-        self.refuse_during(BACKQUOTES, |scanner| {
-            while let Some(token) = scanner.peek(0) {
-                match token {
-                    Token::Char('`') => return scanner.copy(),
-                    Token::Char('\\') => scanner.escape(None),
-                    Token::Char(_) => scanner.copy(),
-                    Token::Name(name) => scanner.value(name, "", &Words::default()),
-                }
-            }
-            scanner.unclear("a backquote is not closed");
-        });
-    }
-
     fn comment(&mut self) {
         self.refuse_during(COMMENT, |scanner| {
             while let Some(token) = scanner.peek(0) {
@@ -289,101 +269,6 @@ impl<'t> Scanner<'t> {
                     Token::Name(name) => scanner.value(name, "", &Words::default()),
                 }
             }
-        });
-    }
-
-    /// A dollar sign, and what begins with it.
-    pub fn dollar(&mut self, in_double: bool, words: &mut Words) {
-        words.begin();
-        match self.peek(1) {
-            Some(Token::Name(name)) => {
-                self.copy();
-                self.refuse_during(DOLLAR, |scanner| {
-                    scanner.value(name, "", &Words::default());
-                });
-            }
-            Some(Token::Char('(')) if self.next_is(2, '(') => {
-                self.copy();
-                self.arithmetic();
-            }
-            Some(Token::Char('(')) => {
-                self.copy();
-                self.copy();
-                self.command(true);
-            }
-            Some(Token::Char('{')) => self.parameter(in_double),
-            Some(Token::Char('[')) => {
-                self.unclear("$[ means different things in different shells");
-                self.copy();
-            }
-            Some(Token::Char('\'')) if !in_double => {
-                self.unclear("$' means different things in different shells");
-                self.copy();
-            }
-            // One of the parameters with a sign as their name: the number of the process, and so on.
-            Some(Token::Char('$' | '!' | '?' | '#' | '*' | '@' | '-')) => {
-                self.copy();
-                self.copy();
-            }
-            _ => self.copy(),
-        }
-    }
-
-    /// `${…}`, with what may be nested in it.
-    fn parameter(&mut self, in_double: bool) {
-        self.copy();
-        self.copy();
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            self.unclear("${ } is nested too deeply");
-        }
-        let mut words = Words::default();
-        self.refuse_during(PARAMETER, |scanner| {
-            while let Some(token) = scanner.peek(0) {
-                match token {
-                    Token::Char('}') => return scanner.copy(),
-                    Token::Char('\\') => scanner.escape(None),
-                    Token::Char('\'') if in_double => {
-                        scanner.unclear("a single quote stands inside ${ } in double quotes");
-                        scanner.copy();
-                    }
-                    Token::Char('\'') => scanner.single(&mut words),
-                    Token::Char('"') => scanner.double(&mut words),
-                    Token::Char('$') => scanner.dollar(in_double, &mut words),
-                    Token::Char('`') => scanner.backquotes(&mut words),
-                    Token::Char(character) => scanner.quoted(character, &mut words),
-                    Token::Name(name) => scanner.value(name, "", &words),
-                }
-            }
-            scanner.unclear("${ is not closed");
-        });
-        self.depth -= 1;
-    }
-
-    /// From `((` to its `))`. Some shells run what stands in the index of an array there, so a value never may.
-    fn arithmetic(&mut self) {
-        let mut parentheses = 0_usize;
-        self.refuse_during(ARITHMETIC, |scanner| {
-            while let Some(token) = scanner.peek(0) {
-                match token {
-                    Token::Char('(') => parentheses += 1,
-                    Token::Char(')') => parentheses = parentheses.saturating_sub(1),
-                    Token::Char('\'' | '"' | '`' | '\\' | '#') => scanner.unclear("quotes stand inside (( ))"),
-                    Token::Char('\n') if !scanner.waiting.is_empty() => {
-                        scanner.unclear("a line ends inside (( )) before the lines of a here-document");
-                    }
-                    Token::Char(_) => {}
-                    Token::Name(name) => {
-                        scanner.value(name, "", &Words::default());
-                        continue;
-                    }
-                }
-                scanner.copy();
-                if parentheses == 0 {
-                    return;
-                }
-            }
-            scanner.unclear("(( is not closed");
         });
     }
 }

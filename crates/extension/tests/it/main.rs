@@ -3,5 +3,6 @@
 mod check;
 mod containers;
 mod documents;
+mod schema;
 mod scripts;
 mod values;
