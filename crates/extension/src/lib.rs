@@ -6,6 +6,7 @@
 
 mod action;
 mod canonical;
+pub mod catalog;
 mod check;
 mod condition;
 mod draft;
