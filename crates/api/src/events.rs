@@ -38,6 +38,11 @@ closed_set! {
         VolumeDeleted = "volume.deleted",
         SnapshotSucceeded = "snapshot.succeeded",
         SnapshotFailed = "snapshot.failed",
+        /// An extension is to be carried out.
+        ExecutionQueued = "execution.queued",
+        ExecutionSucceeded = "execution.succeeded",
+        ExecutionFailed = "execution.failed",
+        ExecutionCancelled = "execution.cancelled",
     }
 }
 
@@ -64,6 +69,10 @@ impl EventName {
             | Self::VolumeDeleted
             | Self::SnapshotSucceeded
             | Self::SnapshotFailed => Can::DeployRead,
+            Self::ExecutionQueued
+            | Self::ExecutionSucceeded
+            | Self::ExecutionFailed
+            | Self::ExecutionCancelled => Can::ExtensionRead,
         }
     }
 }

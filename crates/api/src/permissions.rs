@@ -75,6 +75,8 @@ pub enum Can {
     ExtensionCreate,
     ExtensionDelete,
     ExtensionRun,
+    /// Steps of an extension that change the machine, or reach beyond the organization's own containers.
+    ExtensionHost,
     AuditRead,
 }
 
@@ -94,7 +96,7 @@ const fn host_rule(action: Can, name: &'static str, least_role: Role) -> Rule {
 }
 
 /// In the order of [`Can`], so that a permission's rule is found by its number.
-const TABLE: [Rule; 35] = [
+const TABLE: [Rule; 36] = [
     rule(Can::OrganizationRead, "organization:read", Role::Viewer),
     rule(Can::OrganizationUpdate, "organization:update", Role::Admin),
     rule(Can::OrganizationDelete, "organization:delete", Role::Owner),
@@ -128,7 +130,8 @@ const TABLE: [Rule; 35] = [
     rule(Can::ExtensionRead, "extension:read", Role::Viewer),
     rule(Can::ExtensionCreate, "extension:create", Role::Admin),
     rule(Can::ExtensionDelete, "extension:delete", Role::Admin),
-    host_rule(Can::ExtensionRun, "extension:run", Role::Admin),
+    rule(Can::ExtensionRun, "extension:run", Role::Member),
+    host_rule(Can::ExtensionHost, "extension:host", Role::Admin),
     rule(Can::AuditRead, "audit:read", Role::Viewer),
 ];
 
@@ -181,7 +184,7 @@ impl JsonSchema for Can {
             lines.push_str(&format!("\n- `{}`: {}", role.as_str(), first_here.join(", ")));
         }
         lines.push_str(
-            "\n\n`extension:run` also needs host access, which an admin of the installation grants to an organization.",
+            "\n\n`extension:host` also needs host access, which an admin of the installation grants to an organization.",
         );
         json_schema!({ "type": "string", "enum": names, "description": lines })
     }
@@ -225,6 +228,7 @@ mod tests {
             "webhook:create",
             "webhook:update",
             "webhook:delete",
+            "extension:run",
         ];
         let admin = [
             "organization:update",
@@ -256,10 +260,10 @@ mod tests {
     }
 
     #[test]
-    fn running_extensions_needs_host_access_as_well() {
+    fn changing_the_machine_needs_host_access_as_well() {
         for role in Role::ALL.iter().copied() {
-            assert!(!role.can(Can::ExtensionRun, false), "{role:?}");
-            assert_eq!(role.can(Can::ExtensionRun, true), role >= Role::Admin, "{role:?}");
+            assert!(!role.can(Can::ExtensionHost, false), "{role:?}");
+            assert_eq!(role.can(Can::ExtensionHost, true), role >= Role::Admin, "{role:?}");
         }
     }
 }

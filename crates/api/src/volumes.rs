@@ -60,6 +60,8 @@ closed_set! {
         User = "user",
         /// The image declares a `VOLUME` there.
         Image = "image",
+        /// An extension was installed.
+        Extension = "extension",
     }
 }
 
@@ -180,8 +182,11 @@ pub struct AttachVolume {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Volume {
     pub id: Uuid,
-    /// None once the application was deleted.
+    /// None once the application was deleted, and for one of an installation.
     pub application_id: Option<Uuid>,
+    /// What an extension has installed, which has it instead of an application.
+    pub installation_id: Option<Uuid>,
+    /// Or of the installation.
     pub application_name: String,
     pub name: String,
     pub path: String,

@@ -1,6 +1,6 @@
 use std::ops::RangeInclusive;
 
-use windlass_yaml::{Key, Node, Value, at_index, at_key, nearest};
+use windlass_yaml::{Key, Node, Value, at_index, at_key};
 
 use crate::bounds::{LONGEST_TEXT, MOST_ITEMS};
 use crate::keys;
@@ -73,7 +73,7 @@ impl<'a> At<'a> {
         let mut fields = Vec::new();
         for (key, at) in self.entries(MOST_ITEMS, problems) {
             if !known.contains(&key.text.as_str()) {
-                problems.add(key.place, &at.path, unknown_key(&key.text, known));
+                problems.add(key.place, &at.path, keys::unknown(&key.text, known));
             } else if !at.is_blank() {
                 fields.push((key.text.as_str(), at));
             }
@@ -126,13 +126,5 @@ impl<'a> At<'a> {
                 format!("must be a whole number from {} to {}, and is {}", range.start(), range.end(), shown(text))
             })
         })
-    }
-}
-
-/// What to say about a key that is in no list.
-pub fn unknown_key(key: &str, known: &[&str]) -> String {
-    match nearest(key, known) {
-        Some(meant) => format!("unknown key {}; did you mean {meant:?}?", shown(key)),
-        None => format!("unknown key {}; known here are {}", shown(key), keys::listed(known)),
     }
 }

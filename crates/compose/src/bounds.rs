@@ -9,6 +9,10 @@ pub const MOST_PORTS: usize = 200;
 pub const MOST_VOLUMES: usize = 100;
 /// The most that Linux takes as one argument or variable of a process is 128 KiB.
 pub const LONGEST_TEXT: usize = 64 * 1024;
+/// Of all variables of a service together: the engine and the kernel have their limits too.
+pub const LONGEST_ENVIRONMENT: usize = 256 * 1024;
+/// Of the files of all services together: one content can be in many of them.
+pub const LONGEST_FILES: usize = 1024 * 1024;
 pub const LONGEST_NAME: usize = 63;
 pub const LONGEST_PATH: usize = 1024;
 /// Of all texts of the document together once variables have their values.

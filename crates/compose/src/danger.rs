@@ -4,6 +4,10 @@ use windlass_yaml::{Place, at_key};
 use crate::service::{Service, Sharing};
 use crate::{Device, Mount, Source};
 
+const ENGINE_SOCKETS: [&str; 5] = ["docker.sock", "containerd.sock", "podman.sock", "crio.sock", "buildkitd.sock"];
+/// A mount that cannot be written to does not keep anybody from connecting to a socket in it.
+const SOCKET_FOLDERS: [&str; 7] = ["/", "/run", "/var", "/var/run", "/run/containerd", "/run/docker", "/run/podman"];
+
 /// Something that lets a container reach more than the containers and volumes of its organization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Danger {
@@ -15,7 +19,7 @@ pub struct Danger {
 }
 
 impl Service {
-    /// Everything that needs access to the host. It is found in the fields as they are, however they were filled.
+    /// Everything that needs access to the host, in the order of the document. It is found in the fields as they are, however they were filled.
     pub fn dangers(&self) -> Vec<Danger> {
         let mut dangers = Vec::new();
         let mut add = |field: String, what: String| dangers.push(self.danger(&field, what));
@@ -56,6 +60,7 @@ impl Service {
         if let Some(parent) = &self.cgroup_parent {
             add("cgroup_parent".into(), format!("leaves the control group that limits it, for {parent:?}"));
         }
+        dangers.sort_by_key(|danger| danger.place);
         dangers
     }
 
@@ -79,18 +84,17 @@ impl Service {
 
 fn mount_danger(mount: &Mount) -> Option<String> {
     let Source::Bind(path) = &mount.source else { return None };
-    if is_engine_socket(path) {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if ENGINE_SOCKETS.contains(&name) {
         return Some(format!("mounts the container engine's socket ({path}), and with it controls the whole host"));
     }
     let how = if mount.read_only { "reads" } else { "reads and writes" };
-    Some(format!("{how} {path:?} of the host"))
-}
-
-/// Whether a path is the socket of an engine, or a folder with it.
-fn is_engine_socket(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let is_socket = matches!(name, "docker.sock" | "containerd.sock" | "podman.sock" | "crio.sock" | "buildkitd.sock");
-    is_socket || matches!(path, "/" | "/run" | "/var" | "/var/run" | "/run/podman" | "/run/containerd" | "/run/docker")
+    let with_socket = if SOCKET_FOLDERS.contains(&path.as_str()) {
+        ", where the container engine's socket is, and with it controls the whole host"
+    } else {
+        ""
+    };
+    Some(format!("{how} {path:?} of the host{with_socket}"))
 }
 
 fn sharing_danger(sharing: Option<&Sharing>, whose: &str) -> Option<String> {
@@ -149,9 +153,8 @@ mod tests {
         service.places.set("privileged".into(), "services.web.privileged".into(), Place { line: 3, column: 4 });
         let stored: Service = serde_json::from_str(&serde_json::to_string(&service).unwrap()).unwrap();
         assert!(stored == service);
-        assert_eq!(whats(&stored), whats(&service));
-        assert_eq!(service.dangers()[0].place, Place { line: 3, column: 4 });
-        assert_eq!(stored.dangers()[0].place, Place::START);
+        assert_eq!(service.dangers().last().unwrap().place, Place { line: 3, column: 4 });
+        assert!(stored.dangers().iter().all(|danger| danger.place == Place::START));
         assert_eq!(
             whats(&stored),
             [

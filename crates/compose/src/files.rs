@@ -1,12 +1,13 @@
 //! Files whose content is in the document: `configs` and `secrets`.
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use windlass_yaml::{Key, nearest};
 
 use crate::at::At;
-use crate::bounds::{LONGEST_NAME, MOST_ITEMS};
+use crate::bounds::{LONGEST_FILES, LONGEST_NAME, MOST_ITEMS};
 use crate::interpolate::Lookup;
 use crate::problems::{Problems, shown};
 use crate::units;
@@ -38,15 +39,21 @@ pub struct Contents {
     kind: &'static str,
     folder: &'static str,
     entries: Vec<(String, String)>,
+    /// Bytes that the files of services may still have.
+    left: Cell<usize>,
 }
 
 impl Contents {
     pub fn configs() -> Self {
-        Self { kind: "config", folder: "", entries: Vec::new() }
+        Self::new("config", "")
     }
 
     pub fn secrets() -> Self {
-        Self { kind: "secret", folder: "/run/secrets", entries: Vec::new() }
+        Self::new("secret", "/run/secrets")
+    }
+
+    fn new(kind: &'static str, folder: &'static str) -> Self {
+        Self { kind, folder, entries: Vec::new(), left: Cell::new(LONGEST_FILES) }
     }
 
     /// Reads the definitions.
@@ -120,6 +127,11 @@ impl Contents {
         if file.path.is_empty() {
             file.path = format!("{}/{name}", self.folder);
         }
+        let Some(left) = self.left.get().checked_sub(content.len()) else {
+            at.problem(problems, format!("the files of all services have more than {LONGEST_FILES} bytes"));
+            return None;
+        };
+        self.left.set(left);
         file.content.clone_from(content);
         Some(file)
     }

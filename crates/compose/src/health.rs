@@ -60,8 +60,8 @@ fn test(at: &At<'_>, problems: &mut Problems) -> Vec<String> {
     let words: Vec<String> = at.items(problems).iter().filter_map(|item| item.text(problems)).collect();
     let is_whole = match words.first().map(String::as_str) {
         None | Some("NONE") => true,
-        Some("CMD") => words.len() > 1,
-        Some("CMD-SHELL") => words.len() == 2,
+        // What follows the text of CMD-SHELL becomes parameters of the shell, which the engine allows.
+        Some("CMD" | "CMD-SHELL") => words.len() > 1,
         Some(other) => {
             let message = format!("must begin with \"CMD\" or \"CMD-SHELL\", and begins with {}", shown(other));
             at.problem(problems, message);
@@ -69,7 +69,7 @@ fn test(at: &At<'_>, problems: &mut Problems) -> Vec<String> {
         }
     };
     if !is_whole {
-        at.problem(problems, "must be [\"CMD\", program, arguments…] or [\"CMD-SHELL\", one text]");
+        at.problem(problems, "must be [\"CMD\", program, arguments…] or [\"CMD-SHELL\", text]");
     }
     words
 }

@@ -147,7 +147,7 @@ fn value_of(name: &str, lookup: Lookup<'_>) -> Result<String, String> {
     }
     lookup(name).ok_or_else(|| {
         let name: String = name.chars().take(60).collect();
-        format!("the variable {name:?} has no value; give it one, or a default: ${{{name}:-}}")
+        format!("the variable {name:?} has no value; give it one, or a default such as ${{{name}:-value}}")
     })
 }
 
@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn what_is_no_variable_is_refused() {
         let cases = [
-            ("$NONE", "the variable \"NONE\" has no value; give it one, or a default: ${NONE:-}"),
-            ("${NONE}", "the variable \"NONE\" has no value; give it one, or a default: ${NONE:-}"),
+            ("$NONE", "the variable \"NONE\" has no value; give it one, or a default such as ${NONE:-value}"),
+            ("${NONE}", "the variable \"NONE\" has no value; give it one, or a default such as ${NONE:-value}"),
             ("${NONE:?set it}", "the variable \"NONE\" must have a value: \"set it\""),
             ("${EMPTY:?set $A}", "the variable \"EMPTY\" must have a value: \"set a\""),
             ("a$", "has a $ that begins no variable; write $$ for a plain $"),

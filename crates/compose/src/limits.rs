@@ -6,7 +6,7 @@ use crate::at::At;
 use crate::bounds::MOST_ITEMS;
 use crate::problems::{Problems, shown};
 use crate::service::{Restart, Service};
-use crate::{at, units};
+use crate::{keys, units};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ulimit {
@@ -55,7 +55,10 @@ pub fn read(key: &str, at: &At<'_>, service: &mut Service, problems: &mut Proble
 /// The same limit can be written in two places, which must not differ.
 fn set(at: &At<'_>, value: Option<u64>, limit: &mut Option<u64>, problems: &mut Problems) {
     if value.is_some() && limit.is_some() && value != *limit {
-        at.problem(problems, "is given twice with different values, here and under \"deploy\"; remove one of them");
+        at.problem(
+            problems,
+            "is given twice with different values, under \"deploy\" and beside it; remove one of them",
+        );
     }
     *limit = value.or(*limit);
 }
@@ -87,7 +90,7 @@ fn ulimits(at: &At<'_>, problems: &mut Problems) -> Vec<Ulimit> {
     let mut all = Vec::new();
     for (key, entry) in at.entries(MOST_ITEMS, problems) {
         if !ULIMITS.contains(&key.text.as_str()) {
-            problems.add(key.place, &entry.path, at::unknown_key(&key.text, ULIMITS));
+            problems.add(key.place, &entry.path, keys::unknown(&key.text, ULIMITS));
         } else if let Some((soft, hard)) = ulimit(&entry, problems) {
             all.push(Ulimit { name: key.text.clone(), soft, hard });
         }

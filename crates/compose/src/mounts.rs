@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::at::At;
 use crate::bounds::LONGEST_NAME;
 use crate::problems::{Problems, shown};
-use crate::{File, files, units};
+use crate::{File, units};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
@@ -149,7 +149,7 @@ fn long(at: &At<'_>, problems: &mut Problems) -> Option<Mounted> {
 fn mounted(long: Long) -> Result<Option<Mounted>, String> {
     let Some(target) = long.target else { return Ok(None) };
     if let Some(content) = long.content {
-        let mode = long.mode.unwrap_or(files::MODE);
+        let mode = long.mode.unwrap_or(0o644);
         return Ok(Some(Mounted::File(File { path: target, content, mode, uid: None, gid: None })));
     }
     let source = match (long.kind.as_deref(), long.source.as_deref()) {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::at::At;
-use crate::bounds::{LONGEST_NAME, MOST_ITEMS, MOST_VARIABLES};
+use crate::bounds::{LONGEST_ENVIRONMENT, LONGEST_NAME, MOST_ITEMS, MOST_VARIABLES};
 use crate::interpolate::Lookup;
 use crate::problems::{Problems, shown};
 use crate::units;
@@ -48,11 +48,15 @@ fn check_name(name: &str, at: &At<'_>, problems: &mut Problems) -> bool {
 
 /// A variable without a value gets the one that the caller knows, or is left out.
 pub fn environment(at: &At<'_>, lookup: Lookup<'_>, problems: &mut Problems) -> Vec<(String, String)> {
-    let all = pairs(at, MOST_VARIABLES, problems);
-    all.into_iter()
-        .filter_map(|(name, value)| Some((value.or_else(|| lookup(&name))?, name)))
-        .map(|(value, name)| (name, value))
-        .collect()
+    let mut all = Vec::new();
+    for (name, value) in pairs(at, MOST_VARIABLES, problems) {
+        all.extend(value.or_else(|| lookup(&name)).map(|value| (name, value)));
+    }
+    let bytes: usize = all.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes > LONGEST_ENVIRONMENT {
+        at.problem(problems, format!("has {bytes} bytes in all; at most {LONGEST_ENVIRONMENT} are allowed"));
+    }
+    all
 }
 
 pub fn labels(at: &At<'_>, problems: &mut Problems) -> Vec<(String, String)> {

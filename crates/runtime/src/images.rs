@@ -6,11 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use tokio::sync::mpsc;
 
 use crate::call::{USUAL_LIMIT, encoded_reference, within};
 use crate::connection::RequestBody;
 use crate::containers::none_if_absent;
-use crate::{Docker, Error, Label, Labels, Result};
+use crate::lines::give;
+use crate::{Docker, Error, Label, Labels, PrintedLine, Result, Stream};
 
 /// Layers are many files.
 const REMOVAL_LIMIT: Duration = Duration::from_secs(300);
@@ -71,7 +73,37 @@ pub struct ImageSummary {
     pub labels: Labels,
 }
 
+/// How long an image may take to be pulled.
+const PULL_LIMIT: Duration = Duration::from_secs(1_800);
+
 impl Docker {
+    /// Brings an image from its registry. What the engine says meanwhile goes to `lines`, but not each step of a bar.
+    pub async fn pull(&self, reference: &str, lines: &mpsc::Sender<PrintedLine>) -> Result<()> {
+        #[derive(Deserialize)]
+        struct Progress {
+            #[serde(default)]
+            id: String,
+            #[serde(default)]
+            status: String,
+            error: Option<String>,
+        }
+        within("pull an image", PULL_LIMIT, async {
+            let call = self.post("pull an image", "/images/create".to_owned()).query("fromImage", reference);
+            let mut answer = call.unlimited().await?;
+            while let Some(progress) = answer.next_json::<Progress>().await? {
+                if let Some(message) = progress.error {
+                    return Err(Error::Refused { status: 500, message });
+                }
+                if !matches!(progress.status.as_str(), "Downloading" | "Extracting" | "Waiting" | "Verifying Checksum") {
+                    let text = format!("{} {}", progress.id, progress.status).trim().to_owned();
+                    give(lines, PrintedLine { stream: Stream::Note, text }).await;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
     /// By tag or id.
     pub async fn image(&self, reference: &str) -> Result<Option<Image>> {
         let call = self.get("describe an image", format!("/images/{}/json", encoded_reference(reference)));

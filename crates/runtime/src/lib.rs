@@ -20,14 +20,14 @@ mod volumes;
 
 pub use build::Build;
 pub use containers::{
-    Archive, Container, ContainerHealth, ContainerSpec, ContainerSummary, Creation, HelperSpec, LogLimits, Mount,
-    MountSource, State, VolumeRoot,
+    Archive, Container, ContainerHealth, ContainerSpec, ContainerSummary, Creation, Device, HealthTest, HelperSpec,
+    LogLimits, Mount, MountSource, Options, Published, State, Ulimit, VolumeRoot,
 };
 pub use docker::{Docker, Engine, Label, Labels};
 pub use error::{Error, Result};
 pub use events::{ContainerEvent, ContainerEventKind, Events};
 pub use exec::{Exec, Executed};
 pub use images::{HealthCheck, Image, ImageSummary};
-pub use lines::{PrintedLine, Stream};
+pub use lines::{Joiner, PrintedLine, Stream};
 pub use networks::{Network, NetworkSummary};
 pub use output::{Access, Gap, Output, OutputLine, Portion, Position};

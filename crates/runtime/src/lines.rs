@@ -42,13 +42,13 @@ pub(crate) async fn give(lines: &mpsc::Sender<PrintedLine>, line: PrintedLine) {
 /// The bytes of one stream, cut into lines. What a carriage return overwrites on a terminal is left out, so that of a
 /// progress bar only its last state remains.
 #[derive(Default)]
-pub(crate) struct Joiner {
+pub struct Joiner {
     partial: Vec<u8>,
     returned: bool,
 }
 
 impl Joiner {
-    pub(crate) fn add(&mut self, bytes: &[u8], mut line: impl FnMut(String)) {
+    pub fn add(&mut self, bytes: &[u8], mut line: impl FnMut(String)) {
         for &byte in bytes {
             match byte {
                 b'\n' => line(self.take()),
@@ -69,7 +69,7 @@ impl Joiner {
     }
 
     /// What is left without a line end.
-    pub(crate) fn rest(&mut self) -> Option<String> {
+    pub fn rest(&mut self) -> Option<String> {
         (!self.partial.is_empty()).then(|| self.take())
     }
 

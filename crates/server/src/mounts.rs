@@ -40,7 +40,7 @@ impl Mounted {
             "" => MountSource::Volume(self.engine_name.clone()),
             folder => MountSource::Folder(PathBuf::from(folder)),
         };
-        Mount { source, path: self.path.clone() }
+        Mount { source, path: self.path.clone(), read_only: false }
     }
 
     /// Whether both are the same data, which only one release may write.

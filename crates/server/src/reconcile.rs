@@ -16,6 +16,7 @@ use windlass_store::{applications, deployments, jobs, networks, releases};
 
 use crate::deploy::{self, Interruption, Result};
 use crate::engine_health::EngineState;
+use crate::executions;
 use crate::host::Host;
 use crate::host_route;
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, HELPER, PURPOSE_LABEL};
@@ -110,7 +111,8 @@ fn tell_ends(telling: &mut JoinSet<()>, host: &Arc<Host>, ends: Vec<End>) {
 /// Why a live container ended, into the log of its deployment. One that ends again and again is told of ever more rarely.
 async fn tell_end(host: &Host, end: &End) -> Result<()> {
     let row = containers::by_name(&mut host.app.db.read().await?, &end.name).await?;
-    let Some(row) = row.filter(|row| row.stage == Stage::Live) else { return Ok(()) };
+    let row = row.filter(|row| row.stage == Stage::Live && row.purpose == Purpose::App);
+    let Some(row) = row else { return Ok(()) };
     let restarts = host.container(&end.name).await?.map_or(0, |found| found.restart_count);
     if restarts > 1 && !restarts.is_power_of_two() {
         return Ok(());
@@ -186,12 +188,18 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
         rows.iter().filter(|row| row.stage == Stage::Live).chain(rows.iter().filter(|row| row.stage != Stage::Live))
     {
         let found = by_name.get(row.name.as_str()).copied();
+        if row.purpose == Purpose::Service {
+            if let Err(problem) = look_after_service(host, row, found).await {
+                tracing::warn!(container = row.name, ?problem, "a service could not be brought in line; trying again");
+            }
+            continue;
+        }
         let outcome = match row.stage {
             Stage::Live => keep_alive(host, row, found).await,
             // The worker that has a job of the application knows what to do with it.
             Stage::Starting | Stage::Leaving if busy.contains(&row.application_id) => Ok(()),
             // A job starts it again, or ends it: see `resume_held`.
-            Stage::Held => Ok(()),
+            Stage::Held | Stage::Stopped => Ok(()),
             Stage::Starting | Stage::Leaving => forget(host, row).await,
         };
         if let Err(problem) = outcome {
@@ -215,6 +223,61 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A service of an extension: rows without a job of their installation are made true.
+async fn look_after_service(host: &Host, row: &Container, found: Option<&ContainerSummary>) -> Result<()> {
+    if executions::engine::is_busy(host, row.application_id).await? {
+        return Ok(());
+    }
+    let Some(_no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
+    // The rows were read when the pass began.
+    let now = containers::by_name(&mut host.app.db.read().await?, &row.name).await?;
+    let Some(row) = now else { return Ok(()) };
+    match row.stage {
+        Stage::Live => {
+            let kept = executions::engine::keep_alive(host, &row, found.map(|found| found.state)).await;
+            // Also when it could not be repaired: what is shown is what is.
+            observe_service(host, &row).await?;
+            kept
+        }
+        Stage::Stopped => observe_service(host, &row).await,
+        // Whatever put it aside has ended without a word.
+        Stage::Held => {
+            let mut work = host.app.begin_step().await?;
+            containers::set_stage(&mut work, row.id, Stage::Live).await?;
+            Ok(work.commit().await?)
+        }
+        Stage::Starting | Stage::Leaving => {
+            tracing::info!(container = row.name, "removing a service whose time is over");
+            host.remove_container(&row.name).await?;
+            let (mut work, now) = (host.app.begin_step().await?, host.app.now());
+            containers::delete(&mut work, row.id, now).await?;
+            Ok(work.commit().await?)
+        }
+    }
+}
+
+async fn observe_service(host: &Host, row: &Container) -> Result<()> {
+    let found = host.container(&row.name).await?;
+    let status = status_of(found.as_ref());
+    let engine_id = found.map(|found| found.id).unwrap_or_default();
+    if row.status == status && row.engine_id == engine_id {
+        return Ok(());
+    }
+    let mut work = host.app.begin_step().await?;
+    containers::observe(&mut work, row.id, &engine_id, status).await?;
+    Ok(work.commit().await?)
+}
+
+fn status_of(found: Option<&windlass_runtime::Container>) -> ContainerStatus {
+    match found.map(|found| (found.state, &found.health)) {
+        Some((State::Running | State::Paused, Some(ContainerHealth::Unhealthy(_)))) => ContainerStatus::Unhealthy,
+        Some((State::Running | State::Paused, _)) => ContainerStatus::Running,
+        Some((State::Created, _)) => ContainerStatus::Starting,
+        Some(_) => ContainerStatus::Exited,
+        None => ContainerStatus::Removed,
+    }
 }
 
 /// Whether it is never started.
@@ -304,13 +367,7 @@ async fn observe(host: &Host, row: &Container) -> Result<()> {
         host.remove_container(&row.name).await?;
         return make_again(host, row).await;
     }
-    let status = match found.as_ref().map(|found| (found.state, &found.health)) {
-        Some((State::Running | State::Paused, Some(ContainerHealth::Unhealthy(_)))) => ContainerStatus::Unhealthy,
-        Some((State::Running | State::Paused, _)) => ContainerStatus::Running,
-        Some((State::Created, _)) => ContainerStatus::Starting,
-        Some(_) => ContainerStatus::Exited,
-        None => ContainerStatus::Removed,
-    };
+    let status = status_of(found.as_ref());
     let engine_id = found.map(|found| found.id).unwrap_or_default();
     if row.status == status && row.engine_id == engine_id {
         return Ok(());

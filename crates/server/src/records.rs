@@ -7,6 +7,9 @@
 //! number of queries, however many records there are.
 
 pub mod applications;
+pub mod executions;
+pub mod extensions;
+pub mod installations;
 pub mod logs;
 pub mod volumes;
 

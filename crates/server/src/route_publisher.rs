@@ -13,7 +13,7 @@ use windlass_edge::control::{Code, Drain};
 use windlass_edge::routes::{HoldSpec, Notice, Owner, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
 use windlass_store::applications::{self, Routed};
 use windlass_store::containers::socket_address;
-use windlass_store::{Conn, Db};
+use windlass_store::{Conn, Db, installations};
 
 /// How long an edge that is being replaced or restarted may take until it listens again.
 const EDGE_LIMIT: Duration = Duration::from_secs(15);
@@ -55,7 +55,7 @@ impl Routes {
         let mut conn = db.read().await?;
         let wanted = route_set(&mut conn, self.most_waiting).await?;
         if told.is_none() && wanted.routes.is_empty() && !applications::are_any(&mut conn).await? {
-            // Without applications the operator may use the edge by hand.
+            // Without applications and installations the operator may use the edge by hand.
             return Ok(());
         }
         drop(conn);
@@ -156,7 +156,23 @@ async fn route_set(conn: &mut Conn, most_waiting: u32) -> windlass_store::Result
         set.routes.push(Route { host: application.domain.clone(), path: "/".into(), service: name.clone() });
         set.services.push(ServiceSpec { name, serves: serves(&application, most_waiting), access_log: false });
     }
+    for domain in installations::routed(conn).await? {
+        let name = domain.id.to_string();
+        set.routes.push(Route { host: domain.domain.clone(), path: "/".into(), service: name.clone() });
+        set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false });
+    }
     Ok(set.with_version())
+}
+
+fn serves_installed(domain: &installations::Routed) -> Serves {
+    let port = u16::try_from(domain.port).ok();
+    let address = domain.address.as_deref().zip(port).and_then(|(address, port)| socket_address(address, port));
+    match address {
+        Some(address) => {
+            Serves::Targets(TargetsSpec { addresses: vec![address], health: None, limits: Default::default() })
+        }
+        None => Serves::Page(Notice::Starting),
+    }
 }
 
 fn serves(application: &Routed, most_waiting: u32) -> Serves {

@@ -18,7 +18,7 @@ use windlass_store::{Db, Options, instance};
 use crate::app::App;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
-use crate::deploy;
+use crate::{deploy, executions};
 use crate::edge::Keeper;
 use crate::engine_health::EngineState;
 use crate::holder::{self, Holder, SERVER_LOCK, folder_identity};
@@ -130,7 +130,8 @@ impl Server {
         let housekeeping = tokio::spawn(housekeeping::run(self.app.clone()));
         let retention = tokio::spawn(retention::run(self.app.clone()));
         let host = Arc::new(Host::new(self.app.clone(), self.installation, self.owner, self.holder));
-        let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, deploy::registry(&host), stop.clone()));
+        let registry = executions::add_to(deploy::registry(&host), &host);
+        let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, registry, stop.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));
         let volumes = tokio::spawn(volume_upkeep::run(host.clone()));
         let reconciler = tokio::spawn(reconcile::run(host.clone(), stop.clone()));

@@ -307,6 +307,8 @@ pub async fn settle(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<Option<Tran
 
 /// Everything of it goes with it.
 pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<()> {
+    let query = "delete from containers where application_id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(drop))?;
     sql!(tx, |c| sqlx::query("delete from applications where id = $1").bind(id).execute(c).await.map(drop))?;
     Ok(())
 }

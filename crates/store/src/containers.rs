@@ -16,6 +16,8 @@ words! {
         App = "app",
         PreRun = "pre_run",
         PostRun = "post_run",
+        /// A service of an extension.
+        Service = "service",
     }
 }
 
@@ -28,6 +30,8 @@ words! {
         Live = "live",
         /// It was stopped so that the containers of a deployment can write its volumes, and is live again if that deployment fails.
         Held = "held",
+        /// A step of an extension has stopped it, and it stays so.
+        Stopped = "stopped",
         /// It is to be ended and removed.
         Leaving = "leaving",
     }

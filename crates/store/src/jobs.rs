@@ -306,3 +306,9 @@ pub async fn keep_only(tx: &mut Tx, kind: &'static str) -> Result<()> {
     let query = "update jobs set state = 'queued', owner = null, lease_until = 0";
     Ok(sql!(tx, |c| sqlx::query(query).execute(c).await.map(drop))?)
 }
+
+/// Whether a job with this key waits or is worked on.
+pub async fn has_key(conn: &mut Conn, key: &str) -> Result<bool> {
+    let query = "select exists (select 1 from jobs where exclusive_key = $1)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(key).fetch_one(c).await)?)
+}

@@ -42,17 +42,21 @@ pub async fn all(conn: &mut Conn) -> Result<Vec<Network>> {
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
 }
 
-/// Those of organizations that have no application left.
+/// Those of organizations that have neither an application nor an installation left.
 pub async fn unused(conn: &mut Conn) -> Result<Vec<Network>> {
     let query = "select organization_id, name, subnet, created_at from networks n \
-                 where not exists (select 1 from applications a where a.organization_id = n.organization_id)";
+                 where not exists (select 1 from applications a where a.organization_id = n.organization_id) \
+                 and not exists (select 1 from installations i where i.organization_id = n.organization_id) \
+                 and not exists (select 1 from addresses d where d.organization_id = n.organization_id \
+                     and d.container_id is not null)";
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
 }
 
 /// False when it has come into use again.
 pub async fn delete_unused(tx: &mut Tx, organization_id: Uuid) -> Result<bool> {
     let query = "delete from networks where organization_id = $1 \
-                 and not exists (select 1 from applications a where a.organization_id = $1)";
+                 and not exists (select 1 from applications a where a.organization_id = $1) \
+                 and not exists (select 1 from installations i where i.organization_id = $1)";
     let deleted =
         sql!(tx, |c| sqlx::query(query).bind(organization_id).execute(c).await.map(|done| done.rows_affected()))?;
     Ok(deleted == 1)

@@ -22,9 +22,11 @@ pub const SMTP_PASSWORD: Column = Column { table: "smtp_configs", name: "sealed_
 pub const APPLICATION_VARIABLES: Column = Column { table: "applications", name: "sealed_variables" };
 pub const APPLICATION_CREDENTIALS: Column = Column { table: "applications", name: "sealed_credentials" };
 pub const RELEASE_VARIABLES: Column = Column { table: "releases", name: "sealed_variables" };
+pub const SERVICE_SPECIFICATION: Column = Column { table: "installed_services", name: "sealed_specification" };
+pub const EXECUTION_VALUES: Column = Column { table: "executions", name: "sealed_values" };
 
 /// Every one of them; a test compares with the schema.
-pub const COLUMNS: [Column; 7] = [
+pub const COLUMNS: [Column; 9] = [
     INSTANCE_SECRET,
     TOTP_SECRET,
     WEBHOOK_URL,
@@ -32,6 +34,8 @@ pub const COLUMNS: [Column; 7] = [
     APPLICATION_VARIABLES,
     APPLICATION_CREDENTIALS,
     RELEASE_VARIABLES,
+    EXECUTION_VALUES,
+    SERVICE_SPECIFICATION,
 ];
 
 #[derive(FromRow)]

@@ -17,6 +17,9 @@ pub struct Volume {
     pub organization_id: Uuid,
     /// None once the application was deleted.
     pub application_id: Option<Uuid>,
+    /// What an extension has installed, which has it instead of an application.
+    pub installation_id: Option<Uuid>,
+    /// Or of the installation.
     pub application_name: String,
     pub name: String,
     /// Where it is in the container.
@@ -46,7 +49,7 @@ pub struct Volume {
 
 macro_rules! columns {
     () => {
-        "id, organization_id, application_id, application_name, name, path, shared, host_path, engine_name, origin, \
+        "id, organization_id, application_id, installation_id, application_name, name, path, shared, host_path, engine_name, origin, \
          size_bytes, measured_at, used_at, snapshot_hours, kept_snapshots, before_snapshot, after_snapshot, next_snapshot_at, \
          deleted_at, created_at, updated_at"
     };
@@ -56,13 +59,14 @@ pub async fn insert(tx: &mut Tx, volume: &Volume) -> Result<()> {
     let query = concat!(
         "insert into volumes (",
         columns!(),
-        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"
+        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)"
     );
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(volume.id)
             .bind(volume.organization_id)
             .bind(volume.application_id)
+            .bind(volume.installation_id)
             .bind(&volume.application_name)
             .bind(&volume.name)
             .bind(&volume.path)
@@ -92,7 +96,7 @@ pub async fn insert(tx: &mut Tx, volume: &Volume) -> Result<()> {
 pub async fn update(tx: &mut Tx, volume: &Volume) -> Result<()> {
     let query = "update volumes set application_id = $2, application_name = $3, name = $4, path = $5, shared = $6, \
                  snapshot_hours = $7, kept_snapshots = $8, next_snapshot_at = $9, deleted_at = $10, updated_at = $11, \
-                 before_snapshot = $12, after_snapshot = $13 where id = $1";
+                 before_snapshot = $12, after_snapshot = $13, installation_id = $14 where id = $1";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(volume.id)
@@ -108,11 +112,19 @@ pub async fn update(tx: &mut Tx, volume: &Volume) -> Result<()> {
             .bind(volume.updated_at.micros())
             .bind(&volume.before_snapshot)
             .bind(&volume.after_snapshot)
+            .bind(volume.installation_id)
             .execute(c)
             .await
             .map(drop)
     })?;
     Ok(())
+}
+
+/// Those of an installation that are not deleted, in the order of their names.
+pub async fn of_installation(conn: &mut Conn, installation_id: Uuid) -> Result<Vec<Volume>> {
+    let query =
+        concat!("select ", columns!(), " from volumes where installation_id = $1 and deleted_at is null order by name");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(installation_id).fetch_all(c).await)?)
 }
 
 /// Those of an application that are not deleted, in the order of their names.

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use super::{Lookup, Service, networks, ordered, service, volumes};
-use crate::at::{At, unknown_key};
+use crate::at::At;
 use crate::bounds::{LONGEST_NAME, MOST_ITEMS, MOST_SERVICES};
 use crate::files::Contents;
 use crate::problems::Problems;
@@ -32,14 +32,20 @@ pub fn read(at: &At<'_>, lookup: Lookup<'_>, problems: &mut Problems) -> Project
             "include" => {
                 problems.add(key.place, &field.path, "is not supported: there are no files beside the document");
             }
-            other => problems.add(key.place, &field.path, unknown_key(other, keys::DOCUMENT)),
+            other => problems.add(key.place, &field.path, keys::unknown(other, keys::DOCUMENT)),
         }
     }
     let drafts = services.map(|services| read_services(&services, &declared, problems)).unwrap_or_default();
-    if drafts.is_empty() {
+    if drafts.is_empty() && (at.node.is_null() || at.node.as_map().is_some()) {
         at.problem(problems, "needs \"services\" with at least one service");
     }
     let (services, left_out) = ordered(drafts, problems);
+    if services.is_empty() && !left_out.is_empty() {
+        at.problem(
+            problems,
+            "every service has profiles, so none would start; remove the profiles of those that should",
+        );
+    }
     check_ports(&services, problems);
     let volumes = volumes::used(&services, declared_volumes.as_deref(), problems);
     Project { name, services, volumes, left_out }

@@ -71,7 +71,7 @@ fn security_option(text: &str) -> Result<String, String> {
 }
 
 fn userns(text: &str) -> Result<(), String> {
-    if text == "host" { Ok(()) } else { Err("must be host; leave it out".into()) }
+    if text == "host" { Ok(()) } else { Err("must be host, or be left out".into()) }
 }
 
 /// `HOST`, `HOST:CONTAINER` or `HOST:CONTAINER:RIGHTS`, or the same as a map.

@@ -40,7 +40,7 @@ fn check_option(option: &str, at: &At<'_>, problems: &mut Problems) {
     let is_on = |problems: &mut Problems| at.node.as_map().is_some() || at.boolean(problems) != Some(false);
     match option {
         "driver" if at.text(problems).as_deref() != Some("bridge") => {
-            at.problem(problems, "must be bridge; leave it out");
+            at.problem(problems, "must be bridge, or be left out");
         }
         "driver_opts" if at.node.as_map().is_none_or(|options| !options.is_empty()) => {
             at.problem(problems, "options of a driver are not supported; leave them out");

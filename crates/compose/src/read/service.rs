@@ -1,12 +1,16 @@
+use std::time::Duration;
+
 use windlass_yaml::Key;
 
 use super::document::Declared;
 use super::{Draft, depends, images, isolation, networks, volumes};
-use crate::at::{At, unknown_key};
+use crate::at::At;
 use crate::bounds::MOST_ITEMS;
 use crate::problems::{Problems, shown};
 use crate::service::{PullPolicy, Restart, Service, Sharing};
 use crate::{health, keys, limits, mounts, pairs, ports, units, words};
+
+const LONGEST_STOP: Duration = Duration::from_secs(3600);
 
 /// Keys that [`Service::dangers`] or a later check speaks of.
 const PLACED: &[&str] = &[
@@ -45,11 +49,11 @@ pub fn read(key: &Key, at: &At<'_>, declared: &Declared<'_>, problems: &mut Prob
 fn set(key: &Key, at: &At<'_>, draft: &mut Draft, declared: &Declared<'_>, problems: &mut Problems) {
     let name = key.text.as_str();
     if let Some(reason) = keys::refused(name) {
-        return problems.add(key.place, &at.path, format!("is not supported: {reason}"));
+        return problems.add(key.place, &at.path, reason);
     }
     if !keys::SERVICE.contains(&name) {
         if !keys::ignored(name) {
-            problems.add(key.place, &at.path, unknown_key(name, keys::SERVICE));
+            problems.add(key.place, &at.path, keys::unknown(name, keys::SERVICE));
         }
         return;
     }
@@ -60,11 +64,16 @@ fn set(key: &Key, at: &At<'_>, draft: &mut Draft, declared: &Declared<'_>, probl
     if PLACED.contains(&name) {
         place(name, at, &mut draft.service);
     }
-    let _ = process(name, at, &mut draft.service, declared, problems)
+    read_key(name, at, draft, declared, problems);
+}
+
+/// Whether the key is known; a test holds that against the list of keys.
+fn read_key(name: &str, at: &At<'_>, draft: &mut Draft, declared: &Declared<'_>, problems: &mut Problems) -> bool {
+    process(name, at, &mut draft.service, declared, problems)
         || storage(name, at, &mut draft.service, declared, problems)
         || network(name, at, draft, declared, problems)
         || limits::read(name, at, &mut draft.service, problems)
-        || isolation::read(name, at, draft, problems);
+        || isolation::read(name, at, draft, problems)
 }
 
 /// Remembers where a value and its items are.
@@ -96,7 +105,7 @@ fn process(key: &str, at: &At<'_>, service: &mut Service, declared: &Declared<'_
         "init" => service.init = at.boolean(problems).unwrap_or_default(),
         "tty" => service.tty = at.boolean(problems).unwrap_or_default(),
         "stdin_open" => service.stdin_open = at.boolean(problems).unwrap_or_default(),
-        "stop_grace_period" => service.stop_grace = at.parse(problems, units::duration),
+        "stop_grace_period" => service.stop_grace = at.parse(problems, stop_grace),
         "stop_signal" => service.stop_signal = at.parse(problems, signal),
         "platform" => service.platform = at.parse(problems, units::word),
         "pull_policy" => service.pull_policy = at.parse(problems, pull_policy).unwrap_or_default(),
@@ -204,6 +213,12 @@ fn pull_policy(text: &str) -> Result<PullPolicy, String> {
     }
 }
 
+/// Whoever stops a container waits that long.
+fn stop_grace(text: &str) -> Result<Duration, String> {
+    let grace = units::duration(text)?;
+    if grace > LONGEST_STOP { Err("must be at most 1h".into()) } else { Ok(grace) }
+}
+
 fn signal(text: &str) -> Result<String, String> {
     if text.len() <= 20 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-')) {
         return Ok(text.into());
@@ -218,4 +233,39 @@ fn folder(text: &str) -> Result<String, String> {
 
 fn address(text: &str) -> Result<std::net::IpAddr, String> {
     text.parse().map_err(|_| format!("must be an IP address, and is {}", shown(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_yaml::{Limits, Place, parse};
+
+    use super::*;
+    use crate::files::Contents;
+
+    #[test]
+    fn each_key_of_the_list_is_read_and_no_other() {
+        let declared = Declared {
+            lookup: &|_| None,
+            networks: Vec::new(),
+            configs: Contents::configs(),
+            secrets: Contents::secrets(),
+        };
+        let node = parse("x", &Limits::default()).unwrap();
+        let key = Key { text: "web".into(), place: Place::START };
+        let is_read = |name: &str| {
+            let mut problems = Problems::default();
+            let mut draft = read(&key, &At::new(&parse("", &Limits::default()).unwrap(), ""), &declared, &mut problems);
+            read_key(name, &At::new(&node, name), &mut draft, &declared, &mut problems)
+        };
+        for name in keys::SERVICE {
+            assert!(is_read(name), "{name}");
+        }
+        let others = keys::IGNORED.iter().chain(keys::REFUSED).map(|(name, _)| name).chain(keys::UNSUPPORTED);
+        for name in others.clone() {
+            assert!(!is_read(name) && !keys::SERVICE.contains(name), "{name}");
+        }
+        assert_eq!(others.clone().collect::<std::collections::HashSet<_>>().len(), others.count());
+        assert!(PLACED.iter().all(|name| keys::SERVICE.contains(name)));
+        assert!(keys::SERVICE.is_sorted() && keys::IGNORED.is_sorted());
+    }
 }

@@ -27,7 +27,7 @@ pub fn declared(at: &At<'_>, problems: &mut Problems) -> Vec<String> {
 fn check_option(option: &str, at: &At<'_>, problems: &mut Problems) {
     match option {
         "driver" if at.text(problems).as_deref() != Some("local") => {
-            at.problem(problems, "must be local; leave it out");
+            at.problem(problems, "must be local, or be left out");
         }
         // They can mount any folder of the host.
         "driver_opts" if at.node.as_map().is_none_or(|options| !options.is_empty()) => {
@@ -45,6 +45,8 @@ fn check_option(option: &str, at: &At<'_>, problems: &mut Problems) {
 pub fn read(at: &At<'_>, service: &mut Service, problems: &mut Problems) {
     for item in at.one_or_more(problems) {
         match mounts::read(&item, problems) {
+            // Nothing is wrong about the same one twice, and the engine takes it once only.
+            Some(Mounted::Mount(mount)) if service.volumes.contains(&mount) => {}
             Some(Mounted::Mount(mount)) => {
                 service.places.set(format!("volumes[{}]", service.volumes.len()), item.path, item.node.place);
                 service.volumes.push(mount);

@@ -141,6 +141,31 @@ impl Docker {
         call.limit(HEAVY_LIMIT).done().await
     }
 
+    /// Puts a file into a container. Folders on the way are made; a file that is there is replaced.
+    pub async fn write_file(
+        &self,
+        container: &str,
+        path: &str,
+        content: &[u8],
+        mode: u32,
+        (uid, gid): (u64, u64),
+    ) -> Result<()> {
+        let mut header = Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(mode);
+        header.set_uid(uid);
+        header.set_gid(gid);
+        let mut tar = tar::Builder::new(Vec::new());
+        let name = path.trim_start_matches('/');
+        tar.append_data(&mut header, name, content).map_err(Error::unreadable)?;
+        let tar = tar.into_inner().map_err(Error::unreadable)?;
+        let call = self
+            .put("put a file into a container", archive_path(container))
+            .query("path", "/")
+            .upload(TAR, RequestBody::Whole(Some(tar.into())));
+        call.limit(HEAVY_LIMIT).done().await
+    }
+
     /// What a file holds, or the file to which a link leads. None if it is not there; one with more bytes than `most`
     /// is an error.
     pub async fn read_file(&self, container: &str, path: &str, most: usize) -> Result<Option<Vec<u8>>> {

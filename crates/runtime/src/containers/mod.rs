@@ -3,6 +3,7 @@
 mod archive;
 mod description;
 mod entries;
+mod options;
 mod spec;
 
 use std::time::Duration;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 
 pub use archive::{Archive, VolumeRoot};
 pub use description::{Container, ContainerHealth, ContainerSummary, State};
+pub use options::{Device, HealthTest, Options, Published, Ulimit};
 pub use spec::{ContainerSpec, HelperSpec, LogLimits, Mount, MountSource};
 
 use crate::call::{USUAL_LIMIT, encoded, within};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::options::{self, Options};
 use crate::Labels;
 
 /// Everything about a container that is to be made. What is not here is the same for all: an init process, no new
@@ -32,6 +33,7 @@ pub struct ContainerSpec {
     pub stop_grace: Duration,
     pub logs: LogLimits,
     pub mounts: Vec<Mount>,
+    pub options: Options,
 }
 
 /// What a container sees at a path instead of what its image has there.
@@ -40,6 +42,7 @@ pub struct Mount {
     pub source: MountSource,
     /// In the container, from its root.
     pub path: String,
+    pub read_only: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +104,7 @@ pub(super) fn body(spec: &ContainerSpec) -> Value {
         body["Entrypoint"] = json!(command);
         body["Cmd"] = json!([]);
     }
+    options::add_to(&mut body, &spec.options);
     body
 }
 
@@ -121,7 +125,7 @@ fn mounts(mounts: &[Mount]) -> Vec<Value> {
             // One that is not UTF-8 cannot be told in JSON; the engine then says that it does not exist.
             MountSource::Folder(folder) => ("bind", folder.to_string_lossy()),
         };
-        json!({ "Type": kind, "Source": source, "Target": mount.path })
+        json!({ "Type": kind, "Source": source, "Target": mount.path, "ReadOnly": mount.read_only })
     };
     mounts.iter().map(mount).collect()
 }

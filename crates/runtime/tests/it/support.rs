@@ -9,8 +9,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use windlass_runtime::{
     Build, Container, ContainerSpec, Creation, Docker, Error, HelperSpec, Label, Labels, LogLimits, Mount, MountSource,
-    Network, PrintedLine, Result, State,
-};
+    Network, PrintedLine, Result, State, Options};
 
 /// Longer than anything takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(90);
@@ -122,6 +121,7 @@ impl World {
             stop_grace: Duration::from_secs(3),
             logs: LogLimits { file_bytes: 1 << 20, files: 2 },
             mounts: Vec::new(),
+            options: Options::default(),
         }
     }
 
@@ -194,7 +194,7 @@ impl Drop for World {
 }
 
 pub fn mount(volume: &str, path: &str) -> Mount {
-    Mount { source: MountSource::Volume(volume.to_owned()), path: path.to_owned() }
+    Mount { source: MountSource::Volume(volume.to_owned()), path: path.to_owned(), read_only: false }
 }
 
 /// What the engine's own program says.

@@ -196,13 +196,13 @@ async fn a_folder_of_the_machine_is_mounted_if_it_exists() {
     let (image, network) = (world.image("").await, world.network().await);
     let folder = world.context(&[("file", "from outside")]);
     let mut spec = world.spec("app", &image, &network, &["cat", "/folder/file"]);
-    spec.mounts = vec![Mount { source: MountSource::Folder(folder.clone()), path: "/folder".to_owned() }];
+    spec.mounts = vec![Mount { source: MountSource::Folder(folder.clone()), path: "/folder".to_owned(), read_only: false }];
     world.run(&spec).await;
     assert_eq!(world.docker.wait(&spec.name).await.unwrap(), 0);
     assert_eq!(world.docker.tail(&spec.name, 1).await.unwrap(), ["from outside"]);
 
     let mut spec = world.spec("other", &image, &network, &["true"]);
-    spec.mounts = vec![Mount { source: MountSource::Folder(folder.join("missing")), path: "/folder".to_owned() }];
+    spec.mounts = vec![Mount { source: MountSource::Folder(folder.join("missing")), path: "/folder".to_owned(), read_only: false }];
     let result = world.docker.create(&spec).await;
     assert!(matches!(&result, Err(Error::Refused { message, .. }) if message.contains("does not exist")), "{result:?}");
 }

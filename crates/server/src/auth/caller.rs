@@ -115,6 +115,13 @@ fn check_role(joined: &Joined, action: Can) -> Result<()> {
     if role.can(action, joined.organization.host_access) {
         return Ok(());
     }
+    if role.can(action, true) {
+        let message = format!(
+            "This needs the permission {} and host access, which an admin of the installation grants to an organization.",
+            action.as_str()
+        );
+        return Err(Error::new(ErrorCode::Forbidden, message));
+    }
     let message = format!(
         "Your role in this organization is {}; this needs the permission {}, which the role {} has.",
         role.as_str(),

@@ -2,9 +2,12 @@
 //! not exist for them (404), and what they do not have the route's permission for is refused (403).
 
 use uuid::Uuid;
-use windlass_api::{Can, ErrorCode};
+use windlass_api::{Can, ErrorCode, ExtensionKey};
 use windlass_store::applications::{self, Application};
 use windlass_store::deployments::{self, Deployment};
+use windlass_store::executions::{self, Execution};
+use windlass_store::extensions::{self, Extension};
+use windlass_store::installations::{self, Installation};
 use windlass_store::memberships::{self, Joined};
 use windlass_store::snapshots::{self, Snapshot};
 use windlass_store::volumes::{self, Volume};
@@ -13,6 +16,23 @@ use windlass_store::{api_keys, invitations, smtp_configs};
 use crate::auth::authority::{Authority, Granted};
 use crate::auth::ctx::Ctx;
 use crate::error::{Error, Result};
+
+/// How a path names an extension.
+pub enum ExtensionName {
+    Id(Uuid),
+    Key(String),
+}
+
+impl TryFrom<&str> for ExtensionName {
+    type Error = String;
+
+    fn try_from(text: &str) -> std::result::Result<Self, String> {
+        match Uuid::try_parse(text) {
+            Ok(id) => Ok(Self::Id(id)),
+            Err(_) => ExtensionKey::try_from(text).map(|key| Self::Key(key.to_string())),
+        }
+    }
+}
 
 impl Ctx {
     /// The organization with this id, else the current one.
@@ -104,6 +124,34 @@ impl Ctx {
         let joined = self.membership(None).await?;
         let found = snapshots::of_organization(&mut self.app.db.read().await?, joined.organization.id, id).await?;
         let found = found.ok_or_else(|| Error::not_found("snapshot"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// An extension that the current organization sees: its own, or one that comes with Windlass.
+    pub async fn extension(&self, name: &ExtensionName) -> Result<Granted<Extension>> {
+        let joined = self.membership(None).await?;
+        let mut conn = self.app.db.read().await?;
+        let found = match name {
+            ExtensionName::Id(id) => extensions::visible(&mut conn, joined.organization.id, *id).await?,
+            ExtensionName::Key(key) => extensions::by_key(&mut conn, joined.organization.id, key).await?,
+        };
+        let found = found.ok_or_else(|| Error::not_found("extension"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// An execution of the current organization.
+    pub async fn execution(&self, id: Uuid) -> Result<Granted<Execution>> {
+        let joined = self.membership(None).await?;
+        let found = executions::of_organization(&mut self.app.db.read().await?, joined.organization.id, id).await?;
+        let found = found.ok_or_else(|| Error::not_found("execution"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// An installation of the current organization.
+    pub async fn installation(&self, id: Uuid) -> Result<Granted<Installation>> {
+        let joined = self.membership(None).await?;
+        let found = installations::of_organization(&mut self.app.db.read().await?, joined.organization.id, id).await?;
+        let found = found.ok_or_else(|| Error::not_found("installation"))?;
         Ok(Granted::new(self.grant(joined)?, found))
     }
 

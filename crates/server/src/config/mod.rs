@@ -63,6 +63,9 @@ pub struct Config {
     pub hold_requests: u32,
     pub application_volumes: usize,
     pub organization_volumes: i64,
+    pub organization_extensions: i64,
+    pub organization_executions: i64,
+    pub organization_installations: i64,
     /// 0 for no ceiling.
     pub organization_data_bytes: i64,
     pub volume_grace_seconds: i64,

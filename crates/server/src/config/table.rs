@@ -194,6 +194,15 @@ impl Config {
             volume_grace_seconds: deployments
                 .row("volume-grace-hours", "How long a deleted volume can be attached again before it is removed")
                 .hours(24, 0..=8_760),
+            organization_extensions: deployments
+                .row("organization-extensions", "Extensions of one organization, beside those that come with Windlass")
+                .limit(200, 1..=10_000),
+            organization_executions: deployments
+                .row("organization-executions", "Runs of extensions of one organization that wait or are under way")
+                .limit(20, 1..=1_000),
+            organization_installations: deployments
+                .row("organization-installations", "Installations of extensions of one organization")
+                .limit(100, 1..=10_000),
             snapshot_limit: deployments
                 .row("snapshot-seconds", "Longest time for writing or restoring a snapshot of a volume")
                 .seconds(600, 1..=86_400),

@@ -14,15 +14,21 @@ use windlass_store::deployments::{self, Deployment};
 use super::failure::{Interruption, Result};
 use super::git::Credentials;
 use super::hold_limit::Hold;
-use super::log::{self, Log, Writer};
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::Secrets;
+use crate::logs::work_log::{self, Log, OF_DEPLOYMENT, Writer};
 use crate::mounts::Mounted;
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::states;
 use crate::service::work::Work;
 use crate::subject::Subject;
+
+/// The log of what a deployment is about.
+pub fn open_log(host: &Host, subject: &Subject, step: LogStep) -> (Log, Writer) {
+    let ids = (subject.application.id, subject.deployment.id);
+    work_log::open(host.app.clone(), ids, Secrets::of(subject), step, OF_DEPLOYMENT)
+}
 
 pub struct Attempt<'a> {
     pub host: &'a Arc<Host>,
@@ -47,7 +53,7 @@ impl<'a> Attempt<'a> {
         if is_of_live && follow_live(held, &subject).await? {
             subject = Subject::load(&host.app, subject.deployment.id).await?;
         }
-        let (secrets, (log, writer)) = (Secrets::of(&subject), log::open_for(host, &subject, LogStep::Queue));
+        let (secrets, (log, writer)) = (Secrets::of(&subject), open_log(host, &subject, LogStep::Queue));
         let (mounts, image_user) = (Vec::new(), String::new());
         Ok(Self { host, held, subject, log, secrets, mounts, image_user, hold: None, writer })
     }

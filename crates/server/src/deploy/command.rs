@@ -9,10 +9,10 @@ use windlass_store::containers::Purpose;
 
 use super::container::{row, specification};
 use super::failure::{Result, failed};
-use super::log::Log;
 use super::network;
 use crate::host::Host;
 use crate::jobs::Held;
+use crate::logs::work_log::Log;
 use crate::mounts::Mounted;
 use crate::subject::Subject;
 
@@ -29,7 +29,7 @@ pub async fn run(
 ) -> Result<i64> {
     let (what, text) = match purpose {
         Purpose::PostRun => ("post-run", &subject.configuration.post_run_command),
-        Purpose::PreRun | Purpose::App => ("pre-run", &subject.configuration.pre_run_command),
+        Purpose::PreRun | Purpose::App | Purpose::Service => ("pre-run", &subject.configuration.pre_run_command),
     };
     let network = network::ensure(host, subject.application.organization_id).await?;
     let container = row(host, held, &subject.deployment, &network, purpose, 1, mounts).await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, Failure};
-use windlass_runtime::{ContainerSpec, LogLimits};
+use windlass_runtime::{ContainerSpec, LogLimits, Options};
 use windlass_store::applications;
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::deployments::Deployment;
@@ -32,7 +32,7 @@ pub async fn row(
 ) -> Result<Container> {
     let mut tx = held.begin().await?;
     let ending = match purpose {
-        Purpose::App => ordinal.to_string(),
+        Purpose::App | Purpose::Service => ordinal.to_string(),
         Purpose::PreRun => "pre".to_owned(),
         Purpose::PostRun => "post".to_owned(),
     };
@@ -108,6 +108,7 @@ pub fn specification(
         stop_grace: Duration::from_secs(settings.stop_seconds.into()),
         mounts: mounts::of_container(container)?.iter().map(Mounted::mount).collect(),
         logs: LogLimits { file_bytes: config.engine_log_bytes, files: config.engine_log_files },
+        options: Options::default(),
     })
 }
 

@@ -18,7 +18,6 @@ mod helper;
 mod hold;
 mod hold_limit;
 mod kill_points;
-mod log;
 mod network;
 mod paused;
 mod port;
@@ -46,9 +45,9 @@ pub use fetch::end_left_overs;
 pub(crate) use git::cache;
 pub use handlers::registry;
 pub use kill_points::KILL_POINTS;
-pub(crate) use log::open_for as open_log;
-pub(crate) use network::ensure as ensure_network;
-pub(crate) use volumes::refuse_vanished as refuse_vanished_volumes;
+pub(crate) use attempt::open_log;
+pub(crate) use network::{ensure as ensure_network, take_address};
+pub(crate) use volumes::{make_on_engine as make_volume_on_engine, refuse_vanished as refuse_vanished_volumes};
 
 /// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
 /// A restart is this too: all instances are replaced at one switch. There is one at a time for each application,

@@ -10,9 +10,10 @@ use windlass_store::{deployments, volumes};
 
 use super::command;
 use super::failure::{Interruption, Result};
-use super::log::{self, Log};
+use super::attempt::open_log;
 use crate::host::Host;
 use crate::jobs::Held;
+use crate::logs::work_log::Log;
 use crate::mounts::{self, Mounted};
 use crate::subject::{Subject, SubjectError, read_configuration};
 
@@ -22,7 +23,7 @@ pub async fn record(host: &Host, held: &Held, deployment_id: Uuid, drained: Drai
         Err(SubjectError::Gone) => return end(held).await,
         subject => subject?,
     };
-    let (log, writer) = log::open_for(host, &subject, LogStep::Drain);
+    let (log, writer) = open_log(host, &subject, LogStep::Drain);
     let recorded = sum_up(host, held, &subject, &log, drained).await;
     drop(log);
     writer.finish().await;

@@ -74,6 +74,11 @@ impl Host {
         self.docker.build(build, lines).await
     }
 
+    /// Brings an image from its registry.
+    pub async fn pull_image(&self, reference: &str, lines: &mpsc::Sender<PrintedLine>) -> Result<()> {
+        self.docker.pull(reference, lines).await
+    }
+
     pub async fn image(&self, reference: &str) -> Result<Option<Image>> {
         self.docker.image(reference).await
     }
@@ -144,6 +149,18 @@ impl Host {
     /// None when there is no such file.
     pub async fn read_container_file(&self, container: &str, path: &str, most: usize) -> Result<Option<Vec<u8>>> {
         self.docker.read_file(container, path, most).await
+    }
+
+    /// Before the container is started. Folders on the way are made.
+    pub async fn write_container_file(
+        &self,
+        container: &str,
+        path: &str,
+        content: &[u8],
+        mode: u32,
+        owner: (u64, u64),
+    ) -> Result<()> {
+        self.docker.write_file(container, path, content, mode, owner).await
     }
 
     /// An image of nothing, for containers that are never started.

@@ -9,7 +9,10 @@ mod compress;
 mod deployments;
 mod docs;
 mod events;
+mod executions;
+mod extensions;
 mod head;
+mod installations;
 mod invitations;
 mod logs;
 mod members;
@@ -65,6 +68,9 @@ fn table() -> Table {
         snapshots::routes,
         logs::routes,
         events::routes,
+        extensions::routes,
+        executions::routes,
+        installations::routes,
         audit::routes,
         notification::routes,
     ];

@@ -150,7 +150,7 @@ fn origin(labels: &Labels) -> Option<LogOrigin> {
     let step = match purpose {
         Some(Purpose::PreRun) => LogStep::PreRun,
         Some(Purpose::PostRun) => LogStep::PostRun,
-        Some(Purpose::App) | None => LogStep::Run,
+        Some(Purpose::App | Purpose::Service) | None => LogStep::Run,
     };
     Some(LogOrigin { application_id: id(APPLICATION_LABEL)?, deployment_id: id(DEPLOYMENT_LABEL)?, step })
 }

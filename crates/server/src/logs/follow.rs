@@ -20,7 +20,7 @@ use super::searches::may_still_read;
 use crate::app::App;
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
-use crate::records::logs::log;
+use crate::records;
 use crate::streams::OpenStream;
 
 /// How long a client is to wait before it comes again.
@@ -38,6 +38,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Between two tries while the store does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// What is followed: its lines have numbers of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followed {
+    Application(Uuid),
+    Execution(Uuid),
+}
+
+impl Followed {
+    fn id(self) -> Uuid {
+        match self {
+            Self::Application(id) | Self::Execution(id) => id,
+        }
+    }
+}
+
 /// Where to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -49,7 +64,7 @@ pub enum Start {
 
 pub struct Follower {
     ctx: Ctx,
-    application_id: Uuid,
+    followed: Followed,
     query: Query,
     /// The last line that was sent, or looked at and left out.
     cursor: i64,
@@ -64,19 +79,19 @@ pub struct Follower {
 }
 
 impl Follower {
-    pub async fn begin(ctx: Ctx, open: OpenStream, application_id: Uuid, query: Query, start: Start) -> Result<Self> {
+    pub async fn begin(ctx: Ctx, open: OpenStream, followed: Followed, query: Query, start: Start) -> Result<Self> {
         let app = ctx.app.clone();
         // Before anything is read, so that nothing comes in between unseen.
-        let news = app.logs.watch(application_id);
-        let (cursor, lines) = begin(&app, &open, application_id, &query, start).await?;
+        let news = app.logs.watch(followed.id());
+        let (cursor, lines) = begin(&app, &open, followed.id(), &query, start).await?;
         // A client that is cut off before it has seen a line asks again for the same lines.
         let before = lines.first().map_or(cursor, |line| line.seq - 1);
         let mut first = format!("retry: {RETRY_MILLIS}\nid: {before}\n\n").into_bytes();
-        first.extend_from_slice(&events(application_id, lines).await?);
+        first.extend_from_slice(&events(followed, lines).await?);
         let now = Instant::now();
         Ok(Self {
             ctx,
-            application_id,
+            followed,
             query,
             cursor,
             is_behind: matches!(start, Start::After(_)),
@@ -112,7 +127,7 @@ impl Follower {
     /// ask again for lines that it has seen or does not want.
     async fn beat(&mut self) -> Option<Bytes> {
         self.next_beat = Instant::now() + self.ctx.app.searches.heartbeat;
-        let may = may_still_read(&self.ctx, self.application_id).await;
+        let may = may_still_read(&self.ctx, self.followed).await;
         may.then(|| format!(":\nid: {}\n\n", self.cursor).into())
     }
 
@@ -153,14 +168,14 @@ impl Follower {
             return None;
         }
         if self.is_everything() && news.first_seq() == self.cursor + 1 {
-            let encode = || all_events(self.application_id, news.clone());
+            let encode = || all_events(self.followed, news.clone());
             return news.events.get_or_try_init(encode).await.ok().cloned();
         }
         self.choose(news.clone()).await
     }
 
     fn is_everything(&self) -> bool {
-        self.query.of == Of::Application(self.application_id) && self.query.filter.is_empty()
+        self.query.of == Of::Application(self.followed.id()) && self.query.filter.is_empty()
     }
 
     /// The store searches little by little, and stops when it takes too long.
@@ -171,7 +186,7 @@ impl Follower {
     /// The events of those lines that are wanted, unless others search for too long. Away from the async threads,
     /// because this takes its time.
     async fn choose(&self, news: Arc<Published>) -> Option<Bytes> {
-        let (application_id, cursor, query) = (self.application_id, self.cursor, self.query.clone());
+        let (followed, cursor, query) = (self.followed, self.cursor, self.query.clone());
         let turn = match query.filter.has_patterns() {
             true => {
                 let turn = self.ctx.app.searches.turn(self.open.organization_id);
@@ -188,7 +203,7 @@ impl Follower {
                 };
                 is_of && line.seq > cursor && query.filter.matches(&line.line)
             };
-            encode(application_id, news.lines.iter().filter(is_wanted))
+            encode(followed, news.lines.iter().filter(is_wanted))
         };
         tokio::task::spawn_blocking(choose).await.ok()
     }
@@ -203,7 +218,7 @@ impl Follower {
                 Some(Bytes::new())
             }
             Err(error) => {
-                tracing::error!(cause = error.cause, application_id = %self.application_id, "a follower of log lines cannot go on");
+                tracing::error!(cause = error.cause, followed = %self.followed.id(), "a follower of log lines cannot go on");
                 None
             }
         }
@@ -211,7 +226,7 @@ impl Follower {
 
     async fn read_page(&mut self, app: &App) -> Result<Bytes> {
         let store = &app.logs.store;
-        let head = store.next_seq(self.application_id).await?;
+        let head = store.next_seq(self.followed.id()).await?;
         self.next_look = Instant::now() + LOOK_EVERY;
         if head <= self.cursor + 1 {
             self.is_behind = false;
@@ -228,7 +243,7 @@ impl Follower {
             Some(last) if self.is_everything() => last,
             last => last.unwrap_or(0).max(head - 1),
         };
-        out.extend_from_slice(&events(self.application_id, page.lines).await?);
+        out.extend_from_slice(&events(self.followed, page.lines).await?);
         self.cursor = self.cursor.max(page.next.unwrap_or(reached));
         self.is_behind = page.next.is_some() || self.cursor < head - 1;
         Ok(out.into())
@@ -238,7 +253,7 @@ impl Follower {
     async fn pass_gap(&mut self, app: &App, page: &Page, head: i64) -> Result<Vec<u8>> {
         let looked_at = page.next.map_or(head, |next| next + 1);
         let begin = page.lines.first().map_or(looked_at, |line| line.seq);
-        let missing = app.logs.store.removed_between(self.application_id, self.cursor, begin).await?;
+        let missing = app.logs.store.removed_between(self.followed.id(), self.cursor, begin).await?;
         if missing == 0 {
             return Ok(Vec::new());
         }
@@ -272,12 +287,12 @@ async fn begin(
     }
 }
 
-async fn events(application_id: Uuid, lines: Vec<Stored>) -> Result<Bytes> {
-    aside(text_bytes(&lines), move || encode(application_id, lines.iter())).await
+async fn events(followed: Followed, lines: Vec<Stored>) -> Result<Bytes> {
+    aside(text_bytes(&lines), move || encode(followed, lines.iter())).await
 }
 
-async fn all_events(application_id: Uuid, news: Arc<Published>) -> Result<Bytes> {
-    aside(text_bytes(&news.lines), move || encode(application_id, news.lines.iter())).await
+async fn all_events(followed: Followed, news: Arc<Published>) -> Result<Bytes> {
+    aside(text_bytes(&news.lines), move || encode(followed, news.lines.iter())).await
 }
 
 /// Away from the async threads when it is much.
@@ -292,17 +307,20 @@ fn text_bytes(lines: &[Stored]) -> usize {
     lines.iter().map(|line| line.line.text.len()).sum()
 }
 
-fn encode<'a>(application_id: Uuid, lines: impl Iterator<Item = &'a Stored>) -> Bytes {
+fn encode<'a>(followed: Followed, lines: impl Iterator<Item = &'a Stored>) -> Bytes {
     let mut out = Vec::new();
-    lines.for_each(|line| write_event(&mut out, application_id, line));
+    lines.for_each(|line| write_event(&mut out, followed, line));
     out.into()
 }
 
-fn write_event(out: &mut Vec<u8>, application_id: Uuid, line: &Stored) {
+fn write_event(out: &mut Vec<u8>, followed: Followed, line: &Stored) {
     let length = out.len();
     let written = write!(out, "id: {}\ndata: ", line.seq).map_err(serde_json::Error::io);
-    let record = log(application_id, line.clone());
-    match written.and_then(|()| serde_json::to_writer(&mut *out, &record)) {
+    let written = written.and_then(|()| match followed {
+        Followed::Application(id) => serde_json::to_writer(&mut *out, &records::logs::log(id, line.clone())),
+        Followed::Execution(id) => serde_json::to_writer(&mut *out, &records::executions::log(id, line.clone())),
+    });
+    match written {
         Ok(()) => out.extend_from_slice(b"\n\n"),
         // Our own types always serialise; if one ever does not, half an event must not go out.
         Err(error) => {

@@ -14,6 +14,7 @@ pub mod searches;
 mod secrets;
 mod tails;
 pub mod text;
+pub mod work_log;
 mod writer;
 
 use std::path::PathBuf;

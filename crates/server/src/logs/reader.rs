@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Timestamp};
 use windlass_runtime::{Access, Docker, Error, Gap, Output, OutputLine, Portion, Position, Stream};
+use windlass_store::{executions, installations};
 use windlass_store::logs::{Batch, Claim, LogLine, Outcome, ReadProgress};
 
 use super::{Closed, Secrets, text};
@@ -231,13 +232,30 @@ impl Reader {
     async fn secrets(&self) -> Result<Arc<Secrets>, Stop> {
         match Subject::load(&self.app, self.origin.deployment_id).await {
             Ok(subject) => Ok(Arc::new(Secrets::of(&subject))),
-            // Its application is gone, so no user can read its lines any more.
-            Err(SubjectError::Gone) => Err(Stop::Ended),
+            Err(SubjectError::Gone) => self.secrets_of_service().await,
             Err(SubjectError::Unreadable(problem)) => {
                 tracing::error!(problem, "what must not be shown cannot be read, so nothing is shown");
                 Ok(Arc::new(Secrets::Everything))
             }
             Err(SubjectError::Later(problem)) => Err(Stop::Failed(problem)),
+        }
+    }
+
+    /// What is no deployment's is a service's of an installation.
+    async fn secrets_of_service(&self) -> Result<Arc<Secrets>, Stop> {
+        let failed = |error: windlass_store::Error| Stop::Failed(error.to_string());
+        let mut conn = self.app.db.read().await.map_err(failed)?;
+        let service = installations::service(&mut conn, self.origin.deployment_id).await.map_err(failed)?;
+        // Its application or installation is gone, so no user can read its lines any more.
+        let execution_id = service.ok_or(Stop::Ended)?.execution_id;
+        let material = executions::material(&mut conn, execution_id).await.map_err(failed)?.ok_or(Stop::Ended)?;
+        drop(conn);
+        match self.app.vault.execution_values(execution_id, &material.sealed_values).await {
+            Ok(values) => Ok(Arc::new(Secrets::of_texts(values.secrets()))),
+            Err(error) => {
+                tracing::error!(cause = error.cause, "what must not be shown cannot be read, so nothing is shown");
+                Ok(Arc::new(Secrets::Everything))
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_store::{Result, applications};
+use windlass_store::{Result, applications, executions, installations};
 
 use crate::app::App;
 
@@ -36,9 +36,13 @@ pub async fn trim_all(app: &App, with_orphans: bool) -> Result<()> {
         }
     }
     if with_orphans {
-        // In this order: an application is there before its lines are.
+        // In this order: an application or an execution is there before its lines are.
         let kept = store.kept().await?;
-        let existing: HashSet<_> = applications::ids(&mut app.db.read().await?).await?.into_iter().collect();
+        let mut conn = app.db.read().await?;
+        let mut existing: HashSet<_> = applications::ids(&mut conn).await?.into_iter().collect();
+        existing.extend(executions::ids(&mut conn).await?);
+        existing.extend(installations::ids(&mut conn).await?);
+        drop(conn);
         for one in kept.iter().filter(|one| !existing.contains(&one.application_id)) {
             while !store.delete_some(one.application_id).await? {
                 tokio::time::sleep(BREATH).await;

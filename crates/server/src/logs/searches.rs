@@ -10,6 +10,7 @@ use uuid::Uuid;
 use windlass_api::ErrorCode;
 use windlass_store::logs::Bounds;
 
+use super::follow::Followed;
 use crate::auth::Ctx;
 
 /// Searches at once: each can keep a core busy.
@@ -67,10 +68,16 @@ impl Searches {
 
 /// Logins end, members leave, applications are deleted. While the database does not answer, a caller who could read
 /// before still can.
-pub async fn may_still_read(ctx: &Ctx, application_id: Uuid) -> bool {
-    let look = async { ctx.again().await?.application(application_id).await };
+pub async fn may_still_read(ctx: &Ctx, followed: Followed) -> bool {
+    let look = async {
+        let again = ctx.again().await?;
+        match followed {
+            Followed::Application(id) => again.application(id).await.map(drop),
+            Followed::Execution(id) => again.execution(id).await.map(drop),
+        }
+    };
     match look.await {
-        Ok(_) => true,
+        Ok(()) => true,
         Err(error) => error.code == ErrorCode::Unavailable,
     }
 }

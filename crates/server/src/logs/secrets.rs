@@ -41,9 +41,18 @@ impl Secrets {
         Self::new(&marked, subject.variables_now.secrets())
     }
 
+    /// Those that are no variables of an application.
+    pub fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::among(texts.into_iter())
+    }
+
     pub fn new<'a>(variables: &'a Variables, others: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::among(variables.secrets().chain(others))
+    }
+
+    fn among<'a>(all: impl Iterator<Item = &'a str>) -> Self {
         // A value of several lines is printed line by line.
-        let lines = variables.secrets().chain(others).flat_map(str::lines).map(str::trim);
+        let lines = all.flat_map(str::lines).map(str::trim);
         let mut texts: Vec<String> = lines.filter(|line| line.len() >= SHORTEST).map(str::to_owned).collect();
         texts.sort_unstable();
         texts.dedup();

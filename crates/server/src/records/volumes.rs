@@ -11,6 +11,7 @@ pub fn volume(row: Volume, grace_seconds: i64) -> api::Volume {
     api::Volume {
         id: row.id,
         application_id: row.application_id,
+        installation_id: row.installation_id,
         application_name: row.application_name,
         name: row.name,
         path: row.path,

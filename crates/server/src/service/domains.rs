@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 use windlass_api::{ApplicationName, ErrorCode, Host, HostName};
-use windlass_store::{Conn, applications};
+use windlass_store::{Conn, applications, installations};
 
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -12,14 +12,25 @@ pub async fn check(conn: &mut Conn, config: &Config, domain: &HostName, applicat
     if is_own(config, domain) {
         return Err(Error::field("domain", format!("{} is this server's own", &**domain)));
     }
-    if applications::domain_is_taken(conn, domain, Some(application_id)).await? {
+    let is_installed = installations::domain_is_taken(conn, domain, None).await?;
+    if is_installed || applications::domain_is_taken(conn, domain, Some(application_id)).await? {
         return Err(taken(domain));
     }
     Ok(domain.to_string())
 }
 
+/// The same for a domain that leads to what an extension has installed.
+pub async fn refuse_taken(conn: &mut Conn, config: &Config, domain: &str, installation_id: Uuid) -> Result<()> {
+    if is_own(config, domain) {
+        return Err(Error::field("domain", format!("{domain} is this server's own")));
+    }
+    let is_taken = applications::domain_is_taken(conn, domain, None).await?
+        || installations::domain_is_taken(conn, domain, Some(installation_id)).await?;
+    if is_taken { Err(taken(domain)) } else { Ok(()) }
+}
+
 pub fn taken(domain: &str) -> Error {
-    Error::new(ErrorCode::DomainTaken, format!("domain: another application has {domain}. Choose another one."))
+    Error::new(ErrorCode::DomainTaken, format!("domain: another application or installation has {domain}. Choose another one."))
 }
 
 /// The name below the base domain; with the end of the application's id, which is random, where another application has that.
@@ -38,7 +49,9 @@ pub async fn default_for(
             let problem = "is needed: the name does not give one below this server's base domain";
             Error::field("domain", problem)
         })?;
-        if !is_own(config, &domain) && !applications::domain_is_taken(conn, &domain, Some(application_id)).await? {
+        let is_taken = applications::domain_is_taken(conn, &domain, Some(application_id)).await?
+            || installations::domain_is_taken(conn, &domain, None).await?;
+        if !is_own(config, &domain) && !is_taken {
             return Ok(domain.to_string());
         }
     }

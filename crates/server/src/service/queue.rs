@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use windlass_store::applications::Application;
+use windlass_store::executions::Execution;
 use windlass_store::jobs::NewJob;
 
 /// Makes a release and brings it to visitors.
@@ -17,6 +18,8 @@ pub const RESUME: &str = "resume";
 pub const SNAPSHOT: &str = "snapshot";
 pub const STOP: &str = "stop";
 pub const DELETE: &str = "delete";
+/// Carries out an extension.
+pub const EXECUTION: &str = "execution";
 
 /// The payload of [`DEPLOY`], [`ROLL_OUT`] and [`FINISH`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -44,6 +47,31 @@ pub struct OfSnapshot {
 pub fn snapshot(application: &Application, snapshot_id: Uuid) -> NewJob {
     let payload = serde_json::json!({ "snapshot_id": snapshot_id }).to_string();
     NewJob { payload, ..alone(application, snapshot_id, SNAPSHOT) }
+}
+
+/// The payload of [`EXECUTION`].
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct OfExecution {
+    pub execution_id: Uuid,
+}
+
+/// What the jobs of an installation need for themselves.
+pub fn installation_key(installation_id: Uuid) -> String {
+    format!("installation {installation_id}")
+}
+
+/// The job that carries out an execution. It has the execution's id, by which it can be withdrawn or cancelled. There is one at a time
+/// for each installation, and for what leaves none one of an extension for each organization.
+pub fn execution(execution: &Execution) -> NewJob {
+    let alone = || format!("extension {} {}", execution.extension_id, execution.organization_id);
+    NewJob {
+        id: execution.id,
+        kind: EXECUTION,
+        organization_id: Some(execution.organization_id),
+        application_id: None,
+        payload: serde_json::json!({ "execution_id": execution.id }).to_string(),
+        exclusive_key: Some(execution.installation_id.map_or_else(alone, installation_key)),
+    }
 }
 
 pub fn resume(application: &Application, id: Uuid) -> NewJob {

@@ -19,10 +19,10 @@ use crate::records;
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::held_applications::{hold_to_change, lock_to_change};
 use crate::service::states;
-use crate::service::work::Work;
+use crate::service::work::{EventSubject, Work};
 
 /// Snapshots that are kept of those that no user asked for, unless the volume says otherwise.
-const KEPT_SNAPSHOTS: i64 = 7;
+pub const KEPT_SNAPSHOTS: i64 = 7;
 /// How many times as many volumes there may be with those that wait to be removed.
 const WITH_DELETED: i64 = 5;
 
@@ -92,6 +92,7 @@ pub async fn discard(app: &App, granted: &Granted<Volume>) -> Result<()> {
     if volume.deleted_at.is_some() {
         return Err(Error::new(ErrorCode::Conflict, format!("The volume {} is deleted already.", volume.name)));
     }
+    refuse_installed(&volume)?;
     mark_deleted(&mut work, &authority, volume).await?;
     work.commit().await?;
     Ok(())
@@ -103,6 +104,7 @@ pub async fn attach(app: &App, granted: &Granted<Volume>, input: &AttachVolume) 
     let authority = work.hold(granted.authority()).await?;
     let application = lock_to_change(&mut work, &authority, input.application_id).await?;
     let mut volume = of_id(&mut work, &authority, granted.row().id).await?;
+    refuse_installed(&volume)?;
     if volume.application_id.is_some() && volume.deleted_at.is_none() {
         let message = format!("The volume {} belongs to {} already.", volume.name, volume.application_name);
         return Err(Error::new(ErrorCode::Conflict, message));
@@ -125,6 +127,36 @@ pub async fn attach(app: &App, granted: &Granted<Volume>, input: &AttachVolume) 
     check(&mut work, &application, "shared").await?;
     record(&mut work, &authority, Action::Update, &volume, "attached the volume");
     finish(work, volume).await
+}
+
+/// As long as an extension has it installed.
+fn refuse_installed(volume: &Volume) -> Result<()> {
+    match volume.installation_id {
+        None => Ok(()),
+        Some(_) => {
+            let message = format!(
+                "The volume {} belongs to the installation {}. Uninstall it first.",
+                volume.name, volume.application_name
+            );
+            Err(Error::new(ErrorCode::Conflict, message))
+        }
+    }
+}
+
+/// Those of what is uninstalled: the named ones are deleted, the others belong to the organization from now on. The caller has held the
+/// installation.
+pub async fn leave_installation(work: &mut Work<'_>, installation_id: Uuid, deleted: &[String]) -> windlass_store::Result<()> {
+    for mut volume in volumes::of_installation(work, installation_id).await? {
+        (volume.installation_id, volume.updated_at) = (None, work.app.now());
+        if deleted.contains(&volume.name) {
+            volume.deleted_at = Some(work.app.now().micros());
+            let about =
+                EventSubject { organization_id: volume.organization_id, application_id: None, deployment_id: None };
+            work.tell(EventName::VolumeDeleted, about, &[("volume", &volume.name), ("installation", &volume.application_name)]);
+        }
+        volumes::update(work, &volume).await?;
+    }
+    Ok(())
 }
 
 /// What a deployment or an update says of volumes. True when it changes something. The application's row must be there.
@@ -212,6 +244,7 @@ pub fn new(app: &App, application: &Application, name: &str, path: &str, origin:
         id,
         organization_id: application.organization_id,
         application_id: Some(application.id),
+        installation_id: None,
         application_name: application.name.clone(),
         name: name.to_owned(),
         path: path.to_owned(),
@@ -391,7 +424,7 @@ async fn mark_deleted(work: &mut Work<'_>, authority: &Authority, mut volume: Vo
     let now = work.app.now();
     (volume.deleted_at, volume.updated_at, volume.next_snapshot_at) = (Some(now.micros()), now, None);
     write(work, &volume).await?;
-    let about = crate::service::work::EventSubject {
+    let about = EventSubject {
         organization_id: volume.organization_id,
         application_id: volume.application_id,
         deployment_id: None,

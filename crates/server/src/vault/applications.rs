@@ -52,11 +52,11 @@ impl Vault {
         self.seal_json(tx, SealedCell { column: APPLICATION_CREDENTIALS, row: id }, credentials).await.map(Some)
     }
 
-    async fn open_json<T: DeserializeOwned>(&self, cell: SealedCell, sealed: &[u8]) -> Result<T> {
+    pub(super) async fn open_json<T: DeserializeOwned>(&self, cell: SealedCell, sealed: &[u8]) -> Result<T> {
         serde_json::from_slice(&self.open(cell, sealed).await?).map_err(|_| damaged(cell))
     }
 
-    async fn seal_json<T: Serialize>(&self, tx: &mut Tx, cell: SealedCell, value: &T) -> Result<Vec<u8>> {
+    pub(super) async fn seal_json<T: Serialize>(&self, tx: &mut Tx, cell: SealedCell, value: &T) -> Result<Vec<u8>> {
         let json = serde_json::to_vec(value).map_err(Error::internal)?;
         self.seal(tx, cell, &json).await
     }

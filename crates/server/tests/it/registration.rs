@@ -85,7 +85,7 @@ async fn open_registration_gives_everybody_an_organization_of_their_own(kind: Ki
     assert_eq!(user["organizations"][0]["name"], "eve's team");
     // Only the first organization may touch the host.
     let permissions = user["organization_users"][0]["permissions"].as_array().unwrap();
-    assert!(!permissions.contains(&json!("extension:run")));
+    assert!(!permissions.contains(&json!("extension:host")));
 }
 
 async fn an_invitation_can_bring_an_organization_of_ones_own_too(kind: Kind) {

@@ -306,8 +306,10 @@ create table networks (
 -- Every container that there is or may be. The row comes before the container and goes after it.
 create table containers (
     id blob primary key check (length(id) = 16),
-    application_id blob not null references applications (id) on delete cascade,
-    deployment_id blob not null references deployments (id) on delete cascade,
+    -- The application and the deployment; for a service of an extension the installation and the execution. So no foreign keys:
+    -- what deletes those deletes these.
+    application_id blob not null,
+    deployment_id blob not null,
     purpose text not null,
     -- Which of the deployment's instances it is, from 1 on; 1 for a command.
     ordinal integer not null,
@@ -330,6 +332,9 @@ create table volumes (
     id blob primary key check (length(id) = 16),
     organization_id blob not null,
     application_id blob references applications (id) on delete set null,
+    -- What an extension has installed, which has it instead of an application.
+    installation_id blob,
+    -- Or of the installation.
     application_name text not null,
     name text not null,
     -- Where it is in the container.
@@ -358,6 +363,7 @@ create table volumes (
 create unique index volumes_of_application on volumes (application_id, name) where deleted_at is null and application_id is not null;
 create index volumes_of_organization on volumes (organization_id, id);
 create index volumes_by_application on volumes (application_id);
+create unique index volumes_of_installation on volumes (installation_id, name) where deleted_at is null and installation_id is not null;
 create index volumes_deleted on volumes (deleted_at) where deleted_at is not null;
 create index volumes_next_snapshot on volumes (next_snapshot_at) where next_snapshot_at is not null;
 
@@ -479,3 +485,156 @@ create table idempotency_keys (
     primary key (organization_id, user_id, name)
 ) strict, without rowid;
 create index idempotency_keys_by_age on idempotency_keys (created_at);
+
+-- Software and automations that people run: those that come with Windlass, and an organization's own.
+create table extensions (
+    id blob primary key check (length(id) = 16),
+    -- None for one that comes with Windlass.
+    organization_id blob references organizations (id) on delete cascade,
+    -- What people call it by, in paths.
+    extension_key text not null,
+    -- The one that it was forked from. No foreign key: a fork outlives it.
+    parent_id blob,
+    name text not null,
+    description text not null,
+    author text not null,
+    category text not null,
+    icon text not null,
+    extension_type text not null,
+    version text not null,
+    content_hash text not null,
+    validation_status text not null,
+    -- JSON: a list; empty for none.
+    validation_errors text not null,
+    -- Name, key, description and author in lower case.
+    search_text text not null,
+    created_at integer not null,
+    updated_at integer not null,
+    deleted_at integer,
+    -- Last, because they are long: a query for the others need not read past them.
+    yaml_content text not null,
+    -- JSON in one form; empty for a draft.
+    parsed_content text not null
+) strict, without rowid;
+create unique index extensions_built_in on extensions (extension_key) where organization_id is null and deleted_at is null;
+create unique index extensions_of_organization on extensions (organization_id, extension_key) where organization_id is not null and deleted_at is null;
+create index extensions_by_organization on extensions (organization_id);
+
+create table extension_variables (
+    id blob primary key check (length(id) = 16),
+    extension_id blob not null references extensions (id) on delete cascade,
+    -- From 0 on, as they stand in the text.
+    position integer not null,
+    variable_name text not null,
+    variable_type text not null,
+    description text not null,
+    -- JSON; null for none.
+    default_value text not null,
+    is_required integer not null check (is_required in (0, 1)),
+    validation_pattern text not null,
+    created_at integer not null
+) strict, without rowid;
+create index extension_variables_of_extension on extension_variables (extension_id, position);
+
+-- What extensions have installed.
+create table installations (
+    id blob primary key check (length(id) = 16),
+    -- Not deleted with it: what runs must end first.
+    organization_id blob not null references organizations (id),
+    user_id blob not null,
+    extension_id blob not null references extensions (id),
+    name text not null,
+    state text not null,
+    -- The execution whose containers and routes are in force; none before the first was completed.
+    execution_id blob,
+    created_at integer not null,
+    updated_at integer not null,
+    unique (organization_id, name)
+) strict, without rowid;
+create index installations_of_extension on installations (extension_id);
+
+-- Runs of extensions.
+create table executions (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null references organizations (id) on delete cascade,
+    user_id blob not null,
+    extension_id blob not null references extensions (id),
+    -- What it makes, changes or removes. No foreign key: an execution outlives it.
+    installation_id blob,
+    kind text not null,
+    version text not null,
+    content_hash text not null,
+    server_hostname text not null default '',
+    status text not null,
+    -- What it will have been once its steps are undone; empty as long as nothing went wrong.
+    ending text not null default '',
+    exit_code integer,
+    error_message text not null default '',
+    -- JSON: by name, secrets masked.
+    variable_values text not null,
+    started_at integer,
+    completed_at integer,
+    created_at integer not null,
+    -- Last, because they are long: a query for the others need not read past them.
+    -- JSON: all values.
+    sealed_values blob not null,
+    -- The text as it was when this was asked for.
+    yaml_content text not null
+) strict, without rowid;
+create index executions_of_organization on executions (organization_id, id);
+create index executions_of_extension on executions (extension_id, id);
+create index executions_of_installation on executions (installation_id, id);
+
+create table execution_steps (
+    id blob primary key check (length(id) = 16),
+    execution_id blob not null references executions (id) on delete cascade,
+    step_order integer not null,
+    step_name text not null,
+    step_type text not null,
+    phase text not null,
+    status text not null,
+    exit_code integer,
+    output text not null default '',
+    -- JSON: what must be known to undo it; empty before it began.
+    undo text not null default '',
+    undo_status text not null,
+    undo_message text not null default '',
+    started_at integer,
+    completed_at integer,
+    created_at integer not null,
+    unique (execution_id, step_order)
+) strict, without rowid;
+
+-- Services of installations. Each has the id of its container's row.
+create table installed_services (
+    id blob primary key check (length(id) = 16) references containers (id) on delete cascade,
+    installation_id blob not null references installations (id) on delete cascade,
+    execution_id blob not null,
+    name text not null,
+    image text not null,
+    image_id text not null,
+    -- Whether it is started again when it ends.
+    is_kept integer not null check (is_kept in (0, 1)),
+    -- A later execution that wants it as it is.
+    kept_by blob,
+    -- Tells whether another version of the extension wants the same.
+    digest text not null,
+    -- JSON: everything that the engine is told.
+    sealed_specification blob not null
+) strict, without rowid;
+create index installed_services_of_installation on installed_services (installation_id);
+
+-- Domains that lead to services of installations.
+create table installed_routes (
+    id blob primary key check (length(id) = 16),
+    installation_id blob not null references installations (id) on delete cascade,
+    execution_id blob not null,
+    domain text not null,
+    service text not null,
+    port integer not null,
+    -- Whether visitors are sent there: of a domain that an update changes there are two until it is completed.
+    is_live integer not null check (is_live in (0, 1)),
+    created_at integer not null
+) strict, without rowid;
+create unique index installed_routes_live on installed_routes (domain) where is_live = 1;
+create index installed_routes_of_installation on installed_routes (installation_id);

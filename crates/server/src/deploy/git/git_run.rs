@@ -1,7 +1,7 @@
 //! Runs of the git program for one fetch: the key, the limits and the environment that it gets.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,8 @@ use super::disk::size_of;
 use super::error::{FetchError, classify};
 use super::paths::FetchPaths;
 use super::source::{Limits, Source};
-use super::{output, running};
+use super::output;
+use crate::programs::{Ended, Group};
 
 /// How much of an answer of git's is read; the longest is a list of references.
 const MAX_ANSWER: usize = 1 << 20;
@@ -115,14 +116,19 @@ impl<'a> GitRun<'a> {
         command: Command,
         take: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<(bool, Vec<u8>), FetchError> {
-        let mut group = running::Group::start(command)?;
+        let mut group = Group::start(command).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => FetchError::GitMissing,
+            _ => error.into(),
+        })?;
         let ended = tokio::select! {
-            ended = group.run(take) => ended.map_err(FetchError::from),
+            ended = group.run(|stdout| output::pass(stdout, take), output::tail) => ended.map_err(FetchError::from),
             () = tokio::time::sleep_until(self.deadline) => Err(FetchError::TimedOut { limit: self.limits.time }),
             () = self.outgrown() => Err(FetchError::TooLarge { limit: self.limits.bytes }),
         };
         group.end().await;
-        ended
+        let Ended { status, read } = ended?;
+        let ((), said) = read.ok_or_else(|| io::Error::other("a process that git has left keeps its output open"))?;
+        Ok((status.success(), said))
     }
 
     pub fn check_size(&self, bytes: u64) -> Result<(), FetchError> {

@@ -8,7 +8,7 @@ mod git_run;
 mod output;
 mod paths;
 mod reference;
-mod running;
+mod left_over;
 mod source;
 mod tree;
 
@@ -20,7 +20,7 @@ use cache::Cache;
 pub use error::FetchError;
 use git_run::GitRun;
 use paths::FetchPaths;
-pub use running::end_left_over;
+pub use left_over::end_left_over;
 pub use source::{Commit, Credentials, Limits, Reference, Source, is_whole_hash};
 
 /// Puts the tree of a commit into the folder, which is made, or is empty; `.git` is not among it. Links are what they

@@ -18,6 +18,7 @@ use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::http::params::{PathId, RawParams};
 use crate::http::respond::Answer;
+use crate::logs::follow::Followed;
 use crate::logs::searches::may_still_read;
 use crate::streams::OpenStream;
 
@@ -129,7 +130,7 @@ impl Download {
 
     async fn look_again(&mut self) -> Result<()> {
         self.next_look = Instant::now() + self.ctx.app.searches.heartbeat;
-        match may_still_read(&self.ctx, self.application_id).await {
+        match may_still_read(&self.ctx, Followed::Application(self.application_id)).await {
             true => Ok(()),
             false => Err(Error::not_found("application")),
         }

@@ -11,7 +11,7 @@ use crate::auth::origin::header_text;
 use crate::error::{Error, Result};
 use crate::http::params::{PathId, RawParams};
 use crate::http::respond::{Answer, events};
-use crate::logs::follow::{Follower, Start};
+use crate::logs::follow::{Followed, Follower, Start};
 
 pub const LAST_EVENT_ID: &str = "last-event-id";
 const TAIL: i64 = 100;
@@ -40,7 +40,7 @@ async fn answer(
     let start = start(&params.parse()?, headers)?;
     let which = filter::query(of, params).await?;
     let open = ctx.app.log_streams.open(organization_id, ctx.caller.user.id)?;
-    let follower = Follower::begin(ctx, open, application_id, which, start).await?;
+    let follower = Follower::begin(ctx, open, Followed::Application(application_id), which, start).await?;
     Ok(events(follower, async |mut follower| {
         let events = follower.next().await?;
         Some((events, follower))
@@ -48,7 +48,7 @@ async fn answer(
 }
 
 /// A client that comes again says itself what it has seen.
-fn start(query: &FollowLogsQuery, headers: &HeaderMap) -> Result<Start> {
+pub fn start(query: &FollowLogsQuery, headers: &HeaderMap) -> Result<Start> {
     if let Some(seen) = header_text(headers, LAST_EVENT_ID).filter(|text| !text.is_empty()) {
         let LogCursor(seq) =
             seen.as_str().try_into().map_err(|_| Error::field(LAST_EVENT_ID, "must be the id of an event"))?;

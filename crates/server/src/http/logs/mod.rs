@@ -23,8 +23,8 @@ use crate::error::{Error, Result};
 use crate::records::logs as records;
 
 use download::{download, download_of_deployment};
-pub use follow::LAST_EVENT_ID;
 use follow::{follow, follow_deployment};
+pub use follow::{LAST_EVENT_ID, start};
 
 const PAGE_SIZE: i64 = 100;
 

@@ -1,4 +1,4 @@
-//! What is said about a deployment, and what its build prints, on the way into the log store.
+//! What is said about a deployment or an execution, and what its programs print, on the way into the log store.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,16 +12,15 @@ use windlass_api::{LogStep, LogStream};
 use windlass_runtime::{PrintedLine, Stream};
 use windlass_store::logs::{self, Batch};
 
+use super::{Closed, Secrets, WriteHandle, text};
 use crate::app::App;
-use crate::host::Host;
-use crate::logs::{Closed, Secrets, WriteHandle, text};
-use crate::subject::Subject;
 
 /// Lines that wait to be stored, and are stored at once; a program that prints more waits too.
 const QUEUE: usize = 100;
-/// Lines of one attempt; of what is more only the end is kept, and a line says so.
-const MOST_LINES: usize = 20_000;
-const MOST_BYTES: usize = 8 * 1024 * 1024;
+/// What is kept of one attempt at a deployment.
+pub const OF_DEPLOYMENT: MostKept = MostKept { lines: 20_000, bytes: 8 * 1024 * 1024 };
+/// What is kept of one step of an execution.
+pub const OF_STEP: MostKept = MostKept { lines: 200_000, bytes: 16 * 1024 * 1024 };
 /// Lines about the work that come after that. The very last ones are always kept, with the end of everything.
 const MOST_LATE_NOTES: usize = 50;
 /// How many of the lines that are too many are kept: the last ones.
@@ -32,6 +31,13 @@ const PART: usize = 60 * 1024;
 const NOTE_WAIT: Duration = Duration::from_secs(1);
 /// How long the last lines may take to be written.
 const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// How much is kept; of what is more only the end is, and a line says so.
+#[derive(Clone, Copy)]
+pub struct MostKept {
+    lines: usize,
+    bytes: usize,
+}
 
 /// Takes lines; a builder that prints faster than they can be written is slowed down.
 #[derive(Clone)]
@@ -44,13 +50,13 @@ pub struct Writer {
     writing: JoinHandle<()>,
 }
 
-/// A log of one deployment, and the task that writes it.
+/// A log of one deployment, or of one step of an execution, and the task that writes it.
 pub fn open(
     app: Arc<App>,
-    application_id: Uuid,
-    deployment_id: Uuid,
+    (application_id, deployment_id): (Uuid, Uuid),
     secrets: Secrets,
     step: LogStep,
+    most: MostKept,
 ) -> (Log, Writer) {
     let (lines, arriving) = mpsc::channel(QUEUE);
     let writer = LogWriter {
@@ -59,6 +65,7 @@ pub fn open(
         application_id,
         deployment_id,
         secrets,
+        most,
         written: 0,
         bytes: 0,
         late_notes: 0,
@@ -68,11 +75,6 @@ pub fn open(
     };
     let log = Log { lines, step: Arc::new(Mutex::new(step)) };
     (log, Writer { writing: tokio::spawn(writer.write(arriving)) })
-}
-
-/// The log of what a deployment is about.
-pub fn open_for(host: &Host, subject: &Subject, step: LogStep) -> (Log, Writer) {
-    open(host.app.clone(), subject.application.id, subject.deployment.id, Secrets::of(subject), step)
 }
 
 impl Log {
@@ -90,10 +92,15 @@ impl Log {
         }
     }
 
+    /// A line that a program printed. Waits while there is no place for it.
+    pub async fn take(&self, step: LogStep, line: PrintedLine) {
+        let _ = self.lines.send((step, line)).await;
+    }
+
     /// All lines that come until there are no more to come.
     pub async fn take_all(&self, step: LogStep, mut lines: mpsc::Receiver<PrintedLine>) {
         while let Some(line) = lines.recv().await {
-            let _ = self.lines.send((step, line)).await;
+            self.take(step, line).await;
         }
     }
 }
@@ -114,6 +121,7 @@ struct LogWriter {
     application_id: Uuid,
     deployment_id: Uuid,
     secrets: Secrets,
+    most: MostKept,
     written: usize,
     bytes: usize,
     late_notes: usize,
@@ -186,7 +194,7 @@ impl LogWriter {
     }
 
     fn is_full(&self) -> bool {
-        self.written >= MOST_LINES || self.bytes >= MOST_BYTES
+        self.written >= self.most.lines || self.bytes >= self.most.bytes
     }
 
     async fn store(&self, lines: Vec<logs::LogLine>) {

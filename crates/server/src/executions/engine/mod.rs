@@ -1,0 +1,224 @@
+//! The container engine, as steps of extensions use it: services in containers of their own, in the organization's network.
+//!
+//! Rows come first, as everywhere: each step can run twice, and what it has made is found again. What an update replaces is stopped and
+//! kept until the whole execution is completed; then the rows are switched in one transaction.
+
+mod image;
+mod specification;
+mod switch;
+mod up;
+mod volumes;
+mod wait;
+
+use std::sync::Arc;
+
+use windlass_runtime::State;
+use windlass_store::containers::{self, Container, Stage};
+use windlass_store::executions::Execution;
+use windlass_store::installations::{self, Installation, Route, Seen};
+use windlass_store::jobs;
+
+use super::failure::{Interruption, StepFailure, StepResult};
+use crate::host::Host;
+use crate::jobs::Held;
+use crate::logs::work_log::Log;
+use crate::service::domains;
+
+pub use image::pull;
+pub use switch::{give_back, make_live, remove_all};
+pub use up::{STOP_GRACE, up};
+pub use wait::wait_for;
+
+/// What a step has to work with.
+pub struct Engine<'a> {
+    pub host: &'a Arc<Host>,
+    pub held: &'a Held,
+    pub execution: &'a Execution,
+    pub installation: &'a Installation,
+    /// Whether the organization has host access: only then is anything done that reaches beyond its own containers.
+    pub has_host_access: bool,
+    pub log: Log,
+}
+
+impl Engine<'_> {
+    /// All services of the installation, those that are going included.
+    async fn services(&self) -> StepResult<Vec<Seen>> {
+        let mut conn = self.host.app.db.read().await?;
+        Ok(installations::services(&mut conn, self.installation.id).await?)
+    }
+
+    /// The container that a name stands for now: that of this execution before one that is to be replaced.
+    async fn current(&self, name: &str) -> StepResult<Option<Seen>> {
+        let all = self.services().await?;
+        let own = all.iter().find(|seen| seen.service.name == name && seen.service.execution_id == self.execution.id);
+        let live = || all.iter().find(|seen| seen.service.name == name && seen.stage != Stage::Leaving);
+        Ok(own.or_else(live).cloned())
+    }
+
+    async fn set_stage(&self, seen: &Seen, stage: Stage) -> StepResult<()> {
+        let mut work = self.held.begin().await?;
+        containers::set_stage(&mut work, seen.service.id, stage).await?;
+        work.commit().await?;
+        Ok(())
+    }
+
+    /// Stops a container that this execution replaces. It is started again if the execution fails.
+    async fn put_aside(&self, seen: &Seen) -> StepResult<()> {
+        if seen.stage == Stage::Live {
+            self.log.note(format!("Stopping {}, which is replaced", seen.container_name)).await;
+            self.set_stage(seen, Stage::Held).await?;
+        }
+        Ok(self.host.stop_container(&seen.container_name, STOP_GRACE).await?)
+    }
+}
+
+impl From<windlass_store::Error> for StepFailure {
+    fn from(error: windlass_store::Error) -> Self {
+        Self::later(Interruption::from(error))
+    }
+}
+
+impl From<windlass_runtime::Error> for StepFailure {
+    fn from(error: windlass_runtime::Error) -> Self {
+        match &error {
+            windlass_runtime::Error::Unreachable { .. } => Self::later(Interruption::Later(error.to_string())),
+            _ => Self::new(error),
+        }
+    }
+}
+
+impl From<crate::deploy::Interruption> for StepFailure {
+    fn from(problem: crate::deploy::Interruption) -> Self {
+        use crate::deploy::Interruption as Problem;
+        match problem {
+            Problem::Failed(_, words) => Self::new(words),
+            Problem::Cancelled | Problem::Lost => Self::later(Interruption::Lost),
+            Problem::EngineLost(words) | Problem::Later(words) => Self::later(Interruption::Later(words)),
+        }
+    }
+}
+
+impl From<crate::error::Error> for StepFailure {
+    fn from(error: crate::error::Error) -> Self {
+        match error.code {
+            windlass_api::ErrorCode::Unavailable | windlass_api::ErrorCode::DiskFull => {
+                Self::later(Interruption::Later(error.cause.unwrap_or(error.message)))
+            }
+            _ => Self::new(error.cause.unwrap_or(error.message)),
+        }
+    }
+}
+
+/// A service that was stopped by an earlier step.
+pub async fn start(engine: &Engine<'_>, name: &str) -> StepResult<()> {
+    let seen = named(engine, name).await?;
+    engine.set_stage(&seen, stage_of(engine, &seen)).await?;
+    Ok(engine.host.start_container(&seen.container_name).await?)
+}
+
+/// It stays stopped until another step starts it.
+pub async fn stop(engine: &Engine<'_>, name: &str) -> StepResult<()> {
+    let seen = named(engine, name).await?;
+    engine.set_stage(&seen, Stage::Stopped).await?;
+    Ok(engine.host.stop_container(&seen.container_name, STOP_GRACE).await?)
+}
+
+/// What this execution has made becomes live with it.
+fn stage_of(engine: &Engine<'_>, seen: &Seen) -> Stage {
+    if seen.service.execution_id == engine.execution.id { Stage::Starting } else { Stage::Live }
+}
+
+async fn named(engine: &Engine<'_>, name: &str) -> StepResult<Seen> {
+    let seen = engine.current(name).await?;
+    seen.ok_or_else(|| StepFailure::new(format!("this installation has no service {name}")))
+}
+
+/// One that is not there is fine: many extensions remove before they run.
+pub async fn remove(engine: &Engine<'_>, name: &str) -> StepResult<()> {
+    match engine.current(name).await? {
+        Some(seen) if seen.service.execution_id == engine.execution.id => {
+            engine.set_stage(&seen, Stage::Leaving).await?;
+            Ok(engine.host.stop_container(&seen.container_name, STOP_GRACE).await?)
+        }
+        Some(seen) => engine.put_aside(&seen).await,
+        None => {
+            engine.log.note(format!("There is no service {name} to be removed.")).await;
+            Ok(())
+        }
+    }
+}
+
+pub async fn down(engine: &Engine<'_>) -> StepResult<()> {
+    let mut names: Vec<_> = engine.services().await?.into_iter().map(|seen| seen.service.name).collect();
+    names.dedup();
+    for name in names {
+        remove(engine, &name).await?;
+    }
+    Ok(())
+}
+
+/// A domain that leads to a service once the execution is completed.
+pub async fn route(engine: &Engine<'_>, domain: &str, service: Option<&str>, port: u16) -> StepResult<()> {
+    let service = match service {
+        Some(name) => named(engine, name).await?.service.name,
+        None => only_service(engine).await?,
+    };
+    let (app, id) = (&engine.host.app, engine.installation.id);
+    let mut work = engine.held.begin().await?;
+    domains::refuse_taken(&mut work, &app.config, domain, id).await?;
+    let routes = installations::routes(&mut work, id).await?;
+    let own = routes.iter().find(|route| route.domain == domain && route.execution_id == engine.execution.id);
+    if own.is_none() {
+        let route = Route {
+            id: app.new_id(),
+            installation_id: id,
+            execution_id: engine.execution.id,
+            domain: domain.to_owned(),
+            service: service.clone(),
+            port: port.into(),
+            is_live: false,
+            created_at: app.now(),
+        };
+        installations::insert_route(&mut work, &route).await?;
+    }
+    work.commit().await?;
+    engine.log.note(format!("{domain} leads to port {port} of {service} once the execution is completed.")).await;
+    Ok(())
+}
+
+async fn only_service(engine: &Engine<'_>) -> StepResult<String> {
+    let mut names: Vec<_> = engine.services().await?.into_iter().map(|seen| seen.service.name).collect();
+    names.dedup();
+    match names.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => Err(StepFailure::new("there is no service that the domain could lead to; run one before")),
+        _ => Err(StepFailure::new(format!("say in \"service\" which of these the domain leads to: {}", names.join(", ")))),
+    }
+}
+
+/// Keeps a live service as it should be: the reconciler calls it for each.
+pub async fn keep_alive(host: &Host, row: &Container, state: Option<State>) -> crate::deploy::Result<()> {
+    let Some(service) = installations::service(&mut host.app.db.read().await?, row.id).await? else { return Ok(()) };
+    match state {
+        Some(State::Running | State::Restarting) => {}
+        Some(State::Paused) => host.unpause_container(&row.name).await?,
+        // What was to end has ended.
+        Some(State::Exited) | None if !service.is_kept => {}
+        Some(State::Created | State::Exited) => {
+            tracing::info!(container = row.name, "starting a service that has ended");
+            host.restart_always(&row.name).await?;
+            host.start_container(&row.name).await?;
+        }
+        Some(State::Dead | State::Removing) => host.remove_container(&row.name).await?,
+        None => {
+            tracing::info!(container = row.name, "making a service again that has vanished");
+            specification::make_again(host, row).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a worker has a job of this installation, or will have.
+pub async fn is_busy(host: &Host, installation_id: uuid::Uuid) -> windlass_store::Result<bool> {
+    jobs::has_key(&mut host.app.db.read().await?, &crate::service::queue::installation_key(installation_id)).await
+}

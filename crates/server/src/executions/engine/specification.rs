@@ -1,0 +1,220 @@
+//! Everything that the engine is told about a service's container, the same whenever it is made.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use windlass_api::Failure;
+use windlass_compose::{Health, Mount as WantedMount, Protocol, Service, Sharing, Source};
+use windlass_runtime::{
+    ContainerSpec, Device, HealthTest, LogLimits, Mount, MountSource, Options, Published, Ulimit,
+};
+use windlass_store::containers::Container;
+use windlass_store::installations;
+use windlass_store::networks::Network;
+use windlass_store::sealed::SERVICE_SPECIFICATION;
+
+use super::volumes::Mounts;
+use crate::deploy::{self, Interruption};
+use crate::host::Host;
+use crate::labels::PURPOSE_LABEL;
+use crate::vault::SealedCell;
+
+/// Processes and threads of a service that does not say how many.
+const USUAL_PIDS: u64 = 1_024;
+const USUAL_GRACE: Duration = Duration::from_secs(10);
+
+/// What is stored of a service, sealed: its variables may be secret.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Specification {
+    pub service: Service,
+    pub image_id: String,
+    /// The engine's name of the volume at each path.
+    pub volumes: BTreeMap<String, String>,
+    /// The names of the other services, and where they are.
+    pub hosts: Vec<(String, String)>,
+    /// By which others of the organization find it.
+    pub alias: String,
+    /// Whether what reaches beyond the organization's containers is done.
+    pub has_host_access: bool,
+}
+
+impl Specification {
+    pub fn new(service: &Service, image_id: &str, mounts: &Mounts, installation: &str, has_host_access: bool) -> Self {
+        Self {
+            service: service.clone(),
+            image_id: image_id.to_owned(),
+            volumes: mounts.iter().map(|(path, volume)| (path.clone(), volume.engine_name.clone())).collect(),
+            hosts: Vec::new(),
+            alias: format!("{}.{installation}", service.name),
+            has_host_access,
+        }
+    }
+
+    /// The same for the same wishes. Not of where the others are: a service stays where it was when it is replaced.
+    pub fn digest(&self) -> serde_json::Result<String> {
+        let json = serde_json::to_vec(&Self { hosts: Vec::new(), ..self.clone() })?;
+        Ok(Sha256::digest(json).iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+/// As it was stored.
+pub async fn load(host: &Host, row: &Container) -> deploy::Result<Specification> {
+    let sealed = installations::sealed_specification(&mut host.app.db.read().await?, row.id).await?;
+    let sealed = sealed.ok_or(Interruption::Lost)?;
+    let cell = SealedCell { column: SERVICE_SPECIFICATION, row: row.id };
+    let json = host.app.vault.open(cell, &sealed).await?;
+    serde_json::from_slice(&json).map_err(|error| unreadable(&format!("{}: {error}", row.name)))
+}
+
+fn unreadable(problem: &str) -> Interruption {
+    Interruption::Failed(Failure::Internal, format!("the service cannot be read: {problem}"))
+}
+
+/// One that has vanished, with the data that it had.
+pub async fn make_again(host: &Host, row: &Container) -> deploy::Result<()> {
+    let specification = load(host, row).await?;
+    for name in specification.volumes.values() {
+        if !host.owns_volume(name).await? {
+            let words = format!("the engine no longer has the volume {name} of {}", row.name);
+            return Err(Interruption::Failed(Failure::VolumeUnusable, words));
+        }
+    }
+    let installation = installations::get(&mut host.app.db.read().await?, row.application_id).await?;
+    let organization_id = installation.ok_or(Interruption::Lost)?.organization_id;
+    let network = deploy::ensure_network(host, organization_id).await?;
+    host.create_container(&container_spec(host, &network, row, &specification)?).await?;
+    write_files(host, row, &specification.service).await?;
+    host.restart_always(&row.name).await?;
+    Ok(host.start_container(&row.name).await?)
+}
+
+/// Files whose content is in the document, before the container is started.
+pub async fn write_files(host: &Host, row: &Container, service: &Service) -> deploy::Result<()> {
+    for file in &service.files {
+        let owner = (u64::from(file.uid.unwrap_or_default()), u64::from(file.gid.unwrap_or_default()));
+        host.write_container_file(&row.name, &file.path, file.content.as_bytes(), file.mode, owner).await?;
+    }
+    Ok(())
+}
+
+pub fn container_spec(
+    host: &Host,
+    network: &Network,
+    row: &Container,
+    specification: &Specification,
+) -> deploy::Result<ContainerSpec> {
+    let (service, config) = (&specification.service, &host.app.config);
+    // Its lines are told apart from those of other services by its own id.
+    let mut labels = host.labels(row.application_id, row.id);
+    labels.insert(PURPOSE_LABEL.into(), row.purpose.as_str().into());
+    Ok(ContainerSpec {
+        name: row.name.clone(),
+        image: specification.image_id.clone(),
+        command: None,
+        environment: service.environment.clone(),
+        labels,
+        network: network.name.clone(),
+        address: row.address.parse().map_err(|_| unreadable("it has no address"))?,
+        memory_bytes: service.memory_bytes.unwrap_or(0),
+        nano_cpus: service.nano_cpus.unwrap_or(0),
+        pids: service.pids.unwrap_or(USUAL_PIDS),
+        stop_grace: service.stop_grace.unwrap_or(USUAL_GRACE),
+        logs: LogLimits { file_bytes: config.engine_log_bytes, files: config.engine_log_files },
+        mounts: service.volumes.iter().map(|mount| mounted(specification, mount)).chain(declared(specification)).collect(),
+        options: options(specification),
+    })
+}
+
+fn mounted(specification: &Specification, mount: &WantedMount) -> Mount {
+    let source = match (&mount.source, specification.volumes.get(&mount.target)) {
+        (Source::Bind(path), _) => MountSource::Folder(PathBuf::from(path)),
+        (_, Some(engine_name)) => MountSource::Volume(engine_name.clone()),
+        // Every other mount has its volume.
+        (_, None) => MountSource::Volume(String::new()),
+    };
+    Mount { source, path: mount.target.clone(), read_only: mount.read_only }
+}
+
+/// Volumes that the image asks for and the service does not name.
+fn declared(specification: &Specification) -> impl Iterator<Item = Mount> + '_ {
+    let is_named = |path: &str| specification.service.volumes.iter().any(|mount| mount.target == path);
+    let unnamed = specification.volumes.iter().filter(move |(path, _)| !is_named(path));
+    unnamed.map(|(path, name)| Mount { source: MountSource::Volume(name.clone()), path: path.clone(), read_only: false })
+}
+
+fn options(specification: &Specification) -> Options {
+    let service = &specification.service;
+    let hosts = specification.hosts.iter().chain(&service.extra_hosts).cloned().collect();
+    let mut options = Options {
+        entrypoint: service.entrypoint.clone(),
+        arguments: service.command.clone(),
+        user: service.user.clone().unwrap_or_default(),
+        working_dir: service.working_dir.clone().unwrap_or_default(),
+        hostname: service.hostname.clone().unwrap_or_default(),
+        aliases: vec![specification.alias.clone()],
+        hosts,
+        dns: service.dns.iter().map(ToString::to_string).collect(),
+        health: service.health.as_ref().map(health),
+        read_only: service.read_only,
+        tmpfs: service.tmpfs.iter().map(|tmpfs| (tmpfs.target.clone(), tmpfs.options.join(","))).collect(),
+        shm_bytes: service.shm_bytes.unwrap_or(0),
+        ulimits: service.ulimits.iter().map(ulimit).collect(),
+        groups: service.group_add.clone(),
+        stop_signal: service.stop_signal.clone().unwrap_or_default(),
+        tty: service.tty,
+        open_stdin: service.stdin_open,
+        dropped_capabilities: service.cap_drop.clone(),
+        ..Options::default()
+    };
+    if specification.has_host_access {
+        reach_host(&mut options, service);
+    }
+    options
+}
+
+/// What only organizations with host access may have.
+fn reach_host(options: &mut Options, service: &Service) {
+    options.published = service.ports.iter().map(published).collect();
+    options.sysctls = service.sysctls.iter().cloned().collect();
+    options.added_capabilities.clone_from(&service.cap_add);
+    options.security.clone_from(&service.security_opt);
+    options.privileged = service.privileged;
+    options.devices = service.devices.iter().map(device).collect();
+    options.host_network = service.network_mode == Some(Sharing::Host);
+    let of_host = |sharing: &Option<Sharing>| if *sharing == Some(Sharing::Host) { "host".to_owned() } else { String::new() };
+    (options.pid_mode, options.ipc_mode) = (of_host(&service.pid), of_host(&service.ipc));
+}
+
+fn published(port: &windlass_compose::Port) -> Published {
+    let protocol = match port.protocol {
+        Protocol::Tcp => "tcp",
+        Protocol::Udp => "udp",
+        Protocol::Sctp => "sctp",
+    };
+    Published { container: port.container, protocol: protocol.to_owned(), address: port.address, port: port.published }
+}
+
+fn device(device: &windlass_compose::Device) -> Device {
+    Device {
+        host: device.host.clone(),
+        container: device.container.clone(),
+        permissions: device.permissions.clone(),
+    }
+}
+
+fn ulimit(limit: &windlass_compose::Ulimit) -> Ulimit {
+    Ulimit { name: limit.name.clone(), soft: limit.soft, hard: limit.hard }
+}
+
+fn health(health: &Health) -> HealthTest {
+    HealthTest {
+        test: if health.disabled { vec!["NONE".to_owned()] } else { health.test.clone() },
+        interval: health.interval,
+        timeout: health.timeout,
+        start_period: health.start_period,
+        retries: health.retries,
+    }
+}

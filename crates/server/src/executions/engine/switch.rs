@@ -1,0 +1,70 @@
+//! What becomes of services and domains when an execution ends. The rows say it in one transaction; the reconciler makes the
+//! engine and the edge agree with them.
+
+use windlass_api::InstallationState;
+use windlass_store::containers::{self, Stage};
+use windlass_store::executions::Execution;
+use windlass_store::installations;
+use windlass_store::{Result, networks};
+
+use crate::service::work::Work;
+
+/// What the execution has made is in force, with those services of before that it wants as they are. All others go.
+pub async fn make_live(work: &mut Work<'_>, execution: &Execution) -> Result<()> {
+    let Some(id) = execution.installation_id else { return Ok(()) };
+    let all = installations::services(work, id).await?;
+    for seen in &all {
+        let stage = match seen.stage {
+            Stage::Stopped | Stage::Leaving => continue,
+            _ if seen.service.execution_id == execution.id => Stage::Live,
+            _ if seen.service.kept_by == Some(execution.id) => {
+                installations::set_execution_of_service(work, seen.service.id, execution.id).await?;
+                Stage::Live
+            }
+            _ => Stage::Leaving,
+        };
+        containers::set_stage(work, seen.service.id, stage).await?;
+    }
+    installations::make_routes_live(work, id, execution.id).await?;
+    let now = work.app.now();
+    installations::set_execution(work, id, execution.id, now).await?;
+    work.wake_reconciler();
+    Ok(())
+}
+
+/// What the execution has made goes, and what it has put aside is live again, at its address.
+pub async fn give_back(work: &mut Work<'_>, execution: &Execution) -> Result<()> {
+    let Some(id) = execution.installation_id else { return Ok(()) };
+    let Some(installation) = installations::lock(work, id).await? else { return Ok(()) };
+    for seen in installations::services(work, id).await? {
+        let stage = match seen.stage {
+            _ if seen.service.execution_id == execution.id => Stage::Leaving,
+            Stage::Held => {
+                networks::take_address(work, installation.organization_id, &seen.address, seen.service.id).await?;
+                Stage::Live
+            }
+            other => other,
+        };
+        containers::set_stage(work, seen.service.id, stage).await?;
+    }
+    installations::delete_waiting_routes(work, execution.id).await?;
+    let state = match installation.execution_id {
+        Some(_) => InstallationState::Installed,
+        None => InstallationState::Failed,
+    };
+    let now = work.app.now();
+    installations::set_state(work, id, state, now).await?;
+    work.wake_reconciler();
+    Ok(())
+}
+
+/// Everything goes but the volumes.
+pub async fn remove_all(work: &mut Work<'_>, execution: &Execution) -> Result<()> {
+    let Some(id) = execution.installation_id else { return Ok(()) };
+    for seen in installations::services(work, id).await? {
+        containers::set_stage(work, seen.service.id, Stage::Leaving).await?;
+    }
+    installations::delete_routes(work, id).await?;
+    work.wake_reconciler();
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Services of a project, started in the order of their dependencies.
+
+use std::time::Duration;
+
+use windlass_api::ContainerStatus;
+use windlass_compose::{Condition, Project, Restart, Service};
+use windlass_durable::kill_point;
+use windlass_runtime::Creation;
+use windlass_store::containers::{self, Container, Purpose, Stage};
+use windlass_store::installations::{self, Seen};
+use windlass_store::networks::{self, Network};
+use windlass_store::sealed::SERVICE_SPECIFICATION;
+use windlass_store::volumes as volume_rows;
+
+use super::specification::{Specification, container_spec, write_files};
+use super::{Engine, image, volumes, wait};
+use crate::deploy;
+use crate::executions::failure::{StepFailure, StepResult};
+use crate::labels::short;
+use crate::vault::SealedCell;
+
+/// How long a service that is replaced or removed has to end by itself.
+pub const STOP_GRACE: Duration = Duration::from_secs(10);
+
+/// A service that is to run, and what it needs.
+struct Wanted<'p> {
+    service: &'p Service,
+    image: String,
+    specification: Specification,
+    /// Whether it is started again when it ends.
+    is_kept: bool,
+}
+
+/// Starts what is new or has changed, and leaves the rest alone.
+pub async fn up(engine: &Engine<'_>, project: &Project) -> StepResult<()> {
+    let network = deploy::ensure_network(engine.host, engine.installation.organization_id).await?;
+    let mut all = Vec::new();
+    for service in &project.services {
+        all.push(wanted(engine, service).await?);
+    }
+    let mut rows = Vec::new();
+    for one in &all {
+        rows.push(row(engine, &network, one).await?);
+    }
+    let hosts: Vec<(String, String)> = all.iter().zip(&rows).flat_map(|(one, row)| names(one.service, row.address())).collect();
+    for (one, row) in all.iter_mut().zip(&rows) {
+        one.specification.hosts.clone_from(&hosts);
+        await_dependencies(engine, one.service).await?;
+        match row {
+            Row::Unchanged(seen) => engine.log.note(format!("{} is as it should be.", seen.service.name)).await,
+            Row::New(container) => start(engine, &network, one, container).await?,
+        }
+    }
+    Ok(())
+}
+
+async fn wanted<'p>(engine: &Engine<'_>, service: &'p Service) -> StepResult<Wanted<'p>> {
+    let image = image::ensure(engine, &service.image, service.pull_policy).await?;
+    let mounts = volumes::ensure(engine, service, &image).await?;
+    let name = &engine.installation.name;
+    let specification = Specification::new(service, &image.id, &mounts, name, engine.has_host_access);
+    Ok(Wanted { service, image: service.image.clone(), specification, is_kept: service.restart != Restart::No })
+}
+
+/// The container's row of a service.
+enum Row {
+    /// A container of an earlier execution is what is wanted.
+    Unchanged(Seen),
+    New(Container),
+}
+
+impl Row {
+    fn address(&self) -> &str {
+        match self {
+            Self::Unchanged(seen) => &seen.address,
+            Self::New(container) => &container.address,
+        }
+    }
+}
+
+/// By its name and its other names.
+fn names(service: &Service, address: &str) -> Vec<(String, String)> {
+    let names = std::iter::once(&service.name).chain(&service.aliases);
+    names.map(|name| (name.clone(), address.to_owned())).collect()
+}
+
+/// The row of this execution, made now unless an attempt before this one has made it. It has the address of the container
+/// that it replaces, so that the others find it where it was.
+async fn row(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>) -> StepResult<Row> {
+    let digest = wanted.specification.digest().map_err(StepFailure::new)?;
+    let (app, id) = (&engine.host.app, engine.installation.id);
+    let mut work = engine.held.begin().await?;
+    let all = installations::services(&mut work, id).await?;
+    let same_name = |seen: &&Seen| seen.service.name == wanted.service.name;
+    let is_own = |seen: &&Seen| seen.service.execution_id == engine.execution.id;
+    if let Some(own) = all.iter().filter(same_name).find(is_own) {
+        let container = containers::by_name(&mut work, &own.container_name).await?;
+        return container.map(Row::New).ok_or_else(|| StepFailure::new("its container's row is gone"));
+    }
+    let before = all.iter().filter(same_name).find(|seen| matches!(seen.stage, Stage::Live | Stage::Held | Stage::Stopped));
+    if let Some(before) = before
+        && before.service.digest == digest
+        && before.stage == Stage::Live
+    {
+        installations::keep_service(&mut work, before.service.id, engine.execution.id).await?;
+        work.commit().await?;
+        return Ok(Row::Unchanged(before.clone()));
+    }
+    let mut container = Container {
+        id: app.new_id(),
+        application_id: id,
+        deployment_id: engine.execution.id,
+        purpose: Purpose::Service,
+        ordinal: 1,
+        stage: Stage::Starting,
+        name: format!("wl-{}-{}-{}", short(id), short(engine.execution.id), short(app.new_id())),
+        engine_id: String::new(),
+        status: ContainerStatus::None,
+        address: String::new(),
+        mounts: "[]".to_owned(),
+        created_at: app.now(),
+    };
+    containers::insert(&mut work, &container).await?;
+    container.address = match before {
+        Some(before) => {
+            networks::take_address(&mut work, network.organization_id, &before.address, container.id).await?;
+            before.address.clone()
+        }
+        None => deploy::take_address(&mut work, network, container.id).await?.to_string(),
+    };
+    containers::set_address(&mut work, container.id, &container.address).await?;
+    let cell = SealedCell { column: SERVICE_SPECIFICATION, row: container.id };
+    let json = serde_json::to_vec(&wanted.specification).map_err(StepFailure::new)?;
+    let sealed = app.vault.seal(&mut work, cell, &json).await?;
+    let service = installations::Service {
+        id: container.id,
+        installation_id: id,
+        execution_id: engine.execution.id,
+        name: wanted.service.name.clone(),
+        image: wanted.image.clone(),
+        image_id: wanted.specification.image_id.clone(),
+        is_kept: wanted.is_kept,
+        kept_by: None,
+        digest,
+    };
+    installations::insert_service(&mut work, &service, &sealed).await?;
+    work.commit().await?;
+    kill_point::reached("service-stored");
+    Ok(Row::New(container))
+}
+
+async fn await_dependencies(engine: &Engine<'_>, service: &Service) -> StepResult<()> {
+    for dependency in &service.depends_on {
+        match dependency.condition {
+            Condition::Started => {}
+            Condition::Healthy => wait::until_well(engine, &dependency.service).await?,
+            Condition::Completed => wait::until_completed(engine, &dependency.service).await?,
+        }
+    }
+    Ok(())
+}
+
+async fn start(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>, container: &Container) -> StepResult<()> {
+    for seen in engine.services().await? {
+        let is_before = seen.service.name == wanted.service.name && seen.service.execution_id != engine.execution.id;
+        if is_before && seen.stage != Stage::Leaving {
+            engine.put_aside(&seen).await?;
+        }
+    }
+    kill_point::reached("service-predecessor-stopped");
+    store_hosts(engine, wanted, container).await?;
+    let specification = container_spec(engine.host, network, container, &wanted.specification)?;
+    let created = engine.host.create_container(&specification).await?;
+    kill_point::reached("service-created");
+    if let Creation::Created(_) = created {
+        write_files(engine.host, container, wanted.service).await?;
+    }
+    engine.log.note(format!("Starting {} ({}) at {}", wanted.service.name, container.name, container.address)).await;
+    engine.host.start_container(&container.name).await?;
+    engine.host.collector.begin(&container.name).await?;
+    note_use(engine, &wanted.specification).await?;
+    kill_point::reached("service-started");
+    Ok(())
+}
+
+/// Where the others are is known only now, and belongs to what the container is made of when it is made again.
+async fn store_hosts(engine: &Engine<'_>, wanted: &Wanted<'_>, container: &Container) -> StepResult<()> {
+    let mut work = engine.held.begin().await?;
+    let cell = SealedCell { column: SERVICE_SPECIFICATION, row: container.id };
+    let json = serde_json::to_vec(&wanted.specification).map_err(StepFailure::new)?;
+    let sealed = engine.host.app.vault.seal(&mut work, cell, &json).await?;
+    installations::set_specification(&mut work, container.id, &sealed).await?;
+    work.commit().await?;
+    Ok(())
+}
+
+async fn note_use(engine: &Engine<'_>, specification: &Specification) -> StepResult<()> {
+    let (mut work, now) = (engine.held.begin().await?, engine.host.app.now());
+    for name in specification.volumes.values() {
+        volume_rows::set_used(&mut work, name, now).await?;
+    }
+    work.commit().await?;
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! The handler of the jobs that carry out executions, and how many are worked on at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use uuid::Uuid;
+use windlass_api::ExecutionStatus;
+use windlass_store::executions::{self, End};
+
+use super::carry_out;
+use super::failure::{Interruption, Result};
+use crate::host::Host;
+use crate::jobs::{Entry, Held, Needs, Outcome, Pool, Registry, Task};
+use crate::service::executions as service;
+use crate::service::queue::{self, OfExecution};
+
+const LEASE: Duration = Duration::from_secs(180);
+/// Each may run programs of the machine.
+const MOST_AT_ONCE: usize = 4;
+
+/// With the kinds of jobs of this room.
+pub fn add_to(registry: Registry, host: &Arc<Host>) -> Registry {
+    let worker = host.clone();
+    let entry = Entry {
+        kind: queue::EXECUTION,
+        lease: LEASE,
+        needs: Needs::Nothing,
+        handler: Box::new(move |task| {
+            let host = worker.clone();
+            Box::pin(async move { handle(&host, task).await })
+        }),
+        kept_waiting: Box::new(|_, _| Box::pin(async {})),
+    };
+    registry.add(Pool { slots: MOST_AT_ONCE, may_wait: false }, vec![entry])
+}
+
+async fn handle(host: &Arc<Host>, mut task: Task) -> Outcome {
+    let (held, lease, _) = task.parts();
+    let id = match held.payload() {
+        Ok(OfExecution { execution_id }) => execution_id,
+        Err(unreadable) => return unreadable,
+    };
+    let ended = match Box::pin(carry_out(host, held, id, lease)).await {
+        Err(Interruption::Unreadable(words)) => give_up(held, id, &words).await,
+        ended => ended,
+    };
+    match ended {
+        Ok(()) => Outcome::Done,
+        Err(Interruption::Lost) => Outcome::Lost,
+        Err(Interruption::Later(words) | Interruption::Unreadable(words)) => Outcome::later(words),
+    }
+}
+
+/// What cannot be read cannot be undone either.
+async fn give_up(held: &Held, id: Uuid, words: &str) -> Result<()> {
+    let mut work = held.begin().await?;
+    if let Some(execution) = executions::get(&mut work, id).await? {
+        let words = format!("it could not be read, so nothing was done or undone: {words}");
+        let end = End { status: ExecutionStatus::Failed, exit_code: None, error_message: &words };
+        service::end(&mut work, &execution, &end).await?;
+    }
+    held.done(&mut work).await?;
+    work.commit().await?;
+    Ok(())
+}

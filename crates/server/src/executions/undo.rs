@@ -1,0 +1,162 @@
+//! Undoing what was completed, the last step first. What must be known for it is stored before a step changes anything.
+
+use serde::{Deserialize, Serialize};
+use windlass_api::{StepStatus, UndoStatus};
+use windlass_durable::kill_point;
+use windlass_extension::Action;
+
+use super::failure::{Break, Interruption, Result, StepFailure, StepResult};
+use super::machine::command::Script;
+use super::machine::{Machine, command, file, package, service, user};
+use super::run::Run;
+use crate::jobs::{Ended, Lease};
+
+/// What the row of a step says of how it was before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "of", rename_all = "snake_case")]
+pub enum Before {
+    /// There is nothing to be undone.
+    Nothing,
+    /// The step says itself how it is undone, if it can be.
+    Command,
+    File(file::Before),
+    Service(service::Before),
+    User(user::Before),
+    Package(package::Before),
+    /// Rows say what was made and what was put aside. They are changed back once, for all steps together.
+    Engine,
+}
+
+/// What became of undoing a step.
+enum Undone {
+    Done,
+    Impossible(&'static str),
+}
+
+/// Everything that was completed. What could not be undone is told, and the others are undone nevertheless.
+pub async fn all(run: &mut Run<'_>, lease: &mut Lease) -> Result<()> {
+    let mut is_given_back = false;
+    let elsewhere = run.is_elsewhere();
+    for index in (0..run.steps.len()).rev() {
+        if run.steps[index].undo_status != UndoStatus::None || run.steps[index].undo.is_empty() {
+            continue;
+        }
+        let before = serde_json::from_str(&run.steps[index].undo)
+            .map_err(|error| Interruption::Unreadable(format!("how to undo a step: {error}")))?;
+        if !is_to_be_undone(run, index, &before) {
+            continue;
+        }
+        match before {
+            Before::Engine => {
+                if !std::mem::replace(&mut is_given_back, true) {
+                    run.give_back().await?;
+                }
+                run.end_undo(index, UndoStatus::Undone, "").await?;
+            }
+            _ if elsewhere => {
+                let words = format!("it was done on another machine, {}", run.execution.server_hostname);
+                run.end_undo(index, UndoStatus::Impossible, &words).await?;
+            }
+            before => one(run, index, &before, lease).await?,
+        }
+        kill_point::reached("execution-step-undone");
+    }
+    Ok(())
+}
+
+/// A step of an execution that was completed long ago. The words say why it could not be undone.
+pub async fn again(run: &mut Run<'_>, index: usize, lease: &mut Lease) -> Result<Option<String>> {
+    if run.is_elsewhere() {
+        return Ok(Some(format!("it was done on another machine, {}", run.execution.server_hostname)));
+    }
+    let before = serde_json::from_str(&run.steps[index].undo)
+        .map_err(|error| Interruption::Unreadable(format!("how to undo a step: {error}")))?;
+    one(run, index, &before, lease).await?;
+    let step = &run.steps[index];
+    Ok((step.undo_status != UndoStatus::Undone).then(|| step.undo_message.clone()))
+}
+
+/// A step that was not completed may have done a part of its work. Of files and services it is known how they were, so they are put
+/// back.
+fn is_to_be_undone(run: &Run<'_>, index: usize, before: &Before) -> bool {
+    match run.steps[index].status {
+        StepStatus::Completed => *before != Before::Nothing,
+        StepStatus::Failed | StepStatus::Cancelled => matches!(before, Before::File(_) | Before::Engine),
+        StepStatus::Pending | StepStatus::Running | StepStatus::Skipped => false,
+    }
+}
+
+async fn one(run: &mut Run<'_>, index: usize, before: &Before, lease: &mut Lease) -> Result<()> {
+    let (log, writer) = run.open_log(index);
+    log.note("Undoing this step.").await;
+    let machine = Machine { log, step_id: run.steps[index].id, saved: run.saved(index) };
+    let undone = limited(run, index, &machine, before, lease).await;
+    if let Err(failure) = undone.as_ref().map_err(|_| Interruption::Lost)? {
+        machine.log.note(format!("It could not be undone: {}", failure.words)).await;
+    }
+    drop(machine);
+    writer.finish().await;
+    match undone.map_err(|_| Interruption::Lost)? {
+        Ok(Undone::Done) => run.end_undo(index, UndoStatus::Undone, "").await,
+        Ok(Undone::Impossible(why)) => run.end_undo(index, UndoStatus::Impossible, why).await,
+        Err(failure) => run.end_undo(index, UndoStatus::Failed, &failure.words).await,
+    }
+}
+
+/// It is not cancelled, because that is what it is for; but it has no more time than the step itself.
+async fn limited(
+    run: &Run<'_>,
+    index: usize,
+    machine: &Machine,
+    before: &Before,
+    lease: &mut Lease,
+) -> std::result::Result<StepResult<Undone>, Break> {
+    let limit = run.resolved[index].timeout;
+    let undoing = undo(&run.resolved[index].action, machine, before);
+    let limited = async {
+        match tokio::time::timeout(limit, undoing).await {
+            Ok(undone) => undone,
+            Err(_) => Err(StepFailure::new(format!("it took more than {} s", limit.as_secs()))),
+        }
+    };
+    tokio::pin!(limited);
+    tokio::select! {
+        undone = &mut limited => Ok(undone),
+        ended = lease.ended() => match ended {
+            Ended::Cancelled => Ok(limited.await),
+            Ended::Lost => Err(Break::Lost),
+        },
+    }
+}
+
+async fn undo(action: &Action, machine: &Machine, before: &Before) -> StepResult<Undone> {
+    match (action, before) {
+        (Action::Command { revert: Some(revert), user, environment, .. }, Before::Command) => {
+            let script = Script { text: revert, user: user.as_deref(), environment };
+            command::act(machine, &script).await?;
+        }
+        (Action::Command { revert: None, .. }, Before::Command) => {
+            return Ok(Undone::Impossible("the step has no revert_cmd"));
+        }
+        (Action::File(action), Before::File(before)) => file::undo(machine, action, before).await?,
+        (Action::Service { name, change }, Before::Service(before)) => {
+            if let Some(inverse) = service::inverse(*change, *before) {
+                service::act(machine, name, inverse).await?;
+            }
+        }
+        (Action::User(action), Before::User(before)) => {
+            if !user::can_be_undone(action, before) {
+                return Ok(Undone::Impossible("a user who was deleted cannot be brought back"));
+            }
+            user::undo(machine, action, before).await?;
+        }
+        (Action::Package { names, state }, Before::Package(before)) => {
+            package::undo(machine, names, *state, before).await?;
+            if !package::can_be_undone(*state, before) {
+                return Ok(Undone::Impossible("packages that were upgraded stay as they are"));
+            }
+        }
+        _ => return Ok(Undone::Impossible("it is not known how the step was begun")),
+    }
+    Ok(Undone::Done)
+}

@@ -1,0 +1,136 @@
+//! Removing what an extension has installed: its services and domains, then what its steps have done to the machine, the last first.
+//! What cannot be undone is told, and does not keep the rest from being undone.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+use windlass_api::{ExecutionStatus, StepStatus};
+use windlass_durable::kill_point;
+use windlass_store::executions::{self, End, Execution, Step};
+use windlass_store::{containers, installations};
+
+use super::engine;
+use super::failure::{Interruption, Result};
+use super::run::Run;
+use super::undo;
+use crate::host::Host;
+use crate::jobs::{Held, Lease};
+use crate::service::executions as service;
+use crate::service::uninstall::Target;
+use crate::service::volumes;
+
+pub async fn carry_out(host: &Arc<Host>, held: &Held, execution: Execution, lease: &mut Lease) -> Result<()> {
+    let mut steps = executions::steps(&mut host.app.db.read().await?, execution.id).await?;
+    begin(host, held, &execution).await?;
+    for step in &mut steps {
+        if matches!(step.status, StepStatus::Completed | StepStatus::Failed) {
+            continue;
+        }
+        let target = Target::of(step).map_err(Interruption::Unreadable)?;
+        step.started_at.get_or_insert(host.app.now().micros());
+        step.status = StepStatus::Running;
+        store(held, step).await?;
+        kill_point::reached("uninstall-step-begun");
+        let problem = match &target {
+            Target::Services { .. } => remove_services(host, held, &execution).await?,
+            Target::Step { execution_id, order } => undo_step(host, held, *execution_id, *order, lease).await?,
+        };
+        step.completed_at = Some(host.app.now().micros());
+        step.status = if problem.is_some() { StepStatus::Failed } else { StepStatus::Completed };
+        step.output = problem.unwrap_or_default();
+        store(held, step).await?;
+        kill_point::reached("uninstall-step-stored");
+    }
+    end(host, held, &execution, &steps).await
+}
+
+async fn begin(host: &Host, held: &Held, execution: &Execution) -> Result<()> {
+    let mut work = held.begin().await?;
+    executions::begin(&mut work, execution.id, &super::run::hostname(), host.app.now()).await?;
+    work.commit().await?;
+    Ok(())
+}
+
+async fn store(held: &Held, step: &Step) -> Result<()> {
+    let mut work = held.begin().await?;
+    executions::update_step(&mut work, step).await?;
+    work.commit().await?;
+    Ok(())
+}
+
+/// Ends and removes all containers. Their rows go last.
+async fn remove_services(host: &Host, held: &Held, execution: &Execution) -> Result<Option<String>> {
+    let Some(id) = execution.installation_id else { return Ok(None) };
+    let _no_other = host.lock_containers(id).await;
+    let mut work = held.begin().await?;
+    engine::remove_all(&mut work, execution).await?;
+    work.commit().await?;
+    if let Err(error) = host.routes.publish(&host.app.db).await {
+        return Err(Interruption::Later(error.to_string()));
+    }
+    for seen in installations::services(&mut host.app.db.read().await?, id).await? {
+        let removed = async {
+            host.stop_container(&seen.container_name, engine::STOP_GRACE).await?;
+            host.remove_container(&seen.container_name).await
+        };
+        match removed.await {
+            Ok(()) => {}
+            Err(crate::host::HostError::Engine(error)) => return Err(Interruption::Later(error.to_string())),
+            Err(crate::host::HostError::Unread(unread)) => return Err(Interruption::Later(unread.to_string())),
+        }
+        let mut work = held.begin().await?;
+        containers::delete(&mut work, seen.service.id, host.app.now()).await?;
+        work.commit().await?;
+        kill_point::reached("uninstall-service-removed");
+    }
+    Ok(None)
+}
+
+/// What a step of an earlier execution has done to the machine. The words say why it could not be undone.
+async fn undo_step(
+    host: &Arc<Host>,
+    held: &Held,
+    execution_id: Uuid,
+    order: i64,
+    lease: &mut Lease,
+) -> Result<Option<String>> {
+    let mut run = match Run::load(host, held, execution_id).await {
+        Err(Interruption::Unreadable(words)) => return Ok(Some(words)),
+        run => run?,
+    };
+    let Some(index) = run.steps.iter().position(|step| step.step_order == order) else { return Ok(None) };
+    undo::again(&mut run, index, lease).await
+}
+
+/// The last transaction. An installation of which something is left stays, so that it can be removed once more.
+async fn end(host: &Host, held: &Held, execution: &Execution, steps: &[Step]) -> Result<()> {
+    let left: Vec<String> = steps
+        .iter()
+        .filter(|step| step.status == StepStatus::Failed)
+        .map(|step| format!("{}: {}", step.step_name, step.output))
+        .collect();
+    let (status, exit_code) = match left.is_empty() {
+        true => (ExecutionStatus::Completed, Some(0)),
+        false => (ExecutionStatus::Failed, None),
+    };
+    let words = left.join("; ");
+    let mut work = held.begin().await?;
+    if let Some(id) = execution.installation_id {
+        match left.is_empty() {
+            true => {
+                let deleted = steps.iter().filter_map(|step| Target::of(step).ok()).flat_map(Target::deleted_volumes);
+                volumes::leave_installation(&mut work, id, &deleted.collect::<Vec<_>>()).await?;
+                installations::delete(&mut work, id).await?;
+            }
+            false => {
+                let state = windlass_api::InstallationState::Failed;
+                installations::set_state(&mut work, id, state, host.app.now()).await?;
+            }
+        }
+    }
+    service::end(&mut work, execution, &End { status, exit_code, error_message: &words }).await?;
+    held.done(&mut work).await?;
+    work.commit().await?;
+    kill_point::reached("uninstall-ended");
+    Ok(())
+}

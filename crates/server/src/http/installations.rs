@@ -1,0 +1,94 @@
+//! What extensions have installed.
+
+use windlass_api::{
+    Can, ErrorCode, ExtensionExecution, Installation, Installations, InstallationsQuery, Pagination, Uninstall,
+    UpdateInstallation, Whole,
+};
+use windlass_store::installations as rows;
+
+use super::body::Payload;
+use super::params::{Params, PathId};
+use super::respond::{Answer, success};
+use super::table::{Table, member_who};
+use crate::auth::Ctx;
+use crate::records::executions::with_lines;
+use crate::records::installations as records;
+use crate::service::installations;
+
+const PAGE_SIZE: i64 = 10;
+
+pub fn routes(table: Table) -> Table {
+    use ErrorCode::Conflict;
+    table
+        .get(
+            "/extensions/installations",
+            list,
+            member_who::<Installations>("List installations", Can::ExtensionRead).query::<InstallationsQuery>(),
+        )
+        .get(
+            "/extensions/installations/{installation_id}",
+            get,
+            member_who::<Installation>("Get installation", Can::ExtensionRead),
+        )
+        .post(
+            "/extensions/installations/{installation_id}/update",
+            update,
+            member_who::<ExtensionExecution>("Update installation", Can::ExtensionRun)
+                .note("Brings it to the extension's text of now. Volumes and values stay. If it fails, what was there before is back.")
+                .body::<UpdateInstallation>()
+                .errors(&[Conflict]),
+        )
+        .post(
+            "/extensions/installations/{installation_id}/rollback",
+            roll_back,
+            member_who::<ExtensionExecution>("Roll back installation", Can::ExtensionRun)
+                .note("Brings it to the text and the values that it had before its last update. What is in its volumes stays.")
+                .errors(&[Conflict]),
+        )
+        .delete(
+            "/extensions/installations/{installation_id}",
+            uninstall,
+            member_who::<ExtensionExecution>("Uninstall", Can::ExtensionRun)
+                .note("Removes its containers and domains and undoes what it did to the machine. Its volumes stay unless each is named.")
+                .body::<Uninstall>()
+                .errors(&[Conflict]),
+        )
+}
+
+pub async fn list(ctx: Ctx, Params(query): Params<InstallationsQuery>) -> Answer {
+    let authority = ctx.organization(None).await?;
+    let (number, size) = (query.page.map_or(1, Whole::get), query.page_size.map_or(PAGE_SIZE, Whole::get));
+    let mut conn = ctx.app.db.read().await?;
+    let (page, count) = rows::page(&mut conn, authority.organization_id(), ((number - 1) * size, size)).await?;
+    let mut installations = Vec::new();
+    for row in page {
+        installations.push(records::installation(&mut conn, row).await?);
+    }
+    success("Installations", Installations { installations, pagination: Pagination::new(number, size, count) })
+}
+
+pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
+    let granted = ctx.installation(id).await?;
+    let mut conn = ctx.app.db.read().await?;
+    success("Installation", records::installation(&mut conn, granted.row().clone()).await?)
+}
+
+pub async fn update(ctx: Ctx, PathId(id): PathId, body: Payload) -> Answer {
+    let granted = ctx.installation(id).await?;
+    let input: UpdateInstallation = body.parse()?;
+    let execution = installations::update(&ctx.app, &granted, &input).await?;
+    success("Update started", with_lines(&ctx.app.logs.store, execution).await)
+}
+
+pub async fn roll_back(ctx: Ctx, PathId(id): PathId) -> Answer {
+    let granted = ctx.installation(id).await?;
+    let execution = installations::roll_back(&ctx.app, &granted).await?;
+    success("Rollback started", with_lines(&ctx.app.logs.store, execution).await)
+}
+
+pub async fn uninstall(ctx: Ctx, PathId(id): PathId, body: Payload) -> Answer {
+    let granted = ctx.installation(id).await?;
+    let input: Uninstall = body.parse()?;
+    let execution = installations::uninstall(&ctx.app, &granted, &input).await?;
+    success("Uninstallation started", with_lines(&ctx.app.logs.store, execution).await)
+}

@@ -1,0 +1,348 @@
+//! Executions: extensions that are to be carried out. Carrying them out is in `executions`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use uuid::Uuid;
+use windlass_api as api;
+use windlass_api::{Can, ErrorCode, EventName, ExecutionKind, ExecutionPhase, ExecutionStatus, StepStatus, UndoStatus};
+use windlass_api::{MASK, RunExtension, VariableMap};
+use windlass_extension::{Kind, Phase, ResolvedStep, Values};
+use windlass_store::executions::{self, End, Ending, Execution, Material, Step};
+use windlass_store::extensions::Extension;
+use windlass_store::installations::Installation;
+use windlass_store::jobs;
+
+use crate::app::App;
+use crate::auth::{Authority, Granted};
+use crate::error::{Error, Result};
+use crate::random;
+use crate::records;
+use crate::service::audit::{Action, Actor, Change, Resource};
+use crate::service::extensions::look;
+use crate::service::installations;
+use crate::service::plans;
+use crate::service::queue;
+use crate::service::uninstall::Target;
+use crate::service::work::{EventSubject, Work};
+
+/// Bytes of a secret that is made up.
+const SECRET_BYTES: usize = 24;
+
+/// An extension with the values that it is to be run with.
+pub struct Prepared {
+    values: Values,
+    pub steps: Vec<ResolvedStep>,
+    pub kind: Kind,
+    yaml_content: String,
+}
+
+/// Which values are asked for.
+pub enum Asked<'a> {
+    Given(Option<&'a VariableMap>),
+    /// With those that an installation has, of which the extension may not know all any more.
+    Merged(BTreeMap<String, Value>),
+}
+
+/// Everything that can be known to be wrong is found here, before anything runs.
+pub async fn prepare(app: &App, row: &Extension, asked: &Asked<'_>, name: &str) -> Result<Prepared> {
+    let texts = windlass_store::extensions::texts(&mut app.db.read().await?, row.id).await?;
+    let text = texts.ok_or_else(|| Error::not_found("extension"))?.yaml_content;
+    let extension = read(&text).await?;
+    let given = match asked {
+        Asked::Given(given) => {
+            let given = given.iter().flat_map(|given| given.iter());
+            given.map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect()
+        }
+        Asked::Merged(given) => {
+            let known = given.iter().filter(|(name, _)| extension.variable(name).is_some());
+            known.map(|(name, value)| (name.clone(), value.clone())).collect()
+        }
+    };
+    let values = windlass_extension::values(&extension, &given, &mut new_secret).map_err(|problems| {
+        let words: Vec<_> = problems.iter().map(|problem| format!("variables.{problem}")).collect();
+        Error::new(ErrorCode::InvalidRequest, words.join("\n"))
+    })?;
+    Prepared::of(&extension, text, values, name)
+}
+
+/// The text must have no problems.
+async fn read(text: &str) -> Result<windlass_extension::Extension> {
+    let looked = look(text.to_owned()).await?;
+    let problems = looked.checked.problems.len();
+    looked.checked.extension.ok_or_else(|| {
+        let message = format!("The extension is a draft: {problems} things are wrong with it, see validation_errors.");
+        Error::new(ErrorCode::Conflict, message)
+    })
+}
+
+impl Prepared {
+    fn of(
+        extension: &windlass_extension::Extension,
+        yaml_content: String,
+        values: Values,
+        name: &str,
+    ) -> Result<Self> {
+        let steps = windlass_extension::resolve(extension, &values, name).map_err(|problems| {
+            let words: Vec<_> = problems.iter().map(ToString::to_string).collect();
+            Error::field("variables", words.join("\n"))
+        })?;
+        Ok(Self { values, steps, kind: extension.metadata.kind, yaml_content })
+    }
+
+    /// A text that was run before, with the values of then.
+    pub async fn again(yaml_content: String, values: Values, name: &str) -> Result<Self> {
+        Self::of(&read(&yaml_content).await?, yaml_content, values, name)
+    }
+
+    /// JSON: the values, secrets masked.
+    pub fn shown_values(&self) -> String {
+        Value::Object(self.values.masked().to_json()).to_string()
+    }
+
+    /// A text without any secret.
+    pub fn masked(&self, text: &str) -> String {
+        self.values.secrets().iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
+    }
+}
+
+/// Letters and digits: it may stand in an address or a file without quotes.
+fn new_secret() -> String {
+    let bytes = random::bytes::<SECRET_BYTES>();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub async fn run(app: &App, granted: &Granted<Extension>, input: &RunExtension) -> Result<api::ExtensionExecution> {
+    let extension = granted.row();
+    let name = input.name.as_deref().unwrap_or(&extension.extension_key);
+    let prepared = prepare(app, extension, &Asked::Given(input.variables.as_ref()), name).await?;
+    let mut work = app.begin().await?;
+    let authority = work.hold(granted.authority()).await?;
+    if !plans::reasons_for_host_access(&prepared.steps).is_empty() {
+        authority.require(app, Can::ExtensionHost)?;
+    }
+    let (kind, installation_id) = match prepared.kind {
+        Kind::Install => {
+            let installation = installations::begin(&mut work, &authority, extension, name).await?;
+            (ExecutionKind::Install, Some(installation.id))
+        }
+        Kind::Run => (ExecutionKind::Run, None),
+    };
+    let execution = insert(&mut work, &authority, extension, kind, installation_id, &prepared).await?;
+    let answer = records::executions::full(&mut work, execution).await?;
+    work.commit().await?;
+    Ok(answer)
+}
+
+async fn refuse_too_many(work: &mut Work<'_>, authority: &Authority) -> Result<()> {
+    let limit = work.app.config.organization_executions;
+    if executions::count_under_way(work, authority.organization_id()).await? >= limit {
+        let message = format!("{limit} executions of this organization wait or run, which is the most. Try again later.");
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    Ok(())
+}
+
+/// The rows of an execution, and the job that carries it out.
+pub async fn insert(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    extension: &Extension,
+    kind: ExecutionKind,
+    installation_id: Option<Uuid>,
+    prepared: &Prepared,
+) -> Result<Execution> {
+    let execution = new(work.app, authority, extension, kind, installation_id, prepared.shown_values());
+    store(work, &execution, &prepared.values, prepared.yaml_content.clone()).await?;
+    for (order, resolved) in (1..).zip(&prepared.steps) {
+        let step = new_step(work.app, &execution, order, &resolved.name, resolved.kind.as_str(), phase(resolved.phase));
+        executions::insert_step(work, &step).await?;
+    }
+    enqueue(work, authority, extension, &execution).await?;
+    Ok(execution)
+}
+
+/// The same for one that removes an installation: what each step removes is in its row.
+pub async fn insert_uninstall(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    extension: &Extension,
+    installation: &Installation,
+    targets: Vec<(String, String, Target)>,
+) -> Result<Execution> {
+    let kind = ExecutionKind::Uninstall;
+    let execution = new(work.app, authority, extension, kind, Some(installation.id), "{}".to_owned());
+    store(work, &execution, &Values::default(), String::new()).await?;
+    for (order, (name, step_type, target)) in (1..).zip(targets) {
+        let undo = serde_json::to_string(&target).map_err(Error::internal)?;
+        let step = new_step(work.app, &execution, order, &name, &step_type, ExecutionPhase::Undo);
+        executions::insert_step(work, &Step { undo, ..step }).await?;
+    }
+    enqueue(work, authority, extension, &execution).await?;
+    Ok(execution)
+}
+
+async fn store(work: &mut Work<'_>, execution: &Execution, values: &Values, yaml_content: String) -> Result<()> {
+    let app = work.app;
+    let sealed_values = app.vault.seal_execution_values(work, execution.id, values).await?;
+    Ok(executions::insert(work, execution, &Material { sealed_values, yaml_content }).await?)
+}
+
+async fn enqueue(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    extension: &Extension,
+    execution: &Execution,
+) -> Result<()> {
+    refuse_too_many(work, authority).await?;
+    work.enqueue(&queue::execution(execution)).await?;
+    record(work, &authority.actor(), Action::Create, execution, extension, &format!("began to {}", execution.kind.as_str()));
+    tell(work, execution, extension, EventName::ExecutionQueued, "");
+    Ok(())
+}
+
+fn new(
+    app: &App,
+    authority: &Authority,
+    extension: &Extension,
+    kind: ExecutionKind,
+    installation_id: Option<Uuid>,
+    variable_values: String,
+) -> Execution {
+    Execution {
+        id: app.new_id(),
+        organization_id: authority.organization_id(),
+        user_id: authority.user_id(),
+        extension_id: extension.id,
+        installation_id,
+        kind,
+        version: extension.version.clone(),
+        content_hash: extension.content_hash.clone(),
+        server_hostname: String::new(),
+        status: ExecutionStatus::Pending,
+        ending: Ending(None),
+        exit_code: None,
+        error_message: String::new(),
+        variable_values,
+        started_at: None,
+        completed_at: None,
+        created_at: app.now(),
+    }
+}
+
+fn new_step(
+    app: &App,
+    execution: &Execution,
+    step_order: i64,
+    name: &str,
+    step_type: &str,
+    phase: ExecutionPhase,
+) -> Step {
+    Step {
+        id: app.new_id(),
+        execution_id: execution.id,
+        step_order,
+        step_name: name.to_owned(),
+        step_type: step_type.to_owned(),
+        phase,
+        status: StepStatus::Pending,
+        exit_code: None,
+        output: String::new(),
+        undo: String::new(),
+        undo_status: UndoStatus::None,
+        undo_message: String::new(),
+        started_at: None,
+        completed_at: None,
+        created_at: app.now(),
+    }
+}
+
+pub fn phase(phase: Phase) -> ExecutionPhase {
+    match phase {
+        Phase::Run => ExecutionPhase::Run,
+        Phase::Validate => ExecutionPhase::Validate,
+    }
+}
+
+/// The message for the caller, and the execution. One that waits is cancelled at once, one that runs as soon as it can be.
+pub async fn cancel(app: &App, granted: &Granted<Execution>) -> Result<(&'static str, api::ExtensionExecution)> {
+    let mut work = app.begin().await?;
+    let authority = work.hold(granted.authority()).await?;
+    let id = granted.row().id;
+    let is_withdrawn = jobs::withdraw(&mut work, id).await?;
+    let execution = executions::get(&mut work, id).await?.ok_or_else(|| Error::not_found("execution"))?;
+    if execution.status.is_over() {
+        let message = format!("This execution is over: it is {}.", execution.status.as_str());
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    let extension = windlass_store::extensions::get(&mut work, execution.extension_id).await?;
+    let extension = extension.ok_or_else(|| Error::not_found("extension"))?;
+    let actor = authority.actor();
+    record(&mut work, &actor, Action::Update, &execution, &extension, "cancelled a run of");
+    let message = if is_withdrawn {
+        let words = format!("cancelled by {} before it began", actor.name());
+        let end = End { status: ExecutionStatus::Cancelled, exit_code: None, error_message: &words };
+        executions::end(&mut work, id, &end, app.now()).await?;
+        installations::fall_back(&mut work, &execution).await?;
+        tell(&mut work, &execution, &extension, EventName::ExecutionCancelled, &words);
+        "Execution cancelled"
+    } else {
+        jobs::request_cancel(&mut work, id, app.now()).await?;
+        "Execution is being cancelled"
+    };
+    let execution = executions::get(&mut work, id).await?.ok_or_else(|| Error::not_found("execution"))?;
+    let answer = records::executions::full(&mut work, execution).await?;
+    work.commit().await?;
+    Ok((message, answer))
+}
+
+/// An execution is over: told to all who want to hear of it.
+pub async fn end(work: &mut Work<'_>, execution: &Execution, end: &End<'_>) -> windlass_store::Result<()> {
+    let now = work.app.now();
+    if !executions::end(work, execution.id, end, now).await? {
+        return Ok(());
+    }
+    let Some(extension) = windlass_store::extensions::get(work, execution.extension_id).await? else { return Ok(()) };
+    let name = match end.status {
+        ExecutionStatus::Completed => EventName::ExecutionSucceeded,
+        ExecutionStatus::Cancelled => EventName::ExecutionCancelled,
+        ExecutionStatus::Failed | ExecutionStatus::Pending | ExecutionStatus::Running => EventName::ExecutionFailed,
+    };
+    tell(work, execution, &extension, name, end.error_message);
+    let verb = format!("{} a run of", if end.status == ExecutionStatus::Completed { "completed" } else { "ended" });
+    record(work, &Actor::Server, Action::Update, execution, &extension, &verb);
+    Ok(())
+}
+
+fn tell(work: &mut Work<'_>, execution: &Execution, extension: &Extension, name: EventName, reason: &str) {
+    let about =
+        EventSubject { organization_id: execution.organization_id, application_id: None, deployment_id: None };
+    let id = execution.id.to_string();
+    let details =
+        [("extension", extension.extension_key.as_str()), ("execution", &id), ("kind", execution.kind.as_str()), ("reason", reason)];
+    work.tell(name, about, &details);
+}
+
+fn record(
+    work: &mut Work<'_>,
+    actor: &Actor,
+    action: Action,
+    execution: &Execution,
+    extension: &Extension,
+    verb: &str,
+) {
+    let change = Change {
+        organization_id: Some(execution.organization_id),
+        action,
+        resource: Resource::Execution,
+        resource_id: execution.id,
+        summary: &format!("{verb} the extension {}", extension.extension_key),
+        details: &[
+            ("extension", &extension.extension_key),
+            ("kind", execution.kind.as_str()),
+            ("version", &execution.version),
+            ("content_hash", &execution.content_hash),
+        ],
+    };
+    work.record(actor, &change);
+}

@@ -1,0 +1,244 @@
+//! Installations: what extensions have installed, brought to another version, back, or removed.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use windlass_api as api;
+use windlass_api::{Can, ErrorCode, ExecutionKind, InstallationState, Uninstall, UpdateInstallation};
+use windlass_store::executions::{self, Execution, Step};
+use windlass_store::extensions::{self, Extension};
+use windlass_store::installations::{self, Installation};
+use windlass_store::volumes;
+
+use crate::app::App;
+use crate::auth::{Authority, Granted};
+use crate::error::{Error, Result};
+use crate::records;
+use crate::service::audit::{Action, Change, Resource};
+use crate::service::executions::{Asked, Prepared, insert, insert_uninstall, prepare};
+use crate::service::plans;
+use crate::service::uninstall::Target;
+use crate::service::work::Work;
+
+/// The installation that a run of an extension is about: a new one, or one whose first execution failed.
+pub async fn begin(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    extension: &Extension,
+    name: &str,
+) -> Result<Installation> {
+    let app = work.app;
+    let stored = installations::by_name(work, authority.organization_id(), name).await?;
+    let Some(stored) = stored else {
+        refuse_too_many(work, authority).await?;
+        let installation = Installation {
+            id: app.new_id(),
+            organization_id: authority.organization_id(),
+            user_id: authority.user_id(),
+            extension_id: extension.id,
+            name: name.to_owned(),
+            state: InstallationState::Installing,
+            execution_id: None,
+            created_at: app.now(),
+            updated_at: app.now(),
+        };
+        installations::insert(work, &installation).await?;
+        return Ok(installation);
+    };
+    let stored = installations::lock(work, stored.id).await?.unwrap_or(stored);
+    let is_again =
+        stored.state == InstallationState::Failed && stored.execution_id.is_none() && stored.extension_id == extension.id;
+    if !is_again {
+        let message = format!(
+            "{name} is installed already. Update it (POST /api/v1/extensions/installations/{}/update), or give another \
+             name to install it once more.",
+            stored.id
+        );
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    installations::set_state(work, stored.id, InstallationState::Installing, app.now()).await?;
+    Ok(Installation { state: InstallationState::Installing, ..stored })
+}
+
+async fn refuse_too_many(work: &mut Work<'_>, authority: &Authority) -> Result<()> {
+    let limit = work.app.config.organization_installations;
+    if installations::count_of_organization(work, authority.organization_id()).await? >= limit {
+        let message = format!(
+            "An organization can have {limit} installations (organization-installations). Uninstall one first."
+        );
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    Ok(())
+}
+
+/// The extension as it is now, with the values that the installation has and those that are given.
+pub async fn update(
+    app: &App,
+    granted: &Granted<Installation>,
+    input: &UpdateInstallation,
+) -> Result<api::ExtensionExecution> {
+    let row = granted.row();
+    let extension = extensions::get(&mut app.db.read().await?, row.extension_id).await?;
+    let extension = extension.filter(|extension| extension.deleted_at.is_none()).ok_or_else(|| {
+        Error::new(ErrorCode::Conflict, format!("The extension of {} was deleted, so there is nothing newer.", row.name))
+    })?;
+    let mut given = stored_values(app, row).await?;
+    let named = input.variables.iter().flat_map(|variables| variables.iter());
+    given.extend(named.map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
+    let asked = Asked::Merged(given);
+    let prepared = prepare(app, &extension, &asked, &row.name).await?;
+    change(app, granted, &extension, ExecutionKind::Update, &prepared, "updated").await
+}
+
+/// The values of the execution that is in force; of one whose variables are gone by now, those that are left.
+async fn stored_values(app: &App, row: &Installation) -> Result<BTreeMap<String, Value>> {
+    let Some(execution_id) = row.execution_id else {
+        let message = format!("{} was never installed to the end. Run the extension again.", row.name);
+        return Err(Error::new(ErrorCode::Conflict, message));
+    };
+    let material = executions::material(&mut app.db.read().await?, execution_id).await?;
+    let material = material.ok_or_else(|| Error::not_found("execution"))?;
+    let values = app.vault.execution_values(execution_id, &material.sealed_values).await?;
+    Ok(values.to_json().into_iter().filter(|(_, value)| !value.is_null()).collect())
+}
+
+/// What was in force before the last update, with the values of then.
+pub async fn roll_back(app: &App, granted: &Granted<Installation>) -> Result<api::ExtensionExecution> {
+    let row = granted.row();
+    let mut conn = app.db.read().await?;
+    let before = before_last(&mut conn, row).await?.ok_or_else(|| {
+        Error::new(ErrorCode::Conflict, format!("There is no earlier version of {} to go back to.", row.name))
+    })?;
+    let material = executions::material(&mut conn, before.id).await?.ok_or_else(|| Error::not_found("execution"))?;
+    let extension = extensions::get(&mut conn, row.extension_id).await?;
+    let extension = extension.ok_or_else(|| Error::not_found("extension"))?;
+    drop(conn);
+    let values = app.vault.execution_values(before.id, &material.sealed_values).await?;
+    let prepared = Prepared::again(material.yaml_content, values, &row.name).await?;
+    // What is remembered of it is what it was then.
+    let extension = Extension { version: before.version, content_hash: before.content_hash, ..extension };
+    change(app, granted, &extension, ExecutionKind::Rollback, &prepared, "rolled back").await
+}
+
+/// The completed execution before the one that is in force, which had another text or other values. After a rollback that is the
+/// one before the version that was gone back to.
+async fn before_last(conn: &mut windlass_store::Conn, row: &Installation) -> Result<Option<Execution>> {
+    let all = executions::completed_of_installation(conn, row.id).await?;
+    let Some(current) = all.iter().find(|execution| Some(execution.id) == row.execution_id) else { return Ok(None) };
+    let original = match current.kind {
+        // Its own text is that of an earlier one.
+        ExecutionKind::Rollback => all.iter().filter(|other| other.id < current.id).find(|other| {
+            other.content_hash == current.content_hash && other.variable_values == current.variable_values
+        }),
+        _ => Some(current),
+    };
+    let Some(original) = original else { return Ok(None) };
+    let is_earlier = |other: &&Execution| {
+        other.id < original.id
+            && (other.content_hash != original.content_hash || other.variable_values != original.variable_values)
+    };
+    Ok(all.iter().find(is_earlier).cloned())
+}
+
+async fn change(
+    app: &App,
+    granted: &Granted<Installation>,
+    extension: &Extension,
+    kind: ExecutionKind,
+    prepared: &Prepared,
+    verb: &str,
+) -> Result<api::ExtensionExecution> {
+    let mut work = app.begin().await?;
+    let authority = work.hold(granted.authority()).await?;
+    let row = hold_still(&mut work, granted.row()).await?;
+    if !plans::reasons_for_host_access(&prepared.steps).is_empty() {
+        authority.require(app, Can::ExtensionHost)?;
+    }
+    let execution = insert(&mut work, &authority, extension, kind, Some(row.id), prepared).await?;
+    installations::set_state(&mut work, row.id, InstallationState::Updating, app.now()).await?;
+    record(&mut work, &authority, Action::Update, &row, verb);
+    let answer = records::executions::full(&mut work, execution).await?;
+    work.commit().await?;
+    Ok(answer)
+}
+
+/// Fails while an execution of it is under way.
+async fn hold_still(work: &mut Work<'_>, row: &Installation) -> Result<Installation> {
+    let row = installations::lock(work, row.id).await?.ok_or_else(|| Error::not_found("installation"))?;
+    match row.state {
+        InstallationState::Installed | InstallationState::Failed => Ok(row),
+        InstallationState::Installing | InstallationState::Updating | InstallationState::Uninstalling => {
+            let message = format!("{} is {}: wait until that is over, or cancel it.", row.name, row.state.as_str());
+            Err(Error::new(ErrorCode::Conflict, message))
+        }
+    }
+}
+
+/// An execution was called off before it began: the installation is what it was before.
+pub async fn fall_back(work: &mut Work<'_>, execution: &Execution) -> Result<()> {
+    let Some(id) = execution.installation_id else { return Ok(()) };
+    let Some(row) = installations::lock(work, id).await? else { return Ok(()) };
+    let state = if row.execution_id.is_some() { InstallationState::Installed } else { InstallationState::Failed };
+    let now = work.app.now();
+    Ok(installations::set_state(work, id, state, now).await?)
+}
+
+/// Removes what was installed. Volumes stay unless they are named.
+pub async fn uninstall(app: &App, granted: &Granted<Installation>, input: &Uninstall) -> Result<api::ExtensionExecution> {
+    if *input.name != *granted.row().name {
+        return Err(Error::field("name", format!("is not the name of the installation, {}", granted.row().name)));
+    }
+    let named: Vec<String> = input.volumes.iter().flat_map(|names| names.iter().map(ToString::to_string)).collect();
+    let mut work = app.begin().await?;
+    let authority = work.hold(granted.authority()).await?;
+    let row = hold_still(&mut work, granted.row()).await?;
+    let own = volumes::of_installation(&mut work, row.id).await?;
+    if let Some(unknown) = named.iter().find(|name| !own.iter().any(|volume| volume.name == **name)) {
+        return Err(Error::field("volumes", format!("{} has no volume {unknown}; nothing was removed", row.name)));
+    }
+    let extension = extensions::get(&mut work, row.extension_id).await?;
+    let extension = extension.ok_or_else(|| Error::not_found("extension"))?;
+    let mut targets = vec![("Remove services and domains".to_owned(), "docker_compose".to_owned(), Target::Services { volumes: named })];
+    targets.extend(done_to_machine(&mut work, &row).await?);
+    if targets.len() > 1 {
+        authority.require(app, Can::ExtensionHost)?;
+    }
+    let execution = insert_uninstall(&mut work, &authority, &extension, &row, targets).await?;
+    installations::set_state(&mut work, row.id, InstallationState::Uninstalling, app.now()).await?;
+    record(&mut work, &authority, Action::Delete, &row, "uninstalled");
+    let answer = records::executions::full(&mut work, execution).await?;
+    work.commit().await?;
+    Ok(answer)
+}
+
+/// Steps that changed the machine and are not undone, the last first.
+async fn done_to_machine(work: &mut Work<'_>, row: &Installation) -> Result<Vec<(String, String, Target)>> {
+    let mut found = Vec::new();
+    for execution in executions::completed_of_installation(work, row.id).await? {
+        let steps = executions::steps(work, execution.id).await?;
+        let of = |step: Step| {
+            let target = Target::Step { execution_id: execution.id, order: step.step_order };
+            (format!("Undo: {}", step.step_name), step.step_type, target)
+        };
+        found.extend(steps.into_iter().rev().filter(changed_machine).map(of));
+    }
+    Ok(found)
+}
+
+fn changed_machine(step: &Step) -> bool {
+    let is_of_machine = matches!(step.step_type.as_str(), "command" | "file" | "service" | "user" | "package");
+    let is_left = matches!(step.undo_status, api::UndoStatus::None | api::UndoStatus::Failed);
+    is_of_machine && is_left && step.phase == api::ExecutionPhase::Run && step.status == api::StepStatus::Completed
+}
+
+fn record(work: &mut Work<'_>, authority: &Authority, action: Action, row: &Installation, verb: &str) {
+    let change = Change {
+        organization_id: Some(row.organization_id),
+        action,
+        resource: Resource::Installation,
+        resource_id: row.id,
+        summary: &format!("{verb} the installation {}", row.name),
+        details: &[("installation", &row.name)],
+    };
+    work.record(&authority.actor(), &change);
+}
