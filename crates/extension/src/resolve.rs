@@ -4,7 +4,7 @@ use windlass_compose::Project;
 use windlass_yaml::Problem;
 
 use crate::action::{Action, ResolvedStep};
-use crate::check::{Checker, document};
+use crate::check::{Checker, document, in_order};
 use crate::extension::{Extension, Step};
 use crate::field::{At, Resolving};
 use crate::services::Services;
@@ -21,7 +21,7 @@ pub fn resolve(
     let steps: Vec<_> =
         extension.steps.iter().filter_map(|step| resolve_step(extension, step, &mut resolving)).collect();
     check_services(extension, &steps, &mut resolving);
-    if resolving.problems.is_empty() { Ok(steps) } else { Err(resolving.problems) }
+    if resolving.problems.is_empty() { Ok(steps) } else { Err(in_order(resolving.problems)) }
 }
 
 impl Extension {
@@ -36,9 +36,11 @@ impl Extension {
         let node = document(text).map_err(|problem| vec![problem])?;
         let mut checker = Checker::of(self);
         let document = Document::read(&node, String::new(), &mut checker);
-        let Some(document) = document.filter(|_| checker.problems.is_empty()) else { return Err(checker.problems) };
+        let Some(document) = document.filter(|_| checker.problems.is_empty()) else {
+            return Err(in_order(checker.problems));
+        };
         let mut resolving = Resolving::new(values, installation_name);
-        document.project(&mut resolving).ok_or(resolving.problems)
+        document.project(&mut resolving).ok_or_else(|| in_order(resolving.problems))
     }
 }
 

@@ -45,11 +45,16 @@ pub fn check(text: &str) -> Checked {
             None
         }
     };
-    let mut problems = checker.problems;
+    let problems = in_order(checker.problems);
+    Checked { extension: extension.filter(|_| problems.is_empty()), problems }
+}
+
+/// The first problems of the text, each once.
+pub(crate) fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.path.cmp(&other.path)));
     problems.dedup();
     problems.truncate(MOST_PROBLEMS);
-    Checked { extension: extension.filter(|_| problems.is_empty()), problems }
+    problems
 }
 
 pub(crate) fn document(text: &str) -> Result<Node, Problem> {

@@ -144,7 +144,8 @@ impl<'n, 'c> Properties<'n, 'c> {
         let found = self.get(key)?;
         let text = found.text(self.checker)?;
         if text.trim().is_empty() || text.contains('\0') {
-            found.problem(self.checker, "must be a command, and is empty");
+            let what = if text.contains('\0') { "has the character U+0000 in it" } else { "is empty" };
+            found.problem(self.checker, format!("must be a command, and {what}"));
             return None;
         }
         let at = At { place: found.node.place, path: found.path.clone() };

@@ -97,7 +97,7 @@ impl Scanner<'_> {
                 }
                 Token::Name(name) => match reader {
                     Some(reader) => self.value_as_input(name, reader),
-                    None => self.value(name, "", &Words::default()),
+                    None => self.value(name, "", &Words::of_text()),
                 },
                 Token::Char('\\') if !document.is_quoted => self.escape(None),
                 Token::Char('$') if !document.is_quoted => {

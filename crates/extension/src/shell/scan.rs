@@ -24,6 +24,8 @@ pub(super) struct Scanner<'t> {
     refused: Option<&'static str>,
     /// What makes us unsure where quotes begin and end.
     unclear: Option<&'static str>,
+    /// The names whose values the commands use, in order.
+    used: Vec<String>,
     problems: Vec<String>,
 }
 
@@ -34,6 +36,9 @@ struct Level {
     nested: bool,
     /// How many here-documents waited for their lines when it began.
     waiting: usize,
+    /// How many names were used before the first command of `a | b | c`, and before the last one.
+    pipeline: usize,
+    last: usize,
 }
 
 impl<'t> Scanner<'t> {
@@ -47,6 +52,7 @@ impl<'t> Scanner<'t> {
             waiting: Vec::new(),
             refused: None,
             unclear: None,
+            used: Vec::new(),
             problems: Vec::new(),
         }
     }
@@ -95,7 +101,10 @@ impl<'t> Scanner<'t> {
             self.problems.push(format!("{shown} stands inside [[ ]], which may calculate with it; use [ ]"));
         } else if let Some(reader) = words.code_reader() {
             self.problems.push(code_problem(&shown, reader));
+        } else if words.at_name() {
+            self.problems.push(format!("{shown} would be run as a program; write the name of the program out"));
         } else {
+            self.used.push(name.into());
             self.out.push_str(&format!("{quote}${{{name}}}{quote}"));
         }
     }
@@ -119,7 +128,8 @@ impl<'t> Scanner<'t> {
         if self.depth > DEEPEST {
             self.unclear("$( ) is nested too deeply");
         }
-        let mut level = Level { words: Words::default(), parentheses: 0, nested, waiting: self.waiting.len() };
+        let (waiting, used) = (self.waiting.len(), self.used.len());
+        let mut level = Level { words: Words::default(), parentheses: 0, nested, waiting, pipeline: used, last: used };
         while let Some(token) = self.peek(0) {
             match token {
                 Token::Name(name) => {
@@ -130,8 +140,9 @@ impl<'t> Scanner<'t> {
                 Token::Char(character) => self.character(character, &mut level),
             }
         }
+        self.end_word(&mut level);
+        self.end_pipeline(&mut level);
         if nested {
-            self.end_word(&mut level);
             if self.waiting.len() > level.waiting || self.peek(0).is_none() {
                 self.unclear("$( is not closed where its lines end");
             }
@@ -157,8 +168,12 @@ impl<'t> Scanner<'t> {
                 self.here_document(&level.words);
             }
             '\n' => self.end_line(level),
-            ' ' | '\t' | '<' | '>' => {
+            ' ' | '\t' => {
                 self.end_word(level);
+                self.copy();
+            }
+            '<' | '>' => {
+                level.words.redirect();
                 self.copy();
             }
             ';' | '&' | '|' | '(' | ')' => self.operator(character, level),
@@ -176,11 +191,27 @@ impl<'t> Scanner<'t> {
             ')' => level.parentheses = level.parentheses.saturating_sub(1),
             _ => {}
         }
-        let redirects = character == '&' && self.out.ends_with(['<', '>']);
-        if !redirects {
-            level.words.end_command();
+        match character {
+            // `>&` is a redirection, and `|&` a pipe in some shells.
+            '&' if self.out.ends_with(['<', '>', '|']) => {}
+            '|' if !self.next_is(1, '|') && !self.out.ends_with('|') => {
+                level.last = self.used.len();
+                level.words.end_command();
+            }
+            _ => self.end_pipeline(level),
         }
         self.copy();
+    }
+
+    /// What the commands before the last one print is its input: that must not have values in it if it is read as code.
+    fn end_pipeline(&mut self, level: &mut Level) {
+        if let Some(reader) = level.words.input_reader() {
+            for name in &self.used[level.pipeline..level.last] {
+                self.problems.push(code_problem(&format!("{{{{ {name} }}}}"), reader));
+            }
+        }
+        level.words.end_command();
+        (level.pipeline, level.last) = (self.used.len(), self.used.len());
     }
 
     fn end_word(&mut self, level: &mut Level) {
@@ -192,14 +223,21 @@ impl<'t> Scanner<'t> {
 
     fn end_line(&mut self, level: &mut Level) {
         self.end_word(level);
-        self.copy();
         let reader = level.words.input_reader();
-        level.words.end_command();
+        // A line that ends with a pipe goes on in the next one, and one without a command ends nothing.
+        let goes_on = level.words.is_empty();
+        if !goes_on {
+            self.end_pipeline(level);
+        }
+        self.copy();
         if level.waiting > 0 {
             self.unclear("a line ends inside $( ) before the lines of a here-document");
         }
         for document in std::mem::take(&mut self.waiting) {
             self.here_lines(&document, reader);
+        }
+        if goes_on {
+            level.last = self.used.len();
         }
     }
 

@@ -8,7 +8,9 @@ fn rendered(text: &str) -> Result<String, Vec<String>> {
 fn each_place_gets_its_expansion() {
     for (text, expected) in [
         ("echo {{ a }}", r#"echo "${a}""#),
-        ("{{ a }}", r#""${a}""#),
+        ("> {{ a }}", r#"> "${a}""#),
+        ("x={{ a }} ls", r#"x="${a}" ls"#),
+        ("/opt/{{ a }}/run", r#"/opt/"${a}"/run"#),
         ("echo x{{ a }}y", r#"echo x"${a}"y"#),
         ("echo \"x {{ a }} y\"", r#"echo "x ${a} y""#),
         ("echo \"a\"{{ a }}'b'", r#"echo "a""${a}"'b'"#),
@@ -125,6 +127,31 @@ fn what_is_not_certain_is_refused() {
 }
 
 #[test]
+fn a_value_is_not_run_as_a_program() {
+    for text in [
+        "{{ a }}",
+        "\"{{ a }}\" x",
+        "ls; {{ a }}",
+        "ls && {{ a }} x",
+        "ls | {{ a }}",
+        "if {{ a }}; then ls; fi",
+        "x=1 {{ a }}",
+        "> out {{ a }}",
+        "2>&1 {{ a }}",
+        "exec {{ a }}",
+        "(cd /; {{ a }})",
+        "x=$({{ a }})",
+        "f() { {{ a }}; }",
+    ] {
+        let problems = rendered(text).unwrap_err();
+        assert!(problems[0].contains("would be run as a program"), "{text}: {problems:?}");
+    }
+    let text = "case x in\n a) ls ;;\n {{ a }}) ls ;;\nesac";
+    assert!(rendered(text).is_ok());
+    assert!(rendered(&format!("{text}\n{{{{ a }}}}")).is_err());
+}
+
+#[test]
 fn a_value_is_not_given_to_a_program_as_code() {
     for text in [
         "sh -c {{ a }}",
@@ -147,6 +174,13 @@ fn a_value_is_not_given_to_a_program_as_code() {
         "sh <<END\nls {{ a }}\nEND",
         "bash -s <<END\nls {{ a }}\nEND",
         "cat <<END | sh\nls {{ a }}\nEND",
+        "cat <<END |\nls {{ a }}\nEND\nsh",
+        "echo {{ a }} | sh",
+        "echo \"ls {{ a }}\" | tee log | sudo bash -s -- x",
+        "echo {{ a }} |\n sh",
+        "echo {{ a }} |& sh; ls",
+        "x=$(echo {{ a }} | sh)",
+        "sh > log 2>&1 -c \"{{ a }}\"",
     ] {
         let problems = rendered(text).unwrap_err();
         assert!(problems[0].contains("would be read as commands"), "{text}: {problems:?}");
@@ -161,6 +195,13 @@ fn a_value_is_not_given_to_a_program_as_code() {
         "sh -c ls; ls {{ a }}",
         "grep -c {{ a }} file",
         "cat <<END > script.sh\n{{ a }}\nEND",
+        "echo {{ a }} || sh",
+        "echo {{ a }}; ls | sh",
+        "echo {{ a }} | grep x",
+        "echo {{ a }} | sh script.sh",
+        "echo {{ a }} | sh -c 'cat'",
+        "echo x | sh; echo {{ a }}",
+        "x={{ a }}\nsh",
     ] {
         assert!(rendered(text).is_ok(), "{text}: {:?}", rendered(text));
     }

@@ -39,6 +39,7 @@ pub(super) struct Words {
     /// The word that is being read, without its quotes.
     word: String,
     in_word: bool,
+    has_words: bool,
     has_name: bool,
     interpreter: Option<Interpreter>,
     /// Who reads the next word as code.
@@ -47,10 +48,21 @@ pub(super) struct Words {
     reads_all: Option<&'static str>,
     /// The next word belongs to the option before it.
     skips_next: bool,
+    /// The next word is the file of a redirection.
+    after_redirection: bool,
+    /// The program reads its input as code, whatever words come.
+    reads_input: Option<&'static str>,
     in_double_brackets: bool,
+    /// Between `case` and `esac`, where a pattern looks like the beginning of a command.
+    in_case: bool,
 }
 
 impl Words {
+    /// For a text that is no command.
+    pub fn of_text() -> Self {
+        Self { has_name: true, ..Self::default() }
+    }
+
     pub fn push(&mut self, character: char) {
         self.in_word = true;
         self.word.push(character);
@@ -80,7 +92,27 @@ impl Words {
 
     /// Which program reads its input as code.
     pub fn input_reader(&self) -> Option<&'static str> {
-        self.interpreter.map(|interpreter| interpreter.name)
+        self.reads_input.or(self.interpreter.map(|interpreter| interpreter.name))
+    }
+
+    /// Whether no word has come.
+    pub fn is_empty(&self) -> bool {
+        !self.has_words
+    }
+
+    /// Whether what comes now is the name of the program.
+    pub fn at_name(&self) -> bool {
+        !self.has_name && self.word.is_empty() && !self.after_redirection && !self.in_case
+    }
+
+    /// `<` or `>`, with the number before it if there is one.
+    pub fn redirect(&mut self) {
+        if self.word.bytes().all(|byte| byte.is_ascii_digit()) {
+            self.word.clear();
+            self.in_word = false;
+        }
+        self.end_word();
+        self.after_redirection = true;
     }
 
     /// Ends a word, and says what it was.
@@ -89,9 +121,15 @@ impl Words {
         if !std::mem::take(&mut self.in_word) {
             return word;
         }
+        self.has_words = true;
+        if std::mem::take(&mut self.after_redirection) {
+            return word;
+        }
         match word.as_str() {
             "[[" => self.in_double_brackets = true,
             "]]" => self.in_double_brackets = false,
+            "case" if !self.has_name => self.in_case = true,
+            "esac" => self.in_case = false,
             _ => self.note(&word),
         }
         word
@@ -124,12 +162,15 @@ impl Words {
         if is_code {
             self.reader = Some(interpreter.name);
         }
+        if interpreter.letters == "c" && !word.starts_with("--") && word.contains('s') {
+            self.reads_input = Some(interpreter.name);
+        }
         self.skips_next = matches!(word, "-o" | "+o" | "-O" | "+O");
     }
 
     pub fn end_command(&mut self) {
-        // `[[ a && b ]]` is one command.
-        *self = Self { in_double_brackets: self.in_double_brackets, ..Self::default() };
+        // `[[ a && b ]]` is one command, and `case` lasts until `esac`.
+        *self = Self { in_double_brackets: self.in_double_brackets, in_case: self.in_case, ..Self::default() };
     }
 }
 

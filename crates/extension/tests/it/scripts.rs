@@ -1,12 +1,13 @@
 //! Rendered commands, run by the shells that a host may have: what a user gives arrives as it is, and nothing of it is run.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
-use windlass_extension::Action;
+use windlass_extension::{Action, check};
 
 use crate::documents::{document, resolved};
+use crate::mutations::Numbers;
 
 const HOSTILE: &[&str] = &[
     "plain",
@@ -113,6 +114,88 @@ fn values_arrive_as_they_are_and_nothing_is_run() {
                 let expected = format!("{before}{value}{after}");
                 assert_eq!(output(shell, script, environment), expected, "{shell}: {script} with {value:?}");
             }
+        }
+    }
+}
+
+/// What scripts are made of. Whatever the shell makes of them, it runs nothing but these programs.
+const PIECES: &[&str] = &[
+    "{{ value }}",
+    "{{ value }}",
+    "\"{{ value }}\"",
+    "echo ",
+    "printf %s ",
+    "cat ",
+    " x ",
+    " ",
+    "\n",
+    "; ",
+    " | ",
+    " && ",
+    "(",
+    ")",
+    "$(",
+    "$((",
+    "))",
+    "${x:-",
+    "}",
+    "\"",
+    "'",
+    "`",
+    "\\",
+    "#",
+    "$",
+    "$x",
+    "<<A",
+    "<<-A",
+    "<<'A'",
+    "\nA\n",
+    "\n\tA\n",
+    "case x in x) ",
+    ";; esac",
+    "if true; then ",
+    "fi",
+    "x=",
+    " > /dev/null ",
+    "[ ",
+    " ]",
+    "[[ ",
+    " ]]",
+    "{ ",
+    "; }",
+    "!",
+    "*",
+];
+
+const WICKED: &str = "x$(touch stolen)`touch stolen`;touch stolen\ntouch stolen\n'\";touch stolen;\"'|touch stolen #${y:-$(touch stolen)}";
+
+/// The promise does not hang on our reading of the shell's grammar: of many scripts that make little sense, those that the
+/// check lets pass never run what is in a value.
+#[test]
+fn no_script_that_passes_runs_a_value() {
+    let mut numbers = Numbers(0x0123_4567_89AB_CDEF);
+    let directory = tempfile::tempdir().unwrap();
+    let mut passed = 0;
+    while passed < 400 {
+        let length = 2 + numbers.below(10);
+        let script: String = (0..length).map(|_| numbers.pick(PIECES)).collect();
+        if !script.contains("{{ value }}") {
+            continue;
+        }
+        let step = format!("- name: Print\n  type: command\n  properties:\n    cmd: {}", json!(script));
+        let text = document("run", "value: {type: string}", &step);
+        if !check(&text).problems.is_empty() {
+            continue;
+        }
+        passed += 1;
+        let steps = resolved(&text, &[("value", json!(WICKED))]).unwrap();
+        let Action::Command { script, environment, .. } = &steps[0].action else { panic!("{:?}", steps[0]) };
+        for shell in ["/bin/sh", "/bin/bash"].into_iter().filter(|shell| Path::new(shell).exists()) {
+            let mut command = Command::new(shell);
+            command.arg("-c").arg(script).current_dir(&directory).env_clear().env("PATH", "/usr/bin:/bin");
+            command.envs(environment.iter().map(|(name, value)| (name, value))).stdin(Stdio::null());
+            command.output().unwrap();
+            assert!(!directory.path().join("stolen").exists(), "{shell} ran a value in {script:?}");
         }
     }
 }
