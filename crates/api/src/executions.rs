@@ -70,6 +70,8 @@ closed_set! {
     pub enum UndoStatus {
         /// Its effect is there, or it never had one.
         None = "none",
+        /// It is being undone.
+        Undoing = "undoing",
         Undone = "undone",
         /// `undo_message` says why; its effect may be there.
         Failed = "failed",
@@ -102,7 +104,7 @@ pub struct ExtensionExecution {
     pub execution_log: String,
     /// The number of its newest log line.
     pub log_seq: i64,
-    /// JSON: by name, secrets masked.
+    /// JSON: by name, secrets masked. Empty for callers who may not read variables.
     pub variable_values: String,
     pub steps: Vec<ExecutionStep>,
     pub started_at: Option<Timestamp>,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::closed_set::closed_set;
 use crate::sent;
 use crate::text::absent_when_empty;
-use crate::{ContainerStatus, Pagination, Slug, Timestamp, VariableMap, VolumeNames, Whole};
+use crate::{ContainerStatus, LogStream, Pagination, Slug, Timestamp, VariableMap, VolumeNames, Whole};
 
 /// Unique in the organization.
 pub type InstallationName = Slug<50>;
@@ -114,4 +114,28 @@ pub struct Uninstall {
     pub name: InstallationName,
     /// The volumes to be deleted with it. The others stay, and can be attached to an application.
     pub volumes: Option<VolumeNames>,
+    /// Whether it goes although not everything that it did to the machine can be undone. Default: false.
+    pub force: Option<bool>,
+}
+
+/// A line that a service of an installation has printed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InstallationLog {
+    pub id: Uuid,
+    pub installation_id: Uuid,
+    /// The service; empty for one whose container is gone.
+    pub service: String,
+    pub message: String,
+    pub stream: LogStream,
+    /// From 1 on, without holes.
+    pub sequence: i64,
+    pub created_at: Timestamp,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct InstallationLogs {
+    /// Oldest first.
+    pub logs: Vec<InstallationLog>,
+    /// For `after`, to go on.
+    pub next_after: i64,
 }

@@ -154,6 +154,8 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ForkExtension>();
     tried.json::<Health>();
     tried.json::<Installation>();
+    tried.json::<InstallationLog>();
+    tried.json::<InstallationLogs>();
     tried.json::<Installations>();
     tried.json::<InstalledDomain>();
     tried.json::<InstalledService>();

@@ -7,6 +7,7 @@ use crate::values::{MASK, Value};
 
 const LONGEST: usize = 16 * 1024;
 const MOST_ITEMS: usize = 500;
+const SHORTEST_SECRET: usize = 8;
 
 /// The value, or none if the default is wanted. An empty text is a field of a form that was left empty: of what can be empty it is
 /// the value, of the rest it is none.
@@ -48,6 +49,10 @@ fn secret(json: &Json) -> Result<String, String> {
     let text = text(json)?;
     if text == MASK {
         return Err("is the row of stars that hides a secret; leave the field out, or give the secret itself".into());
+    }
+    // A shorter one stands in too many places where it is no secret, so it cannot be masked in what programs print.
+    if text.chars().count() < SHORTEST_SECRET {
+        return Err(format!("must have at least {SHORTEST_SECRET} characters, or it could not be hidden in the log"));
     }
     Ok(text)
 }

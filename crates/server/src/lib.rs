@@ -12,7 +12,7 @@ pub mod edge;
 pub mod engine_health;
 pub mod error;
 mod event_follower;
-mod executions;
+pub mod executions;
 pub mod holder;
 pub mod host;
 pub mod host_route;

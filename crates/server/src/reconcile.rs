@@ -242,15 +242,11 @@ async fn look_after_service(host: &Host, row: &Container, found: Option<&Contain
             kept
         }
         Stage::Stopped => observe_service(host, &row).await,
-        // Whatever put it aside has ended without a word.
-        Stage::Held => {
-            let mut work = host.app.begin_step().await?;
-            containers::set_stage(&mut work, row.id, Stage::Live).await?;
-            Ok(work.commit().await?)
-        }
+        // The execution that put it aside is over.
+        Stage::Held => executions::engine::resume(host, &row).await,
         Stage::Starting | Stage::Leaving => {
             tracing::info!(container = row.name, "removing a service whose time is over");
-            host.remove_container(&row.name).await?;
+            executions::engine::remove_container(host, row.id, &row.name).await?;
             let (mut work, now) = (host.app.begin_step().await?, host.app.now());
             containers::delete(&mut work, row.id, now).await?;
             Ok(work.commit().await?)

@@ -22,8 +22,14 @@ pub struct Execution {
     pub kind: ExecutionKind,
     pub version: String,
     pub content_hash: String,
+    /// The server that has begun it.
+    pub server_id: Option<Uuid>,
     /// Empty before it began.
     pub server_hostname: String,
+    /// Whether the user who asked for it may do what reaches beyond the organization's containers.
+    pub may_reach_host: bool,
+    /// The execution that a rollback brings back.
+    pub restored_id: Option<Uuid>,
     #[sqlx(try_from = "Word<ExecutionStatus>")]
     pub status: ExecutionStatus,
     /// What it will have been once its steps are undone. None as long as nothing went wrong.
@@ -87,7 +93,8 @@ pub struct Step {
 
 macro_rules! columns {
     () => {
-        "id, organization_id, user_id, extension_id, installation_id, kind, version, content_hash, server_hostname, status, ending, \
+        "id, organization_id, user_id, extension_id, installation_id, kind, version, content_hash, server_id, server_hostname, may_reach_host, \
+         restored_id, status, ending, \
          exit_code, error_message, variable_values, started_at, completed_at, created_at"
     };
 }
@@ -103,7 +110,7 @@ pub async fn insert(tx: &mut Tx, execution: &Execution, material: &Material) -> 
     let query = concat!(
         "insert into executions (",
         columns!(),
-        ", sealed_values, yaml_content) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
+        ", sealed_values, yaml_content) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)"
     );
     sql!(tx, |c| {
         sqlx::query(query)
@@ -115,7 +122,10 @@ pub async fn insert(tx: &mut Tx, execution: &Execution, material: &Material) -> 
             .bind(execution.kind.as_str())
             .bind(&execution.version)
             .bind(&execution.content_hash)
+            .bind(execution.server_id)
             .bind(&execution.server_hostname)
+            .bind(execution.may_reach_host)
+            .bind(execution.restored_id)
             .bind(execution.status.as_str())
             .bind(execution.ending.0.map_or("", ExecutionStatus::as_str))
             .bind(execution.exit_code)
@@ -248,11 +258,13 @@ pub async fn count_under_way(conn: &mut Conn, organization_id: Uuid) -> Result<i
 }
 
 /// It is being carried out from now on, or again after a crash.
-pub async fn begin(tx: &mut Tx, id: Uuid, hostname: &str, now: Timestamp) -> Result<()> {
-    let query = "update executions set status = 'running', \
-                 server_hostname = case when server_hostname = '' then $2 else server_hostname end, started_at = coalesce(started_at, $3) \
-                 where id = $1 and status in ('pending', 'running')";
-    sql!(tx, |c| sqlx::query(query).bind(id).bind(hostname).bind(now.micros()).execute(c).await.map(drop))?;
+pub async fn begin(tx: &mut Tx, id: Uuid, server_id: Uuid, hostname: &str, now: Timestamp) -> Result<()> {
+    let query = "update executions set status = 'running', server_id = coalesce(server_id, $2), \
+                 server_hostname = case when server_hostname = '' then $3 else server_hostname end, \
+                 started_at = coalesce(started_at, $4) where id = $1 and status in ('pending', 'running')";
+    sql!(tx, |c| {
+        sqlx::query(query).bind(id).bind(server_id).bind(hostname).bind(now.micros()).execute(c).await.map(drop)
+    })?;
     Ok(())
 }
 
@@ -317,5 +329,26 @@ pub async fn update_step(tx: &mut Tx, step: &Step) -> Result<()> {
             .await
             .map(drop)
     })?;
+    Ok(())
+}
+
+/// Forgets some of those that are over, beyond the newest `kept`: not those of what is installed. What they printed goes with them, so
+/// they are few at a time.
+pub async fn forget_old(tx: &mut Tx, organization_id: Uuid, kept: i64) -> Result<()> {
+    let query = "delete from executions where id in ( \
+             select e.id from executions e where e.organization_id = $1 and e.status in ('completed', 'failed', 'cancelled') \
+             and e.id < (select id from executions where organization_id = $1 order by id desc limit 1 offset $2 - 1) \
+             and not exists (select 1 from installations i where i.id = e.installation_id) \
+             and not exists (select 1 from jobs j where j.id = e.id) \
+             order by e.id limit 2)";
+    sql!(tx, |c| sqlx::query(query).bind(organization_id).bind(kept).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// What is under way is called off.
+pub async fn cancel_all(tx: &mut Tx, reason: &str, now: Timestamp) -> Result<()> {
+    let query = "update executions set status = 'cancelled', error_message = $1, completed_at = $2 \
+                 where status in ('pending', 'running')";
+    sql!(tx, |c| sqlx::query(query).bind(reason).bind(now.micros()).execute(c).await.map(drop))?;
     Ok(())
 }

@@ -118,7 +118,7 @@ pub async fn insert(tx: &mut Tx, extension: &Extension, texts: &Texts) -> Result
 pub async fn update(tx: &mut Tx, extension: &Extension, texts: &Texts) -> Result<()> {
     let query = "update extensions set name = $2, description = $3, author = $4, category = $5, icon = $6, \
                  extension_type = $7, version = $8, content_hash = $9, validation_status = $10, updated_at = $11, \
-                 search_text = $12, validation_errors = $13, yaml_content = $14, parsed_content = $15 where id = $1";
+                 search_text = $12, validation_errors = $13, yaml_content = $14, parsed_content = $15, deleted_at = $16 where id = $1";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(extension.id)
@@ -136,6 +136,7 @@ pub async fn update(tx: &mut Tx, extension: &Extension, texts: &Texts) -> Result
             .bind(&texts.validation_errors)
             .bind(&texts.yaml_content)
             .bind(&texts.parsed_content)
+            .bind(extension.deleted_at)
             .execute(c)
             .await
             .map(drop)
@@ -185,9 +186,9 @@ pub async fn texts(conn: &mut Conn, id: Uuid) -> Result<Option<Texts>> {
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
 }
 
-/// Those that come with Windlass.
+/// Those that come with Windlass, and those that did, the newest row of each.
 pub async fn built_in(conn: &mut Conn) -> Result<Vec<Extension>> {
-    let query = concat!("select ", columns!(), " from extensions where organization_id is null and deleted_at is null");
+    let query = concat!("select ", columns!(), " from extensions where organization_id is null order by id desc");
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
 }
 
@@ -312,4 +313,12 @@ pub async fn set_variables(tx: &mut Tx, extension_id: Uuid, variables: &[Variabl
         })?;
     }
     Ok(())
+}
+
+/// Forgets some that are deleted and that no execution or installation speaks of.
+pub async fn purge(tx: &mut Tx, limit: i64) -> Result<u64> {
+    let query = "delete from extensions where id in (select x.id from extensions x where x.deleted_at is not null \
+                 and not exists (select 1 from executions e where e.extension_id = x.id) \
+                 and not exists (select 1 from installations i where i.extension_id = x.id) limit $1)";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(limit).execute(c).await.map(|done| done.rows_affected()))?)
 }

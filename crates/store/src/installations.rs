@@ -298,3 +298,10 @@ pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
                  from installed_routes r where r.is_live = $1 order by r.id";
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(true).fetch_all(c).await)?)
 }
+
+/// None of them is there any more. They can be updated, which makes them anew.
+pub async fn fail_all(tx: &mut Tx, now: Timestamp) -> Result<()> {
+    let query = "update installations set state = 'failed', updated_at = $1";
+    sql!(tx, |c| sqlx::query(query).bind(now.micros()).execute(c).await.map(drop))?;
+    Ok(())
+}

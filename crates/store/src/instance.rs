@@ -43,3 +43,9 @@ pub async fn database_identity(conn: &mut Conn) -> Result<Option<String>> {
                  || '/' || current_schema() from pg_database where datname = current_database()";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_optional(c).await)?)
 }
+
+/// Waits for, and then keeps others from, choosing domains until the transaction ends: they are in two tables, and each is there once.
+pub async fn lock_domains(tx: &mut Tx) -> Result<()> {
+    sql!(tx, |c| sqlx::query("update instance set id = id where id = 1").execute(c).await.map(drop))?;
+    Ok(())
+}

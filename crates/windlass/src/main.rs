@@ -1,6 +1,7 @@
 //! The one binary: `windlass serve`, and what the operator needs beside it.
 
 mod edge;
+mod extension;
 mod log;
 mod operate;
 mod routes;
@@ -31,6 +32,10 @@ fn main() -> ExitCode {
             Some((name, matches)) => {
                 configure(matches).and_then(|config| operate::operate(config, group, name, matches))
             }
+            None => Ok(()),
+        },
+        Some(("extension", matches)) => match matches.subcommand() {
+            Some((name, matches)) => extension::run(name, matches),
             None => Ok(()),
         },
         Some(("openapi", _)) => print_description(),
@@ -131,6 +136,7 @@ fn command() -> Command {
                 .subcommand(verify)
                 .subcommand(export),
         )
+        .subcommand(extension::command())
         .subcommand(Command::new("openapi").about("Print the API description (OpenAPI 3.1)"))
         .subcommand(
             Command::new("settings").about("Print a settings file with every default, commented out").arg(

@@ -79,7 +79,8 @@ impl Docker {
     pub async fn inspect(&self, name: &str) -> Result<Option<Container>> {
         let Some(mut container) = self.description(name).await? else { return Ok(None) };
         if container.may_have_failed_to_execute() {
-            container.error = self.words_of_init(name).await?.unwrap_or_default();
+            // What cannot be read is not told.
+            container.error = self.words_of_init(name).await.ok().flatten().unwrap_or_default();
         }
         Ok(Some(container))
     }

@@ -66,6 +66,8 @@ pub struct Config {
     pub organization_extensions: i64,
     pub organization_executions: i64,
     pub organization_installations: i64,
+    pub execution_seconds: i64,
+    pub kept_executions: i64,
     /// 0 for no ceiling.
     pub organization_data_bytes: i64,
     pub volume_grace_seconds: i64,

@@ -203,6 +203,12 @@ impl Config {
             organization_installations: deployments
                 .row("organization-installations", "Installations of extensions of one organization")
                 .limit(100, 1..=10_000),
+            execution_seconds: deployments
+                .row("execution-seconds", "Longest time for one run of an extension; no step is begun after it")
+                .limit(3_600, 60..=86_400),
+            kept_executions: deployments
+                .row("kept-executions", "Runs of extensions of one organization that are remembered, beside those of what is installed")
+                .limit(500, 10..=100_000),
             snapshot_limit: deployments
                 .row("snapshot-seconds", "Longest time for writing or restoring a snapshot of a volume")
                 .seconds(600, 1..=86_400),

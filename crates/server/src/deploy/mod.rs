@@ -47,7 +47,7 @@ pub(crate) use git::cache;
 pub use handlers::registry;
 pub use kill_points::KILL_POINTS;
 pub(crate) use network::{ensure as ensure_network, take_address};
-pub(crate) use volumes::{make_on_engine as make_volume_on_engine, refuse_vanished as refuse_vanished_volumes};
+pub(crate) use volumes::{ensure_on_engine as ensure_volume_on_engine, refuse_vanished as refuse_vanished_volumes};
 
 /// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
 /// A restart is this too: all instances are replaced at one switch. There is one at a time for each application,

@@ -91,7 +91,7 @@ async fn refuse_host_folders(attempt: &Attempt<'_>, all: &[Volume]) -> Result<()
     failed(Failure::VolumeUnusable, words)
 }
 
-async fn ensure_on_engine(host: &Host, volume: &Volume) -> Result<()> {
+pub async fn ensure_on_engine(host: &Host, volume: &Volume) -> Result<()> {
     if !volume.host_path.is_empty() {
         return Ok(());
     }

@@ -32,7 +32,9 @@ impl StepFailure {
     pub fn later(interruption: Interruption) -> Self {
         let words = match &interruption {
             Interruption::Lost => "the work was taken over".to_owned(),
-            Interruption::Later(words) | Interruption::Unreadable(words) => words.clone(),
+            Interruption::Later(words) | Interruption::EngineLost(words) | Interruption::Unreadable(words) => {
+                words.clone()
+            }
         };
         Self { words, exit_code: None, later: Some(interruption) }
     }
@@ -51,6 +53,8 @@ pub enum Interruption {
     Lost,
     /// Something that Windlass itself needs is not there just now. The job is tried again.
     Later(String),
+    /// The container engine does not answer. The job is tried again some times.
+    EngineLost(String),
     /// Its rows cannot be read.
     Unreadable(String),
 }

@@ -18,11 +18,23 @@ const MOST_TRIES: i64 = 5;
 
 /// Until all are done, or it is decided that the execution goes no further.
 pub async fn all(run: &mut Run<'_>, lease: &mut Lease) -> Result<()> {
+    if run.is_elsewhere() && run.resolved.iter().any(|step| !is_repeatable(&step.action)) {
+        let words =
+            format!("it was begun on another machine, {}, whose server has ended", run.execution.server_hostname);
+        return run.decide(ExecutionStatus::Failed, None, &words).await;
+    }
     for index in 0..run.steps.len() {
         match run.steps[index].status {
-            StepStatus::Completed | StepStatus::Skipped | StepStatus::Failed | StepStatus::Cancelled => continue,
+            StepStatus::Completed | StepStatus::Skipped => continue,
+            StepStatus::Failed if run.resolved[index].ignore_errors => continue,
+            // The server ended before it was decided what follows.
+            StepStatus::Failed | StepStatus::Cancelled => return decide_again(run, index).await,
             StepStatus::Running if !is_repeatable(&run.resolved[index].action) => return interrupted(run, index).await,
             StepStatus::Running | StepStatus::Pending => {}
+        }
+        if run.is_overdue() {
+            let seconds = run.host.app.config.execution_seconds;
+            return run.decide(ExecutionStatus::Failed, None, &format!("it took more than {seconds} s in all")).await;
         }
         if run.held.is_cancel_requested().await? {
             return run.decide(ExecutionStatus::Cancelled, None, "it was cancelled by request").await;
@@ -38,6 +50,16 @@ pub async fn all(run: &mut Run<'_>, lease: &mut Lease) -> Result<()> {
         }
     }
     Ok(())
+}
+
+async fn decide_again(run: &mut Run<'_>, index: usize) -> Result<()> {
+    let (name, exit_code) = (run.steps[index].step_name.clone(), run.steps[index].exit_code);
+    match run.steps[index].status {
+        StepStatus::Cancelled => {
+            run.decide(ExecutionStatus::Cancelled, None, &format!("it was cancelled during the step {name}")).await
+        }
+        _ => run.decide(ExecutionStatus::Failed, exit_code, &format!("the step {name} failed")).await,
+    }
 }
 
 /// Whether a step that was under way when its server ended can be gone on with: rows say what it has made.
@@ -72,8 +94,8 @@ async fn one(run: &mut Run<'_>, index: usize, lease: &mut Lease) -> Result<bool>
     let (log, writer) = run.open_log(index);
     let machine = Machine { log, step_id: run.steps[index].id, saved: run.saved(index) };
     run.steps[index].started_at.get_or_insert(run.host.app.now().micros());
-    let acted = match prepare(run, index, &machine).await {
-        Ok(before) => {
+    let acted = match prepared(run, index, &machine, lease).await {
+        Ok(Ok(before)) => {
             let json = serde_json::to_string(&before).map_err(|error| Interruption::Later(error.to_string()))?;
             run.steps[index].undo = json;
             run.steps[index].status = StepStatus::Running;
@@ -81,11 +103,15 @@ async fn one(run: &mut Run<'_>, index: usize, lease: &mut Lease) -> Result<bool>
             kill_point::reached("execution-step-begun");
             limited(run, index, &machine, &before, lease).await
         }
-        Err(failure) => Ok(Err(failure)),
+        Ok(Err(failure)) => Ok(Err(failure)),
+        Err(ended) => Err(ended),
     };
     kill_point::reached("execution-step-acted");
-    if let Ok(Err(failure)) = &acted {
-        machine.log.note(format!("Failed: {}", failure.words)).await;
+    match &acted {
+        Ok(Err(failure)) => machine.log.note(format!("Failed: {}", failure.words)).await,
+        // A process that has left the group of the step ends with it too.
+        Err(_) => drop(end_marked(MARK, run.steps[index].id.to_string().as_bytes()).await),
+        Ok(Ok(_)) => {}
     }
     drop(machine);
     writer.finish().await;
@@ -101,8 +127,12 @@ async fn one(run: &mut Run<'_>, index: usize, lease: &mut Lease) -> Result<bool>
             let words = format!("{name} took more than {} s", run.resolved[index].timeout.as_secs());
             end_failed(run, index, StepFailure::new(words)).await
         }
-        Ok(Err(StepFailure { later: Some(Interruption::Lost), .. })) => Err(Interruption::Lost),
-        Ok(Err(StepFailure { later: Some(later), .. })) if run.held.job.attempts < MOST_TRIES => Err(later),
+        Ok(Err(StepFailure { later: Some(Interruption::EngineLost(_)), words, .. }))
+            if run.held.job.attempts + 1 >= MOST_TRIES =>
+        {
+            end_failed(run, index, StepFailure::new(format!("{name}: {words}"))).await
+        }
+        Ok(Err(StepFailure { later: Some(later), .. })) => Err(later),
         Ok(Err(failure)) => {
             let words = format!("{name}: {}", failure.words);
             end_failed(run, index, StepFailure { words, ..failure }).await
@@ -136,7 +166,24 @@ async fn interrupted(run: &mut Run<'_>, index: usize) -> Result<()> {
     run.decide(ExecutionStatus::Failed, None, &words).await
 }
 
+/// How it was before, unless finding out takes too long.
+async fn prepared(
+    run: &Run<'_>,
+    index: usize,
+    machine: &Machine,
+    lease: &mut Lease,
+) -> std::result::Result<StepResult<Before>, Break> {
+    tokio::select! {
+        before = prepare(run, index, machine) => Ok(before),
+        () = tokio::time::sleep(run.resolved[index].timeout) => Err(Break::TimedOut),
+        ended = lease.ended() => Err(ended.into()),
+    }
+}
+
 async fn prepare(run: &Run<'_>, index: usize, machine: &Machine) -> StepResult<Before> {
+    if !run.resolved[index].needs_host_access().is_empty() && !run.has_host_access().await? {
+        return Err(StepFailure::new("it needs host access, which the organization does not have any more"));
+    }
     Ok(match &run.resolved[index].action {
         Action::Command { .. } => Before::Command,
         Action::File(action) => Before::File(file::prepare(machine, action, &run.host.app.config.data_dir).await?),

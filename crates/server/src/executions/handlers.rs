@@ -7,8 +7,8 @@ use uuid::Uuid;
 use windlass_api::ExecutionStatus;
 use windlass_store::executions::{self, End};
 
-use super::carry_out;
 use super::failure::{Interruption, Result};
+use super::{carry_out, engine};
 use crate::host::Host;
 use crate::jobs::{Entry, Held, Needs, Outcome, Pool, Registry, Task};
 use crate::service::executions as service;
@@ -16,22 +16,29 @@ use crate::service::queue::{self, OfExecution};
 
 const LEASE: Duration = Duration::from_secs(180);
 /// Each may run programs of the machine.
-const MOST_AT_ONCE: usize = 4;
+const MOST_AT_ONCE: usize = 8;
 
 /// With the kinds of jobs of this room.
 pub fn add_to(registry: Registry, host: &Arc<Host>) -> Registry {
+    let entries = vec![
+        entry(host, queue::EXECUTION, Needs::ContainerEngine),
+        entry(host, queue::MACHINE_EXECUTION, Needs::Nothing),
+    ];
+    registry.add(Pool { slots: MOST_AT_ONCE, may_wait: false }, entries)
+}
+
+fn entry(host: &Arc<Host>, kind: &'static str, needs: Needs) -> Entry {
     let worker = host.clone();
-    let entry = Entry {
-        kind: queue::EXECUTION,
+    Entry {
+        kind,
         lease: LEASE,
-        needs: Needs::Nothing,
+        needs,
         handler: Box::new(move |task| {
             let host = worker.clone();
             Box::pin(async move { handle(&host, task).await })
         }),
         kept_waiting: Box::new(|_, _| Box::pin(async {})),
-    };
-    registry.add(Pool { slots: MOST_AT_ONCE, may_wait: false }, vec![entry])
+    }
 }
 
 async fn handle(host: &Arc<Host>, mut task: Task) -> Outcome {
@@ -47,6 +54,10 @@ async fn handle(host: &Arc<Host>, mut task: Task) -> Outcome {
     match ended {
         Ok(()) => Outcome::Done,
         Err(Interruption::Lost) => Outcome::Lost,
+        Err(Interruption::EngineLost(words)) => {
+            host.note_lost(&words);
+            Outcome::again(words)
+        }
         Err(Interruption::Later(words) | Interruption::Unreadable(words)) => Outcome::later(words),
     }
 }
@@ -57,6 +68,7 @@ async fn give_up(held: &Held, id: Uuid, words: &str) -> Result<()> {
     if let Some(execution) = executions::get(&mut work, id).await? {
         let words = format!("it could not be read, so nothing was done or undone: {words}");
         let end = End { status: ExecutionStatus::Failed, exit_code: None, error_message: &words };
+        engine::give_back(&mut work, &execution).await?;
         service::end(&mut work, &execution, &end).await?;
     }
     held.done(&mut work).await?;

@@ -7,8 +7,10 @@ pub mod engine;
 mod failure;
 mod forward;
 mod handlers;
+mod kill_points;
 mod machine;
 mod run;
+mod saved;
 mod undo;
 mod uninstall;
 
@@ -22,6 +24,7 @@ use crate::host::Host;
 use crate::jobs::{Held, Lease};
 use failure::{Interruption, Result};
 pub use handlers::add_to;
+pub use kill_points::KILL_POINTS;
 use run::Run;
 
 /// Carries out an execution, or goes on with it.

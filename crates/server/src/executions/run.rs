@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use uuid::Uuid;
-use windlass_api::{ExecutionStatus, LogStep, LogStream, StepStatus, UndoStatus};
+use windlass_api::{ExecutionStatus, LogStep, LogStream, StepStatus, Timestamp, UndoStatus};
 use windlass_compose::Project;
 use windlass_durable::kill_point;
 use windlass_extension::{Extension, ResolvedStep, Values};
+use windlass_store::containers::{self, Stage};
 use windlass_store::executions::{self, End, Execution, Step};
 use windlass_store::installations::{self, Installation};
 use windlass_store::logs::LogLine;
@@ -16,6 +17,7 @@ use windlass_store::{extensions, organizations};
 
 use super::engine::{self, Engine};
 use super::failure::{Interruption, Result, StepFailure, StepResult};
+use super::saved;
 use crate::app::App;
 use crate::host::Host;
 use crate::jobs::Held;
@@ -69,13 +71,27 @@ impl<'a> Run<'a> {
 
     /// Where what a step replaces or removes is kept.
     pub fn saved(&self, index: usize) -> PathBuf {
-        saved_folder(self.app(), self.execution.id).join(self.steps[index].step_order.to_string())
+        saved::folder(self.app(), self.execution.id).join(self.steps[index].step_order.to_string())
+    }
+
+    /// Whether what reaches beyond the organization's containers may be done: the user who asked for it was allowed to, and the
+    /// organization still has host access.
+    pub async fn has_host_access(&self) -> StepResult<bool> {
+        let mut conn = self.app().db.read().await?;
+        let has_host_access = organizations::has_host_access(&mut conn, self.execution.organization_id).await?;
+        Ok(self.execution.may_reach_host && has_host_access)
+    }
+
+    /// Whether it has taken longer than executions may.
+    pub fn is_overdue(&self) -> bool {
+        let limit = self.app().config.execution_seconds;
+        let started = self.execution.started_at.map(Timestamp::from_micros);
+        started.is_some_and(|started| started.plus_seconds(limit) <= self.app().now())
     }
 
     /// What a step has to work with on the engine.
     pub async fn engine<'r>(&'r self, installation: &'r Installation, log: Log) -> StepResult<Engine<'r>> {
-        let mut conn = self.app().db.read().await?;
-        let has_host_access = organizations::has_host_access(&mut conn, installation.organization_id).await?;
+        let has_host_access = self.has_host_access().await?;
         Ok(Engine { host: self.host, held: self.held, execution: &self.execution, installation, has_host_access, log })
     }
 
@@ -89,7 +105,7 @@ impl<'a> Run<'a> {
 
     /// Whether another machine has begun it. What was done there cannot be undone here.
     pub fn is_elsewhere(&self) -> bool {
-        !self.execution.server_hostname.is_empty() && self.execution.server_hostname != hostname()
+        self.execution.server_id.is_some_and(|id| id != self.host.server_id())
     }
 
     /// What the execution has done on the engine is taken back.
@@ -98,17 +114,41 @@ impl<'a> Run<'a> {
         engine::give_back(&mut work, &self.execution).await?;
         work.commit().await?;
         kill_point::reached("execution-given-back");
+        if let Err(problem) = self.restore().await {
+            self.note(format!("The services of before are started as soon as the engine answers: {problem:?}")).await;
+        }
+        Ok(())
+    }
+
+    /// What the rows say is done on the engine at once. What fails is done by the reconciler.
+    async fn restore(&self) -> crate::deploy::Result<()> {
+        let Some(installation) = &self.installation else { return Ok(()) };
+        let _no_other = self.host.lock_containers(installation.id).await;
+        let all = installations::services(&mut self.app().db.read().await?, installation.id).await?;
+        for seen in all.iter().filter(|seen| seen.stage == Stage::Leaving) {
+            engine::remove_container(self.host, seen.service.id, &seen.container_name).await?;
+            let mut work = self.held.begin().await?;
+            containers::delete(&mut work, seen.service.id, self.app().now()).await?;
+            work.commit().await?;
+        }
+        for seen in all.iter().filter(|seen| seen.stage == Stage::Held) {
+            let row = containers::by_name(&mut self.app().db.read().await?, &seen.container_name).await?;
+            if let Some(row) = row {
+                engine::resume(self.host, &row).await?;
+            }
+        }
         Ok(())
     }
 
     pub async fn begin(&mut self) -> Result<()> {
         let hostname = hostname();
         let mut work = self.held.begin().await?;
-        executions::begin(&mut work, self.execution.id, &hostname, self.app().now()).await?;
+        executions::begin(&mut work, self.execution.id, self.host.server_id(), &hostname, self.app().now()).await?;
         work.commit().await?;
-        if self.execution.server_hostname.is_empty() {
-            self.execution.server_hostname = hostname;
+        if self.execution.server_id.is_none() {
+            (self.execution.server_id, self.execution.server_hostname) = (Some(self.host.server_id()), hostname);
         }
+        self.execution.started_at.get_or_insert(self.host.app.now().micros());
         kill_point::reached("execution-begun");
         Ok(())
     }
@@ -183,6 +223,10 @@ impl<'a> Run<'a> {
         self.held.done(&mut work).await?;
         work.commit().await?;
         kill_point::reached("execution-ended");
+        // What was installed can still be uninstalled; everything else is done or undone for good.
+        if status != ExecutionStatus::Completed || self.execution.installation_id.is_none() {
+            saved::forget(self.app(), self.execution.id).await;
+        }
         Ok(())
     }
 }
@@ -213,9 +257,4 @@ async fn read_file(path: PathBuf) -> StepResult<String> {
 /// What the machine calls itself.
 pub fn hostname() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-/// Where what an execution replaces or removes on the machine is kept.
-pub fn saved_folder(app: &App, execution_id: Uuid) -> PathBuf {
-    app.config.data_dir.join("executions").join(execution_id.to_string())
 }

@@ -7,9 +7,10 @@ use windlass_extension::Action;
 
 use super::failure::{Break, Interruption, Result, StepFailure, StepResult};
 use super::machine::command::Script;
-use super::machine::{Machine, command, file, package, service, user};
+use super::machine::{MARK, Machine, command, file, package, service, user};
 use super::run::Run;
 use crate::jobs::{Ended, Lease};
+use crate::programs::end_marked;
 
 /// What the row of a step says of how it was before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +39,8 @@ pub async fn all(run: &mut Run<'_>, lease: &mut Lease) -> Result<()> {
     let mut is_given_back = false;
     let elsewhere = run.is_elsewhere();
     for index in (0..run.steps.len()).rev() {
-        if run.steps[index].undo_status != UndoStatus::None || run.steps[index].undo.is_empty() {
+        let is_open = matches!(run.steps[index].undo_status, UndoStatus::None | UndoStatus::Undoing);
+        if !is_open || run.steps[index].undo.is_empty() {
             continue;
         }
         let before = serde_json::from_str(&run.steps[index].undo)
@@ -65,28 +67,47 @@ pub async fn all(run: &mut Run<'_>, lease: &mut Lease) -> Result<()> {
 }
 
 /// A step of an execution that was completed long ago. The words say why it could not be undone.
-pub async fn again(run: &mut Run<'_>, index: usize, lease: &mut Lease) -> Result<Option<String>> {
+pub async fn again(run: &mut Run<'_>, index: usize, lease: &mut Lease) -> Result<UndoStatus> {
     if run.is_elsewhere() {
-        return Ok(Some(format!("it was done on another machine, {}", run.execution.server_hostname)));
+        let words = format!("it was done on another machine, {}", run.execution.server_hostname);
+        run.end_undo(index, UndoStatus::Impossible, &words).await?;
+    } else if run.steps[index].undo_status != UndoStatus::Undone {
+        let before = serde_json::from_str(&run.steps[index].undo)
+            .map_err(|error| Interruption::Unreadable(format!("how to undo a step: {error}")))?;
+        one(run, index, &before, lease).await?;
     }
-    let before = serde_json::from_str(&run.steps[index].undo)
-        .map_err(|error| Interruption::Unreadable(format!("how to undo a step: {error}")))?;
-    one(run, index, &before, lease).await?;
-    let step = &run.steps[index];
-    Ok((step.undo_status != UndoStatus::Undone).then(|| step.undo_message.clone()))
+    Ok(run.steps[index].undo_status)
 }
 
-/// A step that was not completed may have done a part of its work. Of files and services it is known how they were, so they are put
-/// back.
+/// A step that was not completed may have done a part of its work. How it was before is known but for commands.
 fn is_to_be_undone(run: &Run<'_>, index: usize, before: &Before) -> bool {
     match run.steps[index].status {
-        StepStatus::Completed => *before != Before::Nothing,
-        StepStatus::Failed | StepStatus::Cancelled => matches!(before, Before::File(_) | Before::Engine),
+        StepStatus::Completed | StepStatus::Failed | StepStatus::Cancelled => *before != Before::Nothing,
         StepStatus::Pending | StepStatus::Running | StepStatus::Skipped => false,
     }
 }
 
+/// Why a command is not undone although it has a way back; none if it is.
+fn reason_against(run: &Run<'_>, index: usize) -> Option<&'static str> {
+    match run.steps[index].status {
+        StepStatus::Completed => None,
+        _ => Some("it did not end as it should, and what it did until then is not known"),
+    }
+}
+
 async fn one(run: &mut Run<'_>, index: usize, before: &Before, lease: &mut Lease) -> Result<()> {
+    if let (Before::Command, Some(reason)) = (before, reason_against(run, index)) {
+        return run.end_undo(index, UndoStatus::Impossible, reason).await;
+    }
+    // A way back that was begun is never begun again: how far it came is not known.
+    if run.steps[index].undo_status == UndoStatus::Undoing && *before == Before::Command {
+        let id = run.steps[index].id.to_string();
+        end_marked(MARK, id.as_bytes()).await.map_err(|error| Interruption::Later(error.to_string()))?;
+        let words = "the server was stopped while it was undone; how far that came is not known";
+        return run.end_undo(index, UndoStatus::Failed, words).await;
+    }
+    run.end_undo(index, UndoStatus::Undoing, "").await?;
+    kill_point::reached("execution-undo-begun");
     let (log, writer) = run.open_log(index);
     log.note("Undoing this step.").await;
     let machine = Machine { log, step_id: run.steps[index].id, saved: run.saved(index) };

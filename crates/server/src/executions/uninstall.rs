@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use uuid::Uuid;
-use windlass_api::{ExecutionStatus, StepStatus};
+use windlass_api::{ExecutionStatus, StepStatus, UndoStatus};
 use windlass_durable::kill_point;
 use windlass_store::executions::{self, End, Execution, Step};
 use windlass_store::{containers, installations};
@@ -12,12 +12,16 @@ use windlass_store::{containers, installations};
 use super::engine;
 use super::failure::{Interruption, Result};
 use super::run::Run;
+use super::saved;
 use super::undo;
-use crate::host::Host;
+use crate::host::{Host, HostError};
 use crate::jobs::{Held, Lease};
 use crate::service::executions as service;
 use crate::service::uninstall::Target;
 use crate::service::volumes;
+
+/// How often the engine may be lost, or a container not be removable.
+const MOST_TRIES: i64 = 5;
 
 pub async fn carry_out(host: &Arc<Host>, held: &Held, execution: Execution, lease: &mut Lease) -> Result<()> {
     let mut steps = executions::steps(&mut host.app.db.read().await?, execution.id).await?;
@@ -31,13 +35,17 @@ pub async fn carry_out(host: &Arc<Host>, held: &Held, execution: Execution, leas
         step.status = StepStatus::Running;
         store(held, step).await?;
         kill_point::reached("uninstall-step-begun");
-        let problem = match &target {
-            Target::Services { .. } => remove_services(host, held, &execution).await?,
+        let (status, output) = match &target {
+            Target::Services { .. } => match remove_services(host, held, &execution).await {
+                Err(Interruption::EngineLost(words)) if held.job.attempts + 1 >= MOST_TRIES => {
+                    (StepStatus::Failed, words)
+                }
+                removed => removed.map(|()| (StepStatus::Completed, String::new()))?,
+            },
             Target::Step { execution_id, order } => undo_step(host, held, *execution_id, *order, lease).await?,
         };
         step.completed_at = Some(host.app.now().micros());
-        step.status = if problem.is_some() { StepStatus::Failed } else { StepStatus::Completed };
-        step.output = problem.unwrap_or_default();
+        (step.status, step.output) = (status, output);
         store(held, step).await?;
         kill_point::reached("uninstall-step-stored");
     }
@@ -46,7 +54,7 @@ pub async fn carry_out(host: &Arc<Host>, held: &Held, execution: Execution, leas
 
 async fn begin(host: &Host, held: &Held, execution: &Execution) -> Result<()> {
     let mut work = held.begin().await?;
-    executions::begin(&mut work, execution.id, &super::run::hostname(), host.app.now()).await?;
+    executions::begin(&mut work, execution.id, host.server_id(), &super::run::hostname(), host.app.now()).await?;
     work.commit().await?;
     Ok(())
 }
@@ -59,8 +67,8 @@ async fn store(held: &Held, step: &Step) -> Result<()> {
 }
 
 /// Ends and removes all containers. Their rows go last.
-async fn remove_services(host: &Host, held: &Held, execution: &Execution) -> Result<Option<String>> {
-    let Some(id) = execution.installation_id else { return Ok(None) };
+async fn remove_services(host: &Host, held: &Held, execution: &Execution) -> Result<()> {
+    let Some(id) = execution.installation_id else { return Ok(()) };
     let _no_other = host.lock_containers(id).await;
     let mut work = held.begin().await?;
     engine::remove_all(&mut work, execution).await?;
@@ -69,37 +77,36 @@ async fn remove_services(host: &Host, held: &Held, execution: &Execution) -> Res
         return Err(Interruption::Later(error.to_string()));
     }
     for seen in installations::services(&mut host.app.db.read().await?, id).await? {
-        let removed = async {
-            host.stop_container(&seen.container_name, engine::STOP_GRACE).await?;
-            host.remove_container(&seen.container_name).await
-        };
-        match removed.await {
+        match engine::remove_container(host, seen.service.id, &seen.container_name).await {
             Ok(()) => {}
-            Err(crate::host::HostError::Engine(error)) => return Err(Interruption::Later(error.to_string())),
-            Err(crate::host::HostError::Unread(unread)) => return Err(Interruption::Later(unread.to_string())),
+            Err(HostError::Engine(error)) => return Err(Interruption::EngineLost(error.to_string())),
+            Err(HostError::Unread(unread)) => return Err(Interruption::EngineLost(unread.to_string())),
         }
         let mut work = held.begin().await?;
         containers::delete(&mut work, seen.service.id, host.app.now()).await?;
         work.commit().await?;
         kill_point::reached("uninstall-service-removed");
     }
-    Ok(None)
+    Ok(())
 }
 
-/// What a step of an earlier execution has done to the machine. The words say why it could not be undone.
+/// What a step of an earlier execution has done to the machine. What cannot be undone at all is told, and is no failure.
 async fn undo_step(
     host: &Arc<Host>,
     held: &Held,
     execution_id: Uuid,
     order: i64,
     lease: &mut Lease,
-) -> Result<Option<String>> {
+) -> Result<(StepStatus, String)> {
     let mut run = match Run::load(host, held, execution_id).await {
-        Err(Interruption::Unreadable(words)) => return Ok(Some(words)),
+        Err(Interruption::Unreadable(words)) => return Ok((StepStatus::Failed, words)),
         run => run?,
     };
-    let Some(index) = run.steps.iter().position(|step| step.step_order == order) else { return Ok(None) };
-    undo::again(&mut run, index, lease).await
+    let index = run.steps.iter().position(|step| step.step_order == order);
+    let Some(index) = index else { return Ok((StepStatus::Completed, String::new())) };
+    let undone = undo::again(&mut run, index, lease).await?;
+    let status = if undone == UndoStatus::Failed { StepStatus::Failed } else { StepStatus::Completed };
+    Ok((status, run.steps[index].undo_message.clone()))
 }
 
 /// The last transaction. An installation of which something is left stays, so that it can be removed once more.
@@ -109,17 +116,23 @@ async fn end(host: &Host, held: &Held, execution: &Execution, steps: &[Step]) ->
         .filter(|step| step.status == StepStatus::Failed)
         .map(|step| format!("{}: {}", step.step_name, step.output))
         .collect();
-    let (status, exit_code) = match left.is_empty() {
+    let is_forced = steps.iter().filter_map(|step| Target::of(step).ok()).any(|target| target.is_forced());
+    let is_gone = left.is_empty() || is_forced;
+    let (status, exit_code) = match is_gone {
         true => (ExecutionStatus::Completed, Some(0)),
         false => (ExecutionStatus::Failed, None),
     };
     let words = left.join("; ");
+    let mut forgotten = Vec::new();
     let mut work = held.begin().await?;
     if let Some(id) = execution.installation_id {
-        match left.is_empty() {
+        match is_gone {
             true => {
                 let deleted = steps.iter().filter_map(|step| Target::of(step).ok()).flat_map(Target::deleted_volumes);
                 volumes::leave_installation(&mut work, id, &deleted.collect::<Vec<_>>()).await?;
+                for old in executions::completed_of_installation(&mut work, id).await? {
+                    forgotten.push(old.id);
+                }
                 installations::delete(&mut work, id).await?;
             }
             false => {
@@ -132,5 +145,8 @@ async fn end(host: &Host, held: &Held, execution: &Execution, steps: &[Step]) ->
     held.done(&mut work).await?;
     work.commit().await?;
     kill_point::reached("uninstall-ended");
+    for id in forgotten {
+        saved::forget(&host.app, id).await;
+    }
     Ok(())
 }

@@ -94,6 +94,11 @@ impl Host {
         holder::look(&self.app, &self.docker, &self.holder, self.installation, self.owner).await
     }
 
+    /// This server among those that share a database. The same after a restart.
+    pub fn server_id(&self) -> Uuid {
+        self.owner
+    }
+
     /// Waits until everything that a container has printed is stored, as before it is removed.
     pub async fn read_to_end(&self, container: &str) -> Result<(), HostError> {
         let read = self.collector.read_to_end(container).await?;

@@ -10,14 +10,15 @@ use windlass_api::{
     ExtensionExecutions, FollowLogsQuery, LogCursor, Pagination, Whole,
 };
 use windlass_store::executions::{self as rows, Filter};
-use windlass_store::logs::{Bounds, Of, Query};
+use windlass_store::logs::{Bounds, Of, Query, Stored};
 
 use super::logs::start;
 use super::params::{Params, PathId, PathText, RawParams};
 use super::respond::{Answer, events, success};
 use super::table::{Table, member_who};
-use crate::auth::Ctx;
 use crate::auth::resources::ExtensionName;
+use crate::auth::{Authority, Ctx};
+use crate::error::Result;
 use crate::logs::follow::{Followed, Follower};
 use crate::records::executions as records;
 use crate::service::executions;
@@ -72,27 +73,29 @@ pub fn routes(table: Table) -> Table {
 
 pub async fn list(ctx: Ctx, Params(query): Params<ExecutionsQuery>) -> Answer {
     let authority = ctx.organization(None).await?;
-    page(&ctx, authority.organization_id(), None, &query).await
+    page(&ctx, &authority, None, &query).await
 }
 
 pub async fn list_of_extension(ctx: Ctx, PathText(name): PathText<ExtensionName>, params: RawParams) -> Answer {
     let granted = ctx.extension(&name).await?;
     let query: ExecutionsQuery = params.parse()?;
-    page(&ctx, granted.authority().organization_id(), Some(granted.row().id), &query).await
+    page(&ctx, granted.authority(), Some(granted.row().id), &query).await
 }
 
-async fn page(ctx: &Ctx, organization_id: Uuid, extension_id: Option<Uuid>, query: &ExecutionsQuery) -> Answer {
+async fn page(ctx: &Ctx, authority: &Authority, extension_id: Option<Uuid>, query: &ExecutionsQuery) -> Answer {
+    let (organization_id, may_see) = (authority.organization_id(), authority.may(Can::VariableRead));
     let (number, size) = (query.page.map_or(1, Whole::get), query.page_size.map_or(PAGE_SIZE, Whole::get));
     let filter = Filter { extension_id, installation_id: None, status: query.status };
     let mut conn = ctx.app.db.read().await?;
     let (page, count) = rows::page(&mut conn, organization_id, filter, ((number - 1) * size, size)).await?;
-    let executions = page.into_iter().map(records::listed).collect();
+    let executions = page.into_iter().map(|row| records::as_seen(records::listed(row), may_see)).collect();
     success("Executions", ExtensionExecutions { executions, pagination: Pagination::new(number, size, count) })
 }
 
 pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
     let granted = ctx.execution(id).await?;
     let record = records::full(&mut ctx.app.db.read().await?, granted.row().clone()).await?;
+    let record = records::as_seen(record, granted.authority().may(Can::VariableRead));
     success("Execution", records::with_lines(&ctx.app.logs.store, record).await)
 }
 
@@ -105,13 +108,19 @@ pub async fn cancel(ctx: Ctx, PathId(id): PathId) -> Answer {
 pub async fn logs(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer {
     let granted = ctx.execution(id).await?;
     let query: ExecutionLogsQuery = params.parse()?;
+    let (lines, next_after) = lines_after(&ctx, id, &query).await?;
+    let logs = lines.into_iter().map(|line| records::log(id, line)).collect();
+    success("Execution logs", ExecutionLogs { logs, next_after, execution_status: granted.row().status })
+}
+
+/// The lines of an execution or an installation after a number, and the number to go on from.
+pub async fn lines_after(ctx: &Ctx, id: Uuid, query: &ExecutionLogsQuery) -> Result<(Vec<Stored>, i64)> {
     let (LogCursor(after), lines) = (query.after.unwrap_or(LogCursor(0)), query.limit.map_or(LINES, Whole::get));
     let which = Query { of: Of::Application(id), filter: Arc::default() };
     let bounds = Bounds { lines: lines as usize, until: Instant::now() + ctx.app.config.search_limit, turn: None };
     let page = ctx.app.logs.store.after(&which, after, bounds).await?;
-    let logs: Vec<_> = page.lines.into_iter().map(|line| records::log(id, line)).collect();
-    let next_after = logs.last().map_or(after, |log| log.sequence);
-    success("Execution logs", ExecutionLogs { logs, next_after, execution_status: granted.row().status })
+    let next_after = page.lines.last().map_or(after, |line| line.seq);
+    Ok((page.lines, next_after))
 }
 
 pub async fn follow(ctx: Ctx, PathId(id): PathId, params: RawParams, headers: HeaderMap) -> Answer {

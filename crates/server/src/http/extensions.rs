@@ -1,9 +1,8 @@
 //! Extensions.
 
 use windlass_api::{
-    Can, CreateExtension, ErrorCode, Extension, ExtensionExecution, ExtensionOrder,
-    ExtensionPlan, Extensions, ExtensionsQuery, ForkExtension, Pagination, RunExtension, SortDirection,
-    UpdateExtension, Whole,
+    Can, CreateExtension, ErrorCode, Extension, ExtensionExecution, ExtensionOrder, ExtensionPlan, Extensions,
+    ExtensionsQuery, ForkExtension, Pagination, RunExtension, SortDirection, UpdateExtension, Whole,
 };
 use windlass_store::extensions::{self as rows, Filter};
 

@@ -1,13 +1,14 @@
 //! What extensions have installed.
 
 use windlass_api::{
-    Can, ErrorCode, ExtensionExecution, Installation, Installations, InstallationsQuery, Pagination, Uninstall,
-    UpdateInstallation, Whole,
+    Can, ErrorCode, ExecutionLogsQuery, ExtensionExecution, Installation, InstallationLogs, Installations,
+    InstallationsQuery, Pagination, Uninstall, UpdateInstallation, Whole,
 };
 use windlass_store::installations as rows;
 
 use super::body::Payload;
-use super::params::{Params, PathId};
+use super::executions::lines_after;
+use super::params::{Params, PathId, RawParams};
 use super::respond::{Answer, success};
 use super::table::{Table, member_who};
 use crate::auth::Ctx;
@@ -29,6 +30,13 @@ pub fn routes(table: Table) -> Table {
             "/extensions/installations/{installation_id}",
             get,
             member_who::<Installation>("Get installation", Can::ExtensionRead),
+        )
+        .get(
+            "/extensions/installations/{installation_id}/logs",
+            logs,
+            member_who::<InstallationLogs>("Get installation logs", Can::ExtensionRead)
+                .note("What its services print.")
+                .query::<ExecutionLogsQuery>(),
         )
         .post(
             "/extensions/installations/{installation_id}/update",
@@ -62,7 +70,7 @@ pub async fn list(ctx: Ctx, Params(query): Params<InstallationsQuery>) -> Answer
     let (page, count) = rows::page(&mut conn, authority.organization_id(), ((number - 1) * size, size)).await?;
     let mut installations = Vec::new();
     for row in page {
-        installations.push(records::installation(&mut conn, row).await?);
+        installations.push(records::installation(&mut conn, row, authority.may(Can::VariableRead)).await?);
     }
     success("Installations", Installations { installations, pagination: Pagination::new(number, size, count) })
 }
@@ -70,7 +78,10 @@ pub async fn list(ctx: Ctx, Params(query): Params<InstallationsQuery>) -> Answer
 pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
     let granted = ctx.installation(id).await?;
     let mut conn = ctx.app.db.read().await?;
-    success("Installation", records::installation(&mut conn, granted.row().clone()).await?)
+    success(
+        "Installation",
+        records::installation(&mut conn, granted.row().clone(), granted.authority().may(Can::VariableRead)).await?,
+    )
 }
 
 pub async fn update(ctx: Ctx, PathId(id): PathId, body: Payload) -> Answer {
@@ -91,4 +102,13 @@ pub async fn uninstall(ctx: Ctx, PathId(id): PathId, body: Payload) -> Answer {
     let input: Uninstall = body.parse()?;
     let execution = installations::uninstall(&ctx.app, &granted, &input).await?;
     success("Uninstallation started", with_lines(&ctx.app.logs.store, execution).await)
+}
+
+pub async fn logs(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer {
+    ctx.installation(id).await?;
+    let query: ExecutionLogsQuery = params.parse()?;
+    let (lines, next_after) = lines_after(&ctx, id, &query).await?;
+    let services = rows::services(&mut ctx.app.db.read().await?, id).await?;
+    let logs = lines.into_iter().map(|line| records::log(id, &services, line)).collect();
+    success("Installation logs", InstallationLogs { logs, next_after })
 }

@@ -56,6 +56,14 @@ pub fn listed(row: Execution) -> api::ExtensionExecution {
     }
 }
 
+/// Values are for those who may read variables.
+pub fn as_seen(record: api::ExtensionExecution, may_see_values: bool) -> api::ExtensionExecution {
+    if may_see_values {
+        return record;
+    }
+    api::ExtensionExecution { variable_values: String::new(), ..record }
+}
+
 fn step(row: Step) -> api::ExecutionStep {
     api::ExecutionStep {
         id: row.id,

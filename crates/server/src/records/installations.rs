@@ -1,12 +1,14 @@
 //! Installations. They embed nothing but what is their own.
 
+use uuid::Uuid;
 use windlass_api as api;
 use windlass_store::containers::Stage;
-use windlass_store::installations::{self, Installation};
+use windlass_store::installations::{self, Installation, Seen};
+use windlass_store::logs::{Stored, line_id};
 use windlass_store::{Conn, Result, executions, extensions, volumes};
 
 /// In six queries.
-pub async fn installation(conn: &mut Conn, row: Installation) -> Result<api::Installation> {
+pub async fn installation(conn: &mut Conn, row: Installation, may_see_values: bool) -> Result<api::Installation> {
     let extension = extensions::get(conn, row.extension_id).await?;
     let execution = match row.execution_id {
         Some(id) => executions::get(conn, id).await?,
@@ -18,7 +20,10 @@ pub async fn installation(conn: &mut Conn, row: Installation) -> Result<api::Ins
     let (version, content_hash, variable_values) = execution
         .map(|execution| (execution.version, execution.content_hash, execution.variable_values))
         .unwrap_or_default();
-    let newest = extension.as_ref().filter(|extension| extension.deleted_at.is_none());
+    let is_usable = |extension: &&extensions::Extension| {
+        extension.deleted_at.is_none() && extension.validation_status == api::ValidationStatus::Valid
+    };
+    let newest = extension.as_ref().filter(is_usable);
     Ok(api::Installation {
         id: row.id,
         organization_id: row.organization_id,
@@ -30,7 +35,7 @@ pub async fn installation(conn: &mut Conn, row: Installation) -> Result<api::Ins
         version,
         content_hash,
         execution_id: row.execution_id,
-        variable_values,
+        variable_values: if may_see_values { variable_values } else { String::new() },
         services: services
             .into_iter()
             .filter(|seen| seen.stage != Stage::Leaving)
@@ -57,4 +62,18 @@ pub async fn installation(conn: &mut Conn, row: Installation) -> Result<api::Ins
         created_at: row.created_at,
         updated_at: row.updated_at,
     })
+}
+
+pub fn log(installation_id: Uuid, services: &[Seen], stored: Stored) -> api::InstallationLog {
+    let Stored { seq, deployment_id, line } = stored;
+    let service = services.iter().find(|seen| seen.service.id == deployment_id);
+    api::InstallationLog {
+        id: line_id(installation_id, seq, line.at),
+        installation_id,
+        service: service.map(|seen| seen.service.name.clone()).unwrap_or_default(),
+        message: line.text,
+        stream: line.stream,
+        sequence: seq,
+        created_at: line.at,
+    }
 }

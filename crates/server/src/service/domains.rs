@@ -2,13 +2,14 @@
 
 use uuid::Uuid;
 use windlass_api::{ApplicationName, ErrorCode, Host, HostName};
-use windlass_store::{Conn, applications, installations};
+use windlass_store::{Tx, applications, installations, instance};
 
 use crate::config::Config;
 use crate::error::{Error, Result};
 
 /// The domain that was asked for, if it is free to have.
-pub async fn check(conn: &mut Conn, config: &Config, domain: &HostName, application_id: Uuid) -> Result<String> {
+pub async fn check(conn: &mut Tx, config: &Config, domain: &HostName, application_id: Uuid) -> Result<String> {
+    instance::lock_domains(conn).await?;
     if is_own(config, domain) {
         return Err(Error::field("domain", format!("{} is this server's own", &**domain)));
     }
@@ -20,7 +21,8 @@ pub async fn check(conn: &mut Conn, config: &Config, domain: &HostName, applicat
 }
 
 /// The same for a domain that leads to what an extension has installed.
-pub async fn refuse_taken(conn: &mut Conn, config: &Config, domain: &str, installation_id: Uuid) -> Result<()> {
+pub async fn refuse_taken(conn: &mut Tx, config: &Config, domain: &str, installation_id: Uuid) -> Result<()> {
+    instance::lock_domains(conn).await?;
     if is_own(config, domain) {
         return Err(Error::field("domain", format!("{domain} is this server's own")));
     }
@@ -38,11 +40,12 @@ pub fn taken(domain: &str) -> Error {
 
 /// The name below the base domain; with the end of the application's id, which is random, where another application has that.
 pub async fn default_for(
-    conn: &mut Conn,
+    conn: &mut Tx,
     config: &Config,
     name: &ApplicationName,
     application_id: Uuid,
 ) -> Result<String> {
+    instance::lock_domains(conn).await?;
     let (label, id) = (name.label(), application_id.simple().to_string());
     for length in [0, 6, 12, 20] {
         let suffix = &id[id.len() - length..];

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{Can, ErrorCode, EventName, ExecutionKind, ExecutionPhase, ExecutionStatus, StepStatus, UndoStatus};
 use windlass_api::{MASK, RunExtension, VariableMap};
-use windlass_extension::{Kind, Phase, ResolvedStep, Values};
+use windlass_extension::{Kind, Phase, ResolvedStep, Values, VariableType};
 use windlass_store::executions::{self, End, Ending, Execution, Material, Step};
 use windlass_store::extensions::Extension;
 use windlass_store::installations::Installation;
@@ -41,7 +41,39 @@ pub struct Prepared {
 pub enum Asked<'a> {
     Given(Option<&'a VariableMap>),
     /// With those that an installation has, of which the extension may not know all any more.
-    Merged(BTreeMap<String, Value>),
+    Merged {
+        stored: Values,
+        given: Option<&'a VariableMap>,
+    },
+    /// With the secrets of a first execution that failed.
+    Again {
+        stored: Values,
+        given: Option<&'a VariableMap>,
+    },
+}
+
+impl Asked<'_> {
+    /// By name. What is given goes before what is stored.
+    fn values(&self, extension: &windlass_extension::Extension) -> BTreeMap<String, Value> {
+        let (stored, given, only_secrets) = match self {
+            Self::Given(given) => (None, given, false),
+            Self::Merged { stored, given } => (Some(stored), given, false),
+            Self::Again { stored, given } => (Some(stored), given, true),
+        };
+        let mut values = BTreeMap::new();
+        for (name, value) in stored.into_iter().flat_map(Values::iter) {
+            let Some(variable) = extension.variable(name) else { continue };
+            let (was, is) =
+                (stored.is_some_and(|stored| stored.is_secret(name)), variable.kind == VariableType::Secret);
+            // What was a secret is never shown as something else.
+            if *value != windlass_extension::Value::Nothing && (!was || is) && (was || !only_secrets) {
+                values.insert(name.to_owned(), value.to_json());
+            }
+        }
+        let given = given.iter().flat_map(|given| given.iter());
+        values.extend(given.map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
+        values
+    }
 }
 
 /// Everything that can be known to be wrong is found here, before anything runs.
@@ -49,16 +81,7 @@ pub async fn prepare(app: &App, row: &Extension, asked: &Asked<'_>, name: &str) 
     let texts = windlass_store::extensions::texts(&mut app.db.read().await?, row.id).await?;
     let text = texts.ok_or_else(|| Error::not_found("extension"))?.yaml_content;
     let extension = read(&text).await?;
-    let given = match asked {
-        Asked::Given(given) => {
-            let given = given.iter().flat_map(|given| given.iter());
-            given.map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect()
-        }
-        Asked::Merged(given) => {
-            let known = given.iter().filter(|(name, _)| extension.variable(name).is_some());
-            known.map(|(name, value)| (name.clone(), value.clone())).collect()
-        }
-    };
+    let given = asked.values(&extension);
     let values = windlass_extension::values(&extension, &given, &mut new_secret).map_err(|problems| {
         let words: Vec<_> = problems.iter().map(|problem| format!("variables.{problem}")).collect();
         Error::new(ErrorCode::InvalidRequest, words.join("\n"))
@@ -82,6 +105,7 @@ impl Prepared {
             let words: Vec<_> = problems.iter().map(ToString::to_string).collect();
             Error::field("variables", words.join("\n"))
         })?;
+        plans::refuse_unsupported(&steps)?;
         Ok(Self { values, steps, kind: extension.metadata.kind, yaml_content })
     }
 
@@ -110,7 +134,12 @@ fn new_secret() -> String {
 pub async fn run(app: &App, granted: &Granted<Extension>, input: &RunExtension) -> Result<api::ExtensionExecution> {
     let extension = granted.row();
     let name = input.name.as_deref().unwrap_or(&extension.extension_key);
-    let prepared = prepare(app, extension, &Asked::Given(input.variables.as_ref()), name).await?;
+    let given = input.variables.as_ref();
+    let asked = match installations::values_of_failed(app, granted.authority().organization_id(), name).await? {
+        Some(stored) => Asked::Again { stored, given },
+        None => Asked::Given(given),
+    };
+    let prepared = prepare(app, extension, &asked, name).await?;
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
     if !plans::reasons_for_host_access(&prepared.steps).is_empty() {
@@ -123,7 +152,8 @@ pub async fn run(app: &App, granted: &Granted<Extension>, input: &RunExtension) 
         }
         Kind::Run => (ExecutionKind::Run, None),
     };
-    let execution = insert(&mut work, &authority, extension, kind, installation_id, &prepared).await?;
+    let new = NewExecution { kind, installation_id, restored_id: None };
+    let execution = insert(&mut work, &authority, extension, new, &prepared).await?;
     let answer = records::executions::full(&mut work, execution).await?;
     work.commit().await?;
     Ok(answer)
@@ -144,17 +174,17 @@ pub async fn insert(
     work: &mut Work<'_>,
     authority: &Authority,
     extension: &Extension,
-    kind: ExecutionKind,
-    installation_id: Option<Uuid>,
+    new: NewExecution,
     prepared: &Prepared,
 ) -> Result<Execution> {
-    let execution = new(work.app, authority, extension, kind, installation_id, prepared.shown_values());
+    refuse_too_many(work, authority).await?;
+    let execution = row(work.app, authority, extension, new, prepared.shown_values());
     store(work, &execution, &prepared.values, prepared.yaml_content.clone()).await?;
     for (order, resolved) in (1..).zip(&prepared.steps) {
         let step = new_step(work.app, &execution, order, &resolved.name, resolved.kind.as_str(), phase(resolved.phase));
         executions::insert_step(work, &step).await?;
     }
-    enqueue(work, authority, extension, &execution).await?;
+    enqueue(work, authority, extension, &execution, plans::needs_engine(&prepared.steps)).await?;
     Ok(execution)
 }
 
@@ -166,15 +196,16 @@ pub async fn insert_uninstall(
     installation: &Installation,
     targets: Vec<(String, String, Target)>,
 ) -> Result<Execution> {
-    let kind = ExecutionKind::Uninstall;
-    let execution = new(work.app, authority, extension, kind, Some(installation.id), "{}".to_owned());
+    let (kind, installation_id) = (ExecutionKind::Uninstall, Some(installation.id));
+    let new = NewExecution { kind, installation_id, restored_id: None };
+    let execution = row(work.app, authority, extension, new, "{}".to_owned());
     store(work, &execution, &Values::default(), String::new()).await?;
     for (order, (name, step_type, target)) in (1..).zip(targets) {
         let undo = serde_json::to_string(&target).map_err(Error::internal)?;
         let step = new_step(work.app, &execution, order, &name, &step_type, ExecutionPhase::Undo);
         executions::insert_step(work, &Step { undo, ..step }).await?;
     }
-    enqueue(work, authority, extension, &execution).await?;
+    enqueue(work, authority, extension, &execution, true).await?;
     Ok(execution)
 }
 
@@ -189,9 +220,9 @@ async fn enqueue(
     authority: &Authority,
     extension: &Extension,
     execution: &Execution,
+    needs_engine: bool,
 ) -> Result<()> {
-    refuse_too_many(work, authority).await?;
-    work.enqueue(&queue::execution(execution)).await?;
+    work.enqueue(&queue::execution(execution, needs_engine)).await?;
     record(
         work,
         &authority.actor(),
@@ -204,12 +235,26 @@ async fn enqueue(
     Ok(())
 }
 
-fn new(
+/// What an execution is for.
+#[derive(Clone, Copy, Debug)]
+pub struct NewExecution {
+    pub kind: ExecutionKind,
+    pub installation_id: Option<Uuid>,
+    /// The execution that a rollback brings back.
+    pub restored_id: Option<Uuid>,
+}
+
+impl Default for NewExecution {
+    fn default() -> Self {
+        Self { kind: ExecutionKind::Run, installation_id: None, restored_id: None }
+    }
+}
+
+fn row(
     app: &App,
     authority: &Authority,
     extension: &Extension,
-    kind: ExecutionKind,
-    installation_id: Option<Uuid>,
+    new: NewExecution,
     variable_values: String,
 ) -> Execution {
     Execution {
@@ -217,11 +262,14 @@ fn new(
         organization_id: authority.organization_id(),
         user_id: authority.user_id(),
         extension_id: extension.id,
-        installation_id,
-        kind,
+        installation_id: new.installation_id,
+        kind: new.kind,
         version: extension.version.clone(),
         content_hash: extension.content_hash.clone(),
+        server_id: None,
         server_hostname: String::new(),
+        may_reach_host: authority.may(Can::ExtensionHost),
+        restored_id: new.restored_id,
         status: ExecutionStatus::Pending,
         ending: Ending(None),
         exit_code: None,
@@ -272,10 +320,16 @@ pub async fn cancel(app: &App, granted: &Granted<Execution>) -> Result<(&'static
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
     let id = granted.row().id;
-    let is_withdrawn = jobs::withdraw(&mut work, id).await?;
+    let execution = executions::get(&mut work, id).await?.ok_or_else(|| Error::not_found("execution"))?;
+    // One that was begun has something to be undone, also while its job waits.
+    let is_withdrawn = execution.status == ExecutionStatus::Pending && jobs::withdraw(&mut work, id).await?;
     let execution = executions::get(&mut work, id).await?.ok_or_else(|| Error::not_found("execution"))?;
     if execution.status.is_over() {
         let message = format!("This execution is over: it is {}.", execution.status.as_str());
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    if execution.kind == ExecutionKind::Uninstall && !is_withdrawn {
+        let message = "What is being uninstalled cannot be brought back.";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     let extension = windlass_store::extensions::get(&mut work, execution.extension_id).await?;
@@ -314,7 +368,8 @@ pub async fn end(work: &mut Work<'_>, execution: &Execution, end: &End<'_>) -> w
     tell(work, execution, &extension, name, end.error_message);
     let verb = format!("{} a run of", if end.status == ExecutionStatus::Completed { "completed" } else { "ended" });
     record(work, &Actor::Server, Action::Update, execution, &extension, &verb);
-    Ok(())
+    let kept = work.app.config.kept_executions;
+    executions::forget_old(work, execution.organization_id, kept).await
 }
 
 fn tell(work: &mut Work<'_>, execution: &Execution, extension: &Extension, name: EventName, reason: &str) {

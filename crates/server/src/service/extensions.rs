@@ -2,9 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use windlass_api as api;
-use windlass_api::{
-    CreateExtension, ErrorCode, ExtensionKey, ForkExtension, UpdateExtension, ValidationStatus,
-};
+use windlass_api::{CreateExtension, ErrorCode, ExtensionKey, ForkExtension, UpdateExtension, ValidationStatus};
 use windlass_extension::{Checked, catalog};
 use windlass_store::extensions::{self, Extension, Texts, Variable};
 
@@ -268,53 +266,63 @@ fn record(work: &mut Work<'_>, authority: &Authority, action: Action, row: &Exte
 /// Makes the rows of the catalog say what this version of Windlass brings. What an organization has made is never touched.
 pub async fn bring_catalog(app: &App) -> Result<()> {
     let stored = extensions::built_in(&mut app.db.read().await?).await?;
-    let mut work = app.begin().await?;
     let mut changed = Vec::new();
     for (_, text) in catalog::ALL {
         let content_hash = hash(text);
-        if stored.iter().any(|row| row.content_hash == content_hash) {
-            continue;
+        if !stored.iter().any(|row| row.content_hash == content_hash && row.deleted_at.is_none()) {
+            changed.push(look((*text).to_owned()).await?);
         }
-        let looked = look((*text).to_owned()).await?;
+    }
+    let is_gone = |row: &&Extension| row.deleted_at.is_none() && !is_in_catalog(&row.extension_key);
+    let gone: Vec<&Extension> = stored.iter().filter(is_gone).collect();
+    if changed.is_empty() && gone.is_empty() {
+        return Ok(());
+    }
+    match store_catalog(app, &stored, &changed, &gone).await {
+        // Another server of the database has brought them in the same instant.
+        Err(windlass_store::Error::Duplicate) => Ok(()),
+        stored => Ok(stored?),
+    }
+}
+
+async fn store_catalog(
+    app: &App,
+    stored: &[Extension],
+    changed: &[Looked],
+    gone: &[&Extension],
+) -> windlass_store::Result<()> {
+    let mut work = app.begin().await?;
+    for looked in changed {
         let key = looked.draft.id.clone().unwrap_or_default();
         let before = stored.iter().find(|row| row.extension_key == key);
         let mut row = before.cloned().unwrap_or_else(|| new(app, None, &key));
         looked.fill(&mut row);
-        row.updated_at = app.now();
+        (row.updated_at, row.deleted_at) = (app.now(), None);
         match before {
             Some(_) => extensions::update(&mut work, &row, &looked.texts).await?,
             None => extensions::insert(&mut work, &row, &looked.texts).await?,
         }
         extensions::set_variables(&mut work, row.id, &looked.variables(app, &row)).await?;
-        changed.push(key);
     }
-    for gone in stored.iter().filter(|row| !is_in_catalog(&row.extension_key)) {
-        extensions::mark_deleted(&mut work, gone.id, app.now()).await?;
-        changed.push(gone.extension_key.clone());
+    for row in gone {
+        extensions::mark_deleted(&mut work, row.id, app.now()).await?;
     }
-    if changed.is_empty() {
-        return Ok(());
-    }
-    record_catalog(&mut work, &changed);
-    match work.commit().await {
-        // Another server of the database has brought them in the same instant.
-        Err(windlass_store::Error::Duplicate) => Ok(()),
-        committed => Ok(committed?),
-    }
+    record_catalog(&mut work, changed.len() + gone.len());
+    work.commit().await
 }
 
 fn is_in_catalog(key: &str) -> bool {
     catalog::ALL.iter().any(|(name, _)| name.strip_suffix(".yaml") == Some(key))
 }
 
-fn record_catalog(work: &mut Work<'_>, changed: &[String]) {
+fn record_catalog(work: &mut Work<'_>, changed: usize) {
     let change = Change {
         organization_id: None,
         action: Action::Update,
         resource: Resource::Extension,
         resource_id: uuid::Uuid::nil(),
-        summary: &format!("brought {} extensions up to date", changed.len()),
-        details: &[("extensions", &changed.join(", "))],
+        summary: &format!("brought {changed} extensions up to date"),
+        details: &[],
     };
     work.record(&Actor::Server, &change);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_store::{Result, api_keys, events, idempotency_keys, invitations, sessions};
+use windlass_store::{Result, api_keys, events, extensions, idempotency_keys, invitations, sessions};
 
 use crate::app::App;
 use crate::service::idempotency;
@@ -12,6 +12,7 @@ use crate::service::idempotency;
 const EXPIRED_KEYS_SECONDS: i64 = 30 * 86_400;
 
 const EVENTS_AT_ONCE: i64 = 1_000;
+const EXTENSIONS_AT_ONCE: i64 = 1_000;
 const INTERVAL: Duration = Duration::from_secs(3_600);
 
 /// Runs until it is dropped.
@@ -41,6 +42,9 @@ pub async fn sweep(app: &App) -> Result<u64> {
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
     removed += idempotency_keys::delete_older_than(&mut tx, now.plus_seconds(-idempotency::SECONDS)).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
+    removed += extensions::purge(&mut tx, EXTENSIONS_AT_ONCE).await?;
     tx.commit().await?;
     removed += forget_events(app).await?;
     Ok(removed)

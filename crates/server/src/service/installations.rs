@@ -1,10 +1,11 @@
 //! Installations: what extensions have installed, brought to another version, back, or removed.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
-use serde_json::Value;
+use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{Can, ErrorCode, ExecutionKind, InstallationState, Uninstall, UpdateInstallation};
+use windlass_extension::{Kind, Values};
 use windlass_store::executions::{self, Execution, Step};
 use windlass_store::extensions::{self, Extension};
 use windlass_store::installations::{self, Installation};
@@ -15,7 +16,7 @@ use crate::auth::{Authority, Granted};
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Change, Resource};
-use crate::service::executions::{Asked, Prepared, insert, insert_uninstall, prepare};
+use crate::service::executions::{Asked, NewExecution, Prepared, insert, insert_uninstall, prepare};
 use crate::service::plans;
 use crate::service::uninstall::Target;
 use crate::service::work::Work;
@@ -86,24 +87,43 @@ pub async fn update(
             format!("The extension of {} was deleted, so there is nothing newer.", row.name),
         )
     })?;
-    let mut given = stored_values(app, row).await?;
-    let named = input.variables.iter().flat_map(|variables| variables.iter());
-    given.extend(named.map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
-    let asked = Asked::Merged(given);
+    let asked = Asked::Merged { stored: stored_values(app, row).await?, given: input.variables.as_ref() };
     let prepared = prepare(app, &extension, &asked, &row.name).await?;
-    change(app, granted, &extension, ExecutionKind::Update, &prepared, "updated").await
+    if prepared.kind != Kind::Install {
+        let message = format!("The extension is of the type run by now, and {} is an installation.", row.name);
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    let new = NewExecution { kind: ExecutionKind::Update, ..NewExecution::default() };
+    change(app, granted, &extension, new, &prepared, "updated").await
 }
 
-/// The values of the execution that is in force; of one whose variables are gone by now, those that are left.
-async fn stored_values(app: &App, row: &Installation) -> Result<BTreeMap<String, Value>> {
+/// The values of the execution that is in force.
+async fn stored_values(app: &App, row: &Installation) -> Result<Values> {
     let Some(execution_id) = row.execution_id else {
         let message = format!("{} was never installed to the end. Run the extension again.", row.name);
         return Err(Error::new(ErrorCode::Conflict, message));
     };
+    values_of(app, execution_id).await
+}
+
+async fn values_of(app: &App, execution_id: Uuid) -> Result<Values> {
     let material = executions::material(&mut app.db.read().await?, execution_id).await?;
     let material = material.ok_or_else(|| Error::not_found("execution"))?;
-    let values = app.vault.execution_values(execution_id, &material.sealed_values).await?;
-    Ok(values.to_json().into_iter().filter(|(_, value)| !value.is_null()).collect())
+    app.vault.execution_values(execution_id, &material.sealed_values).await
+}
+
+/// The values of a first execution that failed: what it has written to volumes knows its secrets.
+pub async fn values_of_failed(app: &App, organization_id: Uuid, name: &str) -> Result<Option<Values>> {
+    let mut conn = app.db.read().await?;
+    let stored = installations::by_name(&mut conn, organization_id, name).await?;
+    let Some(stored) = stored.filter(|stored| stored.execution_id.is_none()) else { return Ok(None) };
+    let filter = executions::Filter { installation_id: Some(stored.id), ..executions::Filter::default() };
+    let (newest, _) = executions::page(&mut conn, organization_id, filter, (0, 1)).await?;
+    drop(conn);
+    match newest.first().filter(|newest| newest.kind == ExecutionKind::Install) {
+        Some(newest) => values_of(app, newest.id).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 /// What was in force before the last update, with the values of then.
@@ -121,34 +141,26 @@ pub async fn roll_back(app: &App, granted: &Granted<Installation>) -> Result<api
     let prepared = Prepared::again(material.yaml_content, values, &row.name).await?;
     // What is remembered of it is what it was then.
     let extension = Extension { version: before.version, content_hash: before.content_hash, ..extension };
-    change(app, granted, &extension, ExecutionKind::Rollback, &prepared, "rolled back").await
+    let kind = NewExecution { kind: ExecutionKind::Rollback, restored_id: Some(before.id), ..NewExecution::default() };
+    change(app, granted, &extension, kind, &prepared, "rolled back").await
 }
 
-/// The completed execution before the one that is in force, which had another text or other values. After a rollback that is the
-/// one before the version that was gone back to.
+/// What was in force before the last update. After a rollback: before what that has brought back.
 async fn before_last(conn: &mut windlass_store::Conn, row: &Installation) -> Result<Option<Execution>> {
     let all = executions::completed_of_installation(conn, row.id).await?;
     let Some(current) = all.iter().find(|execution| Some(execution.id) == row.execution_id) else { return Ok(None) };
-    let original = match current.kind {
-        // Its own text is that of an earlier one.
-        ExecutionKind::Rollback => all.iter().filter(|other| other.id < current.id).find(|other| {
-            other.content_hash == current.content_hash && other.variable_values == current.variable_values
-        }),
-        _ => Some(current),
-    };
-    let Some(original) = original else { return Ok(None) };
-    let is_earlier = |other: &&Execution| {
-        other.id < original.id
-            && (other.content_hash != original.content_hash || other.variable_values != original.variable_values)
-    };
-    Ok(all.iter().find(is_earlier).cloned())
+    let since = current.restored_id.unwrap_or(current.id);
+    let Some(before) = all.iter().find(|execution| execution.id < since) else { return Ok(None) };
+    // A rollback has the text of an earlier one.
+    let original = before.restored_id.and_then(|id| all.iter().find(|execution| execution.id == id));
+    Ok(Some(original.unwrap_or(before).clone()))
 }
 
 async fn change(
     app: &App,
     granted: &Granted<Installation>,
     extension: &Extension,
-    kind: ExecutionKind,
+    new: NewExecution,
     prepared: &Prepared,
     verb: &str,
 ) -> Result<api::ExtensionExecution> {
@@ -158,7 +170,8 @@ async fn change(
     if !plans::reasons_for_host_access(&prepared.steps).is_empty() {
         authority.require(app, Can::ExtensionHost)?;
     }
-    let execution = insert(&mut work, &authority, extension, kind, Some(row.id), prepared).await?;
+    let new = NewExecution { installation_id: Some(row.id), ..new };
+    let execution = insert(&mut work, &authority, extension, new, prepared).await?;
     installations::set_state(&mut work, row.id, InstallationState::Updating, app.now()).await?;
     record(&mut work, &authority, Action::Update, &row, verb);
     let answer = records::executions::full(&mut work, execution).await?;
@@ -196,6 +209,7 @@ pub async fn uninstall(
     if *input.name != *granted.row().name {
         return Err(Error::field("name", format!("is not the name of the installation, {}", granted.row().name)));
     }
+    let force = input.force.unwrap_or(false);
     let named: Vec<String> = input.volumes.iter().flat_map(|names| names.iter().map(ToString::to_string)).collect();
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
@@ -209,11 +223,15 @@ pub async fn uninstall(
     let mut targets = vec![(
         "Remove services and domains".to_owned(),
         "docker_compose".to_owned(),
-        Target::Services { volumes: named },
+        Target::Services { volumes: named, force },
     )];
-    targets.extend(done_to_machine(&mut work, &row).await?);
-    if targets.len() > 1 {
-        authority.require(app, Can::ExtensionHost)?;
+    let on_machine = done_to_machine(&mut work, &row).await?;
+    match authority.may(Can::ExtensionHost) {
+        true => targets.extend(on_machine),
+        // What it did to the machine stays.
+        false if force => {}
+        false if on_machine.is_empty() => {}
+        false => authority.require(app, Can::ExtensionHost)?,
     }
     let execution = insert_uninstall(&mut work, &authority, &extension, &row, targets).await?;
     installations::set_state(&mut work, row.id, InstallationState::Uninstalling, app.now()).await?;
@@ -225,21 +243,24 @@ pub async fn uninstall(
 
 /// Steps that changed the machine and are not undone, the last first.
 async fn done_to_machine(work: &mut Work<'_>, row: &Installation) -> Result<Vec<(String, String, Target)>> {
-    let mut found = Vec::new();
+    let (mut found, mut commands) = (Vec::new(), HashSet::new());
     for execution in executions::completed_of_installation(work, row.id).await? {
         let steps = executions::steps(work, execution.id).await?;
-        let of = |step: Step| {
+        for step in steps.into_iter().rev().filter(changed_machine) {
+            // A command that each version has run is taken back once: the next time there would be nothing to take back.
+            if step.step_type == "command" && !commands.insert(step.step_name.clone()) {
+                continue;
+            }
             let target = Target::Step { execution_id: execution.id, order: step.step_order };
-            (format!("Undo: {}", step.step_name), step.step_type, target)
-        };
-        found.extend(steps.into_iter().rev().filter(changed_machine).map(of));
+            found.push((format!("Undo: {}", step.step_name), step.step_type, target));
+        }
     }
     Ok(found)
 }
 
 fn changed_machine(step: &Step) -> bool {
     let is_of_machine = matches!(step.step_type.as_str(), "command" | "file" | "service" | "user" | "package");
-    let is_left = matches!(step.undo_status, api::UndoStatus::None | api::UndoStatus::Failed);
+    let is_left = !matches!(step.undo_status, api::UndoStatus::Undone | api::UndoStatus::Impossible);
     is_of_machine && is_left && step.phase == api::ExecutionPhase::Run && step.status == api::StepStatus::Completed
 }
 

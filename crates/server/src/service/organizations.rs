@@ -6,7 +6,7 @@ use windlass_api::{Can, CreateOrganization, ErrorCode, Role, UpdateOrganization}
 use windlass_store::memberships::{self, Membership};
 use windlass_store::organizations::{self, Organization};
 use windlass_store::users::{self, User};
-use windlass_store::{applications, invitations, snapshots, volumes};
+use windlass_store::{applications, executions, installations, invitations, snapshots, volumes};
 
 use crate::app::App;
 use crate::auth::{Authority, Login};
@@ -108,10 +108,13 @@ pub async fn delete(app: &App, authority: &Authority) -> Result<()> {
     let deployed = applications::count_of_organization(&mut work, id).await?;
     let stored = volumes::count_of_organization(&mut work, id).await?;
     let snapshots = snapshots::count_of_organization(&mut work, id).await?;
-    if others > 0 || invited > 0 || deployed > 0 || stored > 0 || snapshots > 0 {
+    let installed = installations::count_of_organization(&mut work, id).await?;
+    let executions = executions::count_under_way(&mut work, id).await?;
+    if [others, invited, deployed, stored, snapshots, installed, executions].iter().any(|count| *count > 0) {
         let message = format!(
             "The organization still has {others} other member(s), {invited} open invitation(s), {deployed} \
-             application(s), {stored} volume(s) and {snapshots} snapshot(s). Remove them first; then it can be deleted."
+             application(s), {installed} installation(s), {executions} execution(s) under way, {stored} volume(s) and \
+             {snapshots} snapshot(s). Remove them first; then it can be deleted."
         );
         return Err(Error::new(ErrorCode::OrganizationNotEmpty, message));
     }

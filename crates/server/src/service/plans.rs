@@ -1,13 +1,13 @@
 //! Plans: what running an extension would do, without doing it.
 
-use windlass_api::{Can, ExtensionPlan, PlannedStep, RunExtension};
-use windlass_compose::{Project, Service, Source};
-use windlass_extension::{Action, FileAction, PackageState, ResolvedStep, ServiceChange, UserAction};
+use windlass_api::{Can, ErrorCode, ExtensionPlan, PlannedStep, RunExtension};
+use windlass_compose::{Project, Service, Sharing, Source};
+use windlass_extension::{Action, FileAction, PackageState, ResolvedStep, ServiceChange, StepType, UserAction};
 use windlass_store::extensions::Extension;
 
 use crate::app::App;
 use crate::auth::Granted;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::service::executions::{Asked, Prepared, phase, prepare};
 
 /// The steps as they would be done, with secrets masked.
@@ -15,6 +15,7 @@ pub async fn plan(app: &App, granted: &Granted<Extension>, input: &RunExtension)
     let row = granted.row();
     let name = input.name.as_deref().unwrap_or(&row.extension_key);
     let prepared = prepare(app, row, &Asked::Given(input.variables.as_ref()), name).await?;
+    // Only what the caller may do counts: a member's run publishes no ports of the machine either.
     let has_host_access = granted.authority().may(Can::ExtensionHost);
     let dangers = reasons_for_host_access(&prepared.steps);
     let masked = |texts: Vec<String>| texts.iter().map(|text| prepared.masked(text)).collect::<Vec<_>>();
@@ -36,6 +37,34 @@ pub async fn plan(app: &App, granted: &Granted<Extension>, input: &RunExtension)
             .map(|(order, step)| planned(&prepared, order, step, has_host_access))
             .collect(),
     })
+}
+
+/// What a service asks for and cannot have, each with its name.
+pub fn unsupported(service: &Service) -> Vec<String> {
+    let is_other = |sharing: &Option<Sharing>| matches!(sharing, Some(Sharing::Service(_) | Sharing::Container(_)));
+    let asked = [
+        ("network_mode", is_other(&service.network_mode) || service.network_mode == Some(Sharing::None)),
+        ("pid", is_other(&service.pid)),
+        ("ipc", is_other(&service.ipc)),
+        ("userns_mode", service.userns_host),
+        ("cgroup_parent", service.cgroup_parent.is_some()),
+        ("platform", service.platform.is_some()),
+    ];
+    let refused = asked.into_iter().filter(|(_, is_asked)| *is_asked);
+    refused.map(|(key, _)| format!("{}: {key} is not supported; leave it out", service.name)).collect()
+}
+
+/// Fails with all that services ask for and cannot have.
+pub fn refuse_unsupported(steps: &[ResolvedStep]) -> Result<()> {
+    let problems: Vec<_> = services(steps).flat_map(unsupported).collect();
+    if problems.is_empty() { Ok(()) } else { Err(Error::new(ErrorCode::Conflict, problems.join("\n"))) }
+}
+
+/// Whether the container engine is needed.
+pub fn needs_engine(steps: &[ResolvedStep]) -> bool {
+    steps
+        .iter()
+        .any(|step| matches!(step.kind, StepType::Docker | StepType::DockerCompose | StepType::Proxy | StepType::Wait))
 }
 
 /// Why steps need host access, each with the step's name.

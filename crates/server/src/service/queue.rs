@@ -20,6 +20,8 @@ pub const STOP: &str = "stop";
 pub const DELETE: &str = "delete";
 /// Carries out an extension.
 pub const EXECUTION: &str = "execution";
+/// The same without the container engine.
+pub const MACHINE_EXECUTION: &str = "machine-execution";
 
 /// The payload of [`DEPLOY`], [`ROLL_OUT`] and [`FINISH`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -62,11 +64,11 @@ pub fn installation_key(installation_id: Uuid) -> String {
 
 /// The job that carries out an execution. It has the execution's id, by which it can be withdrawn or cancelled. There is one at a time
 /// for each installation, and for what leaves none one of an extension for each organization.
-pub fn execution(execution: &Execution) -> NewJob {
+pub fn execution(execution: &Execution, needs_engine: bool) -> NewJob {
     let alone = || format!("extension {} {}", execution.extension_id, execution.organization_id);
     NewJob {
         id: execution.id,
-        kind: EXECUTION,
+        kind: if needs_engine { EXECUTION } else { MACHINE_EXECUTION },
         organization_id: Some(execution.organization_id),
         application_id: None,
         payload: serde_json::json!({ "execution_id": execution.id }).to_string(),

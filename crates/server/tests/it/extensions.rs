@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use windlass_api::{ExecutionStatus, Role};
+use windlass_api::{ExecutionStatus, LogStep, LogStream, Role};
 use windlass_store::executions::{self, End};
+use windlass_store::logs::LogLine;
 use windlass_store::{installations, jobs};
 use windlass_testing::{Kind, on_both_databases};
 
@@ -80,7 +81,7 @@ impl TestServer {
         let mut tx = self.app.db.begin().await.unwrap();
         assert!(jobs::withdraw(&mut tx, id).await.unwrap(), "it was waiting");
         let execution = executions::get(&mut tx, id).await.unwrap().unwrap();
-        executions::begin(&mut tx, id, "engines", self.app.now()).await.unwrap();
+        executions::begin(&mut tx, id, Uuid::from_u128(7), "engines", self.app.now()).await.unwrap();
         let end = End { status: ExecutionStatus::Completed, exit_code: Some(0), error_message: "" };
         assert!(executions::end(&mut tx, id, &end, self.app.now()).await.unwrap());
         if let Some(installation) = execution.installation_id {
@@ -138,7 +139,11 @@ impl World {
             }
             "get_execution" | "get_execution_logs" | "follow_execution_logs" | "cancel_execution" => {
                 extension().await;
-                let run = server.post(&format!("/extensions/{key}/run"), json!({})).by(owner).ok().await;
+                let body = json!({ "variables": { "password": "a-password-of-it" } });
+                let run = server.post(&format!("/extensions/{key}/run"), body).by(owner).ok().await;
+                let (id, text) = (id_of(&run), "Waiting for its turn".to_owned());
+                let line = LogLine { at: server.app.now(), stream: LogStream::Windlass, step: LogStep::Run, text };
+                assert!(server.app.logs.note(id, id, line).await);
                 (path.replace("{execution_id}", &id_of(&run).to_string()), Value::Null)
             }
             "list_installations" => {
@@ -154,7 +159,8 @@ impl World {
                     "update_installation" => json!({ "variables": { "verbose": "true" } }),
                     "roll_back_installation" => {
                         let update = format!("/extensions/installations/{id}/update");
-                        let update = server.post(&update, json!({ "variables": { "port": "81" } })).by(owner).ok().await;
+                        let update =
+                            server.post(&update, json!({ "variables": { "port": "81" } })).by(owner).ok().await;
                         server.complete(id_of(&update)).await;
                         Value::Null
                     }
@@ -172,7 +178,10 @@ async fn texts_are_checked_as_a_whole(server: TestServer) {
     let create = |text: &str| server.post("/extensions", json!({ "yaml_content": text })).by(&admin);
     let wrong = text("wiki").replace("variables:", "vairables:").replace("type: install", "type: installs");
     let message = create(&wrong).fails(400, "invalid_request").await;
-    assert!(message.contains("line 9, column 1: vairables: ") && message.contains("did you mean \"variables\"?"), "{message}");
+    assert!(
+        message.contains("line 9, column 1: vairables: ") && message.contains("did you mean \"variables\"?"),
+        "{message}"
+    );
     assert!(message.contains("metadata.type: "), "{message}");
     let stored = create(&text("wiki")).ok().await;
     assert_eq!((&stored["extension_id"], &stored["validation_status"]), (&json!("wiki"), &json!("valid")));
@@ -208,7 +217,8 @@ async fn drafts_are_stored_and_not_run(server: TestServer) {
     let errors: Value = serde_json::from_str(stored["validation_errors"].as_str().unwrap()).unwrap();
     assert_eq!((&errors[0]["path"], &errors[0]["line"]), (&json!("variables.port.default"), &json!(11)), "{errors}");
     for action in ["run", "plan"] {
-        let message = server.post(&format!("/extensions/wiki/{action}"), json!({})).by(&admin).fails(409, "conflict").await;
+        let message =
+            server.post(&format!("/extensions/wiki/{action}"), json!({})).by(&admin).fails(409, "conflict").await;
         assert!(message.contains("is a draft: 1 things are wrong"), "{message}");
     }
     let body = json!({ "yaml_content": text("wiki") });
@@ -227,7 +237,8 @@ async fn forks_belong_to_an_organization(server: TestServer) {
     let copy = server.post("/extensions/wiki/fork", json!({})).by(&admin).ok().await;
     assert_eq!((&copy["extension_id"], &copy["parent_extension_id"]), (&json!("wiki-fork"), &parent["id"]));
     assert_eq!((&copy["content_hash"], &copy["author"]), (&parent["content_hash"], &json!("Ada")));
-    let other = text("wiki").replace("  tags: { type: array, default: [a, b] }\n", "").replace(", TAGS: \"{{ tags }}\"", "");
+    let other =
+        text("wiki").replace("  tags: { type: array, default: [a, b] }\n", "").replace(", TAGS: \"{{ tags }}\"", "");
     let other = other.replace("id: wiki\n", "id: my-wiki\n");
     let fork = server.post("/extensions/wiki/fork", json!({ "yaml_content": other })).by(&admin).ok().await;
     assert_eq!(fork["extension_id"], "my-wiki");
@@ -256,11 +267,17 @@ async fn variables_are_checked_before_anything_runs(server: TestServer) {
     let run = |key: &str, variables: Value| {
         server.post(&format!("/extensions/{key}/run"), json!({ "variables": variables })).by(&admin)
     };
-    assert_eq!(run("hello", json!({})).fails(400, "invalid_request").await, "variables.name: is required; give a value");
+    assert_eq!(
+        run("hello", json!({})).fails(400, "invalid_request").await,
+        "variables.name: is required; give a value"
+    );
     let message = run("hello", json!({ "name": "X1" })).fails(400, "invalid_request").await;
     assert!(message.starts_with("variables.name: must match the pattern [a-z]+"), "{message}");
-    let message = run("wiki", json!({ "prot": "1", "port": "many", "verbose": "maybe" })).fails(400, "invalid_request").await;
-    for problem in ["variables.prot: ", "did you mean port", "variables.port: must be a whole number", "variables.verbose: "] {
+    let message =
+        run("wiki", json!({ "prot": "1", "port": "many", "verbose": "maybe" })).fails(400, "invalid_request").await;
+    for problem in
+        ["variables.prot: ", "did you mean port", "variables.port: must be a whole number", "variables.verbose: "]
+    {
         assert!(message.contains(problem), "{problem}: {message}");
     }
     run("wiki", json!({ "domain": "not a domain" })).fails(400, "invalid_request").await;
@@ -283,7 +300,10 @@ async fn variables_are_checked_before_anything_runs(server: TestServer) {
 
 async fn plans_tell_everything_and_change_nothing(server: TestServer) {
     let admin = server.admin().await;
-    let evil = text("wiki").replace("volumes: [\"data:/data\"]", "volumes: [\"data:/data\", \"/etc:/host\"]\n              privileged: true\n              ports: [\"8081:80\"]");
+    let evil = text("wiki").replace(
+        "volumes: [\"data:/data\"]",
+        "volumes: [\"data:/data\", \"/etc:/host\"]\n              privileged: true\n              ports: [\"8081:80\"]",
+    );
     server.extension(&admin, &evil).await;
     let body = json!({ "variables": { "password": "correct-horse" } });
     let plan = server.post("/extensions/wiki/plan", body).by(&admin).ok().await;
@@ -354,7 +374,8 @@ async fn an_installation_is_there_once(server: TestServer) {
     let path = format!("/extensions/installations/{}", first["installation_id"].as_str().unwrap());
     let message = server.post(&format!("{path}/update"), json!({})).by(&admin).fails(409, "conflict").await;
     assert!(message.contains("was never installed"), "{message}");
-    let cancelled = server.post(&format!("/extensions/execution/{}/cancel", id_of(&first)), Value::Null).by(&admin).ok().await;
+    let cancelled =
+        server.post(&format!("/extensions/execution/{}/cancel", id_of(&first)), Value::Null).by(&admin).ok().await;
     assert_eq!(cancelled["status"], "cancelled");
     assert_eq!(server.get(&path).by(&admin).ok().await["state"], "failed");
     // It failed before anything was there, so it can be tried again.
@@ -424,7 +445,11 @@ async fn the_catalog_is_brought_and_kept(server: TestServer) {
     assert!(all["extensions"].as_array().unwrap().iter().all(|one| one["is_verified"] == true));
     assert!(all["extensions"].as_array().unwrap().iter().all(|one| one["validation_status"] == "valid"));
     let postgres = server.get("/extensions/postgres").by(&admin).ok().await;
-    server.put("/extensions/postgres", json!({ "yaml_content": text("postgres") })).by(&admin).fails(409, "conflict").await;
+    server
+        .put("/extensions/postgres", json!({ "yaml_content": text("postgres") }))
+        .by(&admin)
+        .fails(409, "conflict")
+        .await;
     server.delete("/extensions/postgres").by(&admin).fails(409, "conflict").await;
     let fork = server.post("/extensions/postgres/fork", json!({})).by(&admin).ok().await;
     // Another start changes nothing, least of all what an organization has made.
@@ -435,14 +460,19 @@ async fn the_catalog_is_brought_and_kept(server: TestServer) {
     for one in all["extensions"].as_array().unwrap() {
         let key = one["extension_id"].as_str().unwrap();
         let mut variables = serde_json::Map::new();
-        for variable in server.get(&format!("/extensions/{key}")).by(&admin).ok().await["variables"].as_array().unwrap() {
-            if variable["is_required"] == true && variable["variable_type"] != "secret" && variable["default_value"].is_null() {
+        for variable in server.get(&format!("/extensions/{key}")).by(&admin).ok().await["variables"].as_array().unwrap()
+        {
+            if variable["is_required"] == true
+                && variable["variable_type"] != "secret"
+                && variable["default_value"].is_null()
+            {
                 let name = variable["variable_name"].as_str().unwrap();
                 let value = if name.contains("domain") { "tool.example.org" } else { "https://tool.example.org" };
                 variables.insert(name.to_owned(), json!(value));
             }
         }
-        let plan = server.post(&format!("/extensions/{key}/plan"), json!({ "variables": variables })).by(&admin).ok().await;
+        let plan =
+            server.post(&format!("/extensions/{key}/plan"), json!({ "variables": variables })).by(&admin).ok().await;
         assert!(!plan["steps"].as_array().unwrap().is_empty(), "{key}");
         planned += 1;
     }

@@ -564,7 +564,13 @@ create table executions (
     kind text not null,
     version text not null,
     content_hash text not null,
+    -- The server that has begun it.
+    server_id uuid,
     server_hostname text not null default '',
+    -- Whether the user who asked for it may do what reaches beyond the organization's containers.
+    may_reach_host boolean not null default false,
+    -- The execution that a rollback brings back.
+    restored_id uuid,
     status text not null,
     -- What it will have been once its steps are undone; empty as long as nothing went wrong.
     ending text not null default '',

@@ -47,9 +47,10 @@ pub async fn pull(host: &Host, log: &Log, reference: &str) -> StepResult<()> {
     })
 }
 
-/// What was built for an application is for its organization only.
+/// What was built for an application is for its organization only, and what the operator has put on the engine for organizations with
+/// host access.
 async fn refuse_foreign(engine: &Engine<'_>, reference: &str, image: &Image) -> StepResult<()> {
-    if !image.labels.contains_key(INSTANCE_LABEL) {
+    if !image.labels.contains_key(INSTANCE_LABEL) && (image.is_pulled || engine.has_host_access) {
         return Ok(());
     }
     let application = image.labels.get(APPLICATION_LABEL).and_then(|id| id.parse().ok());

@@ -11,6 +11,7 @@ mod volumes;
 mod wait;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use windlass_runtime::State;
 use windlass_store::containers::{self, Container, Stage};
@@ -19,7 +20,7 @@ use windlass_store::installations::{self, Installation, Route, Seen};
 use windlass_store::jobs;
 
 use super::failure::{Interruption, StepFailure, StepResult};
-use crate::host::Host;
+use crate::host::{Host, HostError};
 use crate::jobs::Held;
 use crate::logs::work_log::Log;
 use crate::service::domains;
@@ -28,6 +29,9 @@ pub use image::pull;
 pub use switch::{give_back, make_live, remove_all};
 pub use up::{STOP_GRACE, up};
 pub use wait::wait_for;
+
+/// A service that asks for more time to end has this much.
+const LONGEST_GRACE: Duration = Duration::from_secs(120);
 
 /// What a step has to work with.
 pub struct Engine<'a> {
@@ -64,11 +68,16 @@ impl Engine<'_> {
 
     /// Stops a container that this execution replaces. It is started again if the execution fails.
     async fn put_aside(&self, seen: &Seen) -> StepResult<()> {
+        let state = self.host.container(&seen.container_name).await?.map(|found| found.state);
         if seen.stage == Stage::Live {
+            if !seen.service.is_kept && state == Some(State::Exited) {
+                // It has done its work, and is not to do it again if this execution fails.
+                return Ok(());
+            }
             self.log.note(format!("Stopping {}, which is replaced", seen.container_name)).await;
             self.set_stage(seen, Stage::Held).await?;
         }
-        Ok(self.host.stop_container(&seen.container_name, STOP_GRACE).await?)
+        Ok(self.host.stop_container(&seen.container_name, stop_grace(self.host, seen.service.id).await).await?)
     }
 }
 
@@ -81,7 +90,7 @@ impl From<windlass_store::Error> for StepFailure {
 impl From<windlass_runtime::Error> for StepFailure {
     fn from(error: windlass_runtime::Error) -> Self {
         match &error {
-            windlass_runtime::Error::Unreachable { .. } => Self::later(Interruption::Later(error.to_string())),
+            windlass_runtime::Error::Unreachable { .. } => Self::later(Interruption::EngineLost(error.to_string())),
             _ => Self::new(error),
         }
     }
@@ -93,7 +102,8 @@ impl From<crate::deploy::Interruption> for StepFailure {
         match problem {
             Problem::Failed(_, words) => Self::new(words),
             Problem::Cancelled | Problem::Lost => Self::later(Interruption::Lost),
-            Problem::EngineLost(words) | Problem::Later(words) => Self::later(Interruption::Later(words)),
+            Problem::EngineLost(words) => Self::later(Interruption::EngineLost(words)),
+            Problem::Later(words) => Self::later(Interruption::Later(words)),
         }
     }
 }
@@ -109,23 +119,31 @@ impl From<crate::error::Error> for StepFailure {
     }
 }
 
-/// A service that was stopped by an earlier step.
+/// How long a service has to end by itself.
+pub async fn stop_grace(host: &Host, id: uuid::Uuid) -> Duration {
+    let grace = specification::load(host, id).await.ok().and_then(|specification| specification.service.stop_grace);
+    grace.unwrap_or(STOP_GRACE).min(LONGEST_GRACE)
+}
+
+/// A service that an earlier step of this execution has stopped. One of before is replaced or kept by the steps that run services.
 pub async fn start(engine: &Engine<'_>, name: &str) -> StepResult<()> {
     let seen = named(engine, name).await?;
-    engine.set_stage(&seen, stage_of(engine, &seen)).await?;
-    Ok(engine.host.start_container(&seen.container_name).await?)
+    if seen.service.execution_id == engine.execution.id {
+        engine.set_stage(&seen, Stage::Starting).await?;
+        engine.host.start_container(&seen.container_name).await?;
+    }
+    Ok(())
 }
 
 /// It stays stopped until another step starts it.
 pub async fn stop(engine: &Engine<'_>, name: &str) -> StepResult<()> {
     let seen = named(engine, name).await?;
-    engine.set_stage(&seen, Stage::Stopped).await?;
-    Ok(engine.host.stop_container(&seen.container_name, STOP_GRACE).await?)
-}
-
-/// What this execution has made becomes live with it.
-fn stage_of(engine: &Engine<'_>, seen: &Seen) -> Stage {
-    if seen.service.execution_id == engine.execution.id { Stage::Starting } else { Stage::Live }
+    if seen.service.execution_id == engine.execution.id {
+        engine.set_stage(&seen, Stage::Stopped).await?;
+        let grace = stop_grace(engine.host, seen.service.id).await;
+        engine.host.stop_container(&seen.container_name, grace).await?;
+    }
+    Ok(())
 }
 
 async fn named(engine: &Engine<'_>, name: &str) -> StepResult<Seen> {
@@ -138,7 +156,8 @@ pub async fn remove(engine: &Engine<'_>, name: &str) -> StepResult<()> {
     match engine.current(name).await? {
         Some(seen) if seen.service.execution_id == engine.execution.id => {
             engine.set_stage(&seen, Stage::Leaving).await?;
-            Ok(engine.host.stop_container(&seen.container_name, STOP_GRACE).await?)
+            let grace = stop_grace(engine.host, seen.service.id).await;
+            Ok(engine.host.stop_container(&seen.container_name, grace).await?)
         }
         Some(seen) => engine.put_aside(&seen).await,
         None => {
@@ -207,11 +226,12 @@ pub async fn keep_alive(host: &Host, row: &Container, state: Option<State>) -> c
         Some(State::Paused) => host.unpause_container(&row.name).await?,
         // What was to end has ended.
         Some(State::Exited) | None if !service.is_kept => {}
-        Some(State::Created | State::Exited) => {
-            tracing::info!(container = row.name, "starting a service that has ended");
-            host.restart_always(&row.name).await?;
-            host.start_container(&row.name).await?;
+        Some(State::Created) => {
+            let specification = specification::load(host, row.id).await?;
+            specification::write_files(host, row, &specification.service).await?;
+            start_again(host, row).await?;
         }
+        Some(State::Exited) => start_again(host, row).await?,
         Some(State::Dead | State::Removing) => host.remove_container(&row.name).await?,
         None => {
             tracing::info!(container = row.name, "making a service again that has vanished");
@@ -219,6 +239,26 @@ pub async fn keep_alive(host: &Host, row: &Container, state: Option<State>) -> c
         }
     }
     Ok(())
+}
+
+async fn start_again(host: &Host, row: &Container) -> crate::deploy::Result<()> {
+    tracing::info!(container = row.name, "starting a service that has ended");
+    host.restart_always(&row.name).await?;
+    Ok(host.start_container(&row.name).await?)
+}
+
+/// One that was put aside by an execution that is over: it runs again, whatever it is.
+pub async fn resume(host: &Host, row: &Container) -> crate::deploy::Result<()> {
+    host.start_container(&row.name).await?;
+    let mut work = host.app.begin_step().await?;
+    containers::set_stage(&mut work, row.id, Stage::Live).await?;
+    Ok(work.commit().await?)
+}
+
+/// One whose time is over: ended in its own time, and removed once its last lines are stored.
+pub async fn remove_container(host: &Host, id: uuid::Uuid, name: &str) -> Result<(), HostError> {
+    host.stop_container(name, stop_grace(host, id).await).await?;
+    host.remove_container(name).await
 }
 
 /// Whether a worker has a job of this installation, or will have.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 use windlass_api::Failure;
 use windlass_compose::{Health, Mount as WantedMount, Protocol, Service, Sharing, Source};
 use windlass_runtime::{ContainerSpec, Device, HealthTest, LogLimits, Mount, MountSource, Options, Published, Ulimit};
@@ -59,12 +60,12 @@ impl Specification {
 }
 
 /// As it was stored.
-pub async fn load(host: &Host, row: &Container) -> deploy::Result<Specification> {
-    let sealed = installations::sealed_specification(&mut host.app.db.read().await?, row.id).await?;
+pub async fn load(host: &Host, id: Uuid) -> deploy::Result<Specification> {
+    let sealed = installations::sealed_specification(&mut host.app.db.read().await?, id).await?;
     let sealed = sealed.ok_or(Interruption::Lost)?;
-    let cell = SealedCell { column: SERVICE_SPECIFICATION, row: row.id };
+    let cell = SealedCell { column: SERVICE_SPECIFICATION, row: id };
     let json = host.app.vault.open(cell, &sealed).await?;
-    serde_json::from_slice(&json).map_err(|error| unreadable(&format!("{}: {error}", row.name)))
+    serde_json::from_slice(&json).map_err(|error| unreadable(&error.to_string()))
 }
 
 fn unreadable(problem: &str) -> Interruption {
@@ -73,7 +74,7 @@ fn unreadable(problem: &str) -> Interruption {
 
 /// One that has vanished, with the data that it had.
 pub async fn make_again(host: &Host, row: &Container) -> deploy::Result<()> {
-    let specification = load(host, row).await?;
+    let specification = load(host, row.id).await?;
     for name in specification.volumes.values() {
         if !host.owns_volume(name).await? {
             let words = format!("the engine no longer has the volume {name} of {}", row.name);
@@ -106,6 +107,10 @@ pub fn container_spec(
 ) -> deploy::Result<ContainerSpec> {
     let (service, config) = (&specification.service, &host.app.config);
     // Its lines are told apart from those of other services by its own id.
+    let reaches_host = service.volumes.iter().any(|mount| matches!(mount.source, Source::Bind(_)));
+    if reaches_host && !specification.has_host_access {
+        return Err(unreadable("it mounts a folder of the machine, and the organization has no host access"));
+    }
     let mut labels = host.labels(row.application_id, row.id);
     labels.insert(PURPOSE_LABEL.into(), row.purpose.as_str().into());
     Ok(ContainerSpec {
@@ -171,8 +176,6 @@ fn options(specification: &Specification) -> Options {
         ulimits: service.ulimits.iter().map(ulimit).collect(),
         groups: service.group_add.clone(),
         stop_signal: service.stop_signal.clone().unwrap_or_default(),
-        tty: service.tty,
-        open_stdin: service.stdin_open,
         dropped_capabilities: service.cap_drop.clone(),
         ..Options::default()
     };

@@ -1,7 +1,7 @@
 //! What becomes of services and domains when an execution ends. The rows say it in one transaction; the reconciler makes the
 //! engine and the edge agree with them.
 
-use windlass_api::InstallationState;
+use windlass_api::{ExecutionKind, InstallationState};
 use windlass_store::containers::{self, Stage};
 use windlass_store::executions::Execution;
 use windlass_store::installations;
@@ -15,7 +15,8 @@ pub async fn make_live(work: &mut Work<'_>, execution: &Execution) -> Result<()>
     let all = installations::services(work, id).await?;
     for seen in &all {
         let stage = match seen.stage {
-            Stage::Stopped | Stage::Leaving => continue,
+            Stage::Leaving => continue,
+            Stage::Stopped if seen.service.execution_id == execution.id => continue,
             _ if seen.service.execution_id == execution.id => Stage::Live,
             _ if seen.service.kept_by == Some(execution.id) => {
                 installations::set_execution_of_service(work, seen.service.id, execution.id).await?;
@@ -32,25 +33,22 @@ pub async fn make_live(work: &mut Work<'_>, execution: &Execution) -> Result<()>
     Ok(())
 }
 
-/// What the execution has made goes, and what it has put aside is live again, at its address.
+/// What the execution has made goes, and what it has put aside has its address again.
 pub async fn give_back(work: &mut Work<'_>, execution: &Execution) -> Result<()> {
     let Some(id) = execution.installation_id else { return Ok(()) };
     let Some(installation) = installations::lock(work, id).await? else { return Ok(()) };
     for seen in installations::services(work, id).await? {
-        let stage = match seen.stage {
-            _ if seen.service.execution_id == execution.id => Stage::Leaving,
-            Stage::Held => {
-                networks::take_address(work, installation.organization_id, &seen.address, seen.service.id).await?;
-                Stage::Live
-            }
-            other => other,
-        };
-        containers::set_stage(work, seen.service.id, stage).await?;
+        if seen.service.execution_id == execution.id {
+            containers::set_stage(work, seen.service.id, Stage::Leaving).await?;
+        } else if seen.stage != Stage::Leaving {
+            // Whatever replaced it was given its address. One that was put aside is started before it is live again.
+            networks::take_address(work, installation.organization_id, &seen.address, seen.service.id).await?;
+        }
     }
     installations::delete_waiting_routes(work, execution.id).await?;
     let state = match installation.execution_id {
-        Some(_) => InstallationState::Installed,
-        None => InstallationState::Failed,
+        Some(_) if execution.kind != ExecutionKind::Uninstall => InstallationState::Installed,
+        _ => InstallationState::Failed,
     };
     let now = work.app.now();
     installations::set_state(work, id, state, now).await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use windlass_api::ContainerStatus;
 use windlass_compose::{Condition, Project, Restart, Service};
 use windlass_durable::kill_point;
-use windlass_runtime::Creation;
+use windlass_runtime::{Creation, State};
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::installations::{self, Seen};
 use windlass_store::networks::{self, Network};
@@ -17,6 +17,7 @@ use super::{Engine, image, volumes, wait};
 use crate::deploy;
 use crate::executions::failure::{StepFailure, StepResult};
 use crate::labels::short;
+use crate::service::plans;
 use crate::vault::SealedCell;
 
 /// How long a service that is replaced or removed has to end by itself.
@@ -33,6 +34,7 @@ struct Wanted<'p> {
 
 /// Starts what is new or has changed, and leaves the rest alone.
 pub async fn up(engine: &Engine<'_>, project: &Project) -> StepResult<()> {
+    refuse(engine, project)?;
     let network = deploy::ensure_network(engine.host, engine.installation.organization_id).await?;
     let mut all = Vec::new();
     for service in &project.services {
@@ -53,6 +55,17 @@ pub async fn up(engine: &Engine<'_>, project: &Project) -> StepResult<()> {
         }
     }
     Ok(())
+}
+
+/// What reaches beyond the organization's containers is looked at once more: host access may have been taken away, and a file of the
+/// machine was not read before.
+fn refuse(engine: &Engine<'_>, project: &Project) -> StepResult<()> {
+    let mut problems: Vec<String> = project.services.iter().flat_map(plans::unsupported).collect();
+    if !engine.has_host_access {
+        let dangers = project.services.iter().flat_map(Service::dangers);
+        problems.extend(dangers.map(|danger| format!("{} {}, which needs host access", danger.path, danger.what)));
+    }
+    if problems.is_empty() { Ok(()) } else { Err(StepFailure::new(problems.join("; "))) }
 }
 
 async fn wanted<'p>(engine: &Engine<'_>, service: &'p Service) -> StepResult<Wanted<'p>> {
@@ -172,9 +185,16 @@ async fn start(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>, cont
     kill_point::reached("service-predecessor-stopped");
     store_hosts(engine, wanted, container).await?;
     let specification = container_spec(engine.host, network, container, &wanted.specification)?;
-    let created = engine.host.create_container(&specification).await?;
+    let state = match engine.host.create_container(&specification).await? {
+        Creation::Created(_) => State::Created,
+        Creation::Exists(found) if !wanted.is_kept && found.state == State::Exited && found.exit_code == 0 => {
+            // It did its work before a crash of the server, and is not to do it again.
+            return Ok(());
+        }
+        Creation::Exists(found) => found.state,
+    };
     kill_point::reached("service-created");
-    if let Creation::Created(_) = created {
+    if state == State::Created {
         write_files(engine.host, container, wanted.service).await?;
     }
     engine.log.note(format!("Starting {} ({}) at {}", wanted.service.name, container.name, container.address)).await;

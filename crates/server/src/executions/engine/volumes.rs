@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use sha2::{Digest, Sha256};
 use windlass_api::{Slug, VolumeOrigin};
 use windlass_compose::{Service, Source};
 use windlass_runtime::Image;
 use windlass_store::volumes::{self, Volume};
 
 use super::Engine;
-use crate::deploy::make_volume_on_engine;
+use crate::deploy::ensure_volume_on_engine;
 use crate::executions::failure::StepResult;
 use crate::service;
 use crate::service::work::Work;
@@ -39,7 +40,7 @@ pub async fn ensure(engine: &Engine<'_>, service: &Service, image: &Image) -> St
         mounts.insert(path.clone(), row(engine, &name, &path).await?);
     }
     for volume in mounts.values() {
-        make_volume_on_engine(engine.host, volume).await?;
+        ensure_volume_on_engine(engine.host, volume).await?;
     }
     Ok(mounts)
 }
@@ -90,13 +91,21 @@ fn new(work: &Work<'_>, engine: &Engine<'_>, name: &str, path: &str) -> Volume {
 
 /// Made of the service's name and the path.
 fn of_path(service: &str, path: &str) -> String {
-    slug(&format!("{service}-{path}"))
+    distinct(&format!("{service}:{path}"))
 }
 
-/// Names of volumes are lower-case letters, digits and hyphens.
-fn slug(text: &str) -> String {
-    let lower = text.to_lowercase();
+/// Names of volumes are lower-case letters, digits and hyphens. One that is not keeps what it can, and differs from all others.
+fn slug(name: &str) -> String {
+    match Slug::<63>::try_from(name) {
+        Ok(name) => name.to_string(),
+        Err(_) => distinct(name),
+    }
+}
+
+fn distinct(name: &str) -> String {
+    let lower = name.to_lowercase();
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let name: String = words.collect::<Vec<_>>().join("-").chars().take(63).collect();
-    Slug::<63>::try_from(name.trim_matches('-')).map_or_else(|_| "data".to_owned(), |name| name.to_string())
+    let readable: String = words.collect::<Vec<_>>().join("-").chars().take(50).collect();
+    let hash: String = Sha256::digest(name.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{hash}", if readable.is_empty() { "data" } else { readable.trim_matches('-') })
 }

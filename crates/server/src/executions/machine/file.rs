@@ -22,6 +22,8 @@ pub struct Before {
     is_saved: bool,
     /// Folders that the step makes, from the uppermost on.
     made_folders: Vec<PathBuf>,
+    /// Mode and owners of a folder that was there already.
+    attributes: Option<(u32, u32, u32)>,
 }
 
 /// Keeps what the step is about to replace or remove. Can be repeated: what is kept already stays as it is.
@@ -35,8 +37,11 @@ pub async fn prepare(machine: &Machine, action: &FileAction, own_data: &Path) ->
         }
         let is_replaced = !matches!(action, FileAction::MakeDirectory { .. });
         let made_folders = missing_folders(if is_replaced { dest.parent() } else { Some(dest) });
+        refuse_nonsense(&action)?;
         let is_saved = is_replaced && save(dest, &saved)?;
-        Ok(Before { is_saved, made_folders })
+        let found = if is_replaced { None } else { fs::metadata(dest).ok() };
+        let attributes = found.map(|found| (found.mode() & 0o7777, found.uid(), found.gid()));
+        Ok(Before { is_saved, made_folders, attributes })
     })
     .await
 }
@@ -55,14 +60,15 @@ pub async fn act(action: &FileAction) -> StepResult<()> {
         }
         FileAction::Copy { from, to, mode, owner } => {
             make_parent(to)?;
-            remove(to)?;
-            copy(from, to)?;
+            replace_with_copy(from, to)?;
             set_attributes(to, *mode, owner.as_ref())
         }
         FileAction::Move { from, to } => {
             make_parent(to)?;
-            remove(to)?;
-            Ok(move_to(from, to)?)
+            if fs::symlink_metadata(to).is_ok_and(|found| found.is_dir()) {
+                remove(to)?;
+            }
+            Ok(rename(from, to)?)
         }
         FileAction::Delete { path } => Ok(remove(path)?),
     })
@@ -85,11 +91,14 @@ pub async fn undo(machine: &Machine, action: &FileAction, before: &Before) -> St
             && exists(dest)?
             && !exists(from)?
         {
-            move_to(dest, from)?;
+            rename(dest, from)?;
+        }
+        if let Some((mode, uid, gid)) = before.attributes {
+            fs::set_permissions(dest, Permissions::from_mode(mode))?;
+            lchown(dest, Some(uid), Some(gid))?;
         }
         if before.is_saved {
-            remove(dest)?;
-            copy(&saved, dest)?;
+            replace_with_copy(&saved, dest)?;
         } else if !matches!(action, FileAction::MakeDirectory { .. } | FileAction::Delete { .. }) {
             remove(dest)?;
         }
@@ -226,14 +235,43 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     lchown(to, Some(found.uid()), Some(found.gid()))
 }
 
-/// Also to another disk.
-fn move_to(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::rename(from, to) {
-        Err(error) if error.kind() == ErrorKind::CrossesDevices => {
-            copy(from, to)?;
-            remove(from)
+/// Only on one disk: between two disks a move is a copy and a removal, of which the half could be left.
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to).map_err(|error| match error.kind() {
+        ErrorKind::CrossesDevices => io::Error::other("it is on another disk; copy and delete it instead"),
+        _ => error,
+    })
+}
+
+/// What is there goes only when the copy is whole.
+fn replace_with_copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut name = to.file_name().unwrap_or_default().to_owned();
+    name.push(".windlass-copy");
+    let beside = to.with_file_name(name);
+    remove(&beside)?;
+    copy(from, &beside)?;
+    if fs::symlink_metadata(to).is_ok_and(|found| found.is_dir()) {
+        remove(to)?;
+    }
+    fs::rename(&beside, to)
+}
+
+/// What is told before anything is touched: a source that is not there, a folder where a file would be put, one inside the other.
+fn refuse_nonsense(action: &FileAction) -> StepResult<()> {
+    let (FileAction::Copy { from, to, .. } | FileAction::Move { from, to }) = action else { return Ok(()) };
+    let source =
+        fs::symlink_metadata(from).map_err(|error| StepFailure::new(format!("{}: {error}", from.display())))?;
+    if from.starts_with(to) || to.starts_with(from) {
+        let words = format!("{} and {} are the same, or one is in the other", from.display(), to.display());
+        return Err(StepFailure::new(words));
+    }
+    match fs::symlink_metadata(to) {
+        Ok(found) if found.is_dir() != source.is_dir() => {
+            let words =
+                format!("{} is there and is not of the same kind; name the new file or folder itself", to.display());
+            Err(StepFailure::new(words))
         }
-        moved => moved,
+        _ => Ok(()),
     }
 }
 

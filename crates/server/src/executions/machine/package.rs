@@ -64,11 +64,17 @@ pub async fn undo(machine: &Machine, names: &[String], state: PackageState, befo
     let installed: Vec<&str> = before.installed.iter().map(String::as_str).collect();
     match state {
         PackageState::Present | PackageState::Latest => {
-            let added: Vec<&str> =
-                names.iter().filter(|name| !before.installed.contains(name)).map(String::as_str).collect();
-            remove(machine, &added).await
+            // Those that are there now: the step may have failed half-way.
+            let now = prepare(machine, names).await?;
+            let added = now.installed.iter().filter(|name| !before.installed.contains(name));
+            remove(machine, &added.map(String::as_str).collect::<Vec<_>>()).await
         }
-        PackageState::Absent => install(machine, &installed).await,
+        PackageState::Absent => {
+            let now = prepare(machine, names).await?;
+            let gone: Vec<&str> =
+                installed.into_iter().filter(|name| !now.installed.iter().any(|other| other == name)).collect();
+            install(machine, &gone).await
+        }
     }
 }
 

@@ -74,6 +74,11 @@ pub async fn act(machine: &Machine, action: &UserAction, before: &Before) -> Ste
 
 pub async fn undo(machine: &Machine, action: &UserAction, before: &Before) -> StepResult<()> {
     let name = name(action);
+    // The step may have failed half-way.
+    let now = prepare(machine, action).await?;
+    if !now.exists {
+        return Ok(());
+    }
     match action {
         // Its folder stays: what the user has written there is not ours to remove.
         UserAction::Ensure { .. } if !before.exists => delete(machine, name).await,
@@ -82,10 +87,14 @@ pub async fn undo(machine: &Machine, action: &UserAction, before: &Before) -> St
             if home.is_some() || shell.is_some() {
                 modify(machine, name, shell, home).await?;
             }
-            remove_groups(machine, name, &missing(groups, before)).await
+            remove_groups(machine, name, &present(&missing(groups, before), &now)).await
         }
-        UserAction::AddGroups { groups, .. } => remove_groups(machine, name, &missing(groups, before)).await,
-        UserAction::RemoveGroups { groups, .. } => add_groups(machine, name, &present(groups, before)).await,
+        UserAction::AddGroups { groups, .. } => {
+            remove_groups(machine, name, &present(&missing(groups, before), &now)).await
+        }
+        UserAction::RemoveGroups { groups, .. } => {
+            add_groups(machine, name, &missing(&present(groups, before), &now)).await
+        }
         UserAction::Delete { .. } => Ok(()),
     }
 }

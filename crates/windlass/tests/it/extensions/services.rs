@@ -7,7 +7,7 @@ use super::support::*;
 use crate::deploy::support::{Platform, docker, id_of, until};
 
 /// Two services, of which one has a volume and the other a domain and a link to the first.
-fn shop(version: &str) -> String {
+pub fn shop(version: &str) -> String {
     let variables = "  domain: { type: string, default: shop.localhost }\n  password: { type: secret }";
     let execution = format!(
         r#"  run:
@@ -41,7 +41,7 @@ fn shop(version: &str) -> String {
     text("shop", "install", version, variables, &execution)
 }
 
-async fn serves(platform: &Platform, version: &str) {
+pub async fn serves(platform: &Platform, version: &str) {
     until(&format!("{version} is served"), async || {
         (platform.visit("shop.localhost", "/").await == (200, version.into())).then_some(())
     })
@@ -108,7 +108,7 @@ async fn an_installation_is_updated_gone_back_on_and_removed() {
     assert_eq!(volume["deleted_at"], Value::Null);
 }
 
-fn container(installation: &Value, name: &str) -> String {
+pub fn container(installation: &Value, name: &str) -> String {
     let services = installation["services"].as_array().unwrap();
     let service = services.iter().find(|service| service["name"] == name).unwrap();
     service["container_name"].as_str().unwrap().to_owned()
