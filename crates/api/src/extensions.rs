@@ -12,7 +12,7 @@ use crate::closed_set::closed_set;
 use crate::sent;
 use crate::text::{absent_when_empty, read};
 use crate::{
-    ExecutionPhase, InstallationName, Link, Pagination, Slug, SortDirection, Text, Timestamp, VariableMap, Whole,
+    ExecutionPhase, Given, InstallationName, Link, Pagination, Slug, SortDirection, Text, Timestamp, VariableMap, Whole,
 };
 
 /// What people call an extension by: in paths, and in `metadata.id` of its text.
@@ -210,10 +210,14 @@ pub struct UpdateExtension {
 #[serde(deny_unknown_fields)]
 pub struct ForkExtension {
     /// Default: the text of the one that is forked.
-    #[serde(default, deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
-    pub yaml_content: Option<ExtensionText>,
+    #[serde(default, skip_serializing_if = "is_absent")]
+    pub yaml_content: Given<ExtensionText>,
     /// Whether to store it although something is wrong with it. Then it cannot be run. Default: false.
     pub draft: Option<bool>,
+}
+
+fn is_absent(given: &Given<ExtensionText>) -> bool {
+    *given == Given::Absent
 }
 
 /// Something that is wrong with the text of an extension.

@@ -5,7 +5,7 @@ use crate::service::{Service, Sharing};
 use crate::{Device, Mount, Source};
 
 const ENGINE_SOCKETS: [&str; 5] = ["docker.sock", "containerd.sock", "podman.sock", "crio.sock", "buildkitd.sock"];
-/// A mount that cannot be written to does not keep anybody from connecting to a socket in it.
+/// A mount that cannot be written to does not keep a process from connecting to a socket in it.
 const SOCKET_FOLDERS: [&str; 7] = ["/", "/run", "/var", "/var/run", "/run/containerd", "/run/docker", "/run/podman"];
 
 /// Something that lets a container reach more than the containers and volumes of its organization.
@@ -100,7 +100,9 @@ fn mount_danger(mount: &Mount) -> Option<String> {
 fn sharing_danger(sharing: Option<&Sharing>, whose: &str) -> Option<String> {
     match sharing? {
         Sharing::Host => Some(format!("uses the {whose} of the host instead of its own")),
-        Sharing::Container(name) => Some(format!("uses the {whose} of the container {name:?}, which may be anybody's")),
+        Sharing::Container(name) => {
+            Some(format!("uses the {whose} of the container {name:?}, which may be another organization's"))
+        }
         Sharing::None | Sharing::Shareable | Sharing::Service(_) => None,
     }
 }
@@ -109,7 +111,7 @@ fn device_danger(device: &Device) -> String {
     format!("uses the device {:?} of the host", device.host)
 }
 
-/// Only what takes rights away. Everything else is a danger, also what nobody has heard of yet.
+/// Only what takes rights away. Everything else is a danger, also what is not known here yet.
 fn is_harmless(option: &str) -> bool {
     matches!(option, "no-new-privileges" | "no-new-privileges=true")
 }

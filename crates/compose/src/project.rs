@@ -11,7 +11,7 @@ pub struct Project {
     pub services: Vec<Service>,
     /// The named volumes that services mount.
     pub volumes: Vec<Volume>,
-    /// Services that start only when somebody asks for their profile, which nobody can here.
+    /// Services that start only with a profile, which no caller can ask for here.
     pub left_out: Vec<String>,
 }
 

@@ -162,6 +162,6 @@ pub enum Sharing {
     Shareable,
     /// Those of a service of the same project.
     Service(String),
-    /// Those of a container that may belong to anybody.
+    /// Those of a container that may belong to another organization.
     Container(String),
 }

@@ -2,6 +2,21 @@
 //! neither applications nor the database.
 //!
 //! A visitor's request goes from `visitor` through `request` to `targets` or `files`. `process` is around all of them.
+//!
+//! A folder for each part of a request's way; each imports only those below it; `process/` is the top:
+//!
+//! - `process/`: the life of the process, the control socket, the table on disk, the health checks; `process/hand_over/` is one process after another.
+//! - `visitor/`: the connections. `visitor/workers.rs` are the threads, each with a runtime of its own: a request never crosses from one to another.
+//!   `visitor/connection.rs` serves one connection; `visitor/transport.rs` carries its bytes: TCP, later TLS.
+//! - `request/` is one request: `request/forward.rs` finds where it belongs, `request/held.rs` waits while its service is held,
+//!   `request/journey.rs` takes it to a target, or another if the first cannot have seen it; `request/visitors_body.rs` and `request/answer_body.rs` are the bodies, `request/tunnel.rs` is what comes
+//!   after an upgrade. `request/headers.rs` says which headers pass, `request/forwarded.rs` where it came from. `request/exchange.rs` counts it
+//!   until the last byte; `request/pages.rs` are the edge's pages.
+//! - `edge.rs` holds what all workers share; `table.rs` is the table as it is used: host, path, service; `leaving.rs` are targets that are no longer in it.
+//! - `targets/mod.rs` is one instance with **the word**: how many are in, and whether more may enter. `targets/service.rs` picks the target,
+//!   `targets/pool.rs` keeps connections, `targets/health.rs` knows its health, `targets/counters.rs` the figures.
+//! - `files/` are static folders. `routes/mod.rs` is the table as it is given, `routes/check.rs` what makes it valid.
+//! - `PROTOCOL.md`: what the edge does with requests that break the rules.
 
 mod body;
 mod edge;

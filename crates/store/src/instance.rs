@@ -46,6 +46,6 @@ pub async fn database_identity(conn: &mut Conn) -> Result<Option<String>> {
 
 /// Waits for, and then keeps others from, choosing domains until the transaction ends: they are in two tables, and each is there once.
 pub async fn lock_domains(tx: &mut Tx) -> Result<()> {
-    sql!(tx, |c| sqlx::query("update instance set id = id where id = 1").execute(c).await.map(drop))?;
+    sql!(tx, |c| sqlx::query("update domain_choice set id = id where id = 1").execute(c).await.map(drop))?;
     Ok(())
 }

@@ -20,8 +20,8 @@ pub fn command() -> Command {
 }
 
 pub fn run(name: &str, matches: &ArgMatches) -> Result<(), String> {
-    match (name, matches.get_one::<String>("file")) {
-        ("check", Some(file)) => check_file(Path::new(file)),
+    match name {
+        "check" => check_file(Path::new(matches.get_one::<String>("file").map_or("", String::as_str))),
         _ => super::print(&format!("{:#}\n", windlass_extension::schema())),
     }
 }

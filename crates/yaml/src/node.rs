@@ -16,7 +16,7 @@ pub struct Node {
 
 /// What the core schema of YAML 1.2 reads, with one difference: a plain decimal number that would not be written back as it stands
 /// in the text (`1.10`, `007`, `12e4`, a number with twenty digits) is a text, because it is a version, a mode or a checksum far more often,
-/// and its digits must not change. Whoever wants a number can still read it from the text.
+/// and its digits must not change. A reader that wants a number can still read it from the text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Null,

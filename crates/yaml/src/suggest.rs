@@ -1,4 +1,4 @@
-/// The known word that somebody who wrote `word` most likely meant: at most two letters wrong, and fewer in a short word.
+/// The known word that an author who wrote `word` most likely meant: at most two letters wrong, and fewer in a short word.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     const LONGEST: usize = 64;
     let letters: Vec<char> = word.chars().take(LONGEST + 1).flat_map(char::to_lowercase).collect();

@@ -36,7 +36,7 @@ pub struct Draft {
     pub needs: Vec<Need>,
     /// Other services, and names by which this one wants to reach them.
     pub links: Vec<(String, String)>,
-    /// Whether it starts only when somebody asks for one of its profiles.
+    /// Whether it starts only with one of its profiles.
     pub has_profiles: bool,
 }
 

@@ -213,7 +213,7 @@ fn pull_policy(text: &str) -> Result<PullPolicy, String> {
     }
 }
 
-/// Whoever stops a container waits that long.
+/// The engine waits that long when it stops a container.
 fn stop_grace(text: &str) -> Result<Duration, String> {
     let grace = units::duration(text)?;
     if grace > LONGEST_STOP { Err("must be at most 1h".into()) } else { Ok(grace) }

@@ -117,13 +117,13 @@ pub async fn create(app: &App, authority: &Authority, input: CreateExtension) ->
 /// A copy of an extension, or another one that remembers where it came from.
 pub async fn fork(app: &App, granted: &Granted<Extension>, input: ForkExtension) -> Result<api::Extension> {
     let parent = granted.row();
-    let text = match input.yaml_content.as_deref() {
-        Some(text) => text.to_owned(),
+    let text = match input.yaml_content.value() {
+        Some(text) => text.to_string(),
         None => text_of(app, parent).await?,
     };
     let looked = look(text).await?;
     // A copy of a draft is one too.
-    let is_copy = input.yaml_content.is_none();
+    let is_copy = input.yaml_content.value().is_none();
     looked.refuse_unless(is_copy || input.draft.unwrap_or(false))?;
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
@@ -179,7 +179,7 @@ async fn insert(
     }
     looked.fill(&mut row);
     if verb == "forked" {
-        // Whoever reads the list must see who has changed it.
+        // A reader of the list must see who has changed it.
         row.author = authority.actor().name().to_owned();
     }
     let variables = looked.variables(work.app, &row);

@@ -444,18 +444,18 @@ async fn the_catalog_is_brought_and_kept(server: TestServer) {
     assert!(count >= 20, "{count}");
     assert!(all["extensions"].as_array().unwrap().iter().all(|one| one["is_verified"] == true));
     assert!(all["extensions"].as_array().unwrap().iter().all(|one| one["validation_status"] == "valid"));
-    let postgres = server.get("/extensions/postgres").by(&admin).ok().await;
+    let postgres = server.get("/extensions/postgresql").by(&admin).ok().await;
     server
-        .put("/extensions/postgres", json!({ "yaml_content": text("postgres") }))
+        .put("/extensions/postgresql", json!({ "yaml_content": text("postgresql") }))
         .by(&admin)
         .fails(409, "conflict")
         .await;
-    server.delete("/extensions/postgres").by(&admin).fails(409, "conflict").await;
-    let fork = server.post("/extensions/postgres/fork", json!({})).by(&admin).ok().await;
+    server.delete("/extensions/postgresql").by(&admin).fails(409, "conflict").await;
+    let fork = server.post("/extensions/postgresql/fork", json!({})).by(&admin).ok().await;
     // Another start changes nothing, least of all what an organization has made.
     windlass_server::service::extensions::bring_catalog(&server.app).await.unwrap();
-    assert_eq!(server.get("/extensions/postgres").by(&admin).ok().await, postgres);
-    assert_eq!(server.get("/extensions/postgres-fork").by(&admin).ok().await, fork);
+    assert_eq!(server.get("/extensions/postgresql").by(&admin).ok().await, postgres);
+    assert_eq!(server.get("/extensions/postgresql-fork").by(&admin).ok().await, fork);
     let mut planned = 0;
     for one in all["extensions"].as_array().unwrap() {
         let key = one["extension_id"].as_str().unwrap();

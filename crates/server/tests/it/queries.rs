@@ -33,7 +33,7 @@ async fn queries_are_constant(server: TestServer) {
         ("get_deployment_logs", 7),
         ("follow_deployment_logs", 2),
         ("download_deployment_logs", 3),
-        ("handle_deploy", 41),
+        ("handle_deploy", 43),
     ] {
         assert_eq!(few[operation], expected, "{operation}");
     }

@@ -644,3 +644,10 @@ create table installed_routes (
 ) strict, without rowid;
 create unique index installed_routes_live on installed_routes (domain) where is_live = 1;
 create index installed_routes_of_installation on installed_routes (installation_id);
+
+-- Domains are in two tables, and each is there once: who chooses one holds this row until the commit.
+create table domain_choice (
+    id integer primary key check (id = 1)
+) strict;
+
+insert into domain_choice (id) values (1);

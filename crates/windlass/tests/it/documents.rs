@@ -228,7 +228,7 @@ fn named_commands_exist() {
         for line in lines {
             let (_, rest) = line.split_once("windlass ").unwrap();
             let words: Vec<_> = rest.split_whitespace().take_while(|word| *word != "#").collect();
-            let is_group = matches!(words.first(), Some(&("admin" | "audit" | "routes")));
+            let is_group = matches!(words.first(), Some(&("admin" | "audit" | "extension" | "routes")));
             let command = words.get(..if is_group { 2 } else { 1 }).unwrap_or_else(|| panic!("{document}: {line}"));
             let help = run(windlass().args(command).arg("--help"));
             assert!(help.status.success(), "{document} names a command that does not exist: {line}");
@@ -363,4 +363,25 @@ fn settings_of_other_commands_may_be_in_the_environment() {
     let folder = tempfile::tempdir().unwrap();
     let stopped = run(windlass().args(["stop", "--data-dir"]).arg(folder.path()).env("WINDLASS_LISTEN", "127.0.0.1:0"));
     assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
+}
+
+/// Editors read the one that is checked in.
+#[test]
+fn the_schema_of_extensions_is_that_of_the_program() {
+    let printed = run(windlass().args(["extension", "schema"]));
+    assert_eq!(String::from_utf8(printed.stdout).unwrap(), read("docs/extension.schema.json"));
+}
+
+#[test]
+fn extensions_are_checked_without_a_server() {
+    let checked = run(windlass().args(["extension", "check"]).arg(root().join("examples/extensions/greeter.yaml")));
+    assert!(checked.status.success() && String::from_utf8_lossy(&checked.stdout).contains("greeter 1.0.0 is valid"));
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = folder.path().join("wrong.yaml");
+    std::fs::write(&wrong, "metadata: { id: x }\nexecuton: {}\n").unwrap();
+    let refused = run(windlass().args(["extension", "check"]).arg(&wrong));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("wrong.yaml: line 2, column 1: executon: "), "{said}");
+    assert!(said.contains("did you mean \"execution\"?") && said.contains("metadata.name"), "{said}");
+    assert!(!run(windlass().args(["extension", "check", "/nowhere.yaml"])).status.success());
 }

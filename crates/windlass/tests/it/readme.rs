@@ -30,11 +30,12 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 7] = [
+const TYPED: [&str; 8] = [
     "docs/api.md",
     "docs/data.md",
     "docs/deploying.md",
     "docs/edge.md",
+    "docs/extensions.md",
     "docs/logs.md",
     "docs/operating.md",
     "docs/people-and-keys.md",
@@ -64,6 +65,11 @@ fn the_readme_and_the_guide_to_deploying() {
 #[test]
 fn the_readme_and_the_guide_to_the_edge() {
     Session::after_typing("docs/edge.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_extensions() {
+    Session::after_typing("docs/extensions.md");
 }
 
 #[test]
