@@ -9,9 +9,14 @@ use std::time::Duration;
 
 use sqlx::migrate::Migrator;
 use sqlx::pool::{PoolConnection, PoolOptions};
-use sqlx::postgres::PgConnectOptions;
-use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{Connection, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction};
+use sqlx::postgres::{PgConnectOptions, PgRow};
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteRow, SqliteSynchronous};
+use sqlx::{
+    AssertSqlSafe, Connection, FromRow, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool,
+    Transaction,
+};
+
+use uuid::Uuid;
 
 use crate::error::Result;
 use crate::migrations;
@@ -30,6 +35,21 @@ pub(crate) use sql;
 /// `$2, $3, $4`: parameters for `in (..)`.
 pub(crate) fn parameters(first: usize, count: usize) -> String {
     (first..first + count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Rows by some ids. The query has `{}` where they belong.
+pub(crate) async fn among<T>(conn: &mut Conn, query: &str, ids: &[Uuid]) -> Result<Vec<T>>
+where
+    T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin,
+{
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = query.replace("{}", &parameters(1, ids.len()));
+    Ok(sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false);
+        ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
+    })?)
 }
 
 /// The current time, as SQL. Several servers on one PostgreSQL need one clock, which is its own; SQLite has one server.
@@ -374,7 +394,7 @@ mod tests {
         for (pragma, expected) in [("synchronous", 2), ("foreign_keys", 1), ("cache_size", -2_000)] {
             let query = format!("pragma {pragma}");
             for pool in [read, write] {
-                let value: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(query.clone())).fetch_one(pool).await.unwrap();
+                let value: i64 = sqlx::query_scalar(AssertSqlSafe(query.clone())).fetch_one(pool).await.unwrap();
                 assert_eq!(value, expected, "{pragma}");
             }
         }

@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::{ExecutionKind, ExecutionPhase, ExecutionStatus, StepStatus, Timestamp, UndoStatus};
 
-use crate::db::sql;
+use crate::db::{self, sql};
 use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
@@ -176,6 +176,11 @@ pub async fn insert_step(tx: &mut Tx, step: &Step) -> Result<()> {
 pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Execution>> {
     let query = concat!("select ", columns!(), " from executions where id = $1");
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
+/// Those that there are.
+pub async fn among(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Execution>> {
+    db::among(conn, concat!("select ", columns!(), " from executions where id in ({})"), ids).await
 }
 
 /// Nothing when it belongs to another organization.

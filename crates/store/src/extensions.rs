@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::{ExtensionOrder, SortDirection, Timestamp, ValidationStatus};
 
-use crate::db::sql;
+use crate::db::{self, sql};
 use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
@@ -154,6 +154,11 @@ pub async fn mark_deleted(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
 pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Extension>> {
     let query = concat!("select ", columns!(), " from extensions where id = $1");
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
+/// Those that there are, deleted ones too.
+pub async fn among(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Extension>> {
+    db::among(conn, concat!("select ", columns!(), " from extensions where id in ({})"), ids).await
 }
 
 /// Nothing when it is another organization's, or deleted.

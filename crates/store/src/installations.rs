@@ -5,7 +5,7 @@ use uuid::Uuid;
 use windlass_api::{ContainerStatus, InstallationState, Timestamp};
 
 use crate::containers::Stage;
-use crate::db::sql;
+use crate::db::{among, sql};
 use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
@@ -174,10 +174,15 @@ pub async fn insert_service(tx: &mut Tx, service: &Service, sealed_specification
 
 /// The services of an installation, by name and age, those that are going included.
 pub async fn services(conn: &mut Conn, installation_id: Uuid) -> Result<Vec<Seen>> {
+    services_of(conn, &[installation_id]).await
+}
+
+/// The same for several.
+pub async fn services_of(conn: &mut Conn, installation_ids: &[Uuid]) -> Result<Vec<Seen>> {
     let query = "select s.id, s.installation_id, s.execution_id, s.name, s.image, s.image_id, s.is_kept, s.kept_by, s.digest, \
                  c.name as container_name, c.stage, c.status, c.address from installed_services s \
-                 join containers c on c.id = s.id where s.installation_id = $1 order by s.name, s.id";
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(installation_id).fetch_all(c).await)?)
+                 join containers c on c.id = s.id where s.installation_id in ({}) order by s.name, s.id";
+    among(conn, query, installation_ids).await
 }
 
 pub async fn service(conn: &mut Conn, id: Uuid) -> Result<Option<Service>> {
@@ -247,9 +252,14 @@ pub async fn insert_route(tx: &mut Tx, route: &Route) -> Result<()> {
 }
 
 pub async fn routes(conn: &mut Conn, installation_id: Uuid) -> Result<Vec<Route>> {
+    routes_of(conn, &[installation_id]).await
+}
+
+/// Those of several.
+pub async fn routes_of(conn: &mut Conn, installation_ids: &[Uuid]) -> Result<Vec<Route>> {
     let query = "select id, installation_id, execution_id, domain, service, port, is_live, created_at \
-                 from installed_routes where installation_id = $1 order by id";
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(installation_id).fetch_all(c).await)?)
+                 from installed_routes where installation_id in ({}) order by id";
+    among(conn, query, installation_ids).await
 }
 
 /// Those that a step has added and that were never live.

@@ -4,7 +4,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 use windlass_api::{Timestamp, VolumeOrigin};
 
-use crate::db::sql;
+use crate::db::{among, sql};
 use crate::word::Word;
 use crate::{Conn, Result, Tx, snapshots};
 
@@ -122,9 +122,17 @@ pub async fn update(tx: &mut Tx, volume: &Volume) -> Result<()> {
 
 /// Those of an installation that are not deleted, in the order of their names.
 pub async fn of_installation(conn: &mut Conn, installation_id: Uuid) -> Result<Vec<Volume>> {
-    let query =
-        concat!("select ", columns!(), " from volumes where installation_id = $1 and deleted_at is null order by name");
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(installation_id).fetch_all(c).await)?)
+    of_installations(conn, &[installation_id]).await
+}
+
+/// Those of several.
+pub async fn of_installations(conn: &mut Conn, installation_ids: &[Uuid]) -> Result<Vec<Volume>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from volumes where installation_id in ({}) and deleted_at is null order by name"
+    );
+    among(conn, query, installation_ids).await
 }
 
 /// Those of an application that are not deleted, in the order of their names.

@@ -47,18 +47,18 @@ domain: {type: string}
 #[test]
 fn values_come_into_compose_as_they_are() {
     let title = "a \"b\" ${port} $(id) $$ 'c' {{ port }}\nprivileged: true";
-    let pairs = [("title", json!(title)), ("password", json!("p w$1")), ("domain", json!("Wiki.example.org"))];
+    let pairs = [("title", json!(title)), ("password", json!("pass w$1")), ("domain", json!("Wiki.example.org"))];
     let steps = resolved(&document("install", VARIABLES, COMPOSE), &pairs).unwrap();
     let project = up(&steps);
     let names: Vec<_> = project.services.iter().map(|service| service.name.as_str()).collect();
     assert_eq!(names, ["db", "web"]);
     let web = &project.services[1];
     assert_eq!(web.image, "nginx:1.27");
-    assert_eq!(web.command.as_ref().unwrap(), &["serve", "--name", title, "--secret", "x p w$1"]);
+    assert_eq!(web.command.as_ref().unwrap(), &["serve", "--name", title, "--secret", "x pass w$1"]);
     let variable = |name: &str| web.environment.iter().find(|(known, _)| known == name).unwrap().1.as_str();
     assert_eq!(variable("TITLE"), title);
     assert_eq!(variable("BOTH"), format!("{title}-{title}"));
-    assert_eq!(variable("PASSWORD"), "p w$1");
+    assert_eq!(variable("PASSWORD"), "pass w$1");
     assert_eq!(web.ports[0].published, Some(8080));
     assert!(!web.privileged && steps[0].needs_host_access().is_empty());
     let route = Action::Route { domain: "wiki.example.org".into(), service: Some("web".into()), port: 80 };
@@ -109,10 +109,10 @@ fn one_container_in_the_words_of_docker_run() {
 "#;
     let variables = "tag: {type: string, default: 7.4.2}\ntitle: {type: string}\npassword: {type: secret}";
     let text = document("install", variables, step);
-    let steps = resolved(&text, &[("title", json!("x,C=3")), ("password", json!("a b"))]).unwrap();
+    let steps = resolved(&text, &[("title", json!("x,C=3")), ("password", json!("a b c d e"))]).unwrap();
     let cache = &up(&steps).services[0];
     assert_eq!((cache.name.as_str(), cache.image.as_str()), ("cache", "redis:7.4.2"));
-    assert_eq!(cache.command.as_ref().unwrap(), &["redis-server", "--requirepass", "a b"]);
+    assert_eq!(cache.command.as_ref().unwrap(), &["redis-server", "--requirepass", "a b c d e"]);
     assert_eq!(cache.environment, [("A".into(), "1".into()), ("B".into(), "x,C=3".into())]);
     assert_eq!((cache.ports.len(), cache.volumes.len()), (2, 2));
     assert_eq!((cache.restart, cache.memory_bytes), (Restart::UnlessStopped, Some(128 * 1024 * 1024)));

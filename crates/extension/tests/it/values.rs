@@ -41,18 +41,18 @@ fn values_come_as_texts_or_as_json() {
         ("port", json!(" 443 ")),
         ("tls", json!("True")),
         ("hosts", json!("a, b,,c")),
-        ("password", json!("s3cret")),
+        ("password", json!("s3cret-word")),
         ("owner", json!("ada")),
         ("note", json!("two\nlines")),
     ];
-    let expected = ["My Wiki", "443", "true", "a,b,c", "s3cret", "ada", "two\nlines"];
+    let expected = ["My Wiki", "443", "true", "a,b,c", "s3cret-word", "ada", "two\nlines"];
     assert_eq!(texts(&as_texts), expected);
     let as_json = [
         ("title", json!("My Wiki")),
         ("port", json!(443)),
         ("tls", json!(true)),
         ("hosts", json!(["a", "b", "c"])),
-        ("password", json!("s3cret")),
+        ("password", json!("s3cret-word")),
         ("owner", json!("ada")),
         ("note", json!("two\nlines")),
     ];
@@ -137,18 +137,18 @@ fn a_secret_that_its_pattern_refuses_must_be_given() {
 fn secrets_are_known_masked_and_not_shown() {
     let text = document("run", "a: {type: secret}\nb: {type: secret}\nc: {type: string}", STEP);
     let extension = extension(&text);
-    let pairs = [("a", json!("s3cret")), ("b", json!("s3cret-and-more")), ("c", json!("seen"))];
+    let pairs = [("a", json!("s3cret-word")), ("b", json!("s3cret-word-and-more")), ("c", json!("seen"))];
     let values = filled(&extension, &pairs);
-    assert_eq!(values.secrets(), ["s3cret-and-more", "s3cret"]);
+    assert_eq!(values.secrets(), ["s3cret-word-and-more", "s3cret-word"]);
     assert!(values.is_secret("a") && !values.is_secret("c") && !values.is_secret("d"));
-    assert!(!format!("{values:?}").contains("s3cret") && format!("{values:?}").contains("seen"));
+    assert!(!format!("{values:?}").contains("s3cret-word") && format!("{values:?}").contains("seen"));
     let masked = values.masked();
     assert_eq!(masked.text("a").unwrap(), MASK);
     assert_eq!(masked.text("c").unwrap(), "seen");
     let stored = serde_json::to_string(&values).unwrap();
     let read: Values = serde_json::from_str(&stored).unwrap();
     assert_eq!(read, values);
-    assert_eq!(Json::from(values.to_json()), json!({ "a": "s3cret", "b": "s3cret-and-more", "c": "seen" }));
+    assert_eq!(Json::from(values.to_json()), json!({ "a": "s3cret-word", "b": "s3cret-word-and-more", "c": "seen" }));
 }
 
 #[test]

@@ -2,66 +2,116 @@
 
 use uuid::Uuid;
 use windlass_api as api;
+use windlass_api::ValidationStatus;
 use windlass_store::containers::Stage;
-use windlass_store::installations::{self, Installation, Seen};
+use windlass_store::executions::{self, Execution};
+use windlass_store::extensions::{self, Extension};
+use windlass_store::installations::{self as rows, Installation, Route, Seen};
 use windlass_store::logs::{Stored, line_id};
-use windlass_store::{Conn, Result, executions, extensions, volumes};
+use windlass_store::volumes::{self, Volume};
+use windlass_store::{Conn, Result};
 
-/// In six queries.
 pub async fn installation(conn: &mut Conn, row: Installation, may_see_values: bool) -> Result<api::Installation> {
-    let extension = extensions::get(conn, row.extension_id).await?;
-    let execution = match row.execution_id {
-        Some(id) => executions::get(conn, id).await?,
-        None => None,
-    };
-    let services = installations::services(conn, row.id).await?;
-    let routes = installations::routes(conn, row.id).await?;
-    let volumes = volumes::of_installation(conn, row.id).await?;
-    let (version, content_hash, variable_values) = execution
-        .map(|execution| (execution.version, execution.content_hash, execution.variable_values))
-        .unwrap_or_default();
-    let is_usable = |extension: &&extensions::Extension| {
-        extension.deleted_at.is_none() && extension.validation_status == api::ValidationStatus::Valid
-    };
-    let newest = extension.as_ref().filter(is_usable);
-    Ok(api::Installation {
-        id: row.id,
-        organization_id: row.organization_id,
-        user_id: row.user_id,
-        extension_id: row.extension_id,
-        has_update: newest.is_some_and(|newest| !content_hash.is_empty() && newest.content_hash != content_hash),
-        extension_key: extension.map(|extension| extension.extension_key).unwrap_or_default(),
-        state: row.state,
-        version,
-        content_hash,
-        execution_id: row.execution_id,
-        variable_values: if may_see_values { variable_values } else { String::new() },
-        services: services
-            .into_iter()
-            .filter(|seen| seen.stage != Stage::Leaving)
-            .map(|seen| api::InstalledService {
-                host: format!("{}.{}", seen.service.name, row.name),
-                name: seen.service.name,
-                image: seen.service.image,
-                image_id: seen.service.image_id,
-                status: seen.status,
-                container_name: seen.container_name,
-                address: seen.address,
-            })
-            .collect(),
-        domains: routes
-            .into_iter()
-            .filter(|route| route.is_live)
-            .map(|route| api::InstalledDomain { domain: route.domain, service: route.service, port: route.port })
-            .collect(),
-        volumes: volumes
-            .into_iter()
-            .map(|volume| api::InstalledVolume { id: volume.id, name: volume.name, size_bytes: volume.size_bytes })
-            .collect(),
-        name: row.name,
-        created_at: row.created_at,
-        updated_at: row.updated_at,
-    })
+    let parts = Parts::of(conn, std::slice::from_ref(&row)).await?;
+    Ok(parts.record(row, may_see_values))
+}
+
+/// In five queries, however many there are.
+pub async fn installations(
+    conn: &mut Conn,
+    rows: Vec<Installation>,
+    may_see_values: bool,
+) -> Result<Vec<api::Installation>> {
+    let parts = Parts::of(conn, &rows).await?;
+    Ok(rows.into_iter().map(|row| parts.record(row, may_see_values)).collect())
+}
+
+/// What several installations have.
+struct Parts {
+    extensions: Vec<Extension>,
+    executions: Vec<Execution>,
+    services: Vec<Seen>,
+    routes: Vec<Route>,
+    volumes: Vec<Volume>,
+}
+
+impl Parts {
+    async fn of(conn: &mut Conn, rows: &[Installation]) -> Result<Self> {
+        let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+        let extension_ids: Vec<Uuid> = rows.iter().map(|row| row.extension_id).collect();
+        let execution_ids: Vec<Uuid> = rows.iter().filter_map(|row| row.execution_id).collect();
+        Ok(Self {
+            extensions: extensions::among(conn, &extension_ids).await?,
+            executions: executions::among(conn, &execution_ids).await?,
+            services: rows::services_of(conn, &ids).await?,
+            routes: rows::routes_of(conn, &ids).await?,
+            volumes: volumes::of_installations(conn, &ids).await?,
+        })
+    }
+
+    fn record(&self, row: Installation, may_see_values: bool) -> api::Installation {
+        let extension = self.extensions.iter().find(|extension| extension.id == row.extension_id);
+        let execution = self.executions.iter().find(|execution| Some(execution.id) == row.execution_id);
+        let text = |of: fn(&Execution) -> &String| execution.map(of).cloned().unwrap_or_default();
+        let content_hash = text(|execution| &execution.content_hash);
+        let has_update = |extension: &Extension| {
+            let is_usable = extension.deleted_at.is_none() && extension.validation_status == ValidationStatus::Valid;
+            is_usable && !content_hash.is_empty() && extension.content_hash != content_hash
+        };
+        api::Installation {
+            has_update: extension.is_some_and(has_update),
+            extension_key: extension.map(|extension| extension.extension_key.clone()).unwrap_or_default(),
+            version: text(|execution| &execution.version),
+            variable_values: if may_see_values { text(|execution| &execution.variable_values) } else { String::new() },
+            services: self
+                .services
+                .iter()
+                .filter(|seen| is_shown(&row, seen))
+                .map(|seen| service(&row, seen))
+                .collect(),
+            domains: self
+                .routes
+                .iter()
+                .filter(|route| route.installation_id == row.id && route.is_live)
+                .map(domain)
+                .collect(),
+            volumes: self.volumes.iter().filter(|volume| volume.installation_id == Some(row.id)).map(volume).collect(),
+            content_hash,
+            id: row.id,
+            organization_id: row.organization_id,
+            user_id: row.user_id,
+            extension_id: row.extension_id,
+            state: row.state,
+            execution_id: row.execution_id,
+            name: row.name,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+fn is_shown(row: &Installation, seen: &Seen) -> bool {
+    seen.service.installation_id == row.id && seen.stage != Stage::Leaving
+}
+
+fn service(row: &Installation, seen: &Seen) -> api::InstalledService {
+    api::InstalledService {
+        name: seen.service.name.clone(),
+        image: seen.service.image.clone(),
+        image_id: seen.service.image_id.clone(),
+        status: seen.status,
+        container_name: seen.container_name.clone(),
+        address: seen.address.clone(),
+        host: format!("{}.{}", seen.service.name, row.name),
+    }
+}
+
+fn domain(route: &Route) -> api::InstalledDomain {
+    api::InstalledDomain { domain: route.domain.clone(), service: route.service.clone(), port: route.port }
+}
+
+fn volume(volume: &Volume) -> api::InstalledVolume {
+    api::InstalledVolume { id: volume.id, name: volume.name.clone(), size_bytes: volume.size_bytes }
 }
 
 pub fn log(installation_id: Uuid, services: &[Seen], stored: Stored) -> api::InstallationLog {

@@ -92,6 +92,11 @@ impl Process {
         process
     }
 
+    /// The process' number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A line of its output that contains `text`, each line only once.
     pub fn wait_for(&self, text: &str) -> String {
         let until = Instant::now() + DEADLINE;

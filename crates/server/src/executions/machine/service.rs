@@ -79,9 +79,12 @@ pub async fn act(machine: &Machine, name: &str, change: ServiceChange) -> StepRe
         (Manager::OpenRc, ServiceChange::Enable) => machine.must_run("rc-update", &["add", name, "default"]).await,
         (Manager::OpenRc, ServiceChange::Disable) => machine.must_run("rc-update", &["del", name, "default"]).await,
         (Manager::OpenRc, _) => machine.must_run("rc-service", &[name, word]).await,
-        (Manager::SystemV, ServiceChange::Enable | ServiceChange::Disable) => {
+        (Manager::SystemV, ServiceChange::Enable) => {
+            // Without links there is nothing that could be enabled.
+            machine.must_run("update-rc.d", &[name, "defaults"]).await?;
             machine.must_run("update-rc.d", &[name, word]).await
         }
+        (Manager::SystemV, ServiceChange::Disable) => machine.must_run("update-rc.d", &[name, word]).await,
         (Manager::SystemV, _) => machine.must_run("service", &[name, word]).await,
     }
 }

@@ -2,5 +2,6 @@
 
 mod crash;
 mod machine;
+mod own_machine;
 mod services;
 mod support;
