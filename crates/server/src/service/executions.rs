@@ -10,7 +10,7 @@ use windlass_api::{MASK, RunExtension, VariableMap};
 use windlass_extension::{Kind, Phase, ResolvedStep, Values, VariableType};
 use windlass_store::executions::{self, End, Ending, Execution, Material, Step};
 use windlass_store::extensions::Extension;
-use windlass_store::installations::Installation;
+use windlass_store::installations::{self as rows, Installation};
 use windlass_store::jobs;
 
 use crate::app::App;
@@ -196,6 +196,7 @@ pub async fn insert_uninstall(
     installation: &Installation,
     targets: Vec<(String, String, Target)>,
 ) -> Result<Execution> {
+    let has_services = !rows::services(work, installation.id).await?.is_empty();
     let (kind, installation_id) = (ExecutionKind::Uninstall, Some(installation.id));
     let new = NewExecution { kind, installation_id, restored_id: None };
     let execution = row(work.app, authority, extension, new, "{}".to_owned());
@@ -205,7 +206,7 @@ pub async fn insert_uninstall(
         let step = new_step(work.app, &execution, order, &name, &step_type, ExecutionPhase::Undo);
         executions::insert_step(work, &Step { undo, ..step }).await?;
     }
-    enqueue(work, authority, extension, &execution, true).await?;
+    enqueue(work, authority, extension, &execution, has_services).await?;
     Ok(execution)
 }
 

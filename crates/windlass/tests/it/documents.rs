@@ -381,7 +381,7 @@ fn extensions_are_checked_without_a_server() {
     std::fs::write(&wrong, "metadata: { id: x }\nexecuton: {}\n").unwrap();
     let refused = run(windlass().args(["extension", "check"]).arg(&wrong));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && said.contains("wrong.yaml: line 2, column 1: executon: "), "{said}");
-    assert!(said.contains("did you mean \"execution\"?") && said.contains("metadata.name"), "{said}");
+    assert!(!refused.status.success() && said.contains("wrong.yaml: line 2, column 1: "), "{said}");
+    assert!(said.contains("did you mean \"execution\"?") && said.contains("metadata: has no name"), "{said}");
     assert!(!run(windlass().args(["extension", "check", "/nowhere.yaml"])).status.success());
 }

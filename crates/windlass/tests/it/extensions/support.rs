@@ -1,8 +1,10 @@
 //! What tests ask of extensions.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
-use crate::deploy::support::{Platform, id_of, until};
+use crate::deploy::support::{DEADLINE, Platform, id_of};
 
 /// An extension with these steps. `steps` is YAML below `execution`, with two spaces before each line.
 pub fn text(id: &str, kind: &str, version: &str, variables: &str, execution: &str) -> String {
@@ -27,12 +29,15 @@ pub fn execution(platform: &Platform, id: &str) -> Value {
 
 /// Waits until it is over, one way or the other.
 pub async fn ended(platform: &Platform, id: &str) -> Value {
-    until("the execution ends", async || {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
         let execution = execution(platform, id);
-        let is_over = !["pending", "running"].contains(&execution["status"].as_str().expect("a status"));
-        is_over.then_some(execution)
-    })
-    .await
+        if !["pending", "running"].contains(&execution["status"].as_str().expect("a status")) {
+            return execution;
+        }
+        assert!(Instant::now() < deadline, "it does not end: {}", story(&execution));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 pub async fn completed(platform: &Platform, id: &str) -> Value {
