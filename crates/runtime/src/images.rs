@@ -30,8 +30,6 @@ const USUAL_RETRIES: u32 = 3;
 pub struct Image {
     pub id: String,
     pub tags: Vec<String>,
-    /// Whether it came from a registry.
-    pub is_pulled: bool,
     pub labels: Labels,
     /// TCP only, in ascending order.
     pub exposed_ports: Vec<u16>,
@@ -166,7 +164,6 @@ impl Docker {
 struct InspectAnswer {
     id: String,
     repo_tags: Option<Vec<String>>,
-    repo_digests: Option<Vec<String>>,
     architecture: String,
     size: u64,
     config: Option<ConfigAnswer>,
@@ -213,7 +210,6 @@ fn image(answer: InspectAnswer) -> Image {
     Image {
         id: answer.id,
         tags: tags(answer.repo_tags),
-        is_pulled: answer.repo_digests.is_some_and(|digests| !digests.is_empty()),
         labels: config.labels.unwrap_or_default(),
         exposed_ports: tcp_ports(config.exposed_ports.unwrap_or_default().keys()),
         health_check: config.healthcheck.and_then(|check| health_check(check, config.shell)),

@@ -227,10 +227,10 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
 
 /// A service of an extension: rows without a job of their installation are made true.
 async fn look_after_service(host: &Host, row: &Container, found: Option<&ContainerSummary>) -> Result<()> {
+    let Some(_no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
     if executions::engine::is_busy(host, row.application_id).await? {
         return Ok(());
     }
-    let Some(_no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
     // The rows were read when the pass began.
     let now = containers::by_name(&mut host.app.db.read().await?, &row.name).await?;
     let Some(row) = now else { return Ok(()) };

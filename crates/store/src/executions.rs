@@ -251,6 +251,13 @@ pub async fn completed_of_installation(conn: &mut Conn, installation_id: Uuid) -
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(installation_id).fetch_all(c).await)?)
 }
 
+/// The newest that removed an installation, or tried to, and has ended.
+pub async fn newest_uninstall(conn: &mut Conn, installation_id: Uuid) -> Result<Option<Uuid>> {
+    let query = "select id from executions where installation_id = $1 and kind = 'uninstall' \
+                 and status in ('completed', 'failed') order by id desc limit 1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(installation_id).fetch_optional(c).await)?)
+}
+
 /// All that there are.
 pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>> {
     Ok(sql!(conn, |c| sqlx::query_scalar("select id from executions").fetch_all(c).await)?)

@@ -191,7 +191,7 @@ pub async fn texts(conn: &mut Conn, id: Uuid) -> Result<Option<Texts>> {
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
 }
 
-/// Those that come with Windlass, and those that did, the newest row of each.
+/// Those that come with Windlass, and those that did; the newest first.
 pub async fn built_in(conn: &mut Conn) -> Result<Vec<Extension>> {
     let query = concat!("select ", columns!(), " from extensions where organization_id is null order by id desc");
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
@@ -219,7 +219,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The search comes first in `values`.
+    /// In the order of `values`.
     fn conditions(&self) -> String {
         let mut conditions = VISIBLE.to_owned();
         let mut number = 1;

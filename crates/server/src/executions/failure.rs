@@ -32,9 +32,10 @@ impl StepFailure {
     pub fn later(interruption: Interruption) -> Self {
         let words = match &interruption {
             Interruption::Lost => "the work was taken over".to_owned(),
-            Interruption::Later(words) | Interruption::EngineLost(words) | Interruption::Unreadable(words) => {
-                words.clone()
-            }
+            Interruption::Later(words)
+            | Interruption::EngineLost(words)
+            | Interruption::Again(words)
+            | Interruption::Unreadable(words) => words.clone(),
         };
         Self { words, exit_code: None, later: Some(interruption) }
     }
@@ -55,6 +56,8 @@ pub enum Interruption {
     Later(String),
     /// The container engine does not answer. The job is tried again some times.
     EngineLost(String),
+    /// Something was tried and failed. The job is tried again some times.
+    Again(String),
     /// Its rows cannot be read.
     Unreadable(String),
 }

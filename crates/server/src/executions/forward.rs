@@ -64,7 +64,7 @@ async fn decide_again(run: &mut Run<'_>, index: usize) -> Result<()> {
 
 /// Whether a step that was under way when its server ended can be gone on with: rows say what it has made.
 fn is_repeatable(action: &Action) -> bool {
-    is_of_engine(action) || matches!(action, Action::WaitSeconds(_))
+    is_of_engine(action) || matches!(action, Action::WaitSeconds(_) | Action::Skipped)
 }
 
 pub fn is_of_engine(action: &Action) -> bool {
@@ -246,6 +246,8 @@ async fn act_on_engine(run: &Run<'_>, action: &Action, machine: &Machine) -> Ste
     let Some(installation) = &run.installation else {
         return Err(StepFailure::new("only an extension of the type install has services"));
     };
+    // The reconciler stands back as long as the step lasts.
+    let _no_other = run.host.lock_containers(installation.id).await;
     let engine = run.engine(installation, machine.log.clone()).await?;
     match action {
         Action::Up { project } => Box::pin(engine::up(&engine, project)).await,

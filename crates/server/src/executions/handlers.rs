@@ -58,6 +58,7 @@ async fn handle(host: &Arc<Host>, mut task: Task) -> Outcome {
             host.note_lost(&words);
             Outcome::again(words)
         }
+        Err(Interruption::Again(words)) => Outcome::again(words),
         Err(Interruption::Later(words) | Interruption::Unreadable(words)) => Outcome::later(words),
     }
 }
@@ -69,6 +70,7 @@ async fn give_up(held: &Held, id: Uuid, words: &str) -> Result<()> {
         let words = format!("it could not be read, so nothing was done or undone: {words}");
         let end = End { status: ExecutionStatus::Failed, exit_code: None, error_message: &words };
         engine::give_back(&mut work, &execution).await?;
+        engine::settle_failed(&mut work, &execution).await?;
         service::end(&mut work, &execution, &end).await?;
     }
     held.done(&mut work).await?;

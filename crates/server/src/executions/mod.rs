@@ -1,7 +1,8 @@
 //! Executions: extensions as they are carried out, step by step, on this machine.
 //!
-//! Each step has a row, which says how the step can be undone before it changes anything. A step that was under way when its server was
-//! killed is never done again: how far it came is not known, so the execution fails, and what was completed before is undone.
+//! Each step has a row, which says how the step can be undone before it changes anything. A step on the engine
+//! can run twice. Any other that was under way when its server was killed is never done again: how far it came is not known, so the
+//! execution fails, and what was completed before is undone.
 
 pub mod engine;
 mod failure;

@@ -115,7 +115,8 @@ impl<'a> Run<'a> {
         work.commit().await?;
         kill_point::reached("execution-given-back");
         if let Err(problem) = self.restore().await {
-            self.note(format!("The services of before are started as soon as the engine answers: {problem:?}")).await;
+            tracing::warn!(?problem, "services of before could not be started again at once");
+            self.note("The services of before are started again as soon as the engine lets them be.").await;
         }
         Ok(())
     }
@@ -217,14 +218,19 @@ impl<'a> Run<'a> {
         let end = End { status, exit_code, error_message: &words };
         match status {
             ExecutionStatus::Completed => engine::make_live(&mut work, &self.execution).await?,
-            _ => engine::give_back(&mut work, &self.execution).await?,
+            _ => {
+                engine::give_back(&mut work, &self.execution).await?;
+                engine::settle_failed(&mut work, &self.execution).await?;
+            }
         }
         service::end(&mut work, &self.execution, &end).await?;
         self.held.done(&mut work).await?;
         work.commit().await?;
         kill_point::reached("execution-ended");
-        // What was installed can still be uninstalled; everything else is done or undone for good.
-        if status != ExecutionStatus::Completed || self.execution.installation_id.is_none() {
+        // What was installed can still be uninstalled, and what could not be undone can be put back by hand.
+        let is_undone = |step: &Step| !matches!(step.undo_status, UndoStatus::Failed | UndoStatus::Undoing);
+        let is_over = status != ExecutionStatus::Completed && self.steps.iter().all(is_undone);
+        if is_over || (status == ExecutionStatus::Completed && self.execution.installation_id.is_none()) {
             saved::forget(self.app(), self.execution.id).await;
         }
         Ok(())

@@ -66,12 +66,9 @@ pub async fn all(run: &mut Run<'_>, lease: &mut Lease) -> Result<()> {
     Ok(())
 }
 
-/// A step of an execution that was completed long ago. The words say why it could not be undone.
-pub async fn again(run: &mut Run<'_>, index: usize, lease: &mut Lease) -> Result<UndoStatus> {
-    if run.is_elsewhere() {
-        let words = format!("it was done on another machine, {}", run.execution.server_hostname);
-        run.end_undo(index, UndoStatus::Impossible, &words).await?;
-    } else if run.steps[index].undo_status != UndoStatus::Undone {
+/// A step of an execution that was completed long ago, on this machine. What became of it.
+pub async fn completed_step(run: &mut Run<'_>, index: usize, lease: &mut Lease) -> Result<UndoStatus> {
+    if run.steps[index].undo_status != UndoStatus::Undone {
         let before = serde_json::from_str(&run.steps[index].undo)
             .map_err(|error| Interruption::Unreadable(format!("how to undo a step: {error}")))?;
         one(run, index, &before, lease).await?;
@@ -99,12 +96,14 @@ async fn one(run: &mut Run<'_>, index: usize, before: &Before, lease: &mut Lease
     if let (Before::Command, Some(reason)) = (before, reason_against(run, index)) {
         return run.end_undo(index, UndoStatus::Impossible, reason).await;
     }
-    // A way back that was begun is never begun again: how far it came is not known.
-    if run.steps[index].undo_status == UndoStatus::Undoing && *before == Before::Command {
+    if run.steps[index].undo_status == UndoStatus::Undoing {
         let id = run.steps[index].id.to_string();
         end_marked(MARK, id.as_bytes()).await.map_err(|error| Interruption::Later(error.to_string()))?;
-        let words = "the server was stopped while it was undone; how far that came is not known";
-        return run.end_undo(index, UndoStatus::Failed, words).await;
+        // A command that takes something back is never begun again: how far it came is not known.
+        if *before == Before::Command {
+            let words = "the server was stopped while it was undone; how far that came is not known";
+            return run.end_undo(index, UndoStatus::Failed, words).await;
+        }
     }
     run.end_undo(index, UndoStatus::Undoing, "").await?;
     kill_point::reached("execution-undo-begun");
@@ -134,6 +133,10 @@ async fn limited(
 ) -> std::result::Result<StepResult<Undone>, Break> {
     let limit = run.resolved[index].timeout;
     let undoing = undo(&run.resolved[index].action, machine, before);
+    // A thread that writes files cannot be stopped, so its end is waited for.
+    if matches!(before, Before::File(_)) {
+        return Ok(undoing.await);
+    }
     let limited = async {
         match tokio::time::timeout(limit, undoing).await {
             Ok(undone) => undone,

@@ -37,7 +37,9 @@ pub async fn carry_out(host: &Arc<Host>, held: &Held, execution: Execution, leas
         kill_point::reached("uninstall-step-begun");
         let (status, output) = match &target {
             Target::Services { .. } => match remove_services(host, held, &execution).await {
-                Err(Interruption::EngineLost(words)) if held.job.attempts + 1 >= MOST_TRIES => {
+                Err(Interruption::EngineLost(words) | Interruption::Again(words))
+                    if held.job.attempts + 1 >= MOST_TRIES =>
+                {
                     (StepStatus::Failed, words)
                 }
                 removed => removed.map(|()| (StepStatus::Completed, String::new()))?,
@@ -79,8 +81,11 @@ async fn remove_services(host: &Host, held: &Held, execution: &Execution) -> Res
     for seen in installations::services(&mut host.app.db.read().await?, id).await? {
         match engine::remove_container(host, seen.service.id, &seen.container_name).await {
             Ok(()) => {}
-            Err(HostError::Engine(error)) => return Err(Interruption::EngineLost(error.to_string())),
-            Err(HostError::Unread(unread)) => return Err(Interruption::EngineLost(unread.to_string())),
+            Err(HostError::Engine(error @ windlass_runtime::Error::Unreachable { .. })) => {
+                return Err(Interruption::EngineLost(error.to_string()));
+            }
+            Err(HostError::Engine(error)) => return Err(Interruption::Again(error.to_string())),
+            Err(HostError::Unread(unread)) => return Err(Interruption::Again(unread.to_string())),
         }
         let mut work = held.begin().await?;
         containers::delete(&mut work, seen.service.id, host.app.now()).await?;
@@ -104,7 +109,12 @@ async fn undo_step(
     };
     let index = run.steps.iter().position(|step| step.step_order == order);
     let Some(index) = index else { return Ok((StepStatus::Completed, String::new())) };
-    let undone = undo::again(&mut run, index, lease).await?;
+    if run.is_elsewhere() {
+        let words =
+            format!("it was done on another machine, {}, and cannot be undone here", run.execution.server_hostname);
+        return Ok((StepStatus::Failed, words));
+    }
+    let undone = undo::completed_step(&mut run, index, lease).await?;
     let status = if undone == UndoStatus::Failed { StepStatus::Failed } else { StepStatus::Completed };
     Ok((status, run.steps[index].undo_message.clone()))
 }
@@ -123,15 +133,17 @@ async fn end(host: &Host, held: &Held, execution: &Execution, steps: &[Step]) ->
         false => (ExecutionStatus::Failed, None),
     };
     let words = left.join("; ");
-    let mut forgotten = Vec::new();
+    let mut forgotten: Vec<Uuid> = Vec::new();
     let mut work = held.begin().await?;
     if let Some(id) = execution.installation_id {
         match is_gone {
             true => {
                 let deleted = steps.iter().filter_map(|step| Target::of(step).ok()).flat_map(Target::deleted_volumes);
                 volumes::leave_installation(&mut work, id, &deleted.collect::<Vec<_>>()).await?;
-                for old in executions::completed_of_installation(&mut work, id).await? {
-                    forgotten.push(old.id);
+                // What is left of it could still be put back by hand.
+                if left.is_empty() && steps.len() > 1 {
+                    let all = executions::completed_of_installation(&mut work, id).await?;
+                    forgotten = all.iter().map(|old| old.id).collect();
                 }
                 installations::delete(&mut work, id).await?;
             }

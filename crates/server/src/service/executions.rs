@@ -135,10 +135,11 @@ pub async fn run(app: &App, granted: &Granted<Extension>, input: &RunExtension) 
     let extension = granted.row();
     let name = input.name.as_deref().unwrap_or(&extension.extension_key);
     let given = input.variables.as_ref();
-    let asked = match installations::values_of_failed(app, granted.authority().organization_id(), name).await? {
-        Some(stored) => Asked::Again { stored, given },
-        None => Asked::Given(given),
-    };
+    let asked =
+        match installations::values_of_failed(app, granted.authority().organization_id(), extension, name).await? {
+            Some(stored) => Asked::Again { stored, given },
+            None => Asked::Given(given),
+        };
     let prepared = prepare(app, extension, &asked, name).await?;
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::auth::{Authority, Granted};
 use crate::error::{Error, Result};
 use crate::records;
-use crate::service::audit::{Action, Actor, Change, Resource};
+use crate::service::audit::{Action, Change, Resource};
 use crate::service::work::Work;
 
 /// Words that stand in paths where the key of an extension could.
@@ -291,7 +291,7 @@ async fn store_catalog(
     changed: &[Looked],
     gone: &[&Extension],
 ) -> windlass_store::Result<()> {
-    let mut work = app.begin().await?;
+    let mut work = app.begin_step().await?;
     for looked in changed {
         let key = looked.draft.id.clone().unwrap_or_default();
         let before = stored.iter().find(|row| row.extension_key == key);
@@ -307,22 +307,10 @@ async fn store_catalog(
     for row in gone {
         extensions::mark_deleted(&mut work, row.id, app.now()).await?;
     }
-    record_catalog(&mut work, changed.len() + gone.len());
+    tracing::info!(changed = changed.len(), gone = gone.len(), "brought the catalog of extensions up to date");
     work.commit().await
 }
 
 fn is_in_catalog(key: &str) -> bool {
     catalog::ALL.iter().any(|(name, _)| name.strip_suffix(".yaml") == Some(key))
-}
-
-fn record_catalog(work: &mut Work<'_>, changed: usize) {
-    let change = Change {
-        organization_id: None,
-        action: Action::Update,
-        resource: Resource::Extension,
-        resource_id: uuid::Uuid::nil(),
-        summary: &format!("brought {changed} extensions up to date"),
-        details: &[],
-    };
-    work.record(&Actor::Server, &change);
 }

@@ -113,14 +113,20 @@ async fn values_of(app: &App, execution_id: Uuid) -> Result<Values> {
 }
 
 /// The values of a first execution that failed: what it has written to volumes knows its secrets.
-pub async fn values_of_failed(app: &App, organization_id: Uuid, name: &str) -> Result<Option<Values>> {
+pub async fn values_of_failed(
+    app: &App,
+    organization_id: Uuid,
+    extension: &Extension,
+    name: &str,
+) -> Result<Option<Values>> {
     let mut conn = app.db.read().await?;
     let stored = installations::by_name(&mut conn, organization_id, name).await?;
-    let Some(stored) = stored.filter(|stored| stored.execution_id.is_none()) else { return Ok(None) };
+    let is_same = |stored: &Installation| stored.execution_id.is_none() && stored.extension_id == extension.id;
+    let Some(stored) = stored.filter(is_same) else { return Ok(None) };
     let filter = executions::Filter { installation_id: Some(stored.id), ..executions::Filter::default() };
-    let (newest, _) = executions::page(&mut conn, organization_id, filter, (0, 1)).await?;
+    let (newest, _) = executions::page(&mut conn, organization_id, filter, (0, 100)).await?;
     drop(conn);
-    match newest.first().filter(|newest| newest.kind == ExecutionKind::Install) {
+    match newest.iter().find(|newest| newest.kind == ExecutionKind::Install) {
         Some(newest) => values_of(app, newest.id).await.map(Some),
         None => Ok(None),
     }
@@ -243,17 +249,19 @@ pub async fn uninstall(
 
 /// Steps that changed the machine and are not undone, the last first.
 async fn done_to_machine(work: &mut Work<'_>, row: &Installation) -> Result<Vec<(String, String, Target)>> {
-    let (mut found, mut commands) = (Vec::new(), HashSet::new());
+    let (mut found, mut of_later) = (Vec::new(), HashSet::new());
     for execution in executions::completed_of_installation(work, row.id).await? {
         let steps = executions::steps(work, execution.id).await?;
+        let own: Vec<String> = steps.iter().map(|step| step.step_name.clone()).collect();
         for step in steps.into_iter().rev().filter(changed_machine) {
             // A command that each version has run is taken back once: the next time there would be nothing to take back.
-            if step.step_type == "command" && !commands.insert(step.step_name.clone()) {
+            if step.step_type == "command" && of_later.contains(&step.step_name) {
                 continue;
             }
             let target = Target::Step { execution_id: execution.id, order: step.step_order };
             found.push((format!("Undo: {}", step.step_name), step.step_type, target));
         }
+        of_later.extend(own);
     }
     Ok(found)
 }
@@ -261,7 +269,10 @@ async fn done_to_machine(work: &mut Work<'_>, row: &Installation) -> Result<Vec<
 fn changed_machine(step: &Step) -> bool {
     let is_of_machine = matches!(step.step_type.as_str(), "command" | "file" | "service" | "user" | "package");
     let is_left = !matches!(step.undo_status, api::UndoStatus::Undone | api::UndoStatus::Impossible);
-    is_of_machine && is_left && step.phase == api::ExecutionPhase::Run && step.status == api::StepStatus::Completed
+    // One whose errors are ignored may have done a part of its work.
+    let was_begun =
+        matches!(step.status, api::StepStatus::Completed | api::StepStatus::Failed) && !step.undo.is_empty();
+    is_of_machine && is_left && step.phase == api::ExecutionPhase::Run && was_begun
 }
 
 fn record(work: &mut Work<'_>, authority: &Authority, action: Action, row: &Installation, verb: &str) {

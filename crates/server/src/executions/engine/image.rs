@@ -17,19 +17,32 @@ const QUEUE: usize = 100;
 
 pub async fn ensure(engine: &Engine<'_>, reference: &str, policy: PullPolicy) -> StepResult<Image> {
     let found = engine.host.image(reference).await?;
-    if policy == PullPolicy::Always || (found.is_none() && policy == PullPolicy::Missing) {
+    let is_own = match &found {
+        Some(image) => is_built_for(engine, image).await?,
+        None => false,
+    };
+    // What is on the engine may be there for others, so that an organization without host access gets it from the registry, as anyone can.
+    let must_pull = !engine.has_host_access && !is_own;
+    if must_pull || policy == PullPolicy::Always || (found.is_none() && policy == PullPolicy::Missing) {
         // One that cannot be renewed is used as it is.
         match (pull(engine.host, &engine.log, reference).await, &found) {
-            (Err(failure), Some(_)) => {
+            (Err(failure), Some(_)) if !must_pull => {
                 engine.log.note(format!("{reference} could not be renewed: {}", failure.words)).await;
             }
             (pulled, _) => pulled?,
         }
     }
     let image = engine.host.image(reference).await?;
-    let image = image.ok_or_else(|| StepFailure::new(format!("the engine does not have the image {reference}")))?;
-    refuse_foreign(engine, reference, &image).await?;
-    Ok(image)
+    let image = image.ok_or_else(|| missing(reference))?;
+    // In the same words as for one that is not there: it does not exist for this organization.
+    match image.labels.contains_key(INSTANCE_LABEL) && !is_built_for(engine, &image).await? {
+        true => Err(missing(reference)),
+        false => Ok(image),
+    }
+}
+
+fn missing(reference: &str) -> StepFailure {
+    StepFailure::new(format!("the engine does not have the image {reference}"))
 }
 
 pub async fn pull(host: &Host, log: &Log, reference: &str) -> StepResult<()> {
@@ -47,18 +60,11 @@ pub async fn pull(host: &Host, log: &Log, reference: &str) -> StepResult<()> {
     })
 }
 
-/// What was built for an application is for its organization only, and what the operator has put on the engine for organizations with
-/// host access.
-async fn refuse_foreign(engine: &Engine<'_>, reference: &str, image: &Image) -> StepResult<()> {
-    if !image.labels.contains_key(INSTANCE_LABEL) && (image.is_pulled || engine.has_host_access) {
-        return Ok(());
-    }
+/// Whether it was built for an application of the organization.
+async fn is_built_for(engine: &Engine<'_>, image: &Image) -> StepResult<bool> {
     let application = image.labels.get(APPLICATION_LABEL).and_then(|id| id.parse().ok());
-    let organization_id = engine.installation.organization_id;
-    let own = match application {
-        Some(id) => applications::of_organization(&mut engine.host.app.db.read().await?, organization_id, id).await?,
-        None => None,
-    };
-    // In the same words as for one that is not there: it does not exist for this organization.
-    own.map(drop).ok_or_else(|| StepFailure::new(format!("the engine does not have the image {reference}")))
+    let (true, Some(id)) = (image.labels.contains_key(INSTANCE_LABEL), application) else { return Ok(false) };
+    let mut conn = engine.host.app.db.read().await?;
+    let own = applications::of_organization(&mut conn, engine.installation.organization_id, id).await?;
+    Ok(own.is_some())
 }

@@ -26,7 +26,7 @@ use crate::logs::work_log::Log;
 use crate::service::domains;
 
 pub use image::pull;
-pub use switch::{give_back, make_live, remove_all};
+pub use switch::{give_back, make_live, remove_all, settle_failed};
 pub use up::{STOP_GRACE, up};
 pub use wait::wait_for;
 
@@ -39,7 +39,7 @@ pub struct Engine<'a> {
     pub held: &'a Held,
     pub execution: &'a Execution,
     pub installation: &'a Installation,
-    /// Whether the organization has host access: only then is anything done that reaches beyond its own containers.
+    /// Whether what reaches beyond the organization's own containers may be done.
     pub has_host_access: bool,
     pub log: Log,
 }
@@ -70,7 +70,7 @@ impl Engine<'_> {
     async fn put_aside(&self, seen: &Seen) -> StepResult<()> {
         let state = self.host.container(&seen.container_name).await?.map(|found| found.state);
         if seen.stage == Stage::Live {
-            if !seen.service.is_kept && state == Some(State::Exited) {
+            if !seen.service.is_kept && matches!(state, Some(State::Exited) | None) {
                 // It has done its work, and is not to do it again if this execution fails.
                 return Ok(());
             }
@@ -231,6 +231,7 @@ pub async fn keep_alive(host: &Host, row: &Container, state: Option<State>) -> c
             specification::write_files(host, row, &specification.service).await?;
             start_again(host, row).await?;
         }
+        Some(State::Exited) if ended_well(host, row).await? => {}
         Some(State::Exited) => start_again(host, row).await?,
         Some(State::Dead | State::Removing) => host.remove_container(&row.name).await?,
         None => {
@@ -241,6 +242,13 @@ pub async fn keep_alive(host: &Host, row: &Container, state: Option<State>) -> c
     Ok(())
 }
 
+/// Whether it is to be started again after a failure only, and has ended without one.
+async fn ended_well(host: &Host, row: &Container) -> crate::deploy::Result<bool> {
+    let restart = specification::load(host, row.id).await?.service.restart;
+    let exit_code = host.container(&row.name).await?.map(|found| found.exit_code);
+    Ok(restart == windlass_compose::Restart::OnFailure && exit_code == Some(0))
+}
+
 async fn start_again(host: &Host, row: &Container) -> crate::deploy::Result<()> {
     tracing::info!(container = row.name, "starting a service that has ended");
     host.restart_always(&row.name).await?;
@@ -249,7 +257,11 @@ async fn start_again(host: &Host, row: &Container) -> crate::deploy::Result<()> 
 
 /// One that was put aside by an execution that is over: it runs again, whatever it is.
 pub async fn resume(host: &Host, row: &Container) -> crate::deploy::Result<()> {
-    host.start_container(&row.name).await?;
+    match host.start_container(&row.name).await {
+        // Another program has removed it: the reconciler makes it again once it is live.
+        Err(windlass_runtime::Error::NotFound { .. }) => {}
+        started => started?,
+    }
     let mut work = host.app.begin_step().await?;
     containers::set_stage(&mut work, row.id, Stage::Live).await?;
     Ok(work.commit().await?)

@@ -5,7 +5,7 @@ use windlass_api::{ExecutionKind, InstallationState};
 use windlass_store::containers::{self, Stage};
 use windlass_store::executions::Execution;
 use windlass_store::installations;
-use windlass_store::{Result, networks};
+use windlass_store::{Result, executions, networks};
 
 use crate::service::work::Work;
 
@@ -46,14 +46,23 @@ pub async fn give_back(work: &mut Work<'_>, execution: &Execution) -> Result<()>
         }
     }
     installations::delete_waiting_routes(work, execution.id).await?;
-    let state = match installation.execution_id {
-        Some(_) if execution.kind != ExecutionKind::Uninstall => InstallationState::Installed,
+    work.wake_reconciler();
+    Ok(())
+}
+
+/// The state of an installation whose execution has failed, in that one's last transaction.
+pub async fn settle_failed(work: &mut Work<'_>, execution: &Execution) -> Result<()> {
+    let Some(id) = execution.installation_id else { return Ok(()) };
+    let Some(installation) = installations::lock(work, id).await? else { return Ok(()) };
+    // An uninstallation that could not undo everything has removed the services.
+    let newest = executions::newest_uninstall(work, id).await?;
+    let was_removed = newest.is_some_and(|removal| Some(removal) > installation.execution_id);
+    let state = match (installation.execution_id, execution.kind) {
+        (Some(_), ExecutionKind::Update | ExecutionKind::Rollback) if !was_removed => InstallationState::Installed,
         _ => InstallationState::Failed,
     };
     let now = work.app.now();
-    installations::set_state(work, id, state, now).await?;
-    work.wake_reconciler();
-    Ok(())
+    installations::set_state(work, id, state, now).await
 }
 
 /// Everything goes but the volumes.

@@ -72,7 +72,9 @@ async fn wanted<'p>(engine: &Engine<'_>, service: &'p Service) -> StepResult<Wan
     let image = image::ensure(engine, &service.image, service.pull_policy).await?;
     let mounts = volumes::ensure(engine, service, &image).await?;
     let name = &engine.installation.name;
-    let specification = Specification::new(service, &image.id, &mounts, name, engine.has_host_access);
+    // Only where it makes a difference: who asks for an update must not replace what asks nothing of the machine.
+    let reaches_host = engine.has_host_access && (!service.ports.is_empty() || !service.dangers().is_empty());
+    let specification = Specification::new(service, &image.id, &mounts, name, reaches_host);
     Ok(Wanted { service, image: service.image.clone(), specification, is_kept: service.restart != Restart::No })
 }
 
@@ -183,7 +185,7 @@ async fn start(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>, cont
         }
     }
     kill_point::reached("service-predecessor-stopped");
-    store_hosts(engine, wanted, container).await?;
+    store_specification(engine, wanted, container).await?;
     let specification = container_spec(engine.host, network, container, &wanted.specification)?;
     let state = match engine.host.create_container(&specification).await? {
         Creation::Created(_) => State::Created,
@@ -206,7 +208,7 @@ async fn start(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>, cont
 }
 
 /// Where the others are is known only now, and belongs to what the container is made of when it is made again.
-async fn store_hosts(engine: &Engine<'_>, wanted: &Wanted<'_>, container: &Container) -> StepResult<()> {
+async fn store_specification(engine: &Engine<'_>, wanted: &Wanted<'_>, container: &Container) -> StepResult<()> {
     let mut work = engine.held.begin().await?;
     let cell = SealedCell { column: SERVICE_SPECIFICATION, row: container.id };
     let json = serde_json::to_vec(&wanted.specification).map_err(StepFailure::new)?;

@@ -87,15 +87,20 @@ pub async fn undo(machine: &Machine, action: &FileAction, before: &Before) -> St
     let (action, saved, before) = (action.clone(), machine.saved.clone(), before.clone());
     blocking(move || {
         let dest = changed(&action);
-        if let FileAction::Move { from, .. } = &action
-            && exists(dest)?
-            && !exists(from)?
-        {
-            rename(dest, from)?;
+        if let FileAction::Move { from, .. } = &action {
+            match (exists(dest)?, exists(from)?) {
+                (true, false) => rename(dest, from)?,
+                // It was not moved, or what was moved and what is there now would be lost.
+                (true, true) if !before.is_saved => {
+                    let words = format!("{} is there again, so {} stays", from.display(), dest.display());
+                    return Err(StepFailure::new(words));
+                }
+                _ => {}
+            }
         }
         if let Some((mode, uid, gid)) = before.attributes {
-            fs::set_permissions(dest, Permissions::from_mode(mode))?;
             lchown(dest, Some(uid), Some(gid))?;
+            fs::set_permissions(dest, Permissions::from_mode(mode))?;
         }
         if before.is_saved {
             replace_with_copy(&saved, dest)?;
@@ -215,24 +220,26 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// With everything in it, its owners and its modes.
+/// With everything in it, its owners and its modes. The mode comes last, because the kernel takes bits of it away when the owner changes.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(from)?;
     if found.is_symlink() {
         symlink(fs::read_link(from)?, to)?;
-    } else if found.is_dir() {
+        return lchown(to, Some(found.uid()), Some(found.gid()));
+    }
+    if found.is_dir() {
         fs::create_dir(to)?;
         for entry in fs::read_dir(from)? {
             let entry = entry?;
             copy(&entry.path(), &to.join(entry.file_name()))?;
         }
-        fs::set_permissions(to, found.permissions())?;
     } else if found.is_file() {
         fs::copy(from, to)?;
     } else {
         return Err(io::Error::other(format!("{} is neither a file, a folder nor a link", from.display())));
     }
-    lchown(to, Some(found.uid()), Some(found.gid()))
+    lchown(to, Some(found.uid()), Some(found.gid()))?;
+    fs::set_permissions(to, found.permissions())
 }
 
 /// Only on one disk: between two disks a move is a copy and a removal, of which the half could be left.
@@ -258,6 +265,11 @@ fn replace_with_copy(from: &Path, to: &Path) -> io::Result<()> {
 
 /// What is told before anything is touched: a source that is not there, a folder where a file would be put, one inside the other.
 fn refuse_nonsense(action: &FileAction) -> StepResult<()> {
+    if let FileAction::Write { path, .. } = action
+        && fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+    {
+        return Err(StepFailure::new(format!("{} is a folder; name a file in it", path.display())));
+    }
     let (FileAction::Copy { from, to, .. } | FileAction::Move { from, to }) = action else { return Ok(()) };
     let source =
         fs::symlink_metadata(from).map_err(|error| StepFailure::new(format!("{}: {error}", from.display())))?;
@@ -276,9 +288,6 @@ fn refuse_nonsense(action: &FileAction) -> StepResult<()> {
 }
 
 fn set_attributes(path: &Path, mode: Option<u32>, owner: Option<&Owner>) -> StepResult<()> {
-    if let Some(mode) = mode {
-        fs::set_permissions(path, Permissions::from_mode(mode))?;
-    }
     if let Some(owner) = owner {
         let entry = look_up("/etc/passwd", &owner.user)?;
         let uid = number(entry.first(), &owner.user)?;
@@ -287,6 +296,9 @@ fn set_attributes(path: &Path, mode: Option<u32>, owner: Option<&Owner>) -> Step
             None => number(entry.get(1), &owner.user)?,
         };
         lchown(path, Some(uid), Some(gid))?;
+    }
+    if let Some(mode) = mode {
+        fs::set_permissions(path, Permissions::from_mode(mode))?;
     }
     Ok(())
 }
