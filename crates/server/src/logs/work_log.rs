@@ -16,7 +16,7 @@ use super::{Closed, Secrets, WriteHandle, text};
 use crate::app::App;
 
 /// Lines that wait to be stored, and are stored at once; a program that prints more waits too.
-const QUEUE: usize = 100;
+const QUEUE: usize = 500;
 /// What is kept of one attempt at a deployment.
 pub const OF_DEPLOYMENT: MostKept = MostKept { lines: 20_000, bytes: 8 * 1024 * 1024 };
 /// What is kept of one step of an execution.
