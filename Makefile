@@ -1,6 +1,6 @@
-# run · demo · test · lint · bench: each does all the set-up it needs.
+# run · demo · test · test-long · lint · bench: each does all the set-up it needs.
 
-.PHONY: setup run demo test lint bench
+.PHONY: setup run demo test test-long lint bench
 
 setup:
 	@scripts/setup run
@@ -18,6 +18,11 @@ demo: setup
 test:
 	@scripts/setup test
 	@scripts/test
+
+# What takes too long for every change; before a release.
+test-long:
+	@scripts/setup test
+	@scripts/test-long
 
 lint:
 	@scripts/setup lint

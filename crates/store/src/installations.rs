@@ -134,8 +134,6 @@ pub struct Service {
     pub is_kept: bool,
     /// A later execution that wants it as it is.
     pub kept_by: Option<Uuid>,
-    /// Tells whether another version of the extension wants the same.
-    pub digest: String,
 }
 
 /// With what is seen of its container.
@@ -152,8 +150,8 @@ pub struct Seen {
 }
 
 pub async fn insert_service(tx: &mut Tx, service: &Service, sealed_specification: &[u8]) -> Result<()> {
-    let query = "insert into installed_services (id, installation_id, execution_id, name, image, image_id, is_kept, digest, \
-                 sealed_specification) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    let query = "insert into installed_services (id, installation_id, execution_id, name, image, image_id, is_kept, \
+                 sealed_specification) values ($1, $2, $3, $4, $5, $6, $7, $8)";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(service.id)
@@ -163,7 +161,6 @@ pub async fn insert_service(tx: &mut Tx, service: &Service, sealed_specification
             .bind(&service.image)
             .bind(&service.image_id)
             .bind(service.is_kept)
-            .bind(&service.digest)
             .bind(sealed_specification)
             .execute(c)
             .await
@@ -179,14 +176,14 @@ pub async fn services(conn: &mut Conn, installation_id: Uuid) -> Result<Vec<Seen
 
 /// The same for several.
 pub async fn services_of(conn: &mut Conn, installation_ids: &[Uuid]) -> Result<Vec<Seen>> {
-    let query = "select s.id, s.installation_id, s.execution_id, s.name, s.image, s.image_id, s.is_kept, s.kept_by, s.digest, \
+    let query = "select s.id, s.installation_id, s.execution_id, s.name, s.image, s.image_id, s.is_kept, s.kept_by, \
                  c.name as container_name, c.stage, c.status, c.address from installed_services s \
                  join containers c on c.id = s.id where s.installation_id in ({}) order by s.name, s.id";
     among(conn, query, installation_ids).await
 }
 
 pub async fn service(conn: &mut Conn, id: Uuid) -> Result<Option<Service>> {
-    let query = "select id, installation_id, execution_id, name, image, image_id, is_kept, kept_by, digest \
+    let query = "select id, installation_id, execution_id, name, image, image_id, is_kept, kept_by \
                  from installed_services where id = $1";
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
 }
@@ -266,6 +263,13 @@ pub async fn routes_of(conn: &mut Conn, installation_ids: &[Uuid]) -> Result<Vec
 pub async fn delete_waiting_routes(tx: &mut Tx, execution_id: Uuid) -> Result<()> {
     let query = "delete from installed_routes where execution_id = $1 and is_live = $2";
     sql!(tx, |c| sqlx::query(query).bind(execution_id).bind(false).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// The same for one domain.
+pub async fn delete_waiting_route(tx: &mut Tx, execution_id: Uuid, domain: &str) -> Result<()> {
+    let query = "delete from installed_routes where execution_id = $1 and domain = $2 and is_live = $3";
+    sql!(tx, |c| sqlx::query(query).bind(execution_id).bind(domain).bind(false).execute(c).await.map(drop))?;
     Ok(())
 }
 

@@ -47,6 +47,44 @@ impl From<std::io::Error> for StepFailure {
     }
 }
 
+impl From<windlass_store::Error> for StepFailure {
+    fn from(error: windlass_store::Error) -> Self {
+        Self::later(Interruption::from(error))
+    }
+}
+
+impl From<windlass_runtime::Error> for StepFailure {
+    fn from(error: windlass_runtime::Error) -> Self {
+        match &error {
+            windlass_runtime::Error::Unreachable { .. } => Self::later(Interruption::EngineLost(error.to_string())),
+            _ => Self::new(error),
+        }
+    }
+}
+
+impl From<crate::deploy::Interruption> for StepFailure {
+    fn from(problem: crate::deploy::Interruption) -> Self {
+        use crate::deploy::Interruption as Problem;
+        match problem {
+            Problem::Failed(_, words) => Self::new(words),
+            Problem::Cancelled | Problem::Lost => Self::later(Interruption::Lost),
+            Problem::EngineLost(words) => Self::later(Interruption::EngineLost(words)),
+            Problem::Later(words) => Self::later(Interruption::Later(words)),
+        }
+    }
+}
+
+impl From<crate::error::Error> for StepFailure {
+    fn from(error: crate::error::Error) -> Self {
+        match error.code {
+            windlass_api::ErrorCode::Unavailable | windlass_api::ErrorCode::DiskFull => {
+                Self::later(Interruption::Later(error.cause.unwrap_or(error.message)))
+            }
+            _ => Self::new(error.cause.unwrap_or(error.message)),
+        }
+    }
+}
+
 /// What ends the work on an execution before its time.
 #[derive(Clone, Debug)]
 pub enum Interruption {

@@ -260,10 +260,7 @@ async fn act_on_engine(run: &Run<'_>, action: &Action, machine: &Machine) -> Ste
         Action::Remove { service } => engine::remove(&engine, service).await,
         Action::Down => engine::down(&engine).await,
         Action::Route { domain, service, port } => engine::route(&engine, domain, service.as_deref(), *port).await,
-        Action::Unroute { domain } => {
-            engine.log.note(format!("{domain} leads nowhere any more once the execution is completed.")).await;
-            Ok(())
-        }
+        Action::Unroute { domain } => engine::unroute(&engine, domain).await,
         Action::WaitFor { service, port } => engine::wait_for(&engine, service, *port).await,
         _ => Err(StepFailure::new("this step is not one of the engine's")),
     }

@@ -623,8 +623,6 @@ create table installed_services (
     is_kept boolean not null,
     -- A later execution that wants it as it is.
     kept_by uuid,
-    -- Tells whether another version of the extension wants the same.
-    digest text not null,
     -- JSON: everything that the engine is told.
     sealed_specification bytea not null
 );

@@ -623,8 +623,6 @@ create table installed_services (
     is_kept integer not null check (is_kept in (0, 1)),
     -- A later execution that wants it as it is.
     kept_by blob,
-    -- Tells whether another version of the extension wants the same.
-    digest text not null,
     -- JSON: everything that the engine is told.
     sealed_specification blob not null
 ) strict, without rowid;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 use windlass_api::Failure;
 use windlass_compose::{Health, Mount as WantedMount, Protocol, Service, Sharing, Source};
@@ -19,11 +18,13 @@ use super::volumes::Mounts;
 use crate::deploy::{self, Interruption};
 use crate::host::Host;
 use crate::labels::PURPOSE_LABEL;
+use crate::service::work::Work;
 use crate::vault::SealedCell;
 
 /// Processes and threads of a service that does not say how many.
 const USUAL_PIDS: u64 = 1_024;
-const USUAL_GRACE: Duration = Duration::from_secs(10);
+/// How long a service has to end by itself, unless it asks for more or less.
+pub const USUAL_GRACE: Duration = Duration::from_secs(10);
 
 /// What is stored of a service, sealed: its variables may be secret.
 #[derive(Clone, Serialize, Deserialize)]
@@ -52,10 +53,21 @@ impl Specification {
         }
     }
 
-    /// The same for the same wishes. Not of where the others are: a service stays where it was when it is replaced.
-    pub fn digest(&self) -> serde_json::Result<String> {
-        let json = serde_json::to_vec(&Self { hosts: Vec::new(), ..self.clone() })?;
-        Ok(Sha256::digest(json).iter().map(|byte| format!("{byte:02x}")).collect())
+    /// Whether both ask for the same, wherever the others are.
+    pub fn asks_for_the_same(&self, other: &Self) -> serde_json::Result<bool> {
+        let wishes = |one: &Self| serde_json::to_vec(&Self { hosts: Vec::new(), ..one.clone() });
+        Ok(wishes(self)? == wishes(other)?)
+    }
+
+    /// Whether it was told where all of these are.
+    pub fn knows(&self, hosts: &[(String, String)]) -> bool {
+        hosts.iter().all(|host| self.hosts.contains(host))
+    }
+
+    pub async fn seal(&self, work: &mut Work<'_>, id: Uuid) -> crate::error::Result<Vec<u8>> {
+        let json = serde_json::to_vec(self).map_err(crate::error::Error::internal)?;
+        let vault = &work.app.vault;
+        vault.seal(work, SealedCell { column: SERVICE_SPECIFICATION, row: id }, &json).await
     }
 }
 
@@ -106,11 +118,11 @@ pub fn container_spec(
     specification: &Specification,
 ) -> deploy::Result<ContainerSpec> {
     let (service, config) = (&specification.service, &host.app.config);
-    // Its lines are told apart from those of other services by its own id.
     let reaches_host = service.volumes.iter().any(|mount| matches!(mount.source, Source::Bind(_)));
     if reaches_host && !specification.has_host_access {
         return Err(unreadable("it mounts a folder of the machine, and the organization has no host access"));
     }
+    // Its lines are told apart from those of other services by its own id.
     let mut labels = host.labels(row.application_id, row.id);
     labels.insert(PURPOSE_LABEL.into(), row.purpose.as_str().into());
     Ok(ContainerSpec {

@@ -1,7 +1,5 @@
 //! Services of a project, started in the order of their dependencies.
 
-use std::time::Duration;
-
 use windlass_api::ContainerStatus;
 use windlass_compose::{Condition, Project, Restart, Service};
 use windlass_durable::kill_point;
@@ -9,19 +7,14 @@ use windlass_runtime::{Creation, State};
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::installations::{self, Seen};
 use windlass_store::networks::{self, Network};
-use windlass_store::sealed::SERVICE_SPECIFICATION;
 use windlass_store::volumes as volume_rows;
 
-use super::specification::{Specification, container_spec, write_files};
+use super::specification::{self, Specification, container_spec, write_files};
 use super::{Engine, image, volumes, wait};
 use crate::deploy;
 use crate::executions::failure::{StepFailure, StepResult};
 use crate::labels::short;
 use crate::service::plans;
-use crate::vault::SealedCell;
-
-/// How long a service that is replaced or removed has to end by itself.
-pub const STOP_GRACE: Duration = Duration::from_secs(10);
 
 /// A service that is to run, and what it needs.
 struct Wanted<'p> {
@@ -44,17 +37,33 @@ pub async fn up(engine: &Engine<'_>, project: &Project) -> StepResult<()> {
     for one in &all {
         rows.push(row(engine, &network, one).await?);
     }
-    let hosts: Vec<(String, String)> =
-        all.iter().zip(&rows).flat_map(|(one, row)| names(one.service, row.address())).collect();
-    for (one, row) in all.iter_mut().zip(&rows) {
+    let mut hosts = started_before(engine, project).await?;
+    hosts.extend(all.iter().zip(&rows).flat_map(|(one, row)| names(one.service, row.address())));
+    for (one, row) in all.iter_mut().zip(rows) {
         one.specification.hosts.clone_from(&hosts);
         await_dependencies(engine, one.service).await?;
         match row {
-            Row::Unchanged(seen) => engine.log.note(format!("{} is as it should be.", seen.service.name)).await,
-            Row::New(container) => start(engine, &network, one, container).await?,
+            Row::Unchanged(seen, stored) if stored.knows(&hosts) => keep(engine, &seen).await?,
+            // A container learns where the others are when it is made.
+            Row::Unchanged(seen, _) => {
+                let container = new_row(engine, &network, one, Some(&seen)).await?;
+                start(engine, &network, one, &container).await?;
+            }
+            Row::New(container) => start(engine, &network, one, &container).await?,
         }
     }
     Ok(())
+}
+
+/// Where the services are that earlier steps of this execution have started or kept.
+async fn started_before(engine: &Engine<'_>, project: &Project) -> StepResult<Vec<(String, String)>> {
+    let is_own = |seen: &Seen| {
+        let of_execution = [Some(seen.service.execution_id), seen.service.kept_by];
+        seen.stage != Stage::Leaving && of_execution.contains(&Some(engine.execution.id))
+    };
+    let in_project = |seen: &Seen| project.services.iter().any(|service| service.name == seen.service.name);
+    let all = engine.services().await?.into_iter().filter(|seen| is_own(seen) && !in_project(seen));
+    Ok(all.map(|seen| (seen.service.name, seen.address)).collect())
 }
 
 /// What reaches beyond the organization's containers is looked at once more: host access may have been taken away, and a file of the
@@ -80,15 +89,15 @@ async fn wanted<'p>(engine: &Engine<'_>, service: &'p Service) -> StepResult<Wan
 
 /// The container's row of a service.
 enum Row {
-    /// A container of an earlier execution is what is wanted.
-    Unchanged(Seen),
+    /// A container of an earlier execution is what is wanted, and this is how it was made.
+    Unchanged(Seen, Box<Specification>),
     New(Container),
 }
 
 impl Row {
     fn address(&self) -> &str {
         match self {
-            Self::Unchanged(seen) => &seen.address,
+            Self::Unchanged(seen, _) => &seen.address,
             Self::New(container) => &container.address,
         }
     }
@@ -100,29 +109,35 @@ fn names(service: &Service, address: &str) -> Vec<(String, String)> {
     names.map(|name| (name.clone(), address.to_owned())).collect()
 }
 
-/// The row of this execution, made now unless an attempt before this one has made it. It has the address of the container
-/// that it replaces, so that the others find it where it was.
+/// The row of this execution, made now unless an attempt before this one has made it, or a container of before is what is wanted.
 async fn row(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>) -> StepResult<Row> {
-    let digest = wanted.specification.digest().map_err(StepFailure::new)?;
-    let (app, id) = (&engine.host.app, engine.installation.id);
-    let mut work = engine.held.begin().await?;
-    let all = installations::services(&mut work, id).await?;
+    let all = engine.services().await?;
     let same_name = |seen: &&Seen| seen.service.name == wanted.service.name;
     let is_own = |seen: &&Seen| seen.service.execution_id == engine.execution.id;
     if let Some(own) = all.iter().filter(same_name).find(is_own) {
-        let container = containers::by_name(&mut work, &own.container_name).await?;
+        let container = containers::by_name(&mut engine.host.app.db.read().await?, &own.container_name).await?;
         return container.map(Row::New).ok_or_else(|| StepFailure::new("its container's row is gone"));
     }
     let before =
         all.iter().filter(same_name).find(|seen| matches!(seen.stage, Stage::Live | Stage::Held | Stage::Stopped));
-    if let Some(before) = before
-        && before.service.digest == digest
-        && before.stage == Stage::Live
-    {
-        installations::keep_service(&mut work, before.service.id, engine.execution.id).await?;
-        work.commit().await?;
-        return Ok(Row::Unchanged(before.clone()));
+    if let Some(before) = before.filter(|before| before.stage == Stage::Live) {
+        let stored = specification::load(engine.host, before.service.id).await?;
+        if stored.asks_for_the_same(&wanted.specification).map_err(StepFailure::new)? {
+            return Ok(Row::Unchanged(before.clone(), Box::new(stored)));
+        }
     }
+    new_row(engine, network, wanted, before).await.map(Row::New)
+}
+
+/// It has the address of the container that it replaces, so that the others find it where it was.
+async fn new_row(
+    engine: &Engine<'_>,
+    network: &Network,
+    wanted: &Wanted<'_>,
+    before: Option<&Seen>,
+) -> StepResult<Container> {
+    let (app, id) = (&engine.host.app, engine.installation.id);
+    let mut work = engine.held.begin().await?;
     let mut container = Container {
         id: app.new_id(),
         application_id: id,
@@ -146,9 +161,7 @@ async fn row(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>) -> Ste
         None => deploy::take_address(&mut work, network, container.id).await?.to_string(),
     };
     containers::set_address(&mut work, container.id, &container.address).await?;
-    let cell = SealedCell { column: SERVICE_SPECIFICATION, row: container.id };
-    let json = serde_json::to_vec(&wanted.specification).map_err(StepFailure::new)?;
-    let sealed = app.vault.seal(&mut work, cell, &json).await?;
+    let sealed = wanted.specification.seal(&mut work, container.id).await?;
     let service = installations::Service {
         id: container.id,
         installation_id: id,
@@ -158,12 +171,19 @@ async fn row(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>) -> Ste
         image_id: wanted.specification.image_id.clone(),
         is_kept: wanted.is_kept,
         kept_by: None,
-        digest,
     };
     installations::insert_service(&mut work, &service, &sealed).await?;
     work.commit().await?;
     kill_point::reached("service-stored");
-    Ok(Row::New(container))
+    Ok(container)
+}
+
+async fn keep(engine: &Engine<'_>, seen: &Seen) -> StepResult<()> {
+    let mut work = engine.held.begin().await?;
+    installations::keep_service(&mut work, seen.service.id, engine.execution.id).await?;
+    work.commit().await?;
+    engine.log.note(format!("{} is as it should be.", seen.service.name)).await;
+    Ok(())
 }
 
 async fn await_dependencies(engine: &Engine<'_>, service: &Service) -> StepResult<()> {
@@ -210,9 +230,7 @@ async fn start(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>, cont
 /// Where the others are is known only now, and belongs to what the container is made of when it is made again.
 async fn store_specification(engine: &Engine<'_>, wanted: &Wanted<'_>, container: &Container) -> StepResult<()> {
     let mut work = engine.held.begin().await?;
-    let cell = SealedCell { column: SERVICE_SPECIFICATION, row: container.id };
-    let json = serde_json::to_vec(&wanted.specification).map_err(StepFailure::new)?;
-    let sealed = engine.host.app.vault.seal(&mut work, cell, &json).await?;
+    let sealed = wanted.specification.seal(&mut work, container.id).await?;
     installations::set_specification(&mut work, container.id, &sealed).await?;
     work.commit().await?;
     Ok(())

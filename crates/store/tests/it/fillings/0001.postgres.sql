@@ -84,7 +84,7 @@ insert into execution_steps (id, execution_id, step_order, step_name, step_type,
 values ('00000000-0000-0000-0000-00000000001c', '00000000-0000-0000-0000-00000000001b', 1, 'services', 'docker_compose', 'run', 'completed', 'none', 1);
 insert into containers (id, application_id, deployment_id, purpose, ordinal, stage, name, engine_id, status, address, created_at)
 values ('00000000-0000-0000-0000-00000000001d', '00000000-0000-0000-0000-00000000001a', '00000000-0000-0000-0000-00000000001b', 'service', 1, 'live', 'wl-wiki', 'c2', 'running', '10.192.0.3', 1);
-insert into installed_services (id, installation_id, execution_id, name, image, image_id, is_kept, digest, sealed_specification)
-values ('00000000-0000-0000-0000-00000000001d', '00000000-0000-0000-0000-00000000001a', '00000000-0000-0000-0000-00000000001b', 'web', 'wiki:1', 'sha256:02', true, '00', '\x01');
+insert into installed_services (id, installation_id, execution_id, name, image, image_id, is_kept, sealed_specification)
+values ('00000000-0000-0000-0000-00000000001d', '00000000-0000-0000-0000-00000000001a', '00000000-0000-0000-0000-00000000001b', 'web', 'wiki:1', 'sha256:02', true, '\x01');
 insert into installed_routes (id, installation_id, execution_id, domain, service, port, is_live, created_at)
 values ('00000000-0000-0000-0000-00000000001e', '00000000-0000-0000-0000-00000000001a', '00000000-0000-0000-0000-00000000001b', 'wiki.localhost', 'web', 80, true, 1);

@@ -15,6 +15,7 @@ use super::support::*;
 use super::visitor::Visitor;
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn at_every_step_on_sqlite() {
     let on_the_way = ["deploy-", "command-", "finish-"];
     let is_on_the_way = |point: &&str| on_the_way.iter().any(|beginning| point.starts_with(beginning));
@@ -22,8 +23,15 @@ async fn at_every_step_on_sqlite() {
     die_at_each(Kind::Sqlite, &points, 1).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn at_five_steps_on_sqlite() {
+    let points = ["deploy-built", "deploy-container-started", "deploy-healthy", "deploy-switched", "finish-stopped"];
+    die_at_each(Kind::Sqlite, &points, 1).await;
+}
+
 /// With some of the instances made and others not, and with all of them live before the edge is told.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn with_three_instances() {
     let points = KILL_POINTS.into_iter().filter(|point| point.starts_with("replica-"));
     let points: Vec<_> = points.chain(["deploy-switched", "finish-stopped"]).collect();

@@ -129,6 +129,11 @@ impl Platform {
         self.process().send(method, path, &self.token, "")
     }
 
+    /// Calls come from another caller from now on.
+    pub fn use_token(&mut self, token: &str) {
+        token.clone_into(&mut self.token);
+    }
+
     pub fn token(&self) -> &str {
         &self.token
     }

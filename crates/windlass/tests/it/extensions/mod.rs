@@ -1,7 +1,10 @@
 //! Extensions, carried out for real: on this machine, in folders of the test's own, and on a real engine.
 
+mod catalog;
 mod crash;
+mod engine_steps;
 mod machine;
 mod own_machine;
+mod registry;
 mod services;
 mod support;
