@@ -4,7 +4,7 @@
 //! `windlass-bench` does everything and writes `bench/results/http.json` and `bench/results/edge.json`;
 //! `windlass-bench bare …` is the baseline itself, `windlass-bench audit` measures the audit log alone, and
 //! `windlass-bench edge` the edge alone; `windlass-bench deploy` measures deployments, `windlass-bench data` volumes and
-//! `windlass-bench logs` log lines, with an engine of their own.
+//! `windlass-bench logs` log lines, with an engine of their own; `windlass-bench extensions` measures executions.
 
 #![allow(
     clippy::expect_used,
@@ -17,6 +17,7 @@ mod bare;
 mod data;
 mod deploy;
 mod edge;
+mod extensions;
 mod http;
 mod load;
 mod logs;
@@ -46,6 +47,7 @@ fn main() {
         Some("data") => data::measure(),
         Some("deploy") => deploy::measure(),
         Some("edge") => edge::measure(),
+        Some("extensions") => extensions::measure(),
         Some("logs") => logs::measure(),
         _ => {
             compare(&Endpoint::ALL);

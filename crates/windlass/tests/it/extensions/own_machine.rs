@@ -10,8 +10,9 @@ use crate::deploy::support::{Platform, id_of};
 use crate::process::Process;
 
 /// Puts a layer over the machine's root, with a service and a package of the test's own, and runs the rest of its arguments there.
+/// With `systemd` as its second argument that is the first process, and in charge of services.
 const ENTER: &str = r#"
-folder=$1; shift
+folder=$1; manager=$2; shift 2
 layers=$folder/layers; root=$layers/root
 mkdir -p "$layers"; mount -t tmpfs tmpfs "$layers"
 mkdir "$layers/upper" "$layers/work" "$root"
@@ -47,8 +48,37 @@ rm -rf "$root/etc/apt/sources.list" "$root/etc/apt/sources.list.d" "$root/var/li
 mkdir -p "$root/etc/apt/sources.list.d" "$root/var/lib/apt/lists/partial"
 echo 'deb [trusted=yes] file:/repo ./' > "$root/etc/apt/sources.list.d/test.list"
 groupadd --root "$root" wl-group 2>/dev/null || chroot "$root" groupadd wl-group
-exec chroot "$root" "$@"
+if [ "$manager" = system-v ]; then exec chroot "$root" "$@"; fi
+
+umount -l "$root/proc" "$root/sys"
+mount -t proc proc "$root/proc"; mount -t sysfs sysfs "$root/sys"; mount -t tmpfs tmpfs "$root/run"
+mount -t tmpfs tmpfs "$root/sys/fs/cgroup"; mkdir "$root/sys/fs/cgroup/systemd"
+mount -t cgroup -o none,name=systemd cgroup "$root/sys/fs/cgroup/systemd" || mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
+# Nothing of the machine's own is started: the test's service is the only one.
+rm -rf "$root"/etc/systemd/system/* "$root"/etc/init.d/wl-test "$root"/lib/systemd/system/*.wants
+printf '[Unit]\nDescription=Everything that starts\n' > "$root/etc/systemd/system/all.target"
+cat > "$root/etc/systemd/system/wl-test.service" <<'END'
+[Unit]
+DefaultDependencies=no
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/touch /etc/wl-test.runs
+ExecStop=/bin/rm /etc/wl-test.runs
+[Install]
+WantedBy=all.target
+END
+( until [ -S "$root/run/systemd/private" ]; do sleep 0.05; done; exec chroot "$root" "$@" ) &
+exec chroot "$root" env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+  /lib/systemd/systemd --system --unit=all.target --log-target=null --show-status=no
 "#;
+
+/// Which program is in charge of the machine's services.
+#[derive(Clone, Copy)]
+enum Manager {
+    SystemV,
+    Systemd,
+}
 
 struct OwnMachine {
     platform: Platform,
@@ -56,16 +86,30 @@ struct OwnMachine {
 }
 
 impl OwnMachine {
-    async fn start() -> Self {
+    async fn start(manager: Manager) -> Self {
         let mut platform = Platform::start().await;
         platform.kill_server();
         let data_dir = platform.data_dir();
+        let folder = data_dir.parent().unwrap();
         let mut command = Command::new("unshare");
-        command.args(["--mount", "--propagation", "private", "sh", "-ec", ENTER, "enter"]);
-        command.arg(data_dir.parent().unwrap()).arg(env!("CARGO_BIN_EXE_windlass"));
+        command.args(["--mount", "--propagation", "private"]);
+        if let Manager::Systemd = manager {
+            command.args(["--pid", "--cgroup", "--fork", "--kill-child"]);
+        }
+        command.args(["sh", "-ec", ENTER, "enter"]).arg(folder);
+        command.arg(match manager {
+            Manager::SystemV => "system-v",
+            Manager::Systemd => "systemd",
+        });
+        command.arg(env!("CARGO_BIN_EXE_windlass"));
         let limits = ["--address-requests", "0", "--account-requests", "0"];
         let process = Process::start(command, &data_dir, &limits);
+        // What was started last has the layer as its root; `unshare` itself, which stays with processes of their own, sees it where it is.
         let root = PathBuf::from(format!("/proc/{}/root", process.id()));
+        let root = match manager {
+            Manager::SystemV => root,
+            Manager::Systemd => root.join(folder.strip_prefix("/").unwrap()).join("layers/root"),
+        };
         platform.use_server(process);
         Self { platform, root }
     }
@@ -80,13 +124,17 @@ impl OwnMachine {
             let text = self.read(file).unwrap();
             text.lines().find(|line| line.starts_with(&format!("{name}:"))).map(str::to_owned)
         };
-        let boots = std::fs::read_dir(self.root.join("etc/rc2.d")).unwrap().flatten();
-        let is_start = |name: &str| name.starts_with('S') && name.ends_with("wl-test");
+        let names = |folder: &str| {
+            let entries = std::fs::read_dir(self.root.join(folder)).into_iter().flatten().flatten();
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        let boots = names("etc/rc2.d").iter().any(|name| name.starts_with('S') && name.ends_with("wl-test"))
+            || names("etc/systemd/system/all.target.wants").contains(&"wl-test.service".to_owned());
         [
             line("/etc/passwd", "wl-user").is_some(),
             line("/etc/group", "wl-group").is_some_and(|line| line.ends_with("wl-user")),
             self.read("/etc/wl-test.runs").is_some(),
-            boots.map(|entry| entry.file_name().to_string_lossy().into_owned()).any(|name| is_start(&name)),
+            boots,
             self.read("/usr/share/wl-test/file").is_some(),
         ]
     }
@@ -107,7 +155,16 @@ fn steps_of_machine(last: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn users_services_and_packages_are_changed_and_put_back() {
-    let machine = OwnMachine::start().await;
+    changed_and_put_back(Manager::SystemV).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn systemd_is_told_to_change_services_and_to_put_them_back() {
+    changed_and_put_back(Manager::Systemd).await;
+}
+
+async fn changed_and_put_back(manager: Manager) {
+    let machine = OwnMachine::start(manager).await;
     assert_eq!(machine.seen(), [false; 5]);
     let platform = &machine.platform;
     create(platform, &text("broken", "install", "1.0.0", "  none: { type: string }", &steps_of_machine("exit 9")));

@@ -113,3 +113,42 @@ pub fn container(installation: &Value, name: &str) -> String {
     let service = services.iter().find(|service| service["name"] == name).unwrap();
     service["container_name"].as_str().unwrap().to_owned()
 }
+
+/// A service that was removed comes back at another address: what has not changed since is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_back_elsewhere_is_found() {
+    let platform = Platform::start().await;
+    let version = |version: &str, others: &str| {
+        let service = |name: &str| {
+            format!(
+                "            {name}: {{ image: {IMAGE}, command: [/testapp], environment: {{ VERSION: {name} }} }}\n"
+            )
+        };
+        let services: String = std::iter::once("web").chain(others.split_whitespace()).map(service).collect();
+        let execution = format!(
+            "  run:\n    - name: services\n      type: docker_compose\n      properties:\n        action: up\n        compose:\n          services:\n{services}"
+        );
+        text("moving", "install", version, "  none: { type: string }", &execution)
+    };
+    let update = async |text: String| {
+        platform.call("PUT", "/extensions/moving", &json!({ "yaml_content": text }));
+        let path = format!("/extensions/installations/{}/update", id_of(&installation(&platform, "moving").unwrap()));
+        let update = platform.call("POST", &path, &json!({}));
+        completed(&platform, &id_of(&update)).await;
+        platform.settled().await;
+        installation(&platform, "moving").unwrap()
+    };
+    create(&platform, &version("1.0.0", "db"));
+    completed(&platform, &run(&platform, "moving", &json!({}))).await;
+    let first = installation(&platform, "moving").unwrap();
+    let second = update(version("2.0.0", "")).await;
+    assert_eq!(container(&second, "web"), container(&first, "web"), "it has not changed");
+    // Another one has the address by now.
+    let third = update(version("3.0.0", "cache")).await;
+    let fourth = update(version("4.0.0", "cache db")).await;
+    for (asking, name) in [("web", "db"), ("web", "cache"), ("cache", "db")] {
+        let url = format!("http://{name}:8080/");
+        let found = docker(&["exec", &container(&fourth, asking), "/bin/wget", "-q", "-O", "-", &url]);
+        assert_eq!(found, name, "asked by {asking}; {third}");
+    }
+}
