@@ -111,6 +111,7 @@ async fn one(run: &mut Run<'_>, index: usize, before: &Before, lease: &mut Lease
     log.note("Undoing this step.").await;
     let machine = Machine { log, step_id: run.steps[index].id, saved: run.saved(index) };
     let undone = limited(run, index, &machine, before, lease).await;
+    kill_point::reached("execution-undo-acted");
     if let Err(failure) = undone.as_ref().map_err(|_| Interruption::Lost)? {
         machine.log.note(format!("It could not be undone: {}", failure.words)).await;
     }

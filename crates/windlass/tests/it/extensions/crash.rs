@@ -34,7 +34,7 @@ fn counted(is_failing: bool) -> String {
 async fn no_step_is_done_twice() {
     let mut platform = Platform::start().await;
     for point in of(&["execution-"]) {
-        let is_failing = ["execution-decided", "execution-undo-begun", "execution-step-undone"].contains(&point);
+        let is_failing = ["execution-decided", "execution-undo-begun", "execution-undo-acted", "execution-step-undone"].contains(&point);
         if point == "execution-given-back" {
             continue;
         }
@@ -154,6 +154,12 @@ async fn what_was_there_before_comes_back() {
         let installed = installation(&platform, "shop").unwrap();
         assert_eq!((container(&installed, "web"), container(&installed, "db")), before);
         assert_eq!((&installed["state"], &installed["version"]), (&json!("installed"), &json!("1.0.0")));
+        until("nothing of the version that failed is left", async || {
+            let label = format!("label=windlass.instance={}", platform.instance);
+            let all = docker(&["ps", "-aq", "--filter", &label, "--filter", "label=windlass.purpose=service"]);
+            (all.lines().count() == 2).then_some(())
+        })
+        .await;
         until("both run", async || {
             let services = installation(&platform, "shop").unwrap()["services"].clone();
             services.as_array().unwrap().iter().all(|service| service["status"] == "running").then_some(())

@@ -43,7 +43,9 @@ fn single_containers(image: &str, last: &str) -> String {
         env: {{ VERSION: "it's $$(here)" }}
         volumes: ["data:/data"]
         restart: unless-stopped
-    - {{ name: idle, type: docker, properties: {{ action: run, name: idle, image: "{image}", cmd: [/testapp] }} }}
+    - name: idle
+      type: docker
+      properties: {{ action: run, name: idle, image: "{image}", cmd: [/testapp], restart: unless-stopped }}
     - {{ name: short, type: docker, properties: {{ action: run, name: short, image: "{image}", cmd: [/testapp] }} }}
     - {{ name: peer, type: docker, properties: {{ action: run, name: peer, image: "{image}", cmd: [/testapp] }} }}
     - {{ name: stop web, type: docker, properties: {{ action: stop, name: web }} }}
