@@ -106,6 +106,19 @@ pub enum ServiceChange {
     Disable,
 }
 
+impl ServiceChange {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Stop => "stop",
+            Self::Restart => "restart",
+            Self::Reload => "reload",
+            Self::Enable => "enable",
+            Self::Disable => "disable",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UserAction {
     /// Makes the user, or gives an existing one the shell, the home and the groups that are named here.

@@ -219,9 +219,10 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// In the order of `values`.
-    fn conditions(&self) -> String {
-        let mut conditions = VISIBLE.to_owned();
+    /// What comes with Windlass and what is the organization's own, each found by its index: SQLite takes many times as long for
+    /// one `or` over both. The values are in the order of `values`.
+    fn matching(&self, columns: &str) -> String {
+        let mut conditions = "deleted_at is null".to_owned();
         let mut number = 1;
         for (is_given, condition) in [
             (self.category.is_some(), "category ="),
@@ -236,7 +237,8 @@ impl Filter {
         if self.search.is_some() {
             conditions.push_str(r" escape '\'");
         }
-        conditions
+        let of = |owner: &str| format!("select {columns} from extensions where {owner} and {conditions}");
+        format!("{} union all {}", of("organization_id = $1"), of("organization_id is null"))
     }
 
     fn values(&self) -> impl Iterator<Item = String> + '_ {
@@ -259,26 +261,25 @@ pub async fn page(
     (order, direction): (ExtensionOrder, SortDirection),
     (skip, limit): (i64, i64),
 ) -> Result<(Vec<Extension>, i64)> {
-    let conditions = filter.conditions();
-    let query = format!("select count(*) from extensions where {conditions}");
+    let query = format!("select count(*) from ({}) matching", filter.matching("id"));
     let count = sql!(conn, |c| {
         let query = sqlx::query_scalar(AssertSqlSafe(query)).persistent(false).bind(organization_id);
         filter.values().fold(query, sqlx::query::QueryScalar::bind).fetch_one(c).await
     })?;
-    let column = match order {
-        ExtensionOrder::Name => "lower(name)",
-        ExtensionOrder::Category => "category",
-        ExtensionOrder::CreatedAt => "created_at",
-        ExtensionOrder::UpdatedAt => "updated_at",
+    let (column, needed) = match order {
+        ExtensionOrder::Name => ("lower(name)", "id, name"),
+        ExtensionOrder::Category => ("category", "id, name, category"),
+        ExtensionOrder::CreatedAt => ("created_at", "id, name, created_at"),
+        ExtensionOrder::UpdatedAt => ("updated_at", "id, name, updated_at"),
     };
     let direction = match direction {
         SortDirection::Ascending => "asc",
         SortDirection::Descending => "desc",
     };
-    let query = format!(
-        concat!("select ", columns!(), " from extensions where {} order by {} {}, lower(name), id limit {} offset {}"),
-        conditions, column, direction, limit, skip
-    );
+    let order = format!("order by {column} {direction}, lower(name), id");
+    // The rows are long: only those of the page are read whole.
+    let page = format!("select id from ({}) matching {order} limit {limit} offset {skip}", filter.matching(needed));
+    let query = format!(concat!("select ", columns!(), " from extensions where id in ({}) {}"), page, order);
     let page = sql!(conn, |c| {
         let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false).bind(organization_id);
         filter.values().fold(query, sqlx::query::QueryAs::bind).fetch_all(c).await

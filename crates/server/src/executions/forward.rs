@@ -21,7 +21,7 @@ pub async fn all(run: &mut Run<'_>, lease: &mut Lease) -> Result<()> {
     if run.is_elsewhere() && run.resolved.iter().any(|step| !is_repeatable(&step.action)) {
         let words =
             format!("it was begun on another machine, {}, whose server has ended", run.execution.server_hostname);
-        return run.decide(ExecutionStatus::Failed, None, &words).await;
+        return go_no_further(run, ExecutionStatus::Failed, &words).await;
     }
     for index in 0..run.steps.len() {
         match run.steps[index].status {
@@ -34,10 +34,10 @@ pub async fn all(run: &mut Run<'_>, lease: &mut Lease) -> Result<()> {
         }
         if run.is_overdue() {
             let seconds = run.host.app.config.execution_seconds;
-            return run.decide(ExecutionStatus::Failed, None, &format!("it took more than {seconds} s in all")).await;
+            return go_no_further(run, ExecutionStatus::Failed, &format!("it took more than {seconds} s in all")).await;
         }
         if run.held.is_cancel_requested().await? {
-            return run.decide(ExecutionStatus::Cancelled, None, "it was cancelled by request").await;
+            return go_no_further(run, ExecutionStatus::Cancelled, "it was cancelled by request").await;
         }
         if let Some(reason) = run.resolved[index].skipped.clone() {
             run.steps[index].output = reason;
@@ -50,6 +50,17 @@ pub async fn all(run: &mut Run<'_>, lease: &mut Lease) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A step that was under way when its server ended is not gone on with.
+async fn go_no_further(run: &mut Run<'_>, status: ExecutionStatus, words: &str) -> Result<()> {
+    let ended = if status == ExecutionStatus::Cancelled { StepStatus::Cancelled } else { StepStatus::Failed };
+    for index in 0..run.steps.len() {
+        if run.steps[index].status == StepStatus::Running {
+            run.end_step(index, ended, None).await?;
+        }
+    }
+    run.decide(status, None, words).await
 }
 
 async fn decide_again(run: &mut Run<'_>, index: usize) -> Result<()> {

@@ -17,7 +17,7 @@ use super::undo;
 use crate::host::{Host, HostError};
 use crate::jobs::{Held, Lease};
 use crate::service::executions as service;
-use crate::service::uninstall::Target;
+use crate::service::uninstall::Removal;
 use crate::service::volumes;
 
 /// How often the engine may be lost, or a container not be removable.
@@ -30,13 +30,13 @@ pub async fn carry_out(host: &Arc<Host>, held: &Held, execution: Execution, leas
         if matches!(step.status, StepStatus::Completed | StepStatus::Failed) {
             continue;
         }
-        let target = Target::of(step).map_err(Interruption::Unreadable)?;
+        let removal = Removal::of(step).map_err(Interruption::Unreadable)?;
         step.started_at.get_or_insert(host.app.now().micros());
         step.status = StepStatus::Running;
         store(held, step).await?;
         kill_point::reached("uninstall-step-begun");
-        let (status, output) = match &target {
-            Target::Services { .. } => match remove_services(host, held, &execution).await {
+        let (status, output) = match &removal {
+            Removal::Services { .. } => match remove_services(host, held, &execution).await {
                 Err(Interruption::EngineLost(words) | Interruption::Again(words))
                     if held.job.attempts + 1 >= MOST_TRIES =>
                 {
@@ -44,7 +44,7 @@ pub async fn carry_out(host: &Arc<Host>, held: &Held, execution: Execution, leas
                 }
                 removed => removed.map(|()| (StepStatus::Completed, String::new()))?,
             },
-            Target::Step { execution_id, order } => undo_step(host, held, *execution_id, *order, lease).await?,
+            Removal::Step { execution_id, order } => undo_step(host, held, *execution_id, *order, lease).await?,
         };
         step.completed_at = Some(host.app.now().micros());
         (step.status, step.output) = (status, output);
@@ -126,7 +126,7 @@ async fn end(host: &Host, held: &Held, execution: &Execution, steps: &[Step]) ->
         .filter(|step| step.status == StepStatus::Failed)
         .map(|step| format!("{}: {}", step.step_name, step.output))
         .collect();
-    let is_forced = steps.iter().filter_map(|step| Target::of(step).ok()).any(|target| target.is_forced());
+    let is_forced = steps.iter().filter_map(|step| Removal::of(step).ok()).any(|removal| removal.is_forced());
     let is_gone = left.is_empty() || is_forced;
     let (status, exit_code) = match is_gone {
         true => (ExecutionStatus::Completed, Some(0)),
@@ -138,7 +138,7 @@ async fn end(host: &Host, held: &Held, execution: &Execution, steps: &[Step]) ->
     if let Some(id) = execution.installation_id {
         match is_gone {
             true => {
-                let deleted = steps.iter().filter_map(|step| Target::of(step).ok()).flat_map(Target::deleted_volumes);
+                let deleted = steps.iter().filter_map(|step| Removal::of(step).ok()).flat_map(Removal::deleted_volumes);
                 volumes::leave_installation(&mut work, id, &deleted.collect::<Vec<_>>()).await?;
                 // What is left of it could still be put back by hand.
                 if left.is_empty() && steps.len() > 1 {

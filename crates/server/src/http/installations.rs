@@ -14,7 +14,7 @@ use super::table::{Table, member_who};
 use crate::auth::Ctx;
 use crate::records::executions::with_lines;
 use crate::records::installations as records;
-use crate::service::installations;
+use crate::service::{installations, uninstall};
 
 const PAGE_SIZE: i64 = 10;
 
@@ -97,7 +97,7 @@ pub async fn roll_back(ctx: Ctx, PathId(id): PathId) -> Answer {
 pub async fn uninstall(ctx: Ctx, PathId(id): PathId, body: Payload) -> Answer {
     let granted = ctx.installation(id).await?;
     let input: Uninstall = body.parse()?;
-    let execution = installations::uninstall(&ctx.app, &granted, &input).await?;
+    let execution = uninstall::uninstall(&ctx.app, &granted, &input).await?;
     success("Uninstallation started", with_lines(&ctx.app.logs.store, execution).await)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream};
@@ -15,8 +15,13 @@ use windlass_store::logs::{self, Batch};
 use super::{Closed, Secrets, WriteHandle, text};
 use crate::app::App;
 
-/// Lines that wait to be stored, and are stored at once; a program that prints more waits too.
-const QUEUE: usize = 500;
+/// Lines that wait to be stored, and are stored at once; a program that prints more waits too. The store takes what has come some forty
+/// times a second, so this many are needed for a program that prints all the time.
+const QUEUE: usize = 32 * 1024;
+/// The text of all that wait.
+const QUEUE_BYTES: usize = 2 * 1024 * 1024;
+/// What a line takes besides its text.
+const LINE_BYTES: usize = 64;
 /// What is kept of one attempt at a deployment.
 pub const OF_DEPLOYMENT: MostKept = MostKept { lines: 20_000, bytes: 8 * 1024 * 1024 };
 /// What is kept of one step of an execution.
@@ -43,6 +48,8 @@ pub struct MostKept {
 #[derive(Clone)]
 pub struct Log {
     lines: mpsc::Sender<(LogStep, PrintedLine)>,
+    /// A permit for each byte that may wait.
+    room: Arc<Semaphore>,
     step: Arc<Mutex<LogStep>>,
 }
 
@@ -59,9 +66,11 @@ pub fn open(
     most: MostKept,
 ) -> (Log, Writer) {
     let (lines, arriving) = mpsc::channel(QUEUE);
+    let room = Arc::new(Semaphore::new(QUEUE_BYTES));
     let writer = LogWriter {
         handle: app.logs.write_handle(),
         app,
+        room: room.clone(),
         application_id,
         deployment_id,
         secrets,
@@ -73,7 +82,7 @@ pub fn open(
         left_out: 0,
         is_after_part: false,
     };
-    let log = Log { lines, step: Arc::new(Mutex::new(step)) };
+    let log = Log { lines, room, step: Arc::new(Mutex::new(step)) };
     (log, Writer { writing: tokio::spawn(writer.write(arriving)) })
 }
 
@@ -87,14 +96,18 @@ impl Log {
     pub async fn note(&self, text: impl Into<String>) {
         let line = PrintedLine { stream: Stream::Note, text: text.into() };
         let step = *self.step.lock();
-        if tokio::time::timeout(NOTE_WAIT, self.lines.send((step, line))).await.is_err() {
+        if tokio::time::timeout(NOTE_WAIT, self.take(step, line)).await.is_err() {
             tracing::warn!("a line about a deployment could not be stored in time");
         }
     }
 
     /// A line that a program printed. Waits while there is no place for it.
     pub async fn take(&self, step: LogStep, line: PrintedLine) {
-        let _ = self.lines.send((step, line)).await;
+        let Ok(permits) = self.room.acquire_many(permits(&line)).await else { return };
+        if self.lines.send((step, line)).await.is_ok() {
+            // The writer gives them back.
+            permits.forget();
+        }
     }
 
     /// All lines that come until there are no more to come.
@@ -103,6 +116,11 @@ impl Log {
             self.take(step, line).await;
         }
     }
+}
+
+/// What a line takes of the room, at most all of it.
+fn permits(line: &PrintedLine) -> u32 {
+    u32::try_from((line.text.len() + LINE_BYTES).min(QUEUE_BYTES)).unwrap_or(u32::MAX)
 }
 
 impl Writer {
@@ -117,6 +135,7 @@ impl Writer {
 /// Stores the lines of one deployment, and leaves out what is too much.
 struct LogWriter {
     app: Arc<App>,
+    room: Arc<Semaphore>,
     handle: Result<WriteHandle, Closed>,
     application_id: Uuid,
     deployment_id: Uuid,
@@ -136,6 +155,8 @@ impl LogWriter {
     async fn write(mut self, mut arriving: mpsc::Receiver<(LogStep, PrintedLine)>) {
         let mut arrived = Vec::new();
         while arriving.recv_many(&mut arrived, QUEUE).await > 0 {
+            // More may come while these are stored.
+            self.room.add_permits(arrived.iter().map(|(_, line)| permits(line) as usize).sum());
             let mut batch = Vec::with_capacity(arrived.len());
             for (step, line) in arrived.drain(..) {
                 self.take(step, &line, &mut batch);

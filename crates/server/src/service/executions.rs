@@ -1,135 +1,23 @@
 //! Executions: extensions that are to be carried out. Carrying them out is in `executions`.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
 use uuid::Uuid;
 use windlass_api as api;
+use windlass_api::RunExtension;
 use windlass_api::{Can, ErrorCode, EventName, ExecutionKind, ExecutionPhase, ExecutionStatus, StepStatus, UndoStatus};
-use windlass_api::{MASK, RunExtension, VariableMap};
-use windlass_extension::{Kind, Phase, ResolvedStep, Values, VariableType};
+use windlass_extension::{Kind, Phase, Values};
 use windlass_store::executions::{self, End, Ending, Execution, Material, Step};
 use windlass_store::extensions::Extension;
-use windlass_store::installations::{self as rows, Installation};
 use windlass_store::jobs;
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
 use crate::error::{Error, Result};
-use crate::random;
 use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::service::extensions::look;
 use crate::service::installations;
-use crate::service::plans;
+use crate::service::preparation::{Asked, Prepared, needs_engine, prepare, reasons_for_host_access};
 use crate::service::queue;
-use crate::service::uninstall::Target;
 use crate::service::work::{EventSubject, Work};
-
-/// Bytes of a secret that is made up.
-const SECRET_BYTES: usize = 24;
-
-/// An extension with the values that it is to be run with.
-pub struct Prepared {
-    values: Values,
-    pub steps: Vec<ResolvedStep>,
-    pub kind: Kind,
-    yaml_content: String,
-}
-
-/// Which values are asked for.
-pub enum Asked<'a> {
-    Given(Option<&'a VariableMap>),
-    /// With those that an installation has, of which the extension may not know all any more.
-    Merged {
-        stored: Values,
-        given: Option<&'a VariableMap>,
-    },
-    /// With the secrets of a first execution that failed.
-    Again {
-        stored: Values,
-        given: Option<&'a VariableMap>,
-    },
-}
-
-impl Asked<'_> {
-    /// By name. What is given goes before what is stored.
-    fn values(&self, extension: &windlass_extension::Extension) -> BTreeMap<String, Value> {
-        let (stored, given, only_secrets) = match self {
-            Self::Given(given) => (None, given, false),
-            Self::Merged { stored, given } => (Some(stored), given, false),
-            Self::Again { stored, given } => (Some(stored), given, true),
-        };
-        let mut values = BTreeMap::new();
-        for (name, value) in stored.into_iter().flat_map(Values::iter) {
-            let Some(variable) = extension.variable(name) else { continue };
-            let (was, is) =
-                (stored.is_some_and(|stored| stored.is_secret(name)), variable.kind == VariableType::Secret);
-            // What was a secret is never shown as something else.
-            if *value != windlass_extension::Value::Nothing && (!was || is) && (was || !only_secrets) {
-                values.insert(name.to_owned(), value.to_json());
-            }
-        }
-        let given = given.iter().flat_map(|given| given.iter());
-        values.extend(given.map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
-        values
-    }
-}
-
-/// Everything that can be known to be wrong is found here, before anything runs.
-pub async fn prepare(app: &App, row: &Extension, asked: &Asked<'_>, name: &str) -> Result<Prepared> {
-    let texts = windlass_store::extensions::texts(&mut app.db.read().await?, row.id).await?;
-    let text = texts.ok_or_else(|| Error::not_found("extension"))?.yaml_content;
-    let extension = read(&text).await?;
-    let given = asked.values(&extension);
-    let values = windlass_extension::values(&extension, &given, &mut new_secret).map_err(|problems| {
-        let words: Vec<_> = problems.iter().map(|problem| format!("variables.{problem}")).collect();
-        Error::new(ErrorCode::InvalidRequest, words.join("\n"))
-    })?;
-    Prepared::of(&extension, text, values, name)
-}
-
-/// The text must have no problems.
-async fn read(text: &str) -> Result<windlass_extension::Extension> {
-    let looked = look(text.to_owned()).await?;
-    let problems = looked.checked.problems.len();
-    looked.checked.extension.ok_or_else(|| {
-        let message = format!("The extension is a draft: {problems} things are wrong with it, see validation_errors.");
-        Error::new(ErrorCode::Conflict, message)
-    })
-}
-
-impl Prepared {
-    fn of(extension: &windlass_extension::Extension, yaml_content: String, values: Values, name: &str) -> Result<Self> {
-        let steps = windlass_extension::resolve(extension, &values, name).map_err(|problems| {
-            let words: Vec<_> = problems.iter().map(ToString::to_string).collect();
-            Error::field("variables", words.join("\n"))
-        })?;
-        plans::refuse_unsupported(&steps)?;
-        Ok(Self { values, steps, kind: extension.metadata.kind, yaml_content })
-    }
-
-    /// A text that was run before, with the values of then.
-    pub async fn again(yaml_content: String, values: Values, name: &str) -> Result<Self> {
-        Self::of(&read(&yaml_content).await?, yaml_content, values, name)
-    }
-
-    /// JSON: the values, secrets masked.
-    pub fn shown_values(&self) -> String {
-        Value::Object(self.values.masked().to_json()).to_string()
-    }
-
-    /// A text without any secret.
-    pub fn masked(&self, text: &str) -> String {
-        self.values.secrets().iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
-    }
-}
-
-/// Letters and digits: it may stand in an address or a file without quotes.
-fn new_secret() -> String {
-    let bytes = random::bytes::<SECRET_BYTES>();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 pub async fn run(app: &App, granted: &Granted<Extension>, input: &RunExtension) -> Result<api::ExtensionExecution> {
     let extension = granted.row();
@@ -143,7 +31,7 @@ pub async fn run(app: &App, granted: &Granted<Extension>, input: &RunExtension) 
     let prepared = prepare(app, extension, &asked, name).await?;
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
-    if !plans::reasons_for_host_access(&prepared.steps).is_empty() {
+    if !reasons_for_host_access(&prepared.steps).is_empty() {
         authority.require(app, Can::ExtensionHost)?;
     }
     let (kind, installation_id) = match prepared.kind {
@@ -185,39 +73,17 @@ pub async fn insert(
         let step = new_step(work.app, &execution, order, &resolved.name, resolved.kind.as_str(), phase(resolved.phase));
         executions::insert_step(work, &step).await?;
     }
-    enqueue(work, authority, extension, &execution, plans::needs_engine(&prepared.steps)).await?;
+    enqueue(work, authority, extension, &execution, needs_engine(&prepared.steps)).await?;
     Ok(execution)
 }
 
-/// The same for one that removes an installation: what each step removes is in its row.
-pub async fn insert_uninstall(
-    work: &mut Work<'_>,
-    authority: &Authority,
-    extension: &Extension,
-    installation: &Installation,
-    targets: Vec<(String, String, Target)>,
-) -> Result<Execution> {
-    let has_services = !rows::services(work, installation.id).await?.is_empty();
-    let (kind, installation_id) = (ExecutionKind::Uninstall, Some(installation.id));
-    let new = NewExecution { kind, installation_id, restored_id: None };
-    let execution = row(work.app, authority, extension, new, "{}".to_owned());
-    store(work, &execution, &Values::default(), String::new()).await?;
-    for (order, (name, step_type, target)) in (1..).zip(targets) {
-        let undo = serde_json::to_string(&target).map_err(Error::internal)?;
-        let step = new_step(work.app, &execution, order, &name, &step_type, ExecutionPhase::Undo);
-        executions::insert_step(work, &Step { undo, ..step }).await?;
-    }
-    enqueue(work, authority, extension, &execution, has_services).await?;
-    Ok(execution)
-}
-
-async fn store(work: &mut Work<'_>, execution: &Execution, values: &Values, yaml_content: String) -> Result<()> {
+pub async fn store(work: &mut Work<'_>, execution: &Execution, values: &Values, yaml_content: String) -> Result<()> {
     let app = work.app;
     let sealed_values = app.vault.seal_execution_values(work, execution.id, values).await?;
     Ok(executions::insert(work, execution, &Material { sealed_values, yaml_content }).await?)
 }
 
-async fn enqueue(
+pub async fn enqueue(
     work: &mut Work<'_>,
     authority: &Authority,
     extension: &Extension,
@@ -252,7 +118,7 @@ impl Default for NewExecution {
     }
 }
 
-fn row(
+pub fn row(
     app: &App,
     authority: &Authority,
     extension: &Extension,
@@ -283,7 +149,7 @@ fn row(
     }
 }
 
-fn new_step(
+pub fn new_step(
     app: &App,
     execution: &Execution,
     step_order: i64,

@@ -1,24 +1,20 @@
 //! Installations: what extensions have installed, brought to another version, back, or removed.
 
-use std::collections::HashSet;
-
 use uuid::Uuid;
 use windlass_api as api;
-use windlass_api::{Can, ErrorCode, ExecutionKind, InstallationState, Uninstall, UpdateInstallation};
+use windlass_api::{Can, ErrorCode, ExecutionKind, InstallationState, UpdateInstallation};
 use windlass_extension::{Kind, Values};
-use windlass_store::executions::{self, Execution, Step};
+use windlass_store::executions::{self, Execution};
 use windlass_store::extensions::{self, Extension};
 use windlass_store::installations::{self, Installation};
-use windlass_store::volumes;
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Change, Resource};
-use crate::service::executions::{Asked, NewExecution, Prepared, insert, insert_uninstall, prepare};
-use crate::service::plans;
-use crate::service::uninstall::Target;
+use crate::service::executions::{NewExecution, insert};
+use crate::service::preparation::{Asked, Prepared, prepare, reasons_for_host_access};
 use crate::service::work::Work;
 
 /// The installation that a run of an extension is about: a new one, or one whose first execution failed.
@@ -173,7 +169,7 @@ async fn change(
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
     let row = hold_still(&mut work, granted.row()).await?;
-    if !plans::reasons_for_host_access(&prepared.steps).is_empty() {
+    if !reasons_for_host_access(&prepared.steps).is_empty() {
         authority.require(app, Can::ExtensionHost)?;
     }
     let new = NewExecution { installation_id: Some(row.id), ..new };
@@ -186,7 +182,7 @@ async fn change(
 }
 
 /// Fails while an execution of it is under way.
-async fn hold_still(work: &mut Work<'_>, row: &Installation) -> Result<Installation> {
+pub async fn hold_still(work: &mut Work<'_>, row: &Installation) -> Result<Installation> {
     let row = installations::lock(work, row.id).await?.ok_or_else(|| Error::not_found("installation"))?;
     match row.state {
         InstallationState::Installed | InstallationState::Failed => Ok(row),
@@ -206,76 +202,7 @@ pub async fn fall_back(work: &mut Work<'_>, execution: &Execution) -> Result<()>
     Ok(installations::set_state(work, id, state, now).await?)
 }
 
-/// Removes what was installed. Volumes stay unless they are named.
-pub async fn uninstall(
-    app: &App,
-    granted: &Granted<Installation>,
-    input: &Uninstall,
-) -> Result<api::ExtensionExecution> {
-    if *input.name != *granted.row().name {
-        return Err(Error::field("name", format!("is not the name of the installation, {}", granted.row().name)));
-    }
-    let force = input.force.unwrap_or(false);
-    let named: Vec<String> = input.volumes.iter().flat_map(|names| names.iter().map(ToString::to_string)).collect();
-    let mut work = app.begin().await?;
-    let authority = work.hold(granted.authority()).await?;
-    let row = hold_still(&mut work, granted.row()).await?;
-    let own = volumes::of_installation(&mut work, row.id).await?;
-    if let Some(unknown) = named.iter().find(|name| !own.iter().any(|volume| volume.name == **name)) {
-        return Err(Error::field("volumes", format!("{} has no volume {unknown}; nothing was removed", row.name)));
-    }
-    let extension = extensions::get(&mut work, row.extension_id).await?;
-    let extension = extension.ok_or_else(|| Error::not_found("extension"))?;
-    let mut targets = vec![(
-        "Remove services and domains".to_owned(),
-        "docker_compose".to_owned(),
-        Target::Services { volumes: named, force },
-    )];
-    let on_machine = done_to_machine(&mut work, &row).await?;
-    match authority.may(Can::ExtensionHost) {
-        true => targets.extend(on_machine),
-        // What it did to the machine stays.
-        false if force => {}
-        false if on_machine.is_empty() => {}
-        false => authority.require(app, Can::ExtensionHost)?,
-    }
-    let execution = insert_uninstall(&mut work, &authority, &extension, &row, targets).await?;
-    installations::set_state(&mut work, row.id, InstallationState::Uninstalling, app.now()).await?;
-    record(&mut work, &authority, Action::Delete, &row, "uninstalled");
-    let answer = records::executions::full(&mut work, execution).await?;
-    work.commit().await?;
-    Ok(answer)
-}
-
-/// Steps that changed the machine and are not undone, the last first.
-async fn done_to_machine(work: &mut Work<'_>, row: &Installation) -> Result<Vec<(String, String, Target)>> {
-    let (mut found, mut of_later) = (Vec::new(), HashSet::new());
-    for execution in executions::completed_of_installation(work, row.id).await? {
-        let steps = executions::steps(work, execution.id).await?;
-        let own: Vec<String> = steps.iter().map(|step| step.step_name.clone()).collect();
-        for step in steps.into_iter().rev().filter(changed_machine) {
-            // A command that each version has run is taken back once: the next time there would be nothing to take back.
-            if step.step_type == "command" && of_later.contains(&step.step_name) {
-                continue;
-            }
-            let target = Target::Step { execution_id: execution.id, order: step.step_order };
-            found.push((format!("Undo: {}", step.step_name), step.step_type, target));
-        }
-        of_later.extend(own);
-    }
-    Ok(found)
-}
-
-fn changed_machine(step: &Step) -> bool {
-    let is_of_machine = matches!(step.step_type.as_str(), "command" | "file" | "service" | "user" | "package");
-    let is_left = !matches!(step.undo_status, api::UndoStatus::Undone | api::UndoStatus::Impossible);
-    // One whose errors are ignored may have done a part of its work.
-    let was_begun =
-        matches!(step.status, api::StepStatus::Completed | api::StepStatus::Failed) && !step.undo.is_empty();
-    is_of_machine && is_left && step.phase == api::ExecutionPhase::Run && was_begun
-}
-
-fn record(work: &mut Work<'_>, authority: &Authority, action: Action, row: &Installation, verb: &str) {
+pub fn record(work: &mut Work<'_>, authority: &Authority, action: Action, row: &Installation, verb: &str) {
     let change = Change {
         organization_id: Some(row.organization_id),
         action,

@@ -22,6 +22,7 @@ pub mod notification;
 pub mod organizations;
 pub mod outgoing_addresses;
 pub mod plans;
+pub mod preparation;
 pub mod queue;
 pub mod registration;
 pub mod restores;

@@ -1,14 +1,15 @@
 //! Plans: what running an extension would do, without doing it.
 
-use windlass_api::{Can, ErrorCode, ExtensionPlan, PlannedStep, RunExtension};
-use windlass_compose::{Project, Service, Sharing, Source};
-use windlass_extension::{Action, FileAction, PackageState, ResolvedStep, ServiceChange, StepType, UserAction};
+use windlass_api::{Can, ExtensionPlan, PlannedStep, RunExtension};
+use windlass_compose::{Service, Source};
+use windlass_extension::{Action, FileAction, PackageState, ResolvedStep, UserAction};
 use windlass_store::extensions::Extension;
 
 use crate::app::App;
 use crate::auth::Granted;
-use crate::error::{Error, Result};
-use crate::service::executions::{Asked, Prepared, phase, prepare};
+use crate::error::Result;
+use crate::service::executions::phase;
+use crate::service::preparation::{Asked, Prepared, done, prepare, reasons_for_host_access, services};
 
 /// The steps as they would be done, with secrets masked.
 pub async fn plan(app: &App, granted: &Granted<Extension>, input: &RunExtension) -> Result<ExtensionPlan> {
@@ -36,54 +37,6 @@ pub async fn plan(app: &App, granted: &Granted<Extension>, input: &RunExtension)
             .zip(&prepared.steps)
             .map(|(order, step)| planned(&prepared, order, step, has_host_access))
             .collect(),
-    })
-}
-
-/// What a service asks for and cannot have, each with its name.
-pub fn unsupported(service: &Service) -> Vec<String> {
-    let is_other = |sharing: &Option<Sharing>| matches!(sharing, Some(Sharing::Service(_) | Sharing::Container(_)));
-    let asked = [
-        ("network_mode", is_other(&service.network_mode) || service.network_mode == Some(Sharing::None)),
-        ("pid", is_other(&service.pid)),
-        ("ipc", is_other(&service.ipc)),
-        ("userns_mode", service.userns_host),
-        ("cgroup_parent", service.cgroup_parent.is_some()),
-        ("platform", service.platform.is_some()),
-    ];
-    let refused = asked.into_iter().filter(|(_, is_asked)| *is_asked);
-    refused.map(|(key, _)| format!("{}: {key} is not supported; leave it out", service.name)).collect()
-}
-
-/// Fails with all that services ask for and cannot have.
-pub fn refuse_unsupported(steps: &[ResolvedStep]) -> Result<()> {
-    let problems: Vec<_> = services(steps).flat_map(unsupported).collect();
-    if problems.is_empty() { Ok(()) } else { Err(Error::new(ErrorCode::Conflict, problems.join("\n"))) }
-}
-
-/// Whether the container engine is needed.
-pub fn needs_engine(steps: &[ResolvedStep]) -> bool {
-    steps
-        .iter()
-        .any(|step| matches!(step.kind, StepType::Docker | StepType::DockerCompose | StepType::Proxy | StepType::Wait))
-}
-
-/// Why steps need host access, each with the step's name.
-pub fn reasons_for_host_access(steps: &[ResolvedStep]) -> Vec<String> {
-    let of = |step: &ResolvedStep| {
-        let name = step.name.clone();
-        step.needs_host_access().into_iter().map(move |reason| format!("{name}: {reason}"))
-    };
-    steps.iter().flat_map(of).collect()
-}
-
-fn done(steps: &[ResolvedStep]) -> impl Iterator<Item = &Action> {
-    steps.iter().filter(|step| step.skipped.is_none()).map(|step| &step.action)
-}
-
-fn services(steps: &[ResolvedStep]) -> impl Iterator<Item = &Service> {
-    done(steps).flat_map(|action| match action {
-        Action::Up { project: Project { services, .. } } => services.as_slice(),
-        _ => &[],
     })
 }
 
@@ -161,7 +114,7 @@ fn described(action: &Action, has_host_access: bool) -> Vec<String> {
             vec![format!("run on the machine{user}: {script}")]
         }
         Action::File(action) => vec![describe_file(action)],
-        Action::Service { name, change } => vec![format!("{} the machine's service {name}", verb(*change))],
+        Action::Service { name, change } => vec![format!("{} the machine's service {name}", change.as_str())],
         Action::User(action) => vec![describe_user(action)],
         Action::Package { names, state } => vec![describe_packages(names, *state)],
         Action::Pull { image } => vec![format!("pull {image}")],
@@ -183,17 +136,6 @@ fn described(action: &Action, has_host_access: bool) -> Vec<String> {
             vec![format!("wait until {service} accepts connections at port {port}")]
         }
         Action::WaitFor { service, port: None } => vec![format!("wait until {service} is well")],
-    }
-}
-
-fn verb(change: ServiceChange) -> &'static str {
-    match change {
-        ServiceChange::Start => "start",
-        ServiceChange::Stop => "stop",
-        ServiceChange::Restart => "restart",
-        ServiceChange::Reload => "reload",
-        ServiceChange::Enable => "enable",
-        ServiceChange::Disable => "disable",
     }
 }
 

@@ -518,7 +518,7 @@ create table extensions (
 ) strict, without rowid;
 create unique index extensions_built_in on extensions (extension_key) where organization_id is null and deleted_at is null;
 create unique index extensions_of_organization on extensions (organization_id, extension_key) where organization_id is not null and deleted_at is null;
-create index extensions_by_organization on extensions (organization_id);
+create index extensions_by_organization on extensions (organization_id, deleted_at, name);
 
 create table extension_variables (
     id blob primary key check (length(id) = 16),

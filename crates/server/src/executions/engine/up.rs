@@ -14,7 +14,7 @@ use super::{Engine, image, volumes, wait};
 use crate::deploy;
 use crate::executions::failure::{StepFailure, StepResult};
 use crate::labels::short;
-use crate::service::plans;
+use crate::service::preparation;
 
 /// A service that is to run, and what it needs.
 struct Wanted<'p> {
@@ -69,7 +69,7 @@ async fn started_before(engine: &Engine<'_>, project: &Project) -> StepResult<Ve
 /// What reaches beyond the organization's containers is looked at once more: host access may have been taken away, and a file of the
 /// machine was not read before.
 fn refuse(engine: &Engine<'_>, project: &Project) -> StepResult<()> {
-    let mut problems: Vec<String> = project.services.iter().flat_map(plans::unsupported).collect();
+    let mut problems: Vec<String> = project.services.iter().flat_map(preparation::unsupported).collect();
     if !engine.has_host_access {
         let dangers = project.services.iter().flat_map(Service::dangers);
         problems.extend(dangers.map(|danger| format!("{} {}, which needs host access", danger.path, danger.what)));

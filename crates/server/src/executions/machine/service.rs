@@ -73,7 +73,7 @@ fn has_start_link(name: &str) -> bool {
 
 pub async fn act(machine: &Machine, name: &str, change: ServiceChange) -> StepResult<()> {
     let manager = manager()?;
-    let word = word(change);
+    let word = change.as_str();
     match (manager, change) {
         (Manager::Systemd, _) => machine.must_run("systemctl", &[word, "--", name]).await,
         (Manager::OpenRc, ServiceChange::Enable) => machine.must_run("rc-update", &["add", name, "default"]).await,
@@ -98,16 +98,5 @@ pub fn inverse(change: ServiceChange, before: Before) -> Option<ServiceChange> {
         Enable if !before.is_enabled => Some(Disable),
         Disable if before.is_enabled => Some(Enable),
         Start | Restart | Stop | Enable | Disable | Reload => None,
-    }
-}
-
-fn word(change: ServiceChange) -> &'static str {
-    match change {
-        ServiceChange::Start => "start",
-        ServiceChange::Stop => "stop",
-        ServiceChange::Restart => "restart",
-        ServiceChange::Reload => "reload",
-        ServiceChange::Enable => "enable",
-        ServiceChange::Disable => "disable",
     }
 }

@@ -34,7 +34,8 @@ fn counted(is_failing: bool) -> String {
 async fn no_step_is_done_twice() {
     let mut platform = Platform::start().await;
     for point in of(&["execution-"]) {
-        let is_failing = ["execution-decided", "execution-undo-begun", "execution-undo-acted", "execution-step-undone"].contains(&point);
+        let is_failing = ["execution-decided", "execution-undo-begun", "execution-undo-acted", "execution-step-undone"]
+            .contains(&point);
         if point == "execution-given-back" {
             continue;
         }
