@@ -12,7 +12,8 @@ use crate::closed_set::closed_set;
 use crate::sent;
 use crate::text::{absent_when_empty, read};
 use crate::{
-    ExecutionPhase, Given, InstallationName, Link, Pagination, Slug, SortDirection, Text, Timestamp, VariableMap, Whole,
+    ExecutionPhase, Given, InstallationName, Link, Pagination, Slug, SortDirection, Text, Timestamp, VariableMap,
+    VolumeNames, Whole,
 };
 
 /// What people call an extension by: in paths, and in `metadata.id` of its text.
@@ -242,6 +243,10 @@ pub struct RunExtension {
     /// What an installation is to be called: for a second one of the same extension. Default: the extension's key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<InstallationName>,
+    /// Volumes that an installation of this name has left behind, by their names: the new one goes on with what is in them. Give it
+    /// the passwords of then as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volumes: Option<VolumeNames>,
 }
 
 /// What running an extension would do. Nothing is changed by asking.

@@ -112,7 +112,7 @@ pub struct UpdateInstallation {
 #[serde(deny_unknown_fields)]
 pub struct Uninstall {
     pub name: InstallationName,
-    /// The volumes to be deleted with it. The others stay, and can be attached to an application.
+    /// The volumes to be deleted with it. The others stay: a new installation of the same name can go on with them, or an application.
     pub volumes: Option<VolumeNames>,
     /// Whether it goes although not everything that it did to the machine can be undone. Default: false.
     pub force: Option<bool>,

@@ -134,6 +134,7 @@ impl Server {
         let retention = tokio::spawn(retention::run(self.app.clone()));
         let host = Arc::new(Host::new(self.app.clone(), self.installation, self.owner, self.holder));
         let registry = executions::add_to(deploy::registry(&host), &host);
+        let sweeping = tokio::spawn(executions::sweep(self.app.clone()));
         let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, registry, stop.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));
         let volumes = tokio::spawn(volume_upkeep::run(host.clone()));
@@ -141,6 +142,7 @@ impl Server {
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
         housekeeping.abort();
+        sweeping.abort();
         retention.abort();
         caches.abort();
         volumes.abort();

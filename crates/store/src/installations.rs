@@ -206,6 +206,13 @@ pub async fn keep_service(tx: &mut Tx, id: Uuid, execution_id: Uuid) -> Result<(
     Ok(())
 }
 
+/// No execution wants it as it is any more.
+pub async fn stop_keeping_service(tx: &mut Tx, id: Uuid) -> Result<()> {
+    let query = "update installed_services set kept_by = null where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
 /// From now on it belongs to a later execution.
 pub async fn set_execution_of_service(tx: &mut Tx, id: Uuid, execution_id: Uuid) -> Result<()> {
     let query = "update installed_services set execution_id = $2 where id = $1";

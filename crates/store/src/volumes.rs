@@ -135,6 +135,17 @@ pub async fn of_installations(conn: &mut Conn, installation_ids: &[Uuid]) -> Res
     among(conn, query, installation_ids).await
 }
 
+/// Those that installations of this name have left behind, the newest first.
+pub async fn left_behind(conn: &mut Conn, organization_id: Uuid, installation_name: &str) -> Result<Vec<Volume>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from volumes where organization_id = $1 and application_name = $2 and origin = 'extension' \
+         and application_id is null and installation_id is null and deleted_at is null order by updated_at desc, id desc"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(installation_name).fetch_all(c).await)?)
+}
+
 /// Those of an application that are not deleted, in the order of their names.
 pub async fn of_application(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Volume>> {
     let query =

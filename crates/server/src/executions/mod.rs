@@ -27,6 +27,7 @@ use failure::{Interruption, Result};
 pub use handlers::add_to;
 pub use kill_points::KILL_POINTS;
 use run::Run;
+pub use saved::sweep;
 
 /// Carries out an execution, or goes on with it.
 async fn carry_out(host: &Arc<Host>, held: &Held, id: Uuid, lease: &mut Lease) -> Result<()> {

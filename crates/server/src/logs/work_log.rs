@@ -18,7 +18,7 @@ use crate::app::App;
 /// Lines that wait to be stored, and are stored at once; a program that prints more waits too. The store takes what has come some forty
 /// times a second, so this many are needed for a program that prints all the time.
 const QUEUE: usize = 32 * 1024;
-/// The text of all that wait.
+/// Bytes of all lines that wait, with what each takes besides its text. As much again may be on its way into the store.
 const QUEUE_BYTES: usize = 2 * 1024 * 1024;
 /// What a line takes besides its text.
 const LINE_BYTES: usize = 64;
@@ -35,7 +35,7 @@ const PART: usize = 60 * 1024;
 /// How long a line about the work may wait for its place: when nothing can be stored, the work goes on.
 const NOTE_WAIT: Duration = Duration::from_secs(1);
 /// How long the last lines may take to be written.
-const LAST_WAIT: Duration = Duration::from_secs(2);
+const LAST_WAIT: Duration = Duration::from_secs(10);
 
 /// How much is kept; of what is more only the end is, and a line says so.
 #[derive(Clone, Copy)]
@@ -149,6 +149,13 @@ struct LogWriter {
     left_out: usize,
     /// The line before was only the beginning of one.
     is_after_part: bool,
+}
+
+impl Drop for LogWriter {
+    /// Whatever ended it: a program must not wait for room that no writer makes any more.
+    fn drop(&mut self) {
+        self.room.close();
+    }
 }
 
 impl LogWriter {

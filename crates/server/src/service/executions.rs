@@ -17,6 +17,7 @@ use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::installations;
 use crate::service::preparation::{Asked, Prepared, needs_engine, prepare, reasons_for_host_access};
 use crate::service::queue;
+use crate::service::volumes;
 use crate::service::work::{EventSubject, Work};
 
 pub async fn run(app: &App, granted: &Granted<Extension>, input: &RunExtension) -> Result<api::ExtensionExecution> {
@@ -37,15 +38,31 @@ pub async fn run(app: &App, granted: &Granted<Extension>, input: &RunExtension) 
     let (kind, installation_id) = match prepared.kind {
         Kind::Install => {
             let installation = installations::begin(&mut work, &authority, extension, name).await?;
+            volumes::join_installation(&mut work, &authority, &installation, volumes_of(input)).await?;
             (ExecutionKind::Install, Some(installation.id))
         }
-        Kind::Run => (ExecutionKind::Run, None),
+        Kind::Run => {
+            refuse_volumes(input)?;
+            (ExecutionKind::Run, None)
+        }
     };
     let new = NewExecution { kind, installation_id, restored_id: None };
     let execution = insert(&mut work, &authority, extension, new, &prepared).await?;
     let answer = records::executions::full(&mut work, execution).await?;
     work.commit().await?;
     Ok(answer)
+}
+
+/// Those that an earlier installation has left behind.
+pub fn volumes_of(input: &RunExtension) -> &[String] {
+    input.volumes.as_deref().unwrap_or_default()
+}
+
+pub fn refuse_volumes(input: &RunExtension) -> Result<()> {
+    match volumes_of(input) {
+        [] => Ok(()),
+        _ => Err(Error::field("volumes", "only an extension of the type install has volumes")),
+    }
 }
 
 async fn refuse_too_many(work: &mut Work<'_>, authority: &Authority) -> Result<()> {

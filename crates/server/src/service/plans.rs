@@ -2,20 +2,29 @@
 
 use windlass_api::{Can, ExtensionPlan, PlannedStep, RunExtension};
 use windlass_compose::{Service, Source};
-use windlass_extension::{Action, FileAction, PackageState, ResolvedStep, UserAction};
+use windlass_extension::{Action, FileAction, Kind, PackageState, ResolvedStep, UserAction};
 use windlass_store::extensions::Extension;
 
 use crate::app::App;
 use crate::auth::Granted;
 use crate::error::Result;
-use crate::service::executions::phase;
+use crate::service::executions::{phase, refuse_volumes, volumes_of};
 use crate::service::preparation::{Asked, Prepared, done, prepare, reasons_for_host_access, services};
+use crate::service::volumes as volume_service;
 
 /// The steps as they would be done, with secrets masked.
 pub async fn plan(app: &App, granted: &Granted<Extension>, input: &RunExtension) -> Result<ExtensionPlan> {
     let row = granted.row();
     let name = input.name.as_deref().unwrap_or(&row.extension_key);
     let prepared = prepare(app, row, &Asked::Given(input.variables.as_ref()), name).await?;
+    let organization_id = granted.authority().organization_id();
+    match prepared.kind {
+        Kind::Install => {
+            let mut conn = app.db.read().await?;
+            volume_service::left_behind(&mut conn, organization_id, name, volumes_of(input)).await?;
+        }
+        Kind::Run => refuse_volumes(input)?,
+    }
     // Only what the caller may do counts: a member's run publishes no ports of the machine either.
     let has_host_access = granted.authority().may(Can::ExtensionHost);
     let dangers = reasons_for_host_access(&prepared.steps);

@@ -8,8 +8,9 @@ use windlass_api::{
     VolumeOrigin, Whole,
 };
 use windlass_store::applications::Application;
+use windlass_store::installations::Installation;
 use windlass_store::volumes::{self, Volume};
-use windlass_store::{containers, jobs};
+use windlass_store::{Conn, containers, jobs};
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
@@ -163,6 +164,44 @@ pub async fn leave_installation(
             );
         }
         volumes::update(work, &volume).await?;
+    }
+    Ok(())
+}
+
+/// Volumes that an installation of the same name has left behind, by their names. Fails with the first that is not there.
+pub async fn left_behind(
+    conn: &mut Conn,
+    organization_id: Uuid,
+    installation_name: &str,
+    names: &[String],
+) -> Result<Vec<Volume>> {
+    let all = volumes::left_behind(conn, organization_id, installation_name).await?;
+    let find = |name: &String| {
+        let found = all.iter().find(|volume| volume.name == *name).cloned();
+        found.ok_or_else(|| {
+            let message = format!("no installation called {installation_name} has left a volume {name} behind");
+            Error::field("volumes", message)
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// These are the installation's from now on.
+pub async fn join_installation(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    installation: &Installation,
+    names: &[String],
+) -> Result<()> {
+    let own = volumes::of_installation(work, installation.id).await?;
+    if let Some(volume) = own.iter().find(|volume| names.contains(&volume.name)) {
+        let message = format!("{} has a volume {} already", installation.name, volume.name);
+        return Err(Error::field("volumes", message));
+    }
+    for mut volume in left_behind(work, installation.organization_id, &installation.name, names).await? {
+        (volume.installation_id, volume.updated_at) = (Some(installation.id), work.app.now());
+        volumes::update(work, &volume).await?;
+        record(work, authority, Action::Update, &volume, "went on with the volume");
     }
     Ok(())
 }

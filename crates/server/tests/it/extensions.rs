@@ -371,6 +371,13 @@ async fn an_installation_is_there_once(server: TestServer) {
     assert!(message.starts_with("wiki is installed already.") && message.contains("/update"), "{message}");
     let second = run(json!({ "name": "second", "variables": { "domain": "second.localhost" } })).ok().await;
     assert_ne!(first["installation_id"], second["installation_id"]);
+    let third = json!({ "name": "third", "volumes": ["data"] });
+    for message in [
+        run(third.clone()).fails(400, "invalid_request").await,
+        server.post("/extensions/wiki/plan", third).by(&admin).fails(400, "invalid_request").await,
+    ] {
+        assert_eq!(message, "volumes: no installation called third has left a volume data behind");
+    }
     let path = format!("/extensions/installations/{}", first["installation_id"].as_str().unwrap());
     let message = server.post(&format!("{path}/update"), json!({})).by(&admin).fails(409, "conflict").await;
     assert!(message.contains("was never installed"), "{message}");

@@ -71,6 +71,12 @@ impl Engine<'_> {
 
     /// Stops a container that this execution replaces. It is started again if the execution fails.
     async fn put_aside(&self, seen: &Seen) -> StepResult<()> {
+        // An earlier step may have wanted it as it is.
+        if seen.service.kept_by.is_some() {
+            let mut work = self.held.begin().await?;
+            installations::stop_keeping_service(&mut work, seen.service.id).await?;
+            work.commit().await?;
+        }
         let state = self.host.container(&seen.container_name).await?.map(|found| found.state);
         if seen.stage == Stage::Live {
             if !seen.service.is_kept && matches!(state, Some(State::Exited) | None) {

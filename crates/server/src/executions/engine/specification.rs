@@ -59,9 +59,10 @@ impl Specification {
         Ok(wishes(self)? == wishes(other)?)
     }
 
-    /// Whether it was told where all of these are.
-    pub fn knows(&self, hosts: &[(String, String)]) -> bool {
-        hosts.iter().all(|host| self.hosts.contains(host))
+    /// Whether one of these is no longer where it was told. One that it was never told of makes no difference: it asks for nothing new.
+    pub fn has_moved(&self, hosts: &[(String, String)]) -> bool {
+        let moved = |(name, address): &(String, String)| hosts.iter().any(|(other, now)| other == name && now != address);
+        self.hosts.iter().any(moved)
     }
 
     pub async fn seal(&self, work: &mut Work<'_>, id: Uuid) -> crate::error::Result<Vec<u8>> {

@@ -37,13 +37,18 @@ pub async fn up(engine: &Engine<'_>, project: &Project) -> StepResult<()> {
     for one in &all {
         rows.push(row(engine, &network, one).await?);
     }
-    let mut hosts = started_before(engine, project).await?;
-    hosts.extend(all.iter().zip(&rows).flat_map(|(one, row)| names(one.service, row.address())));
+    let mut hosts: Vec<_> = all.iter().zip(&rows).flat_map(|(one, row)| names(one.service, row.address())).collect();
+    for earlier in started_before(engine, project).await? {
+        if !hosts.iter().any(|(name, _)| *name == earlier.0) {
+            hosts.push(earlier);
+        }
+    }
     for (one, row) in all.iter_mut().zip(rows) {
         one.specification.hosts.clone_from(&hosts);
         await_dependencies(engine, one.service).await?;
         match row {
-            Row::Unchanged(seen, stored) if stored.knows(&hosts) => keep(engine, &seen).await?,
+            Row::Unchanged(seen, stored) if !stored.has_moved(&hosts) => keep(engine, &seen).await?,
+            Row::Unchanged(seen, _) if has_done_its_work(engine, &seen).await? => keep(engine, &seen).await?,
             // A container learns where the others are when it is made.
             Row::Unchanged(seen, _) => {
                 let container = new_row(engine, &network, one, Some(&seen)).await?;
@@ -62,8 +67,19 @@ async fn started_before(engine: &Engine<'_>, project: &Project) -> StepResult<Ve
         seen.stage != Stage::Leaving && of_execution.contains(&Some(engine.execution.id))
     };
     let in_project = |seen: &Seen| project.services.iter().any(|service| service.name == seen.service.name);
-    let all = engine.services().await?.into_iter().filter(|seen| is_own(seen) && !in_project(seen));
-    Ok(all.map(|seen| (seen.service.name, seen.address)).collect())
+    let mut hosts = Vec::new();
+    for seen in engine.services().await?.iter().filter(|seen| is_own(seen) && !in_project(seen)) {
+        let stored = specification::load(engine.host, seen.service.id).await?;
+        hosts.extend(names(&stored.service, &seen.address));
+    }
+    Ok(hosts)
+}
+
+/// Whether it was to end, and has ended well: it needs no other any more, and is not to do its work again.
+async fn has_done_its_work(engine: &Engine<'_>, seen: &Seen) -> StepResult<bool> {
+    let found = engine.host.container(&seen.container_name).await?;
+    let has_ended = found.is_some_and(|found| found.state == State::Exited && found.exit_code == 0);
+    Ok(!seen.service.is_kept && has_ended)
 }
 
 /// What reaches beyond the organization's containers is looked at once more: host access may have been taken away, and a file of the
@@ -121,9 +137,13 @@ async fn row(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>) -> Ste
     let before =
         all.iter().filter(same_name).find(|seen| matches!(seen.stage, Stage::Live | Stage::Held | Stage::Stopped));
     if let Some(before) = before.filter(|before| before.stage == Stage::Live) {
-        let stored = specification::load(engine.host, before.service.id).await?;
-        if stored.asks_for_the_same(&wanted.specification).map_err(StepFailure::new)? {
-            return Ok(Row::Unchanged(before.clone(), Box::new(stored)));
+        match specification::load(engine.host, before.service.id).await {
+            Ok(stored) if stored.asks_for_the_same(&wanted.specification).map_err(StepFailure::new)? => {
+                return Ok(Row::Unchanged(before.clone(), Box::new(stored)));
+            }
+            // What it was made of cannot be read any more, so it is made anew.
+            Ok(_) | Err(deploy::Interruption::Failed(..)) => {}
+            Err(problem) => return Err(problem.into()),
         }
     }
     new_row(engine, network, wanted, before).await.map(Row::New)

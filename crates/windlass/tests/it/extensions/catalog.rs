@@ -155,6 +155,15 @@ async fn postgresql_keeps_what_is_written() {
     completed(&platform, &id_of(&removal)).await;
     let volumes = platform.call("GET", "/deploy/volumes", &Value::Null);
     assert_eq!(volumes["volumes"].as_array().unwrap().len(), 1, "the data stays: {volumes}");
+
+    // A new installation goes on with it.
+    let again = json!({ "variables": { "password": "correct-horse" }, "volumes": ["data"] });
+    let again = platform.call("POST", "/extensions/postgresql/run", &again);
+    completed(&platform, &id_of(&again)).await;
+    let again = installation(&platform, "postgresql").unwrap();
+    let url = "postgres://app:correct-horse@127.0.0.1/app";
+    let name = container(&again, "postgres");
+    assert_eq!(docker(&["exec", &name, "psql", "-qtA", url, "-c", "select text from notes"]), "precious");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -154,3 +154,22 @@ async fn ten_megabytes_are_printed() {
     assert!(printed.iter().enumerate().all(|(index, line)| line.starts_with(&format!("line {:08} of", index + 1))));
     assert!(execution["steps"][0]["output"].as_str().unwrap().len() < 70_000);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_forgotten_executions_have_kept_is_removed_at_the_next_start() {
+    let mut platform = Platform::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kept");
+    std::fs::write(&file, "before").unwrap();
+    let steps = "  run:\n    - { name: replace, type: file, properties: { action: write, dest: \"{{ folder }}/kept\", content: after } }";
+    create(&platform, &text("keeps", "install", "1.0.0", FOLDER, steps));
+    let id = run(&platform, "keeps", &json!({ "folder": folder.path() }));
+    completed(&platform, &id).await;
+    let kept = platform.data_dir().join("executions");
+    let forgotten = kept.join(uuid::Uuid::nil().to_string());
+    std::fs::create_dir(&forgotten).unwrap();
+    platform.kill_server();
+    platform.start_server(None);
+    until("the folder of no execution is gone", async || (!forgotten.exists()).then_some(())).await;
+    assert!(kept.join(&id).exists(), "what can still be put back stays");
+}

@@ -52,8 +52,10 @@ if [ "$manager" = system-v ]; then exec chroot "$root" "$@"; fi
 
 umount -l "$root/proc" "$root/sys"
 mount -t proc proc "$root/proc"; mount -t sysfs sysfs "$root/sys"; mount -t tmpfs tmpfs "$root/run"
-mount -t tmpfs tmpfs "$root/sys/fs/cgroup"; mkdir "$root/sys/fs/cgroup/systemd"
-mount -t cgroup -o none,name=systemd cgroup "$root/sys/fs/cgroup/systemd" || mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
+if [ -e /sys/fs/cgroup/cgroup.controllers ]; then mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"; else
+  mount -t tmpfs tmpfs "$root/sys/fs/cgroup"; mkdir "$root/sys/fs/cgroup/systemd"
+  mount -t cgroup -o none,name=systemd cgroup "$root/sys/fs/cgroup/systemd"
+fi
 # Nothing of the machine's own is started: the test's service is the only one.
 rm -rf "$root"/etc/systemd/system/* "$root"/etc/init.d/wl-test "$root"/lib/systemd/system/*.wants
 printf '[Unit]\nDescription=Everything that starts\n' > "$root/etc/systemd/system/all.target"
@@ -73,6 +75,17 @@ exec chroot "$root" env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin \
   /lib/systemd/systemd --system --unit=all.target --log-target=null --show-status=no
 "#;
 
+/// Runs the rest of its arguments in control groups of their own, in which systemd makes others.
+const IN_GROUPS: &str = r#"
+name=$1; shift
+for folder in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
+  [ -e "$folder/cgroup.procs" ] || continue
+  mkdir "$folder/$name"
+  echo $$ > "$folder/$name/cgroup.procs"
+done
+exec "$@"
+"#;
+
 /// Which program is in charge of the machine's services.
 #[derive(Clone, Copy)]
 enum Manager {
@@ -83,6 +96,21 @@ enum Manager {
 struct OwnMachine {
     platform: Platform,
     root: PathBuf,
+    /// The control groups that were made for it.
+    groups: Option<String>,
+}
+
+impl Drop for OwnMachine {
+    /// A group can be removed once all of its processes have ended.
+    fn drop(&mut self) {
+        let Some(groups) = &self.groups else { return };
+        self.platform.kill_server();
+        let command = format!(
+            "for try in $(seq 100); do find /sys/fs/cgroup -depth -type d \
+             -path '*/{groups}*' -exec rmdir {{}} + 2>/dev/null && exit; sleep 0.1; done"
+        );
+        let _ = Command::new("sh").args(["-c", &command]).status();
+    }
 }
 
 impl OwnMachine {
@@ -91,11 +119,17 @@ impl OwnMachine {
         platform.kill_server();
         let data_dir = platform.data_dir();
         let folder = data_dir.parent().unwrap();
-        let mut command = Command::new("unshare");
+        let groups = format!("wl-test-{}", std::process::id());
+        let mut command = match manager {
+            Manager::SystemV => Command::new("unshare"),
+            Manager::Systemd => {
+                let mut command = Command::new("sh");
+                command.args(["-ec", IN_GROUPS, "in-groups", &groups, "unshare"]);
+                command.args(["--pid", "--cgroup", "--fork", "--kill-child"]);
+                command
+            }
+        };
         command.args(["--mount", "--propagation", "private"]);
-        if let Manager::Systemd = manager {
-            command.args(["--pid", "--cgroup", "--fork", "--kill-child"]);
-        }
         command.args(["sh", "-ec", ENTER, "enter"]).arg(folder);
         command.arg(match manager {
             Manager::SystemV => "system-v",
@@ -104,14 +138,16 @@ impl OwnMachine {
         command.arg(env!("CARGO_BIN_EXE_windlass"));
         let limits = ["--address-requests", "0", "--account-requests", "0"];
         let process = Process::start(command, &data_dir, &limits);
-        // What was started last has the layer as its root; `unshare` itself, which stays with processes of their own, sees it where it is.
+        // Without a process namespace `unshare` becomes the server, whose root is the layer. With one it stays as the parent, and sees
+        // the layer at its path.
         let root = PathBuf::from(format!("/proc/{}/root", process.id()));
         let root = match manager {
             Manager::SystemV => root,
             Manager::Systemd => root.join(folder.strip_prefix("/").unwrap()).join("layers/root"),
         };
         platform.use_server(process);
-        Self { platform, root }
+        let groups = matches!(manager, Manager::Systemd).then_some(groups);
+        Self { platform, root, groups }
     }
 
     fn read(&self, path: &str) -> Option<String> {
