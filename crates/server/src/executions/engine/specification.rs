@@ -61,7 +61,8 @@ impl Specification {
 
     /// Whether one of these is no longer where it was told. One that it was never told of makes no difference: it asks for nothing new.
     pub fn has_moved(&self, hosts: &[(String, String)]) -> bool {
-        let moved = |(name, address): &(String, String)| hosts.iter().any(|(other, now)| other == name && now != address);
+        let moved =
+            |(name, address): &(String, String)| hosts.iter().any(|(other, now)| other == name && now != address);
         self.hosts.iter().any(moved)
     }
 

@@ -207,12 +207,14 @@ async fn services_of_a_file_go_up_and_down() {
     // One that finds it as it should be first, and changed then.
     let changed = "    - { name: change, type: command, properties: { cmd: \"sed -i s/3.0.0/3.5.0/ {{ folder }}/compose.yaml\" } }\n";
     let second = UP.replace("name: up", "name: up again");
-    let twice = from_file("3.0.0", &format!("{UP}{changed}{second}{ROUTE}")).replace("version: \"3.0.0\"", "version: \"3.5.0\"");
+    let twice = from_file("3.0.0", &format!("{UP}{changed}{second}{ROUTE}"))
+        .replace("version: \"3.0.0\"", "version: \"3.5.0\"");
     platform.call("PUT", "/extensions/filed", &json!({ "yaml_content": twice }));
     let update = platform.call("POST", &format!("{path}/update"), &json!({}));
     completed(&platform, &id_of(&update)).await;
     served("3.5.0").await;
-    until("only the last one is left", async || (service_containers(&platform).lines().count() == 1).then_some(())).await;
+    until("only the last one is left", async || (service_containers(&platform).lines().count() == 1).then_some(()))
+        .await;
 
     // One that only takes it down.
     let gone = format!(

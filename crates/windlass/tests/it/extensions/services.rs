@@ -125,7 +125,9 @@ async fn what_comes_back_elsewhere_is_found() {
             )
         };
         let services: String = std::iter::once("web").chain(others.split_whitespace()).map(service).collect();
-        let wait = |name: &str| format!("    - {{ name: {name}, type: wait, properties: {{ service: {name}, port: 8080 }} }}\n");
+        let wait = |name: &str| {
+            format!("    - {{ name: {name}, type: wait, properties: {{ service: {name}, port: 8080 }} }}\n")
+        };
         let waits: String = std::iter::once("web").chain(others.split_whitespace()).map(wait).collect();
         let execution = format!(
             "  run:\n    - name: services\n      type: docker_compose\n      properties:\n        action: up\n        compose:\n          services:\n{services}{waits}"
@@ -148,7 +150,11 @@ async fn what_comes_back_elsewhere_is_found() {
     // `db` gets another address than it had, because those that were never used are given out first.
     let third = update(version("3.0.0", "cache")).await;
     let fourth = update(version("4.0.0", "cache db")).await;
-    assert_eq!(container(&fourth, "cache"), container(&third, "cache"), "it was never told of db, and does not ask for it");
+    assert_eq!(
+        container(&fourth, "cache"),
+        container(&third, "cache"),
+        "it was never told of db, and does not ask for it"
+    );
     for (asking, name) in [("web", "db"), ("web", "cache"), ("cache", "web")] {
         let url = format!("http://{name}:8080/");
         let found = docker(&["exec", &container(&fourth, asking), "/bin/wget", "-q", "-O", "-", &url]);
