@@ -119,7 +119,8 @@ impl OwnMachine {
         platform.kill_server();
         let data_dir = platform.data_dir();
         let folder = data_dir.parent().unwrap();
-        let groups = format!("wl-test-{}", std::process::id());
+        // A name that no other test has: that of the test's own temporary folder.
+        let groups = format!("wl-test{}", folder.file_name().unwrap().display());
         let mut command = match manager {
             Manager::SystemV => Command::new("unshare"),
             Manager::Systemd => {
