@@ -1,13 +1,14 @@
 //! Users, services and packages, changed for real: in a copy of this machine whose changes go when the server ends.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::support::*;
 use crate::deploy::support::{Platform, id_of};
-use crate::process::Process;
+use crate::process::{DEADLINE, Process};
 
 /// Puts a layer over the machine's root, with a service and a package of the test's own, and runs the rest of its arguments there.
 /// With `systemd` as its second argument that is the first process, and in charge of services.
@@ -105,11 +106,16 @@ impl Drop for OwnMachine {
     fn drop(&mut self) {
         let Some(groups) = &self.groups else { return };
         self.platform.kill_server();
-        let command = format!(
-            "for try in $(seq 100); do find /sys/fs/cgroup -depth -type d \
-             -path '*/{groups}*' -exec rmdir {{}} + 2>/dev/null && exit; sleep 0.1; done"
-        );
-        let _ = Command::new("sh").args(["-c", &command]).status();
+        let path = format!("*/{groups}*");
+        let is_removed = || {
+            let mut find = Command::new("find");
+            find.args(["/sys/fs/cgroup", "-depth", "-type", "d", "-path", &path, "-exec", "rmdir", "{}", "+"]);
+            find.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+        };
+        let deadline = Instant::now() + DEADLINE;
+        while !is_removed() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 }
 
