@@ -28,7 +28,8 @@ impl ApplicationName {
     }
 }
 
-fn label(name: &str) -> String {
+/// A name as a label of a domain or a part of a path.
+pub fn label(name: &str) -> String {
     let lower = name.to_lowercase();
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let whole = words.collect::<Vec<_>>().join("-");

@@ -9,9 +9,10 @@ use crate::given::Filled;
 use crate::sent;
 use crate::text::absent_when_empty;
 use crate::{
-    AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, Command, FilePath,
-    FolderPath, Given, HealthPath, HostName, Labels, Link, NewVolumes, Organization, Pagination, RepositoryAddress,
-    Settings, Slug, SshKey, Text, Timestamp, User, VariableMap, VariableNames, Volume, VolumeNames, Whole, ZeroOr,
+    AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, Command, ConnectionId,
+    FilePath, FolderPath, Given, HealthPath, HostName, Labels, Link, NewVolumes, Organization, Pagination,
+    RepositoryAddress, Settings, Slug, SshKey, TagPattern, Text, Timestamp, Triggers, User, VariableMap, VariableNames,
+    Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
 };
 
 closed_set! {
@@ -72,8 +73,17 @@ pub struct Application {
     pub updated_at: Timestamp,
     /// The variables whose values are never shown.
     pub secret_names: Vec<String>,
+    /// The same as `environment_variables`, for previews.
+    pub preview_variables: String,
+    /// Those of `secret_names` that previews get too.
+    pub preview_secret_names: Vec<String>,
+    /// The application that this one is a preview of; null if it is not one, and in lists.
+    pub preview_of: Option<Uuid>,
     pub has_repository_credentials: bool,
     pub settings: Settings,
+    pub triggers: Triggers,
+    /// By what its repository is fetched, and where its deployments are reported; null for neither.
+    pub connection_id: Option<Uuid>,
     /// Fields that differ from the live release, and so wait for the next deploy.
     pub pending_fields: Vec<String>,
     /// Without those that were deleted; none in lists.
@@ -96,7 +106,7 @@ pub struct Applications {
     pub pagination: Pagination,
 }
 
-fn is_absent<T: Default + PartialEq>(field: &T) -> bool {
+pub(crate) fn is_absent<T: Default + PartialEq>(field: &T) -> bool {
     *field == T::default()
 }
 
@@ -212,6 +222,24 @@ requests! {
     pause: Option<bool>,
     /// Whether each volume gets a snapshot before a deployment changes what runs. Default: false.
     snapshot_before_deploy: Option<bool>,
+    /// The connection by which the repository is fetched, and the commits' statuses are reported. Default: none.
+    connection_id: Given<ConnectionId>,
+    /// Whether a push to the repository deploys. Default: true.
+    auto_deploy: Option<bool>,
+    /// Only a push that changes one of these deploys: folders, files, or patterns with `*`, `**` and `?`; `!` in front makes an
+    /// exception. Default: none, which is every push.
+    watch_paths: Option<WatchPaths>,
+    /// Tags that are deployed when they are pushed, such as `v*`. Default: none.
+    tag_pattern: Given<TagPattern>,
+    /// Whether pull requests get previews. Default: false.
+    previews: Option<bool>,
+    /// Whether pull requests of forks get previews too. Only admins can allow it: the code of a stranger runs then. Default: false.
+    preview_forks: Option<bool>,
+    /// Environment variables of previews, beside the application's or instead of them.
+    #[serde(serialize_with = "sent::optional")]
+    preview_variables: Option<VariableMap>,
+    /// Those of `secret_names` that previews get too; previews of forks never do. Default: none.
+    preview_secret_names: Option<VariableNames>,
 }
 
 /// The name again, so that no application is deleted by mistake.

@@ -126,6 +126,10 @@ pub struct Variables {
     pub build: BTreeMap<String, String>,
     pub environment: BTreeMap<String, String>,
     pub secret_names: Vec<String>,
+    /// At run time, in previews only. None in a release.
+    pub preview: BTreeMap<String, String>,
+    /// Those of `secret_names` that previews get too. None in a release.
+    pub preview_secret_names: Vec<String>,
 }
 
 impl std::fmt::Debug for Variables {
@@ -145,20 +149,68 @@ impl Variables {
             ("build_variables", self.build != other.build),
             ("environment_variables", self.environment != other.environment),
             ("secret_names", self.secret_names != other.secret_names),
+            ("preview_variables", self.preview != other.preview),
+            ("preview_secret_names", self.preview_secret_names != other.preview_secret_names),
         ];
         all.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()).collect()
     }
 
     /// The values that must not be seen anywhere.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
-        let all = self.build.iter().chain(&self.environment);
+        let all = self.build.iter().chain(&self.environment).chain(&self.preview);
         all.filter(|(name, _)| self.is_secret(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// Without what is for previews.
+    pub fn of_release(&self) -> Self {
+        Self { preview: BTreeMap::new(), preview_secret_names: Vec::new(), ..self.clone() }
+    }
+
+    /// What a preview gets of an application's: of secrets those that are marked for previews.
+    pub fn of_preview(&self) -> Self {
+        let is_given =
+            |name: &str| !self.is_secret(name) || self.preview_secret_names.iter().any(|marked| marked == name);
+        let given = |all: &BTreeMap<String, String>| -> BTreeMap<String, String> {
+            all.iter().filter(|(name, _)| is_given(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+        };
+        let (build, mut environment) = (given(&self.build), given(&self.environment));
+        environment.extend(self.preview.clone());
+        let is_there = |name: &&String| build.contains_key(*name) || environment.contains_key(*name);
+        let secret_names = self.secret_names.iter().filter(is_there).cloned().collect();
+        Self { build, environment, secret_names, ..Self::default() }
+    }
+
+    /// The same for a preview of a fork, whose code may be a stranger's: only what was set for previews, and nothing secret.
+    pub fn of_fork(&self) -> Self {
+        let open = self.preview.iter().filter(|(name, _)| !self.is_secret(name));
+        Self { environment: open.map(|(name, value)| (name.clone(), value.clone())).collect(), ..Self::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn previews_get_what_is_marked_for_them_and_forks_nothing_secret() {
+        let map = |all: &[(&str, &str)]| all.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let variables = Variables {
+            build: map(&[("MODE", "fast"), ("BUILD_KEY", "b")]),
+            environment: map(&[("GREETING", "hello"), ("KEY", "k"), ("MARKED", "m")]),
+            secret_names: ["BUILD_KEY", "KEY", "MARKED", "TEST_KEY"].map(String::from).into(),
+            preview: map(&[("GREETING", "preview"), ("TEST_KEY", "t")]),
+            preview_secret_names: vec!["MARKED".into()],
+        };
+        let preview = variables.of_preview();
+        assert_eq!(preview.build, map(&[("MODE", "fast")]));
+        assert_eq!(preview.environment, map(&[("GREETING", "preview"), ("MARKED", "m"), ("TEST_KEY", "t")]));
+        assert_eq!(preview.secret_names, ["MARKED", "TEST_KEY"], "they stay masked");
+        let fork = variables.of_fork();
+        assert_eq!((fork.build.len(), &fork.environment), (0, &map(&[("GREETING", "preview")])));
+        assert_eq!(fork.secrets().count(), 0);
+        assert_eq!(variables.of_release().differences(&variables), ["preview_variables", "preview_secret_names"]);
+        assert_eq!(variables.secrets().count(), 4);
+    }
 
     #[test]
     fn a_configuration_survives_a_row_and_tells_what_differs() {

@@ -54,6 +54,8 @@ closed_set! {
         CodeRequired = "code_required",
         /// The second factor's code is wrong, used already or too old.
         InvalidCode = "invalid_code",
+        /// No application of the repository has the secret that the delivery was signed with.
+        InvalidSignature = "invalid_signature",
         /// The first registration needs the set-up token that the server printed.
         SetupTokenRequired = "setup_token_required",
         /// The caller's role lacks the permission.
@@ -100,6 +102,8 @@ closed_set! {
         RateLimited = "rate_limited",
         /// A fault of the server. The request id finds it in the server's log.
         Internal = "internal",
+        /// The code host refused, or could not be reached.
+        CodeHostFailed = "code_host_failed",
         /// The server, or something it needs, cannot answer now.
         Unavailable = "unavailable",
         /// The disk of the database is full: reading works, changing does not.
@@ -116,7 +120,11 @@ impl ErrorCode {
     pub const fn status(self) -> u16 {
         match self {
             Self::InvalidRequest => 400,
-            Self::Unauthenticated | Self::InvalidCredentials | Self::CodeRequired | Self::InvalidCode => 401,
+            Self::Unauthenticated
+            | Self::InvalidCredentials
+            | Self::CodeRequired
+            | Self::InvalidCode
+            | Self::InvalidSignature => 401,
             Self::Forbidden
             | Self::LoginRequired
             | Self::SetupTokenRequired
@@ -140,6 +148,7 @@ impl ErrorCode {
             Self::UnsupportedEncoding => 415,
             Self::RateLimited => 429,
             Self::Internal => 500,
+            Self::CodeHostFailed => 502,
             Self::Unavailable | Self::DiskFull | Self::TimeLimit | Self::ReadOnly => 503,
         }
     }

@@ -42,6 +42,8 @@ closed_set! {
         Drain = "drain",
         /// The command after the switch.
         PostRun = "post_run",
+        /// The code host is told what became of the commit.
+        Report = "report",
         /// The application itself.
         Run = "run",
     }

@@ -72,8 +72,9 @@ impl<const MIN: i64, const MAX: i64> TryFrom<&str> for Whole<MIN, MAX> {
 /// As JSON, where a number is a number.
 impl<'de, const MIN: i64, const MAX: i64> Deserialize<'de> for Whole<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let number = serde_json::Number::deserialize(deserializer).ok().and_then(|number| number.as_i64());
-        Self::check(number).map_err(D::Error::custom)
+        // Not as a number, whose error would take the place of that of a field that is not there.
+        let value = serde_json::Value::deserialize(deserializer)?;
+        Self::check(value.as_i64()).map_err(D::Error::custom)
     }
 }
 

@@ -6,14 +6,14 @@ use crate::text::{checked_text, refuse_invisible};
 
 /// A scheme, a host and a path; a folder of the machine; or `user@host:path`.
 const REPOSITORY_PATTERN: &str = concat!(
-    r"^((https?|git|ssh)://[^/\s]+/\S+|file:///\S*|/\S*",
+    r"^((https?|git|ssh)://[^/\s]+/\S+|file:///\S*|/\S*|push",
     r"|[A-Za-z0-9._][A-Za-z0-9._-]*@[A-Za-z0-9._][A-Za-z0-9._-]*:[^\s-]\S*)$"
 );
 const EXAMPLE: &str = "must be the address of a git repository, such as https://git.example.org/team/shop.git";
 
 checked_text! {
     /// Where the source is: https, http, ssh or git, or `user@host:path`. What begins with `/` or `file://` is a folder
-    /// of the server's own machine, which is the server's business to allow.
+    /// of the server's own machine, which is the server's business to allow. `push` is what is pushed to Windlass itself.
     RepositoryAddress, 1..=2000, REPOSITORY_PATTERN, repository;
 }
 
@@ -25,6 +25,8 @@ pub enum Transport {
     Ssh,
     Git,
     Local,
+    /// To Windlass itself.
+    Push,
 }
 
 impl Transport {
@@ -35,7 +37,7 @@ impl Transport {
             Self::Http => "http",
             Self::Ssh => "ssh",
             Self::Git => "git",
-            Self::Local => "file",
+            Self::Local | Self::Push => "file",
         }
     }
 
@@ -48,12 +50,16 @@ impl Transport {
                 (found.unwrap_or(Self::Local), rest)
             }
             None if text.starts_with('/') => (Self::Local, text),
+            None if text == RepositoryAddress::PUSHED => (Self::Push, text),
             None => (Self::Ssh, text),
         }
     }
 }
 
 impl RepositoryAddress {
+    /// What is pushed to Windlass itself.
+    pub const PUSHED: &str = "push";
+
     pub fn transport(&self) -> Transport {
         Transport::of(self).0
     }
@@ -69,7 +75,7 @@ impl RepositoryAddress {
         let usual_port = match transport {
             Transport::Https => ":443",
             Transport::Http => ":80",
-            Transport::Ssh | Transport::Git | Transport::Local => return None,
+            Transport::Ssh | Transport::Git | Transport::Local | Transport::Push => return None,
         };
         let authority = rest.split('/').next().unwrap_or_default().to_ascii_lowercase();
         let authority = authority.strip_suffix(usual_port).unwrap_or(&authority);
@@ -86,7 +92,7 @@ fn repository(text: &str) -> Result<String, String> {
         Some((scheme @ ("https" | "http" | "git" | "ssh"), rest)) => remote(scheme, rest)?,
         Some(("file", rest)) => rest.starts_with('/'),
         Some(_) => return Err(format!("{EXAMPLE}: https, http, ssh and git are possible")),
-        None => text.starts_with('/') || is_scp(text),
+        None => text.starts_with('/') || text == RepositoryAddress::PUSHED || is_scp(text),
     };
     // A backslash is a slash to some programs and not to others.
     if is_well_formed && !text.contains('\\') { Ok(text.to_owned()) } else { Err(EXAMPLE.into()) }
@@ -142,6 +148,7 @@ mod tests {
             ("git@git.example.org:/srv/shop.git", Transport::Ssh, None),
             ("/srv/git/shop", Transport::Local, None),
             ("file:///srv/git/shop", Transport::Local, None),
+            ("push", Transport::Push, None),
         ] {
             let address = RepositoryAddress::try_from(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));
             assert_eq!((address.transport(), address.origin().as_deref(), &*address), (transport, origin, text));

@@ -64,6 +64,8 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (_, "repository") => "https://git.example.org/team/shop.git",
         (_, "repository_ssh_key") => "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----\n",
         (_, "base_path" | "health_path" | "path" | "host_path") => "/web",
+        (_, "connection_id") => ID,
+        (_, "secret") => "correct-horse-battery",
         (_, "language") => "pt-BR",
         (_, "before" | "after") => "20",
         _ => "correct-horse",
@@ -121,13 +123,18 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ApplicationLog>();
     tried.json::<ApplicationLogs>();
     tried.json::<ApplicationStatus>();
+    tried.json::<ApplicationWebhook>();
     tried.json::<Applications>();
     tried.json::<AttachVolume>();
     tried.json::<AuditActivities>();
     tried.json::<AuditActivity>();
     tried.json::<BuildCache>();
     tried.json::<ChangePassword>();
+    tried.json::<Connection>();
+    tried.json::<Connections>();
     tried.json::<CreateApiKey>();
+    tried.json::<CreateConnection>();
+    tried.json::<CreateGithubApp>();
     tried.json::<CreateDeployment>();
     tried.json::<CreateExtension>();
     tried.json::<CreateOrganization>();
@@ -136,7 +143,11 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<DeleteApplication>();
     tried.json::<DeleteSmtpConfig>();
     tried.json::<DeleteWebhookConfig>();
+    tried.json::<Deliveries>();
+    tried.json::<Delivery>();
     tried.json::<Dependency>();
+    tried.json::<DeployKey>();
+    tried.json::<DeployPreview>();
     tried.json::<DeploymentId>();
     tried.json::<DeploymentInstance>();
     tried.json::<DeploymentStatus>();
@@ -152,7 +163,12 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ExtensionVariable>();
     tried.json::<Extensions>();
     tried.json::<ForkExtension>();
+    tried.json::<GithubAppLink>();
     tried.json::<Health>();
+    tried.json::<HostedReference>();
+    tried.json::<HostedReferences>();
+    tried.json::<HostedRepositories>();
+    tried.json::<HostedRepository>();
     tried.json::<Installation>();
     tried.json::<InstallationLog>();
     tried.json::<InstallationLogs>();
@@ -171,6 +187,8 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<OrganizationUser>();
     tried.json::<Pagination>();
     tried.json::<PlannedStep>();
+    tried.json::<Preview>();
+    tried.json::<Previews>();
     tried.json::<RecoveryCodes>();
     tried.json::<Redeploy>();
     tried.json::<Register>();
@@ -178,6 +196,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Restart>();
     tried.json::<RestoreSnapshot>();
     tried.json::<Rollback>();
+    tried.json::<RotateWebhook>();
     tried.json::<RunExtension>();
     tried.json::<SendInvitation>();
     tried.json::<Session>();
@@ -187,11 +206,13 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Snapshot>();
     tried.json::<Snapshots>();
     tried.json::<SwitchOrganization>();
+    tried.json::<Triggers>();
     tried.json::<TwoFactorCode>();
     tried.json::<TwoFactorSetup>();
     tried.json::<Uninstall>();
     tried.json::<UpdateApplication>();
     tried.json::<UpdateAutoUpdate>();
+    tried.json::<UpdateConnection>();
     tried.json::<UpdateExtension>();
     tried.json::<UpdateFont>();
     tried.json::<UpdateInstallation>();
@@ -223,6 +244,7 @@ fn queries_are_written_as_they_are_read() {
     query::<ApplicationQuery>();
     query::<ApplicationsQuery>();
     query::<AuditQuery>();
+    query::<DeliveriesQuery>();
     query::<DeploymentsQuery>();
     query::<EventsQuery>();
     query::<ExecutionLogsQuery>();
@@ -234,6 +256,8 @@ fn queries_are_written_as_they_are_read() {
     query::<LogFilter>();
     query::<LogsQuery>();
     query::<OrganizationQuery>();
+    query::<ReferencesQuery>();
+    query::<RepositoriesQuery>();
 }
 
 #[test]

@@ -1,5 +1,11 @@
 //! Containers on a Docker engine: images are built, containers run, networks made, and their events followed. It knows
 //! neither applications nor databases.
+//!
+//! - `docker.rs` is the engine and the version of its API; `call.rs` one call with its time limit; `error.rs` sorts failures by what a caller can do.
+//! - `containers/`, `images.rs`, `networks.rs`, `volumes.rs`, `events.rs`, `exec.rs` are the nouns. Each call can be repeated: what is there is adopted,
+//!   what is gone is fine.
+//! - `build/` builds images with BuildKit.
+//! - `output/` reads what containers print, from the engine's files or over its API, and knows the position to go on from.
 
 mod build;
 mod call;

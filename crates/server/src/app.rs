@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use windlass_api::Timestamp;
+use windlass_outgoing::{Outgoing, Settings};
 use windlass_store::Db;
 
 use crate::auth::denials::Denials;
@@ -13,6 +14,7 @@ use crate::clock::{Clock, Ids, RequestIds};
 use crate::config::Config;
 use crate::disk::DatabaseDisk;
 use crate::engine_health::EngineHealth;
+use crate::error::{Error, Result};
 use crate::logs::Logs;
 use crate::logs::searches::Searches;
 use crate::metrics::Metrics;
@@ -22,6 +24,12 @@ use crate::vault::Vault;
 use crate::vault::unlock::Unlocked;
 
 const LOGS: &str = "Logs are followed, or logs and snapshots downloaded,";
+/// Each takes a processor for some milliseconds.
+const DELIVERIES_READ: usize = 2;
+/// Each is at most as long as `webhook-body-kib` says; the next ones wait before they are read.
+const DELIVERIES_HELD: usize = 16;
+/// Calls to other servers at once; more wait.
+const CALLS: usize = 32;
 const EVENTS: &str = "Events are followed";
 
 pub struct App {
@@ -41,6 +49,18 @@ pub struct App {
     pub passwords: Passwords,
     /// Tries to prove an identity.
     pub logins: Limiter,
+    /// Calls to other servers.
+    outgoing: tokio::sync::OnceCell<Outgoing>,
+    /// Those that are under way at once.
+    pub calls: tokio::sync::Semaphore,
+    /// Applications that are being pushed to.
+    pub pushed_to: parking_lot::Mutex<std::collections::HashSet<uuid::Uuid>>,
+    /// Pushes by git that are under way at once.
+    pub pushes: Arc<tokio::sync::Semaphore>,
+    /// Long deliveries of code hosts that are being read and checked at once.
+    pub deliveries_read: Arc<tokio::sync::Semaphore>,
+    /// Long deliveries that are in memory at once.
+    pub deliveries_held: Arc<tokio::sync::Semaphore>,
     /// All requests.
     pub requests: Limiter,
     /// Refusals that are not written down yet.
@@ -73,6 +93,12 @@ impl App {
         Self {
             passwords: Passwords::new(config.parallel_logins),
             logins: Limiter::default(),
+            outgoing: tokio::sync::OnceCell::new(),
+            calls: tokio::sync::Semaphore::new(CALLS),
+            pushed_to: parking_lot::Mutex::default(),
+            pushes: Arc::new(tokio::sync::Semaphore::new(config.parallel_pushes)),
+            deliveries_read: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_READ)),
+            deliveries_held: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_HELD)),
             requests: Limiter::default(),
             denials: Denials::default(),
             vault: keys.vault,
@@ -98,6 +124,12 @@ impl App {
             ids,
             request_ids: RequestIds::default(),
         }
+    }
+
+    /// What calls other servers. Made when it is first needed, because it reads the machine's root certificates.
+    pub async fn outgoing(&self) -> Result<&Outgoing> {
+        let settings = Settings { allow_private: self.config.allow_private_targets, extra_roots: None };
+        self.outgoing.get_or_try_init(|| Outgoing::new(settings)).await.map_err(Error::internal)
     }
 
     pub fn now(&self) -> Timestamp {

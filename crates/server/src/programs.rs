@@ -6,7 +6,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
-use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 /// How often processes that were left are looked for again: one may start another while it is being ended.
 const ROUNDS: usize = 100;
@@ -28,10 +28,26 @@ pub struct Ended<O, E> {
 
 impl Group {
     pub fn start(mut command: Command) -> io::Result<Self> {
-        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::null());
+        Self::spawn(command)
+    }
+
+    /// One whose input the caller writes.
+    pub fn start_with_input(mut command: Command) -> io::Result<Self> {
+        command.stdin(Stdio::piped());
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> io::Result<Self> {
+        command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn()?;
         let id = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         Ok(Self { id, child })
+    }
+
+    /// It ends when this is dropped. Given once.
+    pub fn input(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
     }
 
     /// Until the program has ended; what is left of its group ends with it. May be called once.

@@ -341,7 +341,7 @@ async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()
 async fn make_again(host: &Host, row: &Container) -> Result<()> {
     tracing::info!(container = row.name, "making a container again that has vanished");
     let subject = Subject::load(&host.app, row.deployment_id).await?;
-    let network = deploy::ensure_network(host, subject.application.organization_id).await?;
+    let network = deploy::network_of(host, &subject.application).await?;
     let specification = deploy::specification(host, &network, row, &subject)?;
     deploy::refuse_vanished_volumes(host, row).await?;
     host.create_container(&specification).await?;
@@ -426,7 +426,7 @@ async fn sweep_images(host: &Host) -> Result<()> {
     Ok(())
 }
 
-/// Networks of organizations that have no application any more, and networks without a row.
+/// Networks whose organization has no application any more, or whose preview is gone, and networks without a row.
 async fn sweep_networks(host: &Host) -> Result<()> {
     let _one_at_a_time = host.networks.lock().await;
     let unused = networks::unused(&mut host.app.db.read().await?).await?;
@@ -436,7 +436,7 @@ async fn sweep_networks(host: &Host) -> Result<()> {
             continue;
         }
         let mut tx = host.app.begin_step().await?;
-        networks::delete_unused(&mut tx, network.organization_id).await?;
+        networks::delete_unused(&mut tx, network.owner_id).await?;
         tx.commit().await?;
     }
     let on_engine = host.networks().await?;
@@ -448,7 +448,7 @@ async fn sweep_networks(host: &Host) -> Result<()> {
         if rows.iter().any(|row| row.name == stray.name) {
             continue;
         }
-        tracing::info!(network = stray.name, "removing a network that belongs to no organization");
+        tracing::info!(network = stray.name, "removing a network that has no row");
         if let Err(error) = host.remove_network(&stray.name).await {
             tracing::warn!(network = stray.name, %error, "it could not be removed; trying again");
         }

@@ -7,10 +7,13 @@
 //! number of queries, however many records there are.
 
 pub mod applications;
+pub mod connections;
+pub mod deliveries;
 pub mod executions;
 pub mod extensions;
 pub mod installations;
 pub mod logs;
+pub mod previews;
 pub mod volumes;
 
 use uuid::Uuid;

@@ -32,7 +32,7 @@ use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
 use crate::{caches, jobs, listen, reconcile, volume_upkeep};
-use crate::{deploy, executions};
+use crate::{deploy, executions, reports};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 /// How long a start waits to learn whether this installation is the one that holds its containers.
@@ -134,6 +134,7 @@ impl Server {
         let retention = tokio::spawn(retention::run(self.app.clone()));
         let host = Arc::new(Host::new(self.app.clone(), self.installation, self.owner, self.holder));
         let registry = executions::add_to(deploy::registry(&host), &host);
+        let registry = reports::add_to(registry, &host.app);
         let sweeping = tokio::spawn(executions::sweep(self.app.clone()));
         let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, registry, stop.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));

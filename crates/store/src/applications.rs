@@ -16,11 +16,24 @@ pub struct Application {
     pub user_id: Uuid,
     pub name: String,
     pub repository: String,
+    /// By what deliveries find it; empty for a folder of the machine.
+    pub repository_key: String,
     pub domain: String,
+    /// By what it is fetched and reported on, if it is.
+    pub connection_id: Option<Uuid>,
+    /// The code host's own id of the registered webhook; empty for none.
+    pub hook_id: String,
+    /// The same of the deploy key.
+    pub deploy_key_id: String,
+    /// The public half of a key that was made here; empty for none.
+    pub deploy_key: String,
     /// JSON of [`windlass_api::Configuration`].
     pub configuration: String,
+    /// JSON of [`windlass_api::Triggers`].
+    pub triggers: String,
     pub sealed_variables: Vec<u8>,
     pub sealed_credentials: Option<Vec<u8>>,
+    pub sealed_webhook: Vec<u8>,
     /// JSON: a list of texts.
     pub labels: String,
     #[sqlx(try_from = "Word<Wanted>")]
@@ -42,8 +55,9 @@ pub struct Application {
 
 macro_rules! columns {
     () => {
-        "id, organization_id, user_id, name, repository, domain, configuration, sealed_variables, sealed_credentials, labels, \
-         wanted, live_deployment_id, held_until, status_id, state, state_changed_at, created_at, updated_at"
+        "id, organization_id, user_id, name, repository, repository_key, domain, connection_id, hook_id, deploy_key_id, \
+         deploy_key, configuration, triggers, sealed_variables, \
+         sealed_credentials, sealed_webhook, labels, wanted, live_deployment_id, held_until, status_id, state, state_changed_at, created_at, updated_at"
     };
 }
 
@@ -51,7 +65,7 @@ pub async fn insert(tx: &mut Tx, application: &Application) -> Result<()> {
     let query = concat!(
         "insert into applications (",
         columns!(),
-        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
+        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)"
     );
     sql!(tx, |c| {
         sqlx::query(query)
@@ -60,10 +74,17 @@ pub async fn insert(tx: &mut Tx, application: &Application) -> Result<()> {
             .bind(application.user_id)
             .bind(&application.name)
             .bind(&application.repository)
+            .bind(&application.repository_key)
             .bind(&application.domain)
+            .bind(application.connection_id)
+            .bind(&application.hook_id)
+            .bind(&application.deploy_key_id)
+            .bind(&application.deploy_key)
             .bind(&application.configuration)
+            .bind(&application.triggers)
             .bind(&application.sealed_variables)
             .bind(&application.sealed_credentials)
+            .bind(&application.sealed_webhook)
             .bind(&application.labels)
             .bind(application.wanted.as_str())
             .bind(application.live_deployment_id)
@@ -83,7 +104,8 @@ pub async fn insert(tx: &mut Tx, application: &Application) -> Result<()> {
 /// What users change: everything but what is wanted and what is live.
 pub async fn update(tx: &mut Tx, application: &Application) -> Result<()> {
     let query = "update applications set name = $2, domain = $3, configuration = $4, sealed_variables = $5, \
-                 sealed_credentials = $6, labels = $7, updated_at = $8 where id = $1";
+                 sealed_credentials = $6, labels = $7, updated_at = $8, triggers = $9, sealed_webhook = $10, \
+                 connection_id = $11, hook_id = $12, deploy_key_id = $13, deploy_key = $14 where id = $1";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(application.id)
@@ -94,6 +116,12 @@ pub async fn update(tx: &mut Tx, application: &Application) -> Result<()> {
             .bind(&application.sealed_credentials)
             .bind(&application.labels)
             .bind(application.updated_at.micros())
+            .bind(&application.triggers)
+            .bind(&application.sealed_webhook)
+            .bind(application.connection_id)
+            .bind(&application.hook_id)
+            .bind(&application.deploy_key_id)
+            .bind(&application.deploy_key)
             .execute(c)
             .await
             .map(drop)
@@ -122,7 +150,43 @@ pub async fn by_name(conn: &mut Conn, organization_id: Uuid, name: &str) -> Resu
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(name).fetch_optional(c).await)?)
 }
 
-/// Which applications of an organization are asked for.
+/// Ids and names of an organization's.
+pub async fn names(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<(Uuid, String)>> {
+    let query = "select id, name from applications where organization_id = $1 order by id";
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
+}
+
+/// An application that a delivery may be for, and the secret that it would be signed with.
+#[derive(Clone, Debug, FromRow)]
+pub struct Candidate {
+    pub id: Uuid,
+    pub organization_id: Uuid,
+    pub sealed_webhook: Vec<u8>,
+    /// Of the connection, if that is an app: what is sealed of it.
+    pub app_connection_id: Option<Uuid>,
+    pub sealed_app: Option<Vec<u8>>,
+}
+
+/// Those of every organization whose repository has one of these keys; not those that are being deleted. The oldest of each organization
+/// come first, so that none crowds out another's.
+pub async fn of_repository(conn: &mut Conn, keys: &[&str], limit: i64) -> Result<Vec<Candidate>> {
+    let marks: Vec<String> = (2..keys.len() + 2).map(|number| format!("${number}")).collect();
+    let query = format!(
+        "select found.id, found.organization_id, sealed_webhook, c.id as app_connection_id, c.sealed_app \
+         from (select id, organization_id, connection_id, sealed_webhook, created_at, \
+         row_number() over (partition by organization_id order by created_at, id) as place from applications \
+         where repository_key in ({}) and repository_key <> '' and wanted <> 'deleted') found \
+         left join connections c on c.id = found.connection_id and c.sealed_app is not null \
+         order by place, found.created_at, found.id limit $1",
+        marks.join(", ")
+    );
+    Ok(sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).bind(limit);
+        keys.iter().fold(query, |query, key| query.bind(*key)).fetch_all(c).await
+    })?)
+}
+
+/// Which applications of an organization are asked for. Previews are never among them.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// A part of the name, the domain or the repository.
@@ -152,7 +216,8 @@ impl Filter {
         asked.extend(self.state.map(|_| "state = #"));
         asked.extend(self.environment.as_ref().map(|_| environment));
         asked.extend(self.search.as_ref().map(|_| contains));
-        let mut text = String::from("organization_id = $1");
+        let mut text =
+            String::from("organization_id = $1 and not exists (select 1 from previews p where p.id = applications.id)");
         for (number, condition) in asked.into_iter().enumerate() {
             text.push_str(" and ");
             text.push_str(&condition.replace('#', &format!("${}", number + 2)));

@@ -100,19 +100,43 @@ macro_rules! place_columns {
     };
 }
 
+macro_rules! of_session {
+    ($condition:literal) => {
+        concat!(
+            "select s.id as credential_id, cast(null as text) as key_name, cast(null as text) as key_permissions, ",
+            "s.last_used_at, s.expires_at, ",
+            users::columns!(),
+            ", ",
+            place_columns!(),
+            " from sessions s join users u on u.id = s.user_id ",
+            "left join memberships m on m.user_id = u.id and m.organization_id = coalesce($2, u.default_organization_id) ",
+            "left join organizations o on o.id = m.organization_id ",
+            "where ",
+            $condition
+        )
+    };
+}
+
+macro_rules! of_api_key {
+    ($condition:literal) => {
+        concat!(
+            "select k.id as credential_id, k.name as key_name, k.permissions as key_permissions, ",
+            "k.last_used_at, k.expires_at, ",
+            users::columns!(),
+            ", ",
+            place_columns!(),
+            " from api_keys k join users u on u.id = k.user_id ",
+            "join memberships m on m.user_id = k.user_id and m.organization_id = k.organization_id ",
+            "join organizations o on o.id = k.organization_id ",
+            "where ",
+            $condition
+        )
+    };
+}
+
 /// `organization_id` is the one that the request names; without it the user's default counts.
 pub async fn by_session(conn: &mut Conn, token_hash: &[u8], organization_id: Option<Uuid>) -> Result<Option<Bearer>> {
-    let query = concat!(
-        "select s.id as credential_id, cast(null as text) as key_name, cast(null as text) as key_permissions, ",
-        "s.last_used_at, s.expires_at, ",
-        users::columns!(),
-        ", ",
-        place_columns!(),
-        " from sessions s join users u on u.id = s.user_id ",
-        "left join memberships m on m.user_id = u.id and m.organization_id = coalesce($2, u.default_organization_id) ",
-        "left join organizations o on o.id = m.organization_id ",
-        "where s.token_hash = $1"
-    );
+    let query = of_session!("s.token_hash = $1");
     let row: Option<Row> =
         sql!(conn, |c| sqlx::query_as(query).bind(token_hash).bind(organization_id).fetch_optional(c).await)?;
     Ok(row.map(Bearer::from))
@@ -120,17 +144,27 @@ pub async fn by_session(conn: &mut Conn, token_hash: &[u8], organization_id: Opt
 
 /// An API key acts in its own organization and in no other.
 pub async fn by_api_key(conn: &mut Conn, token_hash: &[u8]) -> Result<Option<Bearer>> {
-    let query = concat!(
-        "select k.id as credential_id, k.name as key_name, k.permissions as key_permissions, ",
-        "k.last_used_at, k.expires_at, ",
-        users::columns!(),
-        ", ",
-        place_columns!(),
-        " from api_keys k join users u on u.id = k.user_id ",
-        "join memberships m on m.user_id = k.user_id and m.organization_id = k.organization_id ",
-        "join organizations o on o.id = k.organization_id ",
-        "where k.token_hash = $1"
-    );
+    let query = of_api_key!("k.token_hash = $1");
     let row: Option<Row> = sql!(conn, |c| sqlx::query_as(query).bind(token_hash).fetch_optional(c).await)?;
+    Ok(row.map(Bearer::from))
+}
+
+/// The caller behind a session or key that has asked for something before, by its id.
+pub async fn by_id(
+    conn: &mut Conn,
+    credential_id: Uuid,
+    is_key: bool,
+    organization_id: Uuid,
+) -> Result<Option<Bearer>> {
+    let row: Option<Row> = match is_key {
+        true => {
+            let query = of_api_key!("k.id = $1 and k.organization_id = $2");
+            sql!(conn, |c| sqlx::query_as(query).bind(credential_id).bind(organization_id).fetch_optional(c).await)?
+        }
+        false => {
+            let query = of_session!("s.id = $1");
+            sql!(conn, |c| sqlx::query_as(query).bind(credential_id).bind(organization_id).fetch_optional(c).await)?
+        }
+    };
     Ok(row.map(Bearer::from))
 }

@@ -59,6 +59,35 @@ macro_rules! columns {
     };
 }
 
+/// Of those that deploy this commit.
+pub async fn states_of_commit(conn: &mut Conn, application_id: Uuid, commit: &str) -> Result<Vec<DeploymentState>> {
+    let query = "select d.state from deployments d join releases r on r.id = d.release_id \
+                 where d.application_id = $1 and r.commit_hash = $2";
+    let found: Vec<Word<DeploymentState>> =
+        sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).bind(commit).fetch_all(c).await)?;
+    Ok(found.into_iter().map(|Word(state)| state).collect())
+}
+
+/// The commit of the newest deployment that visitors were served by.
+pub async fn last_deployed_commit(conn: &mut Conn, application_id: Uuid) -> Result<Option<String>> {
+    let query = "select r.commit_hash from deployments d join releases r on r.id = d.release_id \
+                 where d.application_id = $1 and d.state = 'deployed' order by d.id desc limit 1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).fetch_optional(c).await)?)
+}
+
+/// What the code host was last told of it; empty for nothing.
+pub async fn reported(conn: &mut Conn, id: Uuid) -> Result<String> {
+    let query = "select reported from deployments where id = $1";
+    let reported: Option<String> = sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_optional(c).await)?;
+    Ok(reported.unwrap_or_default())
+}
+
+pub async fn set_reported(tx: &mut Tx, id: Uuid, state: &str) -> Result<()> {
+    let query = "update deployments set reported = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(state).execute(c).await.map(drop))?;
+    Ok(())
+}
+
 /// One that waits for its turn.
 pub async fn insert(tx: &mut Tx, deployment: &Deployment) -> Result<()> {
     let query = "insert into deployments (id, application_id, release_id, triggered_by, user_id, kind, without_cache, \

@@ -64,6 +64,13 @@ pub async fn insert(tx: &mut Tx, job: &NewJob, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
+/// Whether a job with this key was not begun yet. Then none begins it before the transaction ends: it would see the rows as they were.
+pub async fn hold_waiting(tx: &mut Tx, exclusive_key: &str) -> Result<bool> {
+    let query = "update jobs set id = id where exclusive_key = $1 and state = 'queued'";
+    let held = sql!(tx, |c| sqlx::query(query).bind(exclusive_key).execute(c).await.map(|done| done.rows_affected()))?;
+    Ok(held > 0)
+}
+
 /// Which jobs a worker looks for.
 #[derive(Clone, Debug)]
 pub struct Search<'a> {

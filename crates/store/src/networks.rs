@@ -1,4 +1,4 @@
-//! The networks of organizations on the engine, and the addresses in them.
+//! The networks on the engine, and the addresses in them.
 
 use sqlx::FromRow;
 use uuid::Uuid;
@@ -9,7 +9,8 @@ use crate::{Conn, Result, Tx};
 
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Network {
-    pub organization_id: Uuid,
+    /// An organization, or the preview of a fork.
+    pub owner_id: Uuid,
     pub name: String,
     /// Such as `10.192.3.0/24`.
     pub subnet: String,
@@ -18,10 +19,10 @@ pub struct Network {
 }
 
 pub async fn insert(tx: &mut Tx, network: &Network) -> Result<()> {
-    let query = "insert into networks (organization_id, name, subnet, created_at) values ($1, $2, $3, $4)";
+    let query = "insert into networks (owner_id, name, subnet, created_at) values ($1, $2, $3, $4)";
     sql!(tx, |c| {
         sqlx::query(query)
-            .bind(network.organization_id)
+            .bind(network.owner_id)
             .bind(&network.name)
             .bind(&network.subnet)
             .bind(network.created_at.micros())
@@ -32,48 +33,49 @@ pub async fn insert(tx: &mut Tx, network: &Network) -> Result<()> {
     Ok(())
 }
 
-pub async fn get(conn: &mut Conn, organization_id: Uuid) -> Result<Option<Network>> {
-    let query = "select organization_id, name, subnet, created_at from networks where organization_id = $1";
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_optional(c).await)?)
+pub async fn get(conn: &mut Conn, owner_id: Uuid) -> Result<Option<Network>> {
+    let query = "select owner_id, name, subnet, created_at from networks where owner_id = $1";
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(owner_id).fetch_optional(c).await)?)
 }
 
 pub async fn all(conn: &mut Conn) -> Result<Vec<Network>> {
-    let query = "select organization_id, name, subnet, created_at from networks order by subnet";
+    let query = "select owner_id, name, subnet, created_at from networks order by subnet";
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
 }
 
-/// Those of organizations that have neither an application nor an installation left.
+/// Those of organizations that have neither an application nor an installation left, and of previews that are gone.
 pub async fn unused(conn: &mut Conn) -> Result<Vec<Network>> {
-    let query = "select organization_id, name, subnet, created_at from networks n \
-                 where not exists (select 1 from applications a where a.organization_id = n.organization_id) \
-                 and not exists (select 1 from installations i where i.organization_id = n.organization_id) \
-                 and not exists (select 1 from addresses d where d.organization_id = n.organization_id \
+    let query = "select owner_id, name, subnet, created_at from networks n \
+                 where not exists (select 1 from applications a where a.organization_id = n.owner_id) \
+                 and not exists (select 1 from applications a where a.id = n.owner_id) \
+                 and not exists (select 1 from installations i where i.organization_id = n.owner_id) \
+                 and not exists (select 1 from addresses d where d.owner_id = n.owner_id \
                      and d.container_id is not null)";
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
 }
 
 /// False when it has come into use again.
-pub async fn delete_unused(tx: &mut Tx, organization_id: Uuid) -> Result<bool> {
-    let query = "delete from networks where organization_id = $1 \
+pub async fn delete_unused(tx: &mut Tx, owner_id: Uuid) -> Result<bool> {
+    let query = "delete from networks where owner_id = $1 \
                  and not exists (select 1 from applications a where a.organization_id = $1) \
+                 and not exists (select 1 from applications a where a.id = $1) \
                  and not exists (select 1 from installations i where i.organization_id = $1)";
-    let deleted =
-        sql!(tx, |c| sqlx::query(query).bind(organization_id).execute(c).await.map(|done| done.rows_affected()))?;
+    let deleted = sql!(tx, |c| sqlx::query(query).bind(owner_id).execute(c).await.map(|done| done.rows_affected()))?;
     Ok(deleted == 1)
 }
 
 /// Whether any container has, or is going to have, an address in it.
-pub async fn has_containers(conn: &mut Conn, organization_id: Uuid) -> Result<bool> {
-    let query = "select exists (select 1 from addresses where organization_id = $1 and container_id is not null)";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
+pub async fn has_containers(conn: &mut Conn, owner_id: Uuid) -> Result<bool> {
+    let query = "select exists (select 1 from addresses where owner_id = $1 and container_id is not null)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(owner_id).fetch_one(c).await)?)
 }
 
 /// Another subnet for a network that was not made yet, because another network has the first one.
-pub async fn set_subnet(tx: &mut Tx, organization_id: Uuid, subnet: &str) -> Result<()> {
-    let query = "update networks set subnet = $2 where organization_id = $1";
-    sql!(tx, |c| sqlx::query(query).bind(organization_id).bind(subnet).execute(c).await.map(drop))?;
-    let query = "delete from addresses where organization_id = $1";
-    sql!(tx, |c| sqlx::query(query).bind(organization_id).execute(c).await.map(drop))?;
+pub async fn set_subnet(tx: &mut Tx, owner_id: Uuid, subnet: &str) -> Result<()> {
+    let query = "update networks set subnet = $2 where owner_id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(owner_id).bind(subnet).execute(c).await.map(drop))?;
+    let query = "delete from addresses where owner_id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(owner_id).execute(c).await.map(drop))?;
     Ok(())
 }
 
@@ -86,25 +88,23 @@ pub struct Address {
 }
 
 /// Waits for, and then keeps others from, taking addresses of this network until the transaction ends.
-pub async fn lock(tx: &mut Tx, organization_id: Uuid) -> Result<()> {
-    let query = "update networks set subnet = subnet where organization_id = $1";
-    sql!(tx, |c| sqlx::query(query).bind(organization_id).execute(c).await.map(drop))?;
+pub async fn lock(tx: &mut Tx, owner_id: Uuid) -> Result<()> {
+    let query = "update networks set subnet = subnet where owner_id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(owner_id).execute(c).await.map(drop))?;
     Ok(())
 }
 
 /// The longest free first, those in use last.
-pub async fn addresses(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<Address>> {
-    let query = "select address, container_id, freed_at from addresses where organization_id = $1 \
+pub async fn addresses(conn: &mut Conn, owner_id: Uuid) -> Result<Vec<Address>> {
+    let query = "select address, container_id, freed_at from addresses where owner_id = $1 \
                  order by case when container_id is null then 0 else 1 end, freed_at, address";
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(owner_id).fetch_all(c).await)?)
 }
 
-pub async fn take_address(tx: &mut Tx, organization_id: Uuid, address: &str, container_id: Uuid) -> Result<()> {
-    let query = "insert into addresses (organization_id, address, container_id, freed_at) values ($1, $2, $3, 0) \
-                 on conflict (organization_id, address) do update set container_id = excluded.container_id";
-    sql!(tx, |c| {
-        sqlx::query(query).bind(organization_id).bind(address).bind(container_id).execute(c).await.map(drop)
-    })?;
+pub async fn take_address(tx: &mut Tx, owner_id: Uuid, address: &str, container_id: Uuid) -> Result<()> {
+    let query = "insert into addresses (owner_id, address, container_id, freed_at) values ($1, $2, $3, 0) \
+                 on conflict (owner_id, address) do update set container_id = excluded.container_id";
+    sql!(tx, |c| { sqlx::query(query).bind(owner_id).bind(address).bind(container_id).execute(c).await.map(drop) })?;
     Ok(())
 }
 

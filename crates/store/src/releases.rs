@@ -76,8 +76,8 @@ impl Release {
 
 /// One that has yet to be made.
 pub async fn insert(tx: &mut Tx, release: &Release) -> Result<()> {
-    let query = "insert into releases (id, application_id, configuration, sealed_variables, created_at) \
-                 values ($1, $2, $3, $4, $5)";
+    let query = "insert into releases (id, application_id, configuration, sealed_variables, created_at, commit_hash) \
+                 values ($1, $2, $3, $4, $5, $6)";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(release.id)
@@ -85,6 +85,7 @@ pub async fn insert(tx: &mut Tx, release: &Release) -> Result<()> {
             .bind(&release.configuration)
             .bind(&release.sealed_variables)
             .bind(release.created_at.micros())
+            .bind(&release.commit_hash)
             .execute(c)
             .await
             .map(drop)

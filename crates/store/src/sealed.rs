@@ -21,18 +21,24 @@ pub const WEBHOOK_URL: Column = Column { table: "webhook_configs", name: "sealed
 pub const SMTP_PASSWORD: Column = Column { table: "smtp_configs", name: "sealed_password" };
 pub const APPLICATION_VARIABLES: Column = Column { table: "applications", name: "sealed_variables" };
 pub const APPLICATION_CREDENTIALS: Column = Column { table: "applications", name: "sealed_credentials" };
+pub const APPLICATION_WEBHOOK: Column = Column { table: "applications", name: "sealed_webhook" };
+pub const CONNECTION_TOKEN: Column = Column { table: "connections", name: "sealed_token" };
+pub const CONNECTION_APP: Column = Column { table: "connections", name: "sealed_app" };
 pub const RELEASE_VARIABLES: Column = Column { table: "releases", name: "sealed_variables" };
 pub const SERVICE_SPECIFICATION: Column = Column { table: "installed_services", name: "sealed_specification" };
 pub const EXECUTION_VALUES: Column = Column { table: "executions", name: "sealed_values" };
 
 /// Every one of them; a test compares with the schema.
-pub const COLUMNS: [Column; 9] = [
+pub const COLUMNS: [Column; 12] = [
     INSTANCE_SECRET,
     TOTP_SECRET,
     WEBHOOK_URL,
     SMTP_PASSWORD,
     APPLICATION_VARIABLES,
     APPLICATION_CREDENTIALS,
+    APPLICATION_WEBHOOK,
+    CONNECTION_TOKEN,
+    CONNECTION_APP,
     RELEASE_VARIABLES,
     EXECUTION_VALUES,
     SERVICE_SPECIFICATION,

@@ -4,9 +4,10 @@
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 use windlass_api::{
-    ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, ExecutionKind,
-    ExecutionPhase, ExecutionStatus, InstallationState, Role, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus,
-    UndoStatus, UserType, ValidationStatus, VolumeOrigin, Wanted, WebhookType,
+    ApplicationState, CodeHost, ConnectionKind, ContainerStatus, DeliveryVerdict, DeploymentKind, DeploymentState,
+    DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase, ExecutionStatus, InstallationState, Role,
+    SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus, VolumeOrigin,
+    Wanted, WebhookType,
 };
 
 /// What a row reads: `#[sqlx(try_from = "Word<Role>")] role: Role`, or `role: Option<Word<Role>>` where it can be null.
@@ -26,7 +27,7 @@ macro_rules! words_of_columns {
 pub(crate) use words_of_columns;
 
 words_of_columns! {
-    ApplicationState, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase,
+    ApplicationState, CodeHost, ConnectionKind, ContainerStatus, DeliveryVerdict, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase,
     ExecutionStatus, InstallationState, Role, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus,
     VolumeOrigin, Wanted, WebhookType,
 }

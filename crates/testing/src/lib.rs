@@ -2,7 +2,10 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "only tests use this; a failure here is a failed test")]
 
+pub mod deliveries;
 pub mod git;
+pub mod gitea;
+pub mod github;
 pub mod small_disk;
 pub mod testapp;
 

@@ -201,6 +201,9 @@ fn configure(matches: &ArgMatches) -> Result<Config, String> {
     })?;
     // Programs that are started in other folders, such as git, are given paths below it.
     config.data_dir = std::path::absolute(&config.data_dir).map_err(|error| format!("data-dir: {error}"))?;
+    if let Some(folder) = &config.push_dir {
+        config.push_dir = Some(std::path::absolute(folder).map_err(|error| format!("push-dir: {error}"))?);
+    }
     Ok(config)
 }
 

@@ -21,8 +21,10 @@ pub enum Actor {
         user: String,
         origin: Origin,
     },
-    /// A push to a repository, whose sender proved that they know the repository's secret.
-    Push,
+    /// A push to a repository, whose sender proved that they know the application's secret.
+    Push {
+        origin: Origin,
+    },
     /// A time that an organization has set.
     Schedule,
     Extension {
@@ -43,7 +45,7 @@ impl Actor {
     pub fn name(&self) -> &str {
         match self {
             Self::User { name, .. } | Self::ApiKey { user: name, .. } | Self::Extension { name } => name,
-            Self::Push => "push",
+            Self::Push { .. } => "push",
             Self::Schedule => "schedule",
             Self::Operator => "operator",
             Self::Server => "windlass",
@@ -54,7 +56,7 @@ impl Actor {
     pub const fn user_id(&self) -> Option<Uuid> {
         match self {
             Self::User { id, .. } | Self::ApiKey { user_id: id, .. } => Some(*id),
-            Self::Push | Self::Schedule | Self::Extension { .. } | Self::Operator | Self::Server => None,
+            Self::Push { .. } | Self::Schedule | Self::Extension { .. } | Self::Operator | Self::Server => None,
         }
     }
 
@@ -69,7 +71,7 @@ impl Actor {
     /// Where the request came from, if it was one.
     pub const fn origin(&self) -> Option<&Origin> {
         match self {
-            Self::User { origin, .. } | Self::ApiKey { origin, .. } => Some(origin),
+            Self::User { origin, .. } | Self::ApiKey { origin, .. } | Self::Push { origin } => Some(origin),
             _ => None,
         }
     }
@@ -79,7 +81,7 @@ impl Actor {
         match self {
             Self::User { .. } => DeploymentTrigger::User,
             Self::ApiKey { .. } => DeploymentTrigger::ApiKey,
-            Self::Push => DeploymentTrigger::Push,
+            Self::Push { .. } => DeploymentTrigger::Push,
             Self::Schedule => DeploymentTrigger::Schedule,
             Self::Extension { .. } => DeploymentTrigger::Extension,
             // The command line is a part of the server.

@@ -4,15 +4,16 @@
 use std::sync::Arc;
 
 use uuid::Uuid;
-use windlass_api::{Can, Role};
-use windlass_store::Tx;
+use windlass_api::{Can, ErrorCode, Role};
 use windlass_store::memberships::{self, Joined};
 use windlass_store::organizations::{self, Organization};
+use windlass_store::{Tx, bearer};
 
 use crate::app::App;
 use crate::auth::actor::Actor;
 use crate::auth::caller::Caller;
 use crate::auth::denials::{Denial, Times};
+use crate::auth::origin::Origin;
 use crate::error::{Error, Result};
 use crate::records::Viewer;
 use crate::records::applications::ApplicationViewer;
@@ -31,6 +32,17 @@ pub struct Granted<T> {
     authority: Authority,
     row: T,
 }
+
+/// The login or the API key that has asked for something which another request finishes, as a row remembers it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    pub credential_id: Uuid,
+    pub is_key: bool,
+    pub organization_id: Uuid,
+}
+
+const ENDED: &str = "The login or the API key that asked for this is not valid any more, or its user has left the organization. \
+                     Start again.";
 
 impl<T> Granted<T> {
     pub(super) const fn new(authority: Authority, row: T) -> Self {
@@ -53,6 +65,22 @@ impl Authority {
         let authority = Self { caller, joined, can };
         authority.require(app, can)?;
         Ok(authority)
+    }
+
+    /// The authority of a caller who has asked before, as it is now. The request that finishes it needs no login.
+    pub async fn again(app: &App, asked: Asked, can: Can, origin: Origin) -> Result<Self> {
+        let ended = || Error::new(ErrorCode::Forbidden, ENDED);
+        let Asked { credential_id, is_key, organization_id } = asked;
+        let bearer = bearer::by_id(&mut app.db.read().await?, credential_id, is_key, organization_id).await?;
+        let bearer = bearer.filter(|bearer| bearer.expires_at > app.now()).ok_or_else(ended)?;
+        let joined = bearer.joined.clone().ok_or_else(ended)?;
+        Self::obtain(app, Arc::new(Caller::new(&bearer, origin)?), joined, can)
+    }
+
+    /// What a row remembers of it.
+    pub fn asked(&self) -> Asked {
+        let (credential_id, is_key) = self.caller.credential_id();
+        Asked { credential_id, is_key, organization_id: self.organization_id() }
     }
 
     /// The same authority in a transaction: holds the organization still until the end of it, and checks the caller's

@@ -80,6 +80,14 @@ impl Caller {
         }
     }
 
+    /// The id of the login or of the key, and whether it is a key.
+    pub(super) const fn credential_id(&self) -> (Uuid, bool) {
+        match self.credential {
+            Credential::Session { id } => (id, false),
+            Credential::Key { id, .. } => (id, true),
+        }
+    }
+
     /// A key knows of no organization but its own.
     pub fn can_know(&self, organization_id: Uuid) -> bool {
         self.confined_to().is_none_or(|own| own == organization_id)

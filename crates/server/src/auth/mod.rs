@@ -15,7 +15,7 @@ pub mod resources;
 pub mod token;
 
 pub use actor::Actor;
-pub use authority::{Authority, Granted};
+pub use authority::{Asked, Authority, Granted};
 pub use caller::Caller;
 pub use ctx::Ctx;
 pub use login::Login;

@@ -2,13 +2,16 @@
 //! not exist for them (404), and what they do not have the route's permission for is refused (403).
 
 use uuid::Uuid;
-use windlass_api::{Can, ErrorCode, ExtensionKey};
+use windlass_api::{Can, ErrorCode, ExtensionKey, label};
 use windlass_store::applications::{self, Application};
+use windlass_store::connections::{self, Connection};
+use windlass_store::deliveries::{self, Delivery};
 use windlass_store::deployments::{self, Deployment};
 use windlass_store::executions::{self, Execution};
 use windlass_store::extensions::{self, Extension};
 use windlass_store::installations::{self, Installation};
 use windlass_store::memberships::{self, Joined};
+use windlass_store::previews::{self, Preview};
 use windlass_store::snapshots::{self, Snapshot};
 use windlass_store::volumes::{self, Volume};
 use windlass_store::{api_keys, invitations, smtp_configs};
@@ -101,12 +104,76 @@ impl Ctx {
         Ok(Granted::new(self.grant(joined)?, found))
     }
 
+    /// The organization that a path names, by its id or by its name as a label: `Analytical Engines` is `analytical-engines`. One of
+    /// the caller's own.
+    pub async fn named_organization(&self, name: &str) -> Result<Uuid> {
+        let user_id = self.caller.user.id;
+        let all = memberships::shared_by_user(&mut self.app.db.read().await?, user_id, user_id).await?;
+        let is_it = |joined: &Joined| {
+            let organization = &joined.organization;
+            organization.id.to_string() == name || organization.name == name || label(&organization.name) == name
+        };
+        let mut found = all.iter().filter(|joined| self.caller.can_know(joined.organization.id) && is_it(joined));
+        match (found.next(), found.next()) {
+            (Some(joined), None) => Ok(joined.organization.id),
+            (None, _) => Err(Error::not_found("organization")),
+            (Some(_), Some(_)) => {
+                let message = "You belong to several organizations of this name. Use the id of one instead.";
+                Err(Error::new(ErrorCode::Conflict, message))
+            }
+        }
+    }
+
+    /// An application of the current organization, by its id or by its name as a label.
+    pub async fn named_application(&self, name: &str) -> Result<Granted<Application>> {
+        let joined = self.membership(None).await?;
+        let names = applications::names(&mut self.app.db.read().await?, joined.organization.id).await?;
+        let found =
+            |is_it: &dyn Fn(&(Uuid, String)) -> bool| names.iter().find(|named| is_it(named)).map(|(id, _)| *id);
+        let id = found(&|(id, _)| id.to_string() == name).or_else(|| found(&|(_, known)| known == name));
+        if id.is_none() && names.iter().filter(|(_, known)| label(known) == name).count() > 1 {
+            let message = "Several applications are called like this in an address. Use the id of one instead.";
+            return Err(Error::new(ErrorCode::Conflict, message));
+        }
+        let id = id.or_else(|| found(&|(_, known)| label(known) == name));
+        self.application(id.ok_or_else(|| Error::not_found("application"))?).await
+    }
+
     /// A deployment of the current organization.
     pub async fn deployment(&self, id: Uuid) -> Result<Granted<Deployment>> {
         let joined = self.membership(None).await?;
         let mut conn = self.app.db.read().await?;
         let found = deployments::of_organization(&mut conn, joined.organization.id, id).await?;
         let found = found.ok_or_else(|| Error::not_found("deployment"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// A delivery of a code host to an application of the current organization.
+    pub async fn delivery(&self, id: Uuid) -> Result<Granted<Delivery>> {
+        let joined = self.membership(None).await?;
+        let found = deliveries::of_organization(&mut self.app.db.read().await?, joined.organization.id, id).await?;
+        let found = found.ok_or_else(|| Error::not_found("delivery"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// A preview of an application of the current organization.
+    pub async fn preview(&self, id: Uuid) -> Result<Granted<Preview>> {
+        let joined = self.membership(None).await?;
+        let mut conn = self.app.db.read().await?;
+        let found = match applications::of_organization(&mut conn, joined.organization.id, id).await? {
+            Some(application) => previews::get(&mut conn, application.id).await?,
+            None => None,
+        };
+        let found = found.filter(|preview| preview.ended_at.is_none()).ok_or_else(|| Error::not_found("preview"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// A connection of the current organization.
+    pub async fn connection(&self, id: Uuid) -> Result<Granted<Connection>> {
+        let joined = self.membership(None).await?;
+        let found = connections::get(&mut self.app.db.read().await?, id).await?;
+        let found = found.filter(|connection| connection.organization_id == joined.organization.id);
+        let found = found.ok_or_else(|| Error::not_found("connection"))?;
         Ok(Granted::new(self.grant(joined)?, found))
     }
 

@@ -46,6 +46,7 @@ pub struct Config {
     pub allow_private_targets: bool,
     pub api_key_days: u32,
     pub login_attempts: u32,
+    pub webhook_failures: u32,
     pub code_attempts: u32,
     pub address_requests: u32,
     pub account_requests: u32,
@@ -54,8 +55,21 @@ pub struct Config {
     pub user_organizations: i64,
     pub member_keys: i64,
     pub open_invitations: i64,
+    pub organization_connections: i64,
+    pub connection_calls: u32,
     pub organization_applications: i64,
+    pub application_previews: usize,
+    pub preview_seconds: i64,
+    pub preview_memory_mb: u32,
+    pub preview_cpu_millis: u32,
     pub kept_deployments: i64,
+    pub kept_deliveries: i64,
+    pub push_bytes: u64,
+    pub push_limit: Duration,
+    pub parallel_pushes: usize,
+    pub push_dir: Option<PathBuf>,
+    pub delivery_seconds: i64,
+    pub delivery_body_bytes: usize,
     pub parallel_deployments: usize,
     pub parallel_starts: usize,
     pub organization_share: usize,
@@ -95,6 +109,7 @@ pub struct Config {
     pub parallel_logins: usize,
     pub body_limit: usize,
     pub strangers_body_limit: usize,
+    pub webhook_body_limit: usize,
     pub request_limit: Duration,
     pub idle_limit: Duration,
     pub max_connections: usize,
@@ -166,6 +181,14 @@ impl Config {
         match &self.master_key {
             Some(ring) => KeySource::Environment(ring.clone()),
             None => KeySource::File(self.data_dir.join(ring::FILE_NAME)),
+        }
+    }
+
+    /// Where visitors reach an application.
+    pub fn visitors_url(&self, domain: &str) -> String {
+        match self.edge_http.first().map(SocketAddr::port) {
+            None | Some(0 | 80) => format!("http://{domain}"),
+            Some(port) => format!("http://{domain}:{port}"),
         }
     }
 

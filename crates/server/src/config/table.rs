@@ -50,7 +50,7 @@ impl Config {
             .taken_by(DATABASE)
             .number(0, 0..=200);
         let public_url = server
-            .row("public-url", "How people reach this server, for links; empty for the first listen address")
+            .row("public-url", "How people and code hosts reach this server; empty for the first listen address")
             .text("URL", "", public_url);
         let trusted_proxies = server
             .row("trusted-proxies", "Proxies in front whose X-Forwarded-For is believed; none by default")
@@ -60,7 +60,7 @@ impl Config {
             .row("cors-origins", "Web origins that may call the API from a browser; none by default")
             .list("ORIGIN", origin);
         let allow_private_targets = server
-            .row("allow-private-targets", "true lets webhooks and mail servers be at private addresses")
+            .row("allow-private-targets", "true lets webhooks, mail servers and code hosts be at private addresses")
             .switch(false);
         let log_format = server
             .row("log-format", "How lines of Windlass's own log are written")
@@ -136,6 +136,12 @@ impl Config {
             key_requests: accounts
                 .row("key-requests", "Requests a minute with one API key; 0 for no limit")
                 .limit(1_200, 0..=10_000_000),
+            webhook_failures: accounts
+                .row(
+                    "webhook-failures",
+                    "Deliveries of code hosts a minute from one address that no application's secret fits; more are told to wait",
+                )
+                .limit(60, 1..=100_000),
             parallel_logins: accounts
                 .row("parallel-logins", "Passwords checked at once; each takes 19 MiB")
                 .limit(2, 1..=64),
@@ -149,12 +155,39 @@ impl Config {
             open_invitations: accounts
                 .row("open-invitations", "Open invitations of one organization")
                 .limit(500, 1..=10_000),
+            organization_connections: accounts
+                .row("organization-connections", "Connections to code hosts of one organization")
+                .limit(50, 1..=1_000),
+            connection_calls: accounts
+                .row("connection-calls", "Calls to code hosts a minute that members of one organization can ask for")
+                .limit(120, 1..=100_000),
             organization_applications: deployments
                 .row("organization-applications", "Applications of one organization")
                 .limit(200, 1..=10_000),
+            application_previews: deployments
+                .row("application-previews", "Previews of one application at the same time")
+                .limit(10, 0..=100),
+            preview_seconds: deployments
+                .row("preview-days", "How long a preview stays that is not deployed again")
+                .days(7, 1..=365),
+            preview_memory_mb: deployments
+                .row("preview-memory-mb", "Most memory of a preview, unless its application has less; 0 for no limit")
+                .limit(1_024, 0..=1_048_576),
+            preview_cpu_millis: deployments
+                .row("preview-cpu-millis", "Most thousandths of a processor of a preview, as above; 0 for no limit")
+                .limit(1_000, 0..=1_000_000),
             kept_deployments: deployments
                 .row("kept-deployments", "Deployments of one application that are remembered")
                 .limit(500, 10..=100_000),
+            kept_deliveries: deployments
+                .row("kept-deliveries", "Deliveries of code hosts for one application that are remembered")
+                .limit(1_000, 10..=100_000),
+            delivery_seconds: deployments
+                .row("delivery-days", "How long deliveries of code hosts are remembered")
+                .days(30, 1..=365),
+            delivery_body_bytes: deployments
+                .row("delivery-body-kib", "Longest body of a delivery that is kept; a longer one cannot be replayed")
+                .kib(256, 0..=5_120),
             parallel_deployments: deployments
                 .row("parallel-deployments", "Deployments under way at once; more wait")
                 .limit(2, 1..=64),
@@ -231,6 +264,16 @@ impl Config {
                     "What is kept of fetched repositories so that the next fetch is faster; 0 for nothing",
                 )
                 .mib(4_096, 0..=1_048_576),
+            push_bytes: deployments.row("push-mib", "Largest push by git to Windlass itself").mib(1_024, 1..=1_048_576),
+            push_limit: deployments
+                .row("push-seconds", "Longest time for the objects of a push to arrive")
+                .seconds(600, 1..=7_200),
+            parallel_pushes: deployments
+                .row("parallel-pushes", "Pushes by git under way at once; more are told to come again")
+                .limit(16, 1..=1_000),
+            push_dir: deployments
+                .row("push-dir", "Folder for repositories that are pushed to; empty for one in the data folder. Several servers need one that all reach")
+                .text("DIR", "", snapshot_dir),
             build_limit: deployments
                 .row("build-seconds", "Longest time for building an image")
                 .seconds(1_800, 1..=86_400),
@@ -273,6 +316,9 @@ impl Config {
                 .row("engine-log-files", "How many such files the engine keeps of each container")
                 .limit(3, 2..=100),
             body_limit: requests.row("body-limit-kib", "Largest request body").kib(1_024, 1..=65_536),
+            webhook_body_limit: requests
+                .row("webhook-body-kib", "Largest delivery of a code host")
+                .kib(5_120, 1..=65_536),
             strangers_body_limit: requests
                 .row("strangers-body-kib", "Largest request body of a caller who is not known yet")
                 .kib(16, 1..=1_024),

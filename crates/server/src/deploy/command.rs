@@ -31,7 +31,7 @@ pub async fn run(
         Purpose::PostRun => ("post-run", &subject.configuration.post_run_command),
         Purpose::PreRun | Purpose::App | Purpose::Service => ("pre-run", &subject.configuration.pre_run_command),
     };
-    let network = network::ensure(host, subject.application.organization_id).await?;
+    let network = network::of_application(host, &subject.application).await?;
     let container = row(host, held, &subject.deployment, &network, purpose, 1, mounts).await?;
     let mut specification = specification(host, &network, &container, subject)?;
     // The one shell there is, and it is what the user asked for.

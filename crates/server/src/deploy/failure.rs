@@ -6,6 +6,7 @@ use windlass_api::{ErrorCode, Failure};
 use windlass_runtime as runtime;
 
 use super::git::FetchError;
+use crate::code_host::Failed;
 use crate::host::HostError;
 use crate::jobs::{Ended, Outcome};
 use crate::subject::SubjectError;
@@ -45,6 +46,16 @@ impl From<crate::error::Error> for Interruption {
         match error.code {
             ErrorCode::Unavailable | ErrorCode::DiskFull => Self::Later(error.cause.unwrap_or(error.message)),
             _ => Self::Failed(Failure::Internal, error.cause.unwrap_or(error.message)),
+        }
+    }
+}
+
+/// What a code host was asked for before git could fetch.
+impl From<Failed> for Interruption {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Here(error) if error.code != ErrorCode::CodeHostFailed => error.into(),
+            failed => Self::Failed(Failure::RepositoryUnreachable, failed.words()),
         }
     }
 }

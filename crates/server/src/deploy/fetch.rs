@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use windlass_api::{DeploymentState, Failure, LogStep, RepositoryAddress};
+use windlass_api::{DeploymentState, Failure, LogStep, RepositoryAddress, Transport};
 use windlass_durable::kill_point;
 use windlass_store::{organizations, releases};
 
@@ -11,6 +11,7 @@ use super::attempt::Attempt;
 use super::failure::{Result, failed};
 use super::git::cache::Cache;
 use super::git::{self, Limits, Reference, Source};
+use crate::pushed_repository;
 
 pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
     attempt.advance(DeploymentState::Cloning).await?;
@@ -24,7 +25,7 @@ pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
     };
     attempt.log.enter(LogStep::Fetch);
     attempt.log.note(format!("Fetching {what} of {}", attempt.application.repository)).await;
-    let credentials = attempt.credentials().await?;
+    let credentials = attempt.credentials(&url).await?;
     let (folder, config) = (attempt.folder(), &attempt.host.app.config);
     let cache = open_cache(attempt, &url).await;
     tokio::fs::create_dir_all(attempt.host.work_dir()).await.or_else(|error| failed(Failure::DiskFull, error))?;
@@ -75,11 +76,26 @@ async fn url(attempt: &Attempt<'_>) -> Result<RepositoryAddress> {
     let may_be_local = organizations::has_host_access(&mut conn, application.organization_id).await?;
     let address = RepositoryAddress::try_from(application.repository.as_str())
         .or_else(|problem| failed(Failure::RepositoryUnreachable, format!("repository: {problem}")))?;
+    if address.transport() == Transport::Push {
+        return pushed(attempt);
+    }
     if address.is_local() && !may_be_local {
         let problem = "repository: is a folder of the server; only organizations with host access can deploy from one";
         return failed(Failure::RepositoryUnreachable, problem);
     }
     Ok(address)
+}
+
+/// The repository that the application is pushed to.
+fn pushed(attempt: &Attempt<'_>) -> Result<RepositoryAddress> {
+    let folder = pushed_repository::folder(&attempt.host.app.config, attempt.application.id);
+    if !folder.join("HEAD").exists() {
+        let problem = "Nothing was pushed to this application yet, or not to this server.";
+        return failed(Failure::ReferenceNotFound, problem);
+    }
+    let folder = std::path::absolute(&folder).unwrap_or(folder);
+    let path = folder.to_str().unwrap_or_default();
+    RepositoryAddress::try_from(path).or_else(|problem| failed(Failure::RepositoryUnreachable, problem))
 }
 
 /// What attempts of an earlier process have left in the data folder: trees, and programs that still write to them.

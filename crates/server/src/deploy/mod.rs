@@ -46,7 +46,7 @@ pub use fetch::end_left_overs;
 pub(crate) use git::cache;
 pub use handlers::registry;
 pub use kill_points::KILL_POINTS;
-pub(crate) use network::{ensure as ensure_network, take_address};
+pub(crate) use network::{ensure as ensure_network, of_application as network_of, take_address};
 pub(crate) use volumes::{ensure_on_engine as ensure_volume_on_engine, refuse_vanished as refuse_vanished_volumes};
 
 /// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.

@@ -1,4 +1,5 @@
-//! The network of an organization, and an address in it for each container. Both are rows before the engine hears of them.
+//! The network of an organization, and an address in it for each container. Both are rows before the engine hears of them. The
+//! preview of a fork has a network of its own: a stranger's code must not reach what else the organization runs.
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
@@ -6,8 +7,9 @@ use std::net::Ipv4Addr;
 use uuid::Uuid;
 use windlass_api::Failure;
 use windlass_runtime as runtime;
-use windlass_store::Tx;
+use windlass_store::applications::{self, Application};
 use windlass_store::networks::{self, Network};
+use windlass_store::{Tx, previews};
 
 use super::failure::{Interruption, Result, failed};
 use crate::config::Subnet;
@@ -15,17 +17,30 @@ use crate::host::Host;
 use crate::host_route;
 use crate::labels::{INSTANCE_LABEL, short};
 
-/// The length of an organization's part of the pool.
+/// The length of a network's part of the pool.
 const PREFIX: u8 = 24;
 /// Subnets that others turn out to have, one after another.
 const MOST_TRIES: usize = 64;
 
-/// Makes sure that the organization has its network, and that the engine has it too.
-pub async fn ensure(host: &Host, organization_id: Uuid) -> Result<Network> {
+/// The network that containers of an application are in.
+pub async fn of_application(host: &Host, application: &Application) -> Result<Network> {
+    let mut conn = host.app.db.read().await?;
+    let preview = previews::get(&mut conn, application.id).await?;
+    // Without its row it cannot be known whether it is a fork's.
+    if preview.is_none() && applications::get(&mut conn, application.id).await?.is_none() {
+        return Err(Interruption::Lost);
+    }
+    drop(conn);
+    let is_fork = preview.is_some_and(|preview| preview.is_fork);
+    ensure(host, if is_fork { application.id } else { application.organization_id }).await
+}
+
+/// Makes sure that an organization, or the preview of a fork, has its network, and that the engine has it too.
+pub async fn ensure(host: &Host, owner_id: Uuid) -> Result<Network> {
     let _one_at_a_time = host.networks.lock().await;
     let mut refused = HashSet::new();
     for _ in 0..MOST_TRIES {
-        let network = row(host, organization_id, &refused).await?;
+        let network = row(host, owner_id, &refused).await?;
         match host.create_network(&described(host, &network)?).await {
             Ok(()) => {
                 host_route::add(&host.app.config.data_dir, host.app.config.network_pool).await;
@@ -40,19 +55,19 @@ pub async fn ensure(host: &Host, organization_id: Uuid) -> Result<Network> {
     failed(Failure::EngineRefused, format!("network-pool: {MOST_TRIES} parts of it in a row are in use by others"))
 }
 
-/// The organization's row, with a subnet that is not one of those that were refused.
-async fn row(host: &Host, organization_id: Uuid, refused: &HashSet<Subnet>) -> Result<Network> {
-    let stored = networks::get(&mut host.app.db.read().await?, organization_id).await?;
+/// The owner's row, with a subnet that is not one of those that were refused.
+async fn row(host: &Host, owner_id: Uuid, refused: &HashSet<Subnet>) -> Result<Network> {
+    let stored = networks::get(&mut host.app.db.read().await?, owner_id).await?;
     if let Some(stored) = &stored
         && !refused.contains(&subnet(&stored.subnet)?)
     {
         return Ok(stored.clone());
     }
     if let Some(stored) = &stored
-        && networks::has_containers(&mut host.app.db.read().await?, organization_id).await?
+        && networks::has_containers(&mut host.app.db.read().await?, owner_id).await?
     {
         // Their addresses would lie outside of another one.
-        let words = format!("the organization's network {} is in use by another network on the engine", stored.subnet);
+        let words = format!("the network {} is in use by another network on the engine", stored.subnet);
         return failed(Failure::EngineRefused, words);
     }
     let on_engine = host.all_networks().await?;
@@ -68,13 +83,13 @@ async fn row(host: &Host, organization_id: Uuid, refused: &HashSet<Subnet>) -> R
         return failed(Failure::EngineRefused, "network-pool: no part of it is free. Choose a larger one.");
     };
     let network = Network {
-        organization_id,
-        name: format!("wl-{}-{}", short(host.installation), short(organization_id)),
+        owner_id,
+        name: format!("wl-{}-{}", short(host.installation), short(owner_id)),
         subnet: free.to_string(),
         created_at: host.app.now(),
     };
     match stored {
-        Some(_) => networks::set_subnet(&mut tx, organization_id, &network.subnet).await?,
+        Some(_) => networks::set_subnet(&mut tx, owner_id, &network.subnet).await?,
         None => networks::insert(&mut tx, &network).await?,
     }
     tx.commit().await?;
@@ -97,8 +112,8 @@ fn subnet(text: &str) -> Result<Subnet> {
 /// An address for a container that is about to be. One that was never used first, then the one that was free for longest: a
 /// stale route must not lead to another application's container.
 pub async fn take_address(tx: &mut Tx, network: &Network, container_id: Uuid) -> Result<Ipv4Addr> {
-    networks::lock(tx, network.organization_id).await?;
-    let known = networks::addresses(tx, network.organization_id).await?;
+    networks::lock(tx, network.owner_id).await?;
+    let known = networks::addresses(tx, network.owner_id).await?;
     let used: HashSet<&str> = known.iter().map(|address| address.address.as_str()).collect();
     let fresh = subnet(&network.subnet)?.hosts().find(|host| !used.contains(host.to_string().as_str()));
     let oldest = known.iter().find(|address| address.container_id.is_none());
@@ -107,13 +122,13 @@ pub async fn take_address(tx: &mut Tx, network: &Network, container_id: Uuid) ->
         return failed(
             Failure::EngineRefused,
             format!(
-                "all addresses of the organization's network {} are in use. Each instance takes one, and twice as many \
+                "all addresses of the network {} are in use. Each instance takes one, and twice as many \
                  are needed while they are replaced: use fewer replicas, or stop an application.",
                 network.subnet
             ),
         );
     };
-    networks::take_address(tx, network.organization_id, &address.to_string(), container_id).await?;
+    networks::take_address(tx, network.owner_id, &address.to_string(), container_id).await?;
     Ok(address)
 }
 

@@ -10,6 +10,7 @@ use super::git::cache;
 use super::stop::end_all;
 use crate::host::Host;
 use crate::jobs::Held;
+use crate::pushed_repository;
 use crate::service::states;
 
 pub async fn remove(host: &Host, held: &Held) -> Result<()> {
@@ -28,6 +29,9 @@ pub async fn remove(host: &Host, held: &Held) -> Result<()> {
     kill_point::reached("remove-images-gone");
     if let Err(error) = cache::forget(&host.repositories_dir(), held.application_id()).await {
         tracing::warn!(%error, "what was fetched of a repository could not be removed; that is tried again later");
+    }
+    if let Err(error) = pushed_repository::forget(&host.app.config, held.application_id()).await {
+        tracing::warn!(%error, "what was pushed to a deleted application could not be removed");
     }
     // A little at a time: others write meanwhile.
     while !host.app.logs.store.delete_some(held.application_id()).await? {

@@ -36,7 +36,7 @@ pub async fn prepare(attempt: &mut Attempt<'_>) -> Result<Network> {
     restore::prepare(attempt, &mut mounts).await?;
     (attempt.mounts, attempt.image_user) = (mounts, image.user);
     attempt.log.enter(LogStep::Start);
-    network::ensure(attempt.host, attempt.application.organization_id).await
+    network::of_application(attempt.host, &attempt.application).await
 }
 
 /// The ordinals of the instances, in the groups that are started one after another. The first instance is alone in its

@@ -11,6 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 use windlass_api::{ErrorCode, Named};
 
@@ -37,6 +38,33 @@ impl FromRequest<Arc<App>> for StrangersPayload {
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self> {
         read(request, app.config.body_limit.min(app.config.strangers_body_limit)).await.map(Self)
+    }
+}
+
+/// A delivery of a code host, which says itself who it is from. The bytes as they were sent, because they are what is signed.
+pub struct DeliveryPayload {
+    pub bytes: Bytes,
+    /// Of a long one: its place among those that are in memory.
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+/// A client without a secret can send as many as it likes, so only short ones are read at once.
+const SHORT_DELIVERY: u64 = 64 * 1024;
+
+impl FromRequest<Arc<App>> for DeliveryPayload {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self> {
+        if is_packed(request.headers())? {
+            return Err(Error::new(ErrorCode::UnsupportedEncoding, "content-encoding: a delivery is taken as it is."));
+        }
+        let is_short = request.body().size_hint().upper().is_some_and(|bytes| bytes <= SHORT_DELIVERY);
+        let place = match is_short {
+            true => None,
+            false => Some(app.deliveries_held.clone().acquire_owned().await.map_err(Error::internal)?),
+        };
+        let Payload(bytes) = read(request, app.config.webhook_body_limit).await?;
+        Ok(Self { bytes, _place: place })
     }
 }
 

@@ -8,11 +8,14 @@ use tower_http::compression::{CompressionLayer, CompressionLevel, Predicate as _
 /// What is shorter fits into one packet anyway.
 const LEAST_BYTES: u64 = 1025;
 
-/// Packs what comes, piece by piece. Event streams stay as they are, because each event is to arrive at once.
+type Worth = And<And<And<SizeAbove, NotForContentType>, NotForContentType>, NotForContentType>;
+
+/// Packs what comes, piece by piece. Event streams and what git is told stay as they are, because each line is to arrive at once.
 /// Snapshots too: they are long, and their length is told.
-pub fn layer() -> CompressionLayer<And<And<SizeAbove, NotForContentType>, NotForContentType>> {
+pub fn layer() -> CompressionLayer<Worth> {
     let worth_it = SizeAbove::new(LEAST_BYTES)
         .and(NotForContentType::SSE)
+        .and(NotForContentType::const_new("application/x-git"))
         .and(NotForContentType::const_new("application/octet-stream"));
     CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth_it)
 }

@@ -189,7 +189,8 @@ fn inline(markdown: &str) -> String {
         .collect()
 }
 
-fn escape(text: &str) -> String {
+/// For the text of an element, and for an attribute in double quotes.
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

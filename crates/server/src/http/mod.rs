@@ -6,11 +6,14 @@ mod audit;
 mod auth;
 mod body;
 mod compress;
+mod connections;
+mod deliveries;
 mod deployments;
 mod docs;
 mod events;
 mod executions;
 mod extensions;
+mod github_apps;
 mod head;
 mod installations;
 mod invitations;
@@ -23,6 +26,8 @@ mod organizations;
 mod origin;
 mod page;
 mod params;
+mod previews;
+mod push;
 mod read_only;
 mod respond;
 mod second_factor;
@@ -64,6 +69,10 @@ fn table() -> Table {
         invitations::routes,
         applications::routes,
         deployments::routes,
+        deliveries::routes,
+        previews::routes,
+        connections::routes,
+        github_apps::routes,
         volumes::routes,
         snapshots::routes,
         logs::routes,
@@ -85,7 +94,12 @@ pub fn description() -> serde_json::Value {
 pub fn router(app: Arc<App>) -> Router {
     let table = table();
     let description = openapi::document(&table);
-    let routes = table.into_router().merge(docs::routes(&description)).merge(page::routes());
+    let routes = table
+        .into_router()
+        .merge(docs::routes(&description))
+        .merge(page::routes())
+        .merge(push::routes())
+        .merge(github_apps::pages());
     around(routes.route("/metrics", get(system::metrics)), app)
 }
 

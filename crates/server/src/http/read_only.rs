@@ -15,6 +15,11 @@ pub fn check(app: &App, request: &Request) -> Result<()> {
     if only_reads || LOGIN_PATHS.contains(&request.uri().path()) {
         return Ok(());
     }
+    check_change(app)
+}
+
+/// The same for a request that changes something though its method does not say so.
+pub fn check_change(app: &App) -> Result<()> {
     match app.engine_health.held_by_another() {
         None => Ok(()),
         Some(problem) => Err(Error::new(ErrorCode::ReadOnly, format!("This server only reads: {problem}"))),

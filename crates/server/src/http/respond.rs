@@ -18,7 +18,7 @@ pub fn success<T: Serialize>(message: &str, data: T) -> Answer {
     Ok(json(StatusCode::OK, &Envelope::success(message, data)))
 }
 
-/// For `POST /notification/webhook` and `DELETE /notification/smtp`: always with `error`, and `data` as null.
+/// For `POST /webhook`, `POST /notification/webhook` and `DELETE /notification/smtp`: always with `error`, and `data` as null.
 pub fn bare_success(message: &str) -> Answer {
     Ok(json(StatusCode::OK, &Envelope::bare_success(message)))
 }

@@ -126,7 +126,7 @@ impl Operation {
         Self { media: Media::Bytes, ..self }
     }
 
-    /// `POST /notification/webhook` and `DELETE /notification/smtp`: their answers always have `error`, and they are
+    /// `POST /webhook`, `POST /notification/webhook` and `DELETE /notification/smtp`: their answers always have `error`, and they are
     /// reached under the doubled prefix as well.
     pub fn bare(self) -> Self {
         Self { is_bare: true, ..self }

@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use uuid::Uuid;
 use windlass_api as api;
-use windlass_api::{Configuration, Link, MASK, Timestamp, Variables};
+use windlass_api::{Configuration, Link, MASK, Timestamp, Triggers, Variables};
 use windlass_store::Conn;
 use windlass_store::applications::Application;
 use windlass_store::containers::Container;
 use windlass_store::deployments::{self, Shown};
 use windlass_store::memberships;
 use windlass_store::organizations::Organization;
+use windlass_store::previews;
 use windlass_store::releases::{self, Artifact, Release};
 use windlass_store::users::User;
 use windlass_store::volumes;
@@ -46,6 +47,7 @@ pub async fn application(
     row: &Application,
 ) -> Result<api::Application> {
     let mut record = without_arrays(conn, viewer, row).await?;
+    record.preview_of = previews::get(conn, row.id).await?.map(|preview| preview.application_id);
     let newest = deployments::page(conn, row.id, 0, EMBEDDED_DEPLOYMENTS).await?;
     record.deployments = newest.into_iter().map(bare_deployment).collect();
     let volumes = volumes::of_application(conn, row.id).await?;
@@ -138,6 +140,7 @@ async fn record(
         repository: row.repository.clone(),
         build_variables: shown_variables(viewer, &variables, &variables.build)?,
         environment_variables: shown_variables(viewer, &variables, &variables.environment)?,
+        preview_variables: shown_variables(viewer, &variables, &variables.preview)?,
         branch: configuration.branch,
         base_path: configuration.base_path,
         dockerfile_path: configuration.dockerfile_path,
@@ -159,8 +162,12 @@ async fn record(
         created_at: row.created_at,
         updated_at: row.updated_at,
         secret_names: variables.secret_names,
+        preview_secret_names: variables.preview_secret_names,
+        preview_of: None,
         has_repository_credentials: row.sealed_credentials.is_some(),
         settings: configuration.settings,
+        connection_id: row.connection_id,
+        triggers: Triggers::from_json(&row.triggers).map_err(Error::internal)?,
         pending_fields,
         volumes: Vec::new(),
     })
@@ -175,7 +182,7 @@ async fn pending(
 ) -> Result<Vec<String>> {
     let made_with = Configuration::from_json(&live.configuration).map_err(Error::internal)?;
     let mut names = configuration.differences(&made_with);
-    names.extend(variables.differences(&vault.release_variables(live).await?));
+    names.extend(variables.of_release().differences(&vault.release_variables(live).await?));
     Ok(names)
 }
 

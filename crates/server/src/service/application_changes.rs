@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-use windlass_api::{BuildPack, Changes, Configuration, Given, MASK, RepositoryCredentials, VariableMap, Variables};
+use windlass_api::{
+    BuildPack, Changes, Configuration, Given, MASK, RepositoryCredentials, Triggers, VariableMap, Variables,
+};
 
 use crate::error::{Error, Result};
 
@@ -59,6 +61,16 @@ fn supported(pack: BuildPack) -> Result<BuildPack> {
     }
 }
 
+pub fn set_triggers(triggers: &mut Triggers, changes: &Changes) {
+    triggers.auto_deploy = changes.auto_deploy.unwrap_or(triggers.auto_deploy);
+    set(&mut triggers.tag_pattern, &changes.tag_pattern, "");
+    if let Some(paths) = &changes.watch_paths {
+        triggers.watch_paths = paths.to_vec();
+    }
+    triggers.previews = changes.previews.unwrap_or(triggers.previews);
+    triggers.preview_forks = changes.preview_forks.unwrap_or(triggers.preview_forks);
+}
+
 /// Given variables replace all of their kind; a mask stands for the value that is there. A name that is no longer marked as secret
 /// needs a new value: a member who may change an application must not be able to have its secrets shown.
 pub fn set_variables(variables: &mut Variables, changes: &Changes) -> Result<()> {
@@ -68,9 +80,15 @@ pub fn set_variables(variables: &mut Variables, changes: &Changes) -> Result<()>
     }
     if let Some(given) = &changes.environment_variables {
         variables.environment = unmasked("environment_variables", given, &before.environment)?;
-        check_port(&variables.environment)?;
+        check_port("environment_variables", &variables.environment)?;
     }
-    let is_there = |name: &String| variables.build.contains_key(name) || variables.environment.contains_key(name);
+    if let Some(given) = &changes.preview_variables {
+        variables.preview = unmasked("preview_variables", given, &before.preview)?;
+        check_port("preview_variables", &variables.preview)?;
+    }
+    let is_there = |name: &String| {
+        [&variables.build, &variables.environment, &variables.preview].iter().any(|all| all.contains_key(name))
+    };
     variables.secret_names = match &changes.secret_names {
         Some(given) => {
             if let Some(unknown) = given.iter().find(|name| !is_there(name)) {
@@ -81,7 +99,23 @@ pub fn set_variables(variables: &mut Variables, changes: &Changes) -> Result<()>
         None => before.secret_names.iter().filter(|name| is_there(name)).cloned().collect(),
     };
     variables.secret_names.sort_unstable();
+    variables.preview_secret_names = preview_secrets(variables, &before, changes)?;
     refuse_to_reveal(&before, variables, changes)
+}
+
+/// The secrets that previews get too.
+fn preview_secrets(variables: &Variables, before: &Variables, changes: &Changes) -> Result<Vec<String>> {
+    let mut names = match &changes.preview_secret_names {
+        Some(given) => {
+            if let Some(unknown) = given.iter().find(|name| !variables.is_secret(name)) {
+                return Err(Error::field("preview_secret_names", format!("there is no {unknown} in secret_names")));
+            }
+            given.to_vec()
+        }
+        None => before.preview_secret_names.iter().filter(|name| variables.is_secret(name)).cloned().collect(),
+    };
+    names.sort_unstable();
+    Ok(names)
 }
 
 fn unmasked(field: &str, given: &VariableMap, before: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
@@ -102,11 +136,11 @@ fn unmasked(field: &str, given: &VariableMap, before: &BTreeMap<String, String>)
 }
 
 /// The variable says where visitors are sent, so it must be a port.
-fn check_port(environment: &BTreeMap<String, String>) -> Result<()> {
+fn check_port(field: &str, environment: &BTreeMap<String, String>) -> Result<()> {
     let is_port = |text: &String| text.trim().parse::<u16>().is_ok_and(|port| port > 0);
     if environment.get("PORT").is_some_and(|text| !is_port(text)) {
         let problem = "PORT: must be a whole number from 1 to 65535. Leave it out if it does not matter which.";
-        return Err(Error::field("environment_variables", problem));
+        return Err(Error::field(field, problem));
     }
     Ok(())
 }
@@ -118,7 +152,8 @@ fn refuse_to_reveal(before: &Variables, after: &Variables, changes: &Changes) ->
     for name in before.secret_names.iter().filter(|name| !after.is_secret(name)) {
         let keeps_build = after.build.contains_key(name) && !is_given(&changes.build_variables, name);
         let keeps_run = after.environment.contains_key(name) && !is_given(&changes.environment_variables, name);
-        if keeps_build || keeps_run {
+        let keeps_preview = after.preview.contains_key(name) && !is_given(&changes.preview_variables, name);
+        if keeps_build || keeps_run || keeps_preview {
             let problem = format!("{name} stays secret as long as it keeps its value: give it a new one as well");
             return Err(Error::field("secret_names", problem));
         }
@@ -127,7 +162,11 @@ fn refuse_to_reveal(before: &Variables, after: &Variables, changes: &Changes) ->
 }
 
 pub fn touches_variables(changes: &Changes) -> bool {
-    changes.build_variables.is_some() || changes.environment_variables.is_some() || changes.secret_names.is_some()
+    [&changes.build_variables, &changes.environment_variables, &changes.preview_variables]
+        .iter()
+        .any(|all| all.is_some())
+        || changes.secret_names.is_some()
+        || changes.preview_secret_names.is_some()
 }
 
 pub fn set_credentials(credentials: &mut RepositoryCredentials, changes: &Changes) {

@@ -3,11 +3,11 @@
 use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{
-    ApplicationName, ApplicationState, Can, Changes, Configuration, CreateDeployment, ErrorCode, EventName, Given,
-    RepositoryAddress, UpdateApplication, Variables, Wanted,
+    ApplicationName, ApplicationState, Can, Changes, Configuration, ConnectionId, CreateDeployment, ErrorCode,
+    EventName, Given, RepositoryAddress, Triggers, UpdateApplication, Variables, Wanted,
 };
+use windlass_codehost::RepositoryKey;
 use windlass_store::applications::{self, Application};
-use windlass_store::jobs::NewJob;
 use windlass_store::organizations::Organization;
 
 use crate::app::App;
@@ -16,14 +16,14 @@ use crate::error::{Error, Result};
 use crate::records;
 use crate::records::logs::with_lines;
 use crate::service::application_changes::{
-    configure, set_credentials, set_variables, touches_credentials, touches_variables,
+    configure, set_credentials, set_triggers, set_variables, touches_credentials, touches_variables,
 };
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::deployments::{self, DeploymentRequest};
-use crate::service::held_applications::{hold_to_change, lock, lock_to_change};
+use crate::service::held_applications::{hold_to_change, lock, lock_to_change, refuse_preview};
 use crate::service::idempotency::Once;
 use crate::service::work::Work;
-use crate::service::{domains, queue, snapshots, states, volumes};
+use crate::service::{connections, deploy_keys, domains, previews, queue, removal, states, volumes, webhooks};
 
 /// Of two organizations that choose the same domain in the same instant, one finds another at the next try.
 const TRIES: usize = 3;
@@ -72,18 +72,35 @@ async fn try_to_deploy(
         return Ok(Some((message, with_lines(&app.logs.store, record).await)));
     }
     let known = applications::by_name(&mut work, authority.organization_id(), input.name).await?;
+    let known_id = known.as_ref().map(|known| known.id);
     let application = match known {
         Some(known) => Some(change(&mut work, authority, known.id, input).await?),
         None => create(&mut work, authority, input).await?,
     };
     let Some(application) = application else { return Ok(None) };
-    deployments::enqueue(&mut work, &authority.actor(), &application, DeploymentRequest::Deploy, &[]).await?;
-    if let Some(once) = once {
-        once.remember(&mut work, authority, application.id).await?;
+    // Nothing was pushed to it yet.
+    let is_first = &**input.repository == RepositoryAddress::PUSHED && known_id.is_none();
+    if is_first {
+        states::settle(&mut work, application.id).await?;
+        let message = "Application created; push to it";
+        return answer(work, authority, once, application.id, message).await.map(Some);
     }
-    let record = read(&mut work, authority, application.id).await?;
-    work.commit().await?;
-    Ok(Some(("Deployment queued", with_lines(&app.logs.store, record).await)))
+    deployments::enqueue(&mut work, &authority.actor(), &application, &DeploymentRequest::Deploy { commit: None }, &[])
+        .await?;
+    answer(work, authority, once, application.id, "Deployment queued").await.map(Some)
+}
+
+async fn answer(
+    mut work: Work<'_>,
+    authority: &Authority,
+    once: Option<&Once>,
+    id: Uuid,
+    message: &'static str,
+) -> Result<(&'static str, api::Application)> {
+    if let Some(once) = once {
+        once.remember(&mut work, authority, id).await?;
+    }
+    Ok((message, finish(work, authority, id).await?))
 }
 
 /// The server's own folders are not for every organization to read.
@@ -98,7 +115,7 @@ fn refuse_local(organization: &Organization, repository: &RepositoryAddress) -> 
 async fn create(work: &mut Work<'_>, authority: &Authority, input: &DeployInput<'_>) -> Result<Option<Application>> {
     let app = work.app;
     let mut application = new_application(work, authority, input).await?;
-    fill(work, &mut application, input.changes).await?;
+    fill(work, authority, &mut application, input.changes).await?;
     let limit = app.config.organization_applications;
     if applications::count_of_organization(work, authority.organization_id()).await? >= limit {
         let message = format!("An organization can have {limit} applications. Delete one first.");
@@ -106,7 +123,9 @@ async fn create(work: &mut Work<'_>, authority: &Authority, input: &DeployInput<
     }
     application.domain = match &input.changes.domain {
         Given::Value(domain) => domains::check(work, &app.config, domain, application.id).await?,
-        Given::Absent | Given::Empty => domains::default_for(work, &app.config, input.name, application.id).await?,
+        Given::Absent | Given::Empty => {
+            domains::default_for(work, &app.config, &input.name.label(), application.id).await?
+        }
     };
     match applications::insert(work, &application).await {
         Ok(()) => {}
@@ -129,9 +148,16 @@ async fn new_application(work: &mut Work<'_>, authority: &Authority, input: &Dep
         user_id: authority.user_id(),
         name: input.name.to_string(),
         repository: input.repository.to_string(),
+        repository_key: RepositoryKey::of(input.repository).map(|key| key.as_str().to_owned()).unwrap_or_default(),
         domain: String::new(),
+        connection_id: None,
+        hook_id: String::new(),
+        deploy_key_id: String::new(),
+        deploy_key: String::new(),
         configuration: Configuration::default().to_json().map_err(Error::internal)?,
+        triggers: Triggers::default().to_json().map_err(Error::internal)?,
         sealed_variables: app.vault.seal_application_variables(work, id, &Variables::default()).await?,
+        sealed_webhook: app.vault.seal_webhook_secrets(work, id, &webhooks::new_secrets()).await?,
         sealed_credentials: None,
         labels: "[]".into(),
         wanted: Wanted::Running,
@@ -148,7 +174,7 @@ async fn new_application(work: &mut Work<'_>, authority: &Authority, input: &Dep
 /// The application that has the name already, with what the request wants to be different.
 async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, input: &DeployInput<'_>) -> Result<Application> {
     let mut application = lock_to_change(work, authority, id).await?;
-    let mut changed = fill(work, &mut application, input.changes).await?;
+    let mut changed = fill(work, authority, &mut application, input.changes).await?;
     if volumes::apply(work, authority, &application, input.changes.volumes.as_ref()).await? {
         changed.push("volumes".into());
     }
@@ -164,6 +190,7 @@ async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, input: &De
         changed.push("domain".into());
     }
     if !changed.is_empty() {
+        refuse_preview(work, &application).await?;
         require_to_change(work.app, authority, &application.name, &changed)?;
         move_to(work, &mut application, &input.changes.domain).await?;
         write(work, &mut application).await?;
@@ -187,11 +214,12 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateAppl
     let (name, repository, changes) = input.into_parts();
     let mut work = app.begin().await?;
     let (authority, mut application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
+    refuse_preview(&mut work, &application).await?;
     if repository.is_some_and(|repository| *repository != *application.repository) {
         let problem = "cannot change; make another application for another repository";
         return Err(Error::field("repository", problem));
     }
-    fill(&mut work, &mut application, &changes).await?;
+    fill(&mut work, &authority, &mut application, &changes).await?;
     volumes::apply(&mut work, &authority, &application, changes.volumes.as_ref()).await?;
     check_volumes(&mut work, &application, &changes).await?;
     let mut names = changes.names();
@@ -229,15 +257,70 @@ async fn check_volumes(work: &mut Work<'_>, application: &Application, changes: 
 
 /// Configuration, variables and credentials as the request wants them; not written yet. The names of the fields that
 /// differ from before.
-async fn fill(work: &mut Work<'_>, application: &mut Application, changes: &Changes) -> Result<Vec<String>> {
+async fn fill(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    application: &mut Application,
+    changes: &Changes,
+) -> Result<Vec<String>> {
     let before = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     let mut configuration = before.clone();
     configure(&mut configuration, changes)?;
     application.configuration = configuration.to_json().map_err(Error::internal)?;
     let mut changed = configuration.differences(&before);
+    changed.extend(fill_triggers(work, authority, application, changes).await?);
+    changed.extend(fill_connection(work, authority, application, changes).await?);
     changed.extend(fill_variables(work, application, changes).await?);
     changed.extend(fill_credentials(work, application, changes).await?);
     Ok(changed)
+}
+
+/// What was registered through another connection is taken back.
+async fn fill_connection(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    application: &mut Application,
+    changes: &Changes,
+) -> Result<Option<String>> {
+    let wanted = match &changes.connection_id {
+        Given::Absent => return Ok(None),
+        Given::Empty => None,
+        Given::Value(ConnectionId(id)) => Some(*id),
+    };
+    if wanted == application.connection_id {
+        return Ok(None);
+    }
+    if let Some(id) = wanted {
+        // Its token reads whatever the application prints.
+        authority.require(work.app, Can::ConnectionUpdate)?;
+        connections::check_use(work, application, id).await?;
+    }
+    if !application.deploy_key_id.is_empty() {
+        deploy_keys::forget(work, application).await?;
+    }
+    removal::unregister(work, application).await?;
+    application.hook_id.clear();
+    application.connection_id = wanted;
+    Ok(Some("connection_id".into()))
+}
+
+async fn fill_triggers(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    application: &mut Application,
+    changes: &Changes,
+) -> Result<Vec<String>> {
+    let before = Triggers::from_json(&application.triggers).map_err(Error::internal)?;
+    let mut triggers = before.clone();
+    set_triggers(&mut triggers, changes);
+    if triggers.preview_forks && !before.preview_forks {
+        authority.require(work.app, Can::DeployForks)?;
+    }
+    if before.preview_forks && !triggers.preview_forks {
+        previews::end_forks(work, &authority.actor(), application).await?;
+    }
+    application.triggers = triggers.to_json().map_err(Error::internal)?;
+    Ok(triggers.differences(&before))
 }
 
 async fn fill_variables(work: &mut Work<'_>, application: &mut Application, changes: &Changes) -> Result<Vec<String>> {
@@ -263,6 +346,10 @@ async fn fill_credentials(
     if !touches_credentials(changes) {
         return Ok(Vec::new());
     }
+    // A key that the caller brings takes the place of one that was made here.
+    if changes.repository_ssh_key != Given::Absent {
+        deploy_keys::forget(work, application).await?;
+    }
     let vault = &work.app.vault;
     let before = vault.repository_credentials(application).await?;
     let mut credentials = before.clone();
@@ -282,7 +369,7 @@ async fn move_to(work: &mut Work<'_>, application: &mut Application, domain: &Gi
         Given::Value(domain) => domains::check(work, &app.config, domain, application.id).await?,
         Given::Empty => {
             let name = ApplicationName::try_from(application.name.as_str()).map_err(Error::internal)?;
-            domains::default_for(work, &app.config, &name, application.id).await?
+            domains::default_for(work, &app.config, &name.label(), application.id).await?
         }
     };
     Ok(())
@@ -323,7 +410,7 @@ pub async fn stop(app: &App, granted: &Granted<Application>) -> Result<(&'static
         return Ok(("Application is stopped already", with_lines(&app.logs.store, record).await));
     }
     let job = queue::stop(&application, app.new_id());
-    end(&mut work, &application, Wanted::Stopped, &job, "the application was stopped").await?;
+    removal::end(&mut work, &application, Wanted::Stopped, &job, "the application was stopped").await?;
     record(&mut work, &authority, Action::Update, &application, "stopped the application", "");
     Ok(("Application is being stopped", finish(work, &authority, application.id).await?))
 }
@@ -341,21 +428,17 @@ pub async fn delete(app: &App, granted: &Granted<Application>, name: &str, with_
     if application.wanted == Wanted::Deleted {
         return Ok(());
     }
-    volumes::delete_named(&mut work, &authority, &application, with_volumes).await?;
-    let job = queue::delete(&application, app.new_id());
-    end(&mut work, &application, Wanted::Deleted, &job, "the application was deleted").await?;
-    record(&mut work, &authority, Action::Delete, &application, "deleted the application", "");
+    let actor = authority.actor();
+    volumes::delete_named(&mut work, &actor, &application, with_volumes).await?;
+    previews::end_all(&mut work, &actor, &application).await?;
+    match previews::of(&mut work, &application).await? {
+        Some(preview) => previews::end(&mut work, &actor, &preview, "it was deleted").await?,
+        None => {
+            removal::remove(&mut work, &actor, &application, "deleted the application", "the application was deleted")
+                .await?;
+        }
+    }
     work.commit().await?;
-    Ok(())
-}
-
-/// What runs is to end: nothing goes on, and a job sees to the rest.
-async fn end(work: &mut Work<'_>, application: &Application, wanted: Wanted, job: &NewJob, reason: &str) -> Result<()> {
-    deployments::cancel_all(work, application, reason).await?;
-    snapshots::withdraw_all(work, application, reason).await?;
-    states::want(work, application.id, wanted).await?;
-    work.enqueue(job).await?;
-    states::settle(work, application.id).await?;
     Ok(())
 }
 

@@ -19,10 +19,13 @@ use crate::service::work::Work;
 use crate::service::{queue, states};
 
 /// What a deployment is to bring to visitors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeploymentRequest {
-    /// A new release of the newest commit, with the application's configuration as it is now.
-    Deploy,
+    /// A new release with the application's configuration as it is now.
+    Deploy {
+        /// None for the newest commit.
+        commit: Option<String>,
+    },
     Redeploy {
         without_cache: bool,
     },
@@ -42,9 +45,9 @@ pub enum DeploymentRequest {
 }
 
 impl DeploymentRequest {
-    const fn kind(self) -> DeploymentKind {
+    const fn kind(&self) -> DeploymentKind {
         match self {
-            Self::Deploy => DeploymentKind::Deploy,
+            Self::Deploy { .. } => DeploymentKind::Deploy,
             Self::Redeploy { .. } => DeploymentKind::Redeploy,
             Self::Rollback { .. } => DeploymentKind::Rollback,
             Self::Restart { .. } => DeploymentKind::Restart,
@@ -53,21 +56,29 @@ impl DeploymentRequest {
         }
     }
 
-    /// None when it makes a release of its own.
-    const fn release_id(self) -> Option<Uuid> {
+    /// Empty for the newest.
+    fn commit(&self) -> &str {
         match self {
-            Self::Deploy | Self::Redeploy { .. } => None,
+            Self::Deploy { commit: Some(commit) } => commit,
+            _ => "",
+        }
+    }
+
+    /// None when it makes a release of its own.
+    const fn release_id(&self) -> Option<Uuid> {
+        match self {
+            Self::Deploy { .. } | Self::Redeploy { .. } => None,
             Self::Rollback { release_id }
             | Self::Restart { release_id }
             | Self::Start { release_id }
-            | Self::Restore { release_id } => Some(release_id),
+            | Self::Restore { release_id } => Some(*release_id),
         }
     }
 
     /// Whether one that still waits is of no use any more once this is asked for.
-    const fn supersedes(self, kind: DeploymentKind) -> bool {
+    const fn supersedes(&self, kind: DeploymentKind) -> bool {
         match self {
-            Self::Deploy | Self::Redeploy { .. } | Self::Rollback { .. } => true,
+            Self::Deploy { .. } | Self::Redeploy { .. } | Self::Rollback { .. } => true,
             // What else waits brings another release, or other data.
             Self::Restore { .. } => matches!(kind, DeploymentKind::Restart | DeploymentKind::Start),
             Self::Restart { .. } | Self::Start { .. } => {
@@ -76,9 +87,9 @@ impl DeploymentRequest {
         }
     }
 
-    const fn summary(self) -> &'static str {
+    const fn summary(&self) -> &'static str {
         match self {
-            Self::Deploy => "queued a deployment of",
+            Self::Deploy { .. } => "queued a deployment of",
             Self::Redeploy { .. } => "queued another deployment of",
             Self::Rollback { .. } => "queued a rollback of",
             Self::Restart { .. } => "queued a restart of",
@@ -93,14 +104,14 @@ pub async fn enqueue(
     work: &mut Work<'_>,
     actor: &Actor,
     application: &Application,
-    order: DeploymentRequest,
+    order: &DeploymentRequest,
     restores: &[Restore],
 ) -> Result<Deployment> {
     let (app, now) = (work.app, work.app.now());
     let id = app.new_id();
     let release_id = match order.release_id() {
         Some(release_id) => release_id,
-        None => new_release(work, application, id).await?,
+        None => new_release(work, application, id, order.commit()).await?,
     };
     let waiting = deployments::under_way(work, application.id).await?;
     let superseded = waiting.iter().filter(|waiting| order.supersedes(waiting.kind));
@@ -142,15 +153,15 @@ pub async fn enqueue(
 }
 
 /// A release that has yet to be made, with the configuration of this moment. It has the id of its deployment.
-async fn new_release(work: &mut Work<'_>, application: &Application, id: Uuid) -> Result<Uuid> {
+async fn new_release(work: &mut Work<'_>, application: &Application, id: Uuid, commit: &str) -> Result<Uuid> {
     let app = work.app;
-    let variables = app.vault.application_variables(application).await?;
+    let variables = app.vault.application_variables(application).await?.of_release();
     let release = Release {
         id,
         application_id: application.id,
         configuration: application.configuration.clone(),
         sealed_variables: app.vault.seal_release_variables(work, id, &variables).await?,
-        commit_hash: String::new(),
+        commit_hash: commit.to_owned(),
         commit_author: String::new(),
         commit_message: String::new(),
         artifact: None,
@@ -167,7 +178,7 @@ fn new_deployment(
     application: &Application,
     release_id: Uuid,
     actor: &Actor,
-    order: DeploymentRequest,
+    order: &DeploymentRequest,
     status_id: Uuid,
     now: api::Timestamp,
 ) -> Deployment {
@@ -245,7 +256,19 @@ pub async fn redeploy(
 ) -> Result<api::ApplicationDeployment> {
     let mut work = app.begin().await?;
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
-    order(work, &authority, &application, DeploymentRequest::Redeploy { without_cache }, &[]).await
+    order(work, &authority, &application, &DeploymentRequest::Redeploy { without_cache }, &[]).await
+}
+
+/// A commit that was pushed to Windlass itself.
+pub async fn deploy_commit(
+    app: &App,
+    granted: &Granted<Application>,
+    commit: &str,
+) -> Result<api::ApplicationDeployment> {
+    let mut work = app.begin().await?;
+    let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
+    let request = DeploymentRequest::Deploy { commit: Some(commit.to_owned()) };
+    order(work, &authority, &application, &request, &[]).await
 }
 
 /// What a restart is asked for of.
@@ -275,7 +298,7 @@ pub async fn restart(app: &App, what: &Restartable) -> Result<api::ApplicationDe
         let message = "This deployment is not the live one. Restart the application, or roll back to the deployment.";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
-    order(work, &authority, &application, DeploymentRequest::Restart { release_id: live.release_id }, &[]).await
+    order(work, &authority, &application, &DeploymentRequest::Restart { release_id: live.release_id }, &[]).await
 }
 
 /// What was live last, after a stop.
@@ -292,7 +315,7 @@ pub async fn start(app: &App, granted: &Granted<Application>) -> Result<api::App
         let message = format!("{} has no release that could be started: deploy it first.", application.name);
         Error::new(ErrorCode::Conflict, message)
     })?;
-    order(work, &authority, &application, DeploymentRequest::Start { release_id: release.id }, &[]).await
+    order(work, &authority, &application, &DeploymentRequest::Start { release_id: release.id }, &[]).await
 }
 
 /// Back to the release of an earlier deployment, and to what the volumes held when that was replaced if `with_data` says so.
@@ -308,7 +331,7 @@ pub async fn rollback(app: &App, granted: &Granted<Deployment>, with_data: bool)
         true => restores::of_release(&mut work, application.id, release.id).await?,
         false => Vec::new(),
     };
-    order(work, &authority, &application, DeploymentRequest::Rollback { release_id: release.id }, &restores).await
+    order(work, &authority, &application, &DeploymentRequest::Rollback { release_id: release.id }, &restores).await
 }
 
 /// The message for the caller, and the deployment. One that waits is cancelled at once, one that is under way as soon
@@ -356,7 +379,7 @@ pub async fn order(
     mut work: Work<'_>,
     authority: &Authority,
     application: &Application,
-    order: DeploymentRequest,
+    order: &DeploymentRequest,
     restores: &[Restore],
 ) -> Result<api::ApplicationDeployment> {
     let deployment = enqueue(&mut work, &authority.actor(), application, order, restores).await?;

@@ -1,7 +1,7 @@
 //! Where visitors find an application.
 
 use uuid::Uuid;
-use windlass_api::{ApplicationName, ErrorCode, Host, HostName};
+use windlass_api::{ErrorCode, Host, HostName};
 use windlass_store::{Tx, applications, installations, instance};
 
 use crate::config::Config;
@@ -38,18 +38,13 @@ pub fn taken(domain: &str) -> Error {
     )
 }
 
-/// The name below the base domain; with the end of the application's id, which is random, where another application has that.
-pub async fn default_for(
-    conn: &mut Tx,
-    config: &Config,
-    name: &ApplicationName,
-    application_id: Uuid,
-) -> Result<String> {
+/// The label below the base domain; with the end of the application's id, which is random, where another application has that.
+pub async fn default_for(conn: &mut Tx, config: &Config, label: &str, application_id: Uuid) -> Result<String> {
     instance::lock_domains(conn).await?;
-    let (label, id) = (name.label(), application_id.simple().to_string());
+    let id = application_id.simple().to_string();
     for length in [0, 6, 12, 20] {
         let suffix = &id[id.len() - length..];
-        let label = if suffix.is_empty() { label.clone() } else { format!("{label}-{suffix}") };
+        let label = if suffix.is_empty() { label.to_owned() } else { format!("{label}-{suffix}") };
         let domain = format!("{label}.{}", config.base_domain);
         let domain = HostName::try_from(domain.as_str()).map_err(|_| {
             let problem = "is needed: the name does not give one below this server's base domain";

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_store::{Result, api_keys, events, extensions, idempotency_keys, invitations, sessions};
+use windlass_store::{
+    Result, api_keys, deliveries, events, extensions, github_apps, idempotency_keys, invitations, sessions,
+};
 
 use crate::app::App;
-use crate::service::idempotency;
+use crate::service::{idempotency, previews};
 
 /// An expired API key stays listed for a while, so that its owner sees why it stopped working.
 const EXPIRED_KEYS_SECONDS: i64 = 30 * 86_400;
 
 const EVENTS_AT_ONCE: i64 = 1_000;
+const DELIVERIES_AT_ONCE: i64 = 1_000;
 const EXTENSIONS_AT_ONCE: i64 = 1_000;
 const INTERVAL: Duration = Duration::from_secs(3_600);
 
@@ -20,6 +23,13 @@ pub async fn run(app: Arc<App>) {
     let mut ticks = tokio::time::interval(INTERVAL);
     loop {
         ticks.tick().await;
+        match previews::end_idle(&app).await {
+            Ok(0) => {}
+            Ok(ended) => tracing::info!(ended, "removed previews that were not deployed for long"),
+            Err(error) => {
+                tracing::warn!(cause = ?error.cause, "could not remove idle previews; trying again in an hour");
+            }
+        }
         match sweep(&app).await {
             Ok(0) => {}
             Ok(removed) => tracing::info!(removed, "removed what had expired"),
@@ -38,6 +48,9 @@ pub async fn sweep(app: &App) -> Result<u64> {
     removed += invitations::delete_expired(&mut tx, now).await?;
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
+    removed += github_apps::delete_expired(&mut tx, now).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
     removed += api_keys::delete_expired(&mut tx, now.plus_seconds(-EXPIRED_KEYS_SECONDS)).await?;
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
@@ -46,8 +59,24 @@ pub async fn sweep(app: &App) -> Result<u64> {
     let mut tx = app.db.begin().await?;
     removed += extensions::purge(&mut tx, EXTENSIONS_AT_ONCE).await?;
     tx.commit().await?;
+    removed += forget_deliveries(app).await?;
     removed += forget_events(app).await?;
     Ok(removed)
+}
+
+/// A little at a time, as below.
+async fn forget_deliveries(app: &App) -> Result<u64> {
+    let before = app.now().plus_seconds(-app.config.delivery_seconds);
+    let mut forgotten = 0;
+    loop {
+        let mut tx = app.db.begin().await?;
+        let some = deliveries::forget_before(&mut tx, before, DELIVERIES_AT_ONCE).await?;
+        tx.commit().await?;
+        forgotten += some;
+        if some == 0 {
+            return Ok(forgotten);
+        }
+    }
 }
 
 /// A little at a time: others write meanwhile.

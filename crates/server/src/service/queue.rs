@@ -1,4 +1,5 @@
-//! What is left for the worker to do: the kinds of jobs, and what each is about. Their handlers are in `deploy`.
+//! What is left for the worker to do: the kinds of jobs, and what each is about. Their handlers are in `deploy`, `executions` and
+//! `reports`.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -23,7 +24,14 @@ pub const EXECUTION: &str = "execution";
 /// The same without the container engine.
 pub const MACHINE_EXECUTION: &str = "machine-execution";
 
-/// The payload of [`DEPLOY`], [`ROLL_OUT`] and [`FINISH`].
+/// Tells a code host what became of a commit.
+pub const REPORT: &str = "report";
+/// Tells a pull request how its preview is.
+pub const COMMENT: &str = "comment";
+/// Takes back what was registered at a code host.
+pub const UNREGISTER: &str = "unregister";
+
+/// The payload of [`DEPLOY`], [`ROLL_OUT`], [`FINISH`] and [`REPORT`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct OfDeployment {
     pub deployment_id: Uuid,
@@ -38,6 +46,88 @@ pub fn deployment(application: &Application, deployment_id: Uuid, is_built: bool
 /// Runs beside others of its application.
 pub fn finish(application: &Application, id: Uuid, deployment_id: Uuid) -> NewJob {
     NewJob { payload: of_deployment(deployment_id), exclusive_key: None, ..alone(application, id, FINISH) }
+}
+
+/// Tells the state that the deployment has by then. It names no application: what waits for a code host keeps nothing of the
+/// application waiting.
+pub fn report(organization_id: Uuid, id: Uuid, deployment_id: Uuid) -> NewJob {
+    NewJob {
+        id,
+        kind: REPORT,
+        organization_id: Some(organization_id),
+        application_id: None,
+        payload: of_deployment(deployment_id),
+        exclusive_key: Some(report_key(deployment_id)),
+    }
+}
+
+/// What the reports of a deployment need for themselves.
+pub fn report_key(deployment_id: Uuid) -> String {
+    format!("report {deployment_id}")
+}
+
+/// The payload of [`COMMENT`]: the preview may be gone by then.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OfPullRequest {
+    pub connection_id: Uuid,
+    /// Its address.
+    pub repository: String,
+    /// The application that there is a preview of.
+    pub application_id: Uuid,
+    pub pull_request: i64,
+}
+
+impl OfPullRequest {
+    /// What the comments on one pull request need for themselves: there is one of each application.
+    pub fn key(&self) -> String {
+        format!("comment {} {}", self.application_id, self.pull_request)
+    }
+}
+
+pub fn comment(organization_id: Uuid, id: Uuid, about: &OfPullRequest) -> NewJob {
+    NewJob {
+        id,
+        kind: COMMENT,
+        organization_id: Some(organization_id),
+        application_id: None,
+        payload: serde_json::json!(about).to_string(),
+        exclusive_key: Some(about.key()),
+    }
+}
+
+/// The payload of [`UNREGISTER`]: the code host's own ids.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Registered {
+    pub connection_id: Uuid,
+    /// Its address.
+    pub repository: String,
+    pub hook_id: String,
+    pub deploy_key_id: String,
+}
+
+impl Registered {
+    /// What an application has registered; none if it has nothing.
+    pub fn of(application: &Application) -> Option<Self> {
+        let has_any = !(application.hook_id.is_empty() && application.deploy_key_id.is_empty());
+        application.connection_id.filter(|_| has_any).map(|connection_id| Self {
+            connection_id,
+            repository: application.repository.clone(),
+            hook_id: application.hook_id.clone(),
+            deploy_key_id: application.deploy_key_id.clone(),
+        })
+    }
+}
+
+/// For an application that may be gone by then.
+pub fn unregister(organization_id: Uuid, id: Uuid, registered: &Registered) -> NewJob {
+    NewJob {
+        id,
+        kind: UNREGISTER,
+        organization_id: Some(organization_id),
+        application_id: None,
+        payload: serde_json::json!(registered).to_string(),
+        exclusive_key: None,
+    }
 }
 
 /// The payload of [`SNAPSHOT`].

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::deployments::{self, DeploymentRequest};
-use crate::service::held_applications::hold_to_change;
+use crate::service::held_applications::{hold_to_change, refuse_preview};
 use crate::service::queue;
 use crate::service::restores::Restore;
 use crate::service::states;
@@ -152,6 +152,7 @@ pub async fn restore(
 ) -> Result<api::ApplicationDeployment> {
     let mut work = app.begin().await?;
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
+    refuse_preview(&mut work, &application).await?;
     let volume = of_name(&mut work, &application, volume_name).await?;
     let snapshot = snapshots::of_organization(&mut work, authority.organization_id(), snapshot_id).await?;
     let snapshot = snapshot.ok_or_else(|| Error::not_found("snapshot"))?;
@@ -166,7 +167,7 @@ pub async fn restore(
     refuse_beyond_bytes(&mut work, application.organization_id).await?;
     let release_id = release_to_run(&mut work, &application).await?;
     let restores = [Restore { volume_id: volume.id, snapshot_id }];
-    deployments::order(work, &authority, &application, DeploymentRequest::Restore { release_id }, &restores).await
+    deployments::order(work, &authority, &application, &DeploymentRequest::Restore { release_id }, &restores).await
 }
 
 async fn release_to_run(work: &mut Work<'_>, application: &Application) -> Result<Uuid> {

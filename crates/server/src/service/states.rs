@@ -1,11 +1,14 @@
 //! The states of applications and deployments: every change of one is made here, and told.
 
 use uuid::Uuid;
-use windlass_api::{ContainerStatus, DeploymentState, EventName, Failure, Wanted};
+use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, EventName, Failure, Wanted};
 use windlass_store::applications::{self, Application, Transition};
 use windlass_store::containers::{self, Container, Purpose};
 use windlass_store::deployments::{self, Deployment};
+use windlass_store::jobs;
+use windlass_store::previews::{self, Preview};
 
+use crate::service::queue::{self, OfPullRequest};
 use crate::service::work::{EventSubject, Work};
 
 type Result<T> = windlass_store::Result<T>;
@@ -56,6 +59,10 @@ pub async fn advance(
         return Ok(false);
     }
     tell_deployment(work, application, deployment.id, to, deployment.kind.as_str(), None, "");
+    // From the build on the commit is known.
+    if matches!(to, DeploymentState::Building | DeploymentState::Deployed) {
+        report(work, application, deployment).await?;
+    }
     Ok(true)
 }
 
@@ -75,6 +82,7 @@ pub async fn end(
         return Ok(false);
     }
     tell_deployment(work, application, deployment.id, to, deployment.kind.as_str(), failure, reason);
+    report(work, application, deployment).await?;
     Ok(true)
 }
 
@@ -82,7 +90,41 @@ pub async fn end(
 pub async fn insert(work: &mut Work<'_>, application: &Application, deployment: &Deployment) -> Result<()> {
     deployments::insert(work, deployment).await?;
     tell_deployment(work, application, deployment.id, deployment.state, deployment.kind.as_str(), None, "");
-    Ok(())
+    report(work, application, deployment).await
+}
+
+/// The code host is to hear of it, if the application has a connection. What only brings back an earlier release says nothing new
+/// about its commit.
+async fn report(work: &mut Work<'_>, application: &Application, deployment: &Deployment) -> Result<()> {
+    let is_new = matches!(deployment.kind, DeploymentKind::Deploy | DeploymentKind::Redeploy);
+    if application.connection_id.is_none() || !is_new {
+        return Ok(());
+    }
+    if let Some(preview) = previews::get(work, application.id).await? {
+        comment(work, application, &preview).await?;
+    }
+    // One that waits tells what is then.
+    if jobs::hold_waiting(work, &queue::report_key(deployment.id)).await? {
+        return Ok(());
+    }
+    let job = queue::report(application.organization_id, work.app.new_id(), deployment.id);
+    work.enqueue(&job).await
+}
+
+/// The pull request of a preview is to say how the preview is, if its application has a connection.
+pub async fn comment(work: &mut Work<'_>, application: &Application, preview: &Preview) -> Result<()> {
+    let Some(connection_id) = application.connection_id else { return Ok(()) };
+    let about = OfPullRequest {
+        connection_id,
+        repository: application.repository.clone(),
+        application_id: preview.application_id,
+        pull_request: preview.pull_request,
+    };
+    if jobs::hold_waiting(work, &about.key()).await? {
+        return Ok(());
+    }
+    let job = queue::comment(application.organization_id, work.app.new_id(), &about);
+    work.enqueue(&job).await
 }
 
 /// What was seen of one live instance of an application. The caller holds the application.

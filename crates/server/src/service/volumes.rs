@@ -4,7 +4,7 @@
 use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{
-    AttachVolume, Command, Configuration, ErrorCode, EventName, Given, NewVolume, NewVolumes, UpdateVolume,
+    AttachVolume, Command, Configuration, ErrorCode, EventName, Given, NewVolume, NewVolumes, Timestamp, UpdateVolume,
     VolumeOrigin, Whole,
 };
 use windlass_store::applications::Application;
@@ -17,8 +17,8 @@ use crate::auth::{Authority, Granted};
 use crate::error::{Error, Result};
 use crate::mounts;
 use crate::records;
-use crate::service::audit::{Action, Change, Resource};
-use crate::service::held_applications::{hold_to_change, lock_to_change};
+use crate::service::audit::{Action, Actor, Change, Resource};
+use crate::service::held_applications::{hold_to_change, lock_to_change, refuse_preview};
 use crate::service::states;
 use crate::service::work::{EventSubject, Work};
 
@@ -30,6 +30,7 @@ const WITH_DELETED: i64 = 5;
 pub async fn create(app: &App, granted: &Granted<Application>, input: &NewVolume) -> Result<api::Volume> {
     let mut work = app.begin().await?;
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
+    refuse_preview(&mut work, &application).await?;
     if volumes::by_name(&mut work, application.id, &input.name).await?.is_some() {
         let message = format!("name: {} has a volume {} already. Choose another name.", application.name, &*input.name);
         return Err(Error::new(ErrorCode::NameTaken, message));
@@ -47,6 +48,7 @@ pub async fn update(
 ) -> Result<api::Volume> {
     let mut work = app.begin().await?;
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
+    refuse_preview(&mut work, &application).await?;
     let mut volume = of_name(&mut work, &application, name).await?;
     if let Some(name) = &input.name {
         volume.name = name.to_string();
@@ -54,7 +56,7 @@ pub async fn update(
     Fields::of_update(input).fill(app, &mut volume);
     write(&mut work, &volume).await?;
     check(&mut work, &application, "shared").await?;
-    record(&mut work, &authority, Action::Update, &volume, "changed the volume");
+    record(&mut work, &authority.actor(), Action::Update, &volume, "changed the volume");
     finish(work, volume).await
 }
 
@@ -63,7 +65,7 @@ pub async fn delete(app: &App, granted: &Granted<Application>, name: &str) -> Re
     let mut work = app.begin().await?;
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
     let volume = of_name(&mut work, &application, name).await?;
-    mark_deleted(&mut work, &authority, volume).await?;
+    mark_deleted(&mut work, &authority.actor(), volume, app.now()).await?;
     work.commit().await?;
     Ok(())
 }
@@ -71,7 +73,7 @@ pub async fn delete(app: &App, granted: &Granted<Application>, name: &str) -> Re
 /// Those that are deleted together with their application.
 pub async fn delete_named(
     work: &mut Work<'_>,
-    authority: &Authority,
+    actor: &Actor,
     application: &Application,
     names: &[String],
 ) -> Result<()> {
@@ -80,7 +82,82 @@ pub async fn delete_named(
         let volume = volume.ok_or_else(|| {
             Error::field("volumes", format!("{} has no volume {name}; nothing was deleted", application.name))
         })?;
-        mark_deleted(work, authority, volume).await?;
+        let now = work.app.now();
+        mark_deleted(work, actor, volume, now).await?;
+    }
+    Ok(())
+}
+
+/// The volumes of an application that its previews have too. Folders of the machine are not for previews.
+async fn of_previews(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Volume>> {
+    let all = volumes::of_application(conn, application_id).await?;
+    Ok(all.into_iter().filter(|volume| volume.host_path.is_empty() && volume.origin == VolumeOrigin::User).collect())
+}
+
+/// Why the volumes of a preview cannot be made.
+pub async fn refusal_for_preview(
+    work: &mut Work<'_>,
+    application: &Application,
+    preview_id: Option<Uuid>,
+) -> Result<Option<String>> {
+    let own = match preview_id {
+        Some(id) => volumes::of_application(work, id).await?,
+        None => Vec::new(),
+    };
+    let wanted = of_previews(work, application.id).await?;
+    let missing = wanted.iter().filter(|wanted| own.iter().all(|own| own.name != wanted.name)).count();
+    if missing == 0 {
+        return Ok(None);
+    }
+    let limit = work.app.config.organization_volumes;
+    let count = volumes::count_of_organization(work, application.organization_id).await?;
+    if count.saturating_add(i64::try_from(missing).unwrap_or(i64::MAX)) > limit {
+        let message = format!("An organization can have {limit} volumes (organization-volumes). Delete one first.");
+        return Ok(Some(message));
+    }
+    match refuse_beyond_ceiling(work, application.organization_id).await {
+        Err(error) if error.code == ErrorCode::Conflict => Ok(Some(error.message)),
+        other => other.map(|()| None),
+    }
+}
+
+/// A preview has volumes as its application has, each its own and empty at first. What stands where another is wanted goes. The
+/// caller holds the preview's application, and has asked for a [refusal](refusal_for_preview).
+pub async fn make_for_preview(
+    work: &mut Work<'_>,
+    actor: &Actor,
+    application_id: Uuid,
+    preview: &Application,
+) -> Result<()> {
+    let wanted = of_previews(work, application_id).await?;
+    for own in volumes::of_application(work, preview.id).await? {
+        if wanted.iter().any(|wanted| wanted.path == own.path && wanted.name != own.name) {
+            let now = work.app.now();
+            mark_deleted(work, actor, own, now).await?;
+        }
+    }
+    for wanted in wanted {
+        match volumes::by_name(work, preview.id, &wanted.name).await? {
+            Some(mut volume) => {
+                (volume.path, volume.shared, volume.updated_at) = (wanted.path, wanted.shared, work.app.now());
+                write(work, &volume).await?;
+            }
+            None => {
+                let mut volume = new(work.app, preview, &wanted.name, &wanted.path, VolumeOrigin::User);
+                volume.shared = wanted.shared;
+                insert(work, preview, &volume).await?;
+                record(work, actor, Action::Create, &volume, "created the volume");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Those of a preview that ends. They wait for no time in which they could be attached again.
+pub async fn delete_of_preview(work: &mut Work<'_>, actor: &Actor, preview: &Application) -> Result<()> {
+    let past = work.app.now().plus_seconds(-work.app.config.volume_grace_seconds);
+    for volume in volumes::of_application(work, preview.id).await? {
+        mark_deleted(work, actor, volume, past).await?;
     }
     Ok(())
 }
@@ -94,7 +171,7 @@ pub async fn discard(app: &App, granted: &Granted<Volume>) -> Result<()> {
         return Err(Error::new(ErrorCode::Conflict, format!("The volume {} is deleted already.", volume.name)));
     }
     refuse_installed(&volume)?;
-    mark_deleted(&mut work, &authority, volume).await?;
+    mark_deleted(&mut work, &authority.actor(), volume, app.now()).await?;
     work.commit().await?;
     Ok(())
 }
@@ -104,6 +181,7 @@ pub async fn attach(app: &App, granted: &Granted<Volume>, input: &AttachVolume) 
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
     let application = lock_to_change(&mut work, &authority, input.application_id).await?;
+    refuse_preview(&mut work, &application).await?;
     let mut volume = of_id(&mut work, &authority, granted.row().id).await?;
     refuse_installed(&volume)?;
     if volume.application_id.is_some() && volume.deleted_at.is_none() {
@@ -111,7 +189,7 @@ pub async fn attach(app: &App, granted: &Granted<Volume>, input: &AttachVolume) 
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     let grace = app.config.volume_grace_seconds;
-    let is_over = |at: i64| windlass_api::Timestamp::from_micros(at).plus_seconds(grace) <= app.now();
+    let is_over = |at: i64| Timestamp::from_micros(at).plus_seconds(grace) <= app.now();
     if volume.deleted_at.is_some_and(is_over) {
         let message = format!("The volume {} was deleted too long ago, and is being removed.", volume.name);
         return Err(Error::new(ErrorCode::Conflict, message));
@@ -126,7 +204,7 @@ pub async fn attach(app: &App, granted: &Granted<Volume>, input: &AttachVolume) 
     volume.next_snapshot_at = next_snapshot(app, volume.snapshot_hours);
     write(&mut work, &volume).await?;
     check(&mut work, &application, "shared").await?;
-    record(&mut work, &authority, Action::Update, &volume, "attached the volume");
+    record(&mut work, &authority.actor(), Action::Update, &volume, "attached the volume");
     finish(work, volume).await
 }
 
@@ -201,7 +279,7 @@ pub async fn join_installation(
     for mut volume in left_behind(work, installation.organization_id, &installation.name, names).await? {
         (volume.installation_id, volume.updated_at) = (Some(installation.id), work.app.now());
         volumes::update(work, &volume).await?;
-        record(work, authority, Action::Update, &volume, "went on with the volume");
+        record(work, &authority.actor(), Action::Update, &volume, "went on with the volume");
     }
     Ok(())
 }
@@ -239,7 +317,7 @@ async fn change(work: &mut Work<'_>, authority: &Authority, volume: Volume, inpu
         return Ok(false);
     }
     write(work, &wanted).await?;
-    record(work, authority, Action::Update, &wanted, "changed the volume");
+    record(work, &authority.actor(), Action::Update, &wanted, "changed the volume");
     Ok(true)
 }
 
@@ -267,7 +345,7 @@ async fn make(
     Fields::of(input).fill(work.app, &mut volume);
     refuse_beyond_ceiling(work, application.organization_id).await?;
     insert(work, application, &volume).await?;
-    record(work, authority, Action::Create, &volume, "created the volume");
+    record(work, &authority.actor(), Action::Create, &volume, "created the volume");
     Ok(volume)
 }
 
@@ -467,9 +545,8 @@ async fn write(work: &mut Work<'_>, volume: &Volume) -> Result<()> {
     })
 }
 
-async fn mark_deleted(work: &mut Work<'_>, authority: &Authority, mut volume: Volume) -> Result<()> {
-    let now = work.app.now();
-    (volume.deleted_at, volume.updated_at, volume.next_snapshot_at) = (Some(now.micros()), now, None);
+async fn mark_deleted(work: &mut Work<'_>, actor: &Actor, mut volume: Volume, at: Timestamp) -> Result<()> {
+    (volume.deleted_at, volume.updated_at, volume.next_snapshot_at) = (Some(at.micros()), work.app.now(), None);
     write(work, &volume).await?;
     let about = EventSubject {
         organization_id: volume.organization_id,
@@ -478,7 +555,7 @@ async fn mark_deleted(work: &mut Work<'_>, authority: &Authority, mut volume: Vo
     };
     let details = [("application", volume.application_name.as_str()), ("volume", &volume.name)];
     work.tell(EventName::VolumeDeleted, about, &details);
-    record(work, authority, Action::Delete, &volume, "deleted the volume");
+    record(work, actor, Action::Delete, &volume, "deleted the volume");
     Ok(())
 }
 
@@ -499,7 +576,7 @@ async fn finish(work: Work<'_>, volume: Volume) -> Result<api::Volume> {
     Ok(records::volumes::volume(volume, grace))
 }
 
-fn record(work: &mut Work<'_>, authority: &Authority, action: Action, volume: &Volume, verb: &str) {
+fn record(work: &mut Work<'_>, actor: &Actor, action: Action, volume: &Volume, verb: &str) {
     let change = Change {
         organization_id: Some(volume.organization_id),
         action,
@@ -508,5 +585,5 @@ fn record(work: &mut Work<'_>, authority: &Authority, action: Action, volume: &V
         summary: &format!("{verb} {} of {}", volume.name, volume.application_name),
         details: &[("name", &volume.name), ("application", &volume.application_name), ("path", &volume.path)],
     };
-    work.record(&authority.actor(), &change);
+    work.record(actor, &change);
 }

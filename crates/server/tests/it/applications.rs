@@ -79,7 +79,7 @@ async fn the_same_again_is_another_deployment(server: TestServer) {
 /// A program that sends the same request each time needs `deploy:create` and no more; one that changes the application does.
 async fn the_same_again_needs_no_permission_to_change(server: TestServer) {
     let ada = server.admin().await;
-    let key = json!({ "name": "ci", "organization_id": ada.organization_id, "permissions": ["deploy:create", "deploy:read"] });
+    let key = json!({ "name": "ci", "organization_id": ada.organization_id, "permissions": ["deploy:create", "deploy:read", "deploy:forks"] });
     let key = server.post("/auth/api-keys", key).by(&ada).ok().await["key"].as_str().unwrap().to_owned();
     let ci = Person { token: key, ..ada.clone() };
     let mut whole = most("shop");

@@ -164,14 +164,14 @@ async fn a_deployment_needs_no_user(server: TestServer) {
     let shop = server.deploy(&ada, least("shop")).await;
     let extension = Actor::Extension { name: "nightly".into() };
     for (actor, name, trigger) in [
-        (Actor::Push, "push", "push"),
         (Actor::Schedule, "schedule", "schedule"),
         (extension, "nightly", "extension"),
         (Actor::Server, "windlass", "server"),
     ] {
         let mut work = server.app.begin().await.unwrap();
         let application = applications::lock(&mut work, id_of(&shop)).await.unwrap().unwrap();
-        let row = enqueue(&mut work, &actor, &application, DeploymentRequest::Deploy, &[]).await.unwrap();
+        let row =
+            enqueue(&mut work, &actor, &application, &DeploymentRequest::Deploy { commit: None }, &[]).await.unwrap();
         work.commit().await.unwrap();
         assert_eq!(row.user_id, None);
         let shown = server.application(&ada, &shop["id"]).await;

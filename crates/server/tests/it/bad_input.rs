@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use windlass_testing::on_both_databases;
 
 use crate::support::{Reply, TestServer, server};
-use crate::walk::{Operation, World, body_fields, operations, refuses_unknown_fields};
+use crate::walk::{Operation, World, body_fields, operations, refuses_unknown_fields, world};
 
-on_both_databases!(server: every_field_of_every_body, every_declared_limit, bodies_that_are_not_what_they_should_be, malformed_ids, good_unicode_is_kept);
+on_both_databases!(world: every_field_of_every_body, every_declared_limit);
+on_both_databases!(server: bodies_that_are_not_what_they_should_be, malformed_ids, good_unicode_is_kept);
 
-async fn every_field_of_every_body(server: TestServer) {
-    let world = World::new(server).await;
+async fn every_field_of_every_body(world: World) {
     let before = state(&world).await;
     let mut tried = 0;
     for operation in operations() {
@@ -176,8 +176,7 @@ fn text_of(length: usize, schema: &Value) -> Option<String> {
 
 /// What is at the edge of a declared limit is accepted. A field that is not known comes after it, so that nothing is done: fields are
 /// read in order, and the message is about the first that is wrong.
-async fn every_declared_limit(server: TestServer) {
-    let world = World::new(server).await;
+async fn every_declared_limit(world: World) {
     let mut tried = 0;
     for operation in operations().into_iter().filter(|operation| !body_fields(operation).is_empty()) {
         if !refuses_unknown_fields(&operation) {

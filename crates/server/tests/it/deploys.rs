@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use axum::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, DeploymentState, LogStep, LogStream, SnapshotState};
@@ -11,7 +12,10 @@ use windlass_store::logs::{Batch, LogLine};
 use windlass_store::releases::{Artifact, Image};
 use windlass_store::snapshots::{self, Snapshot};
 use windlass_store::{applications, deployments, jobs, releases, volumes};
+use windlass_testing::deliveries::sample;
+use windlass_testing::gitea::Gitea;
 
+use crate::deliveries::signed_call;
 use crate::support::{Person, TestServer, id_of};
 use crate::walk::{Operation, World};
 
@@ -37,6 +41,9 @@ pub fn most(name: &str) -> Value {
         "health_path": "/health", "health_seconds": 90, "drain_seconds": 20, "stop_seconds": 5, "memory_mb": 256,
         "cpu_millis": 500, "pids": 200, "kept_releases": 5, "replicas": 3,
         "volumes": [{ "name": "cache", "path": "/cache", "shared": true }], "pause": true, "snapshot_before_deploy": true,
+        "auto_deploy": true, "watch_paths": ["web", "!web/docs"], "tag_pattern": "v*",
+        "previews": true, "preview_forks": true, "preview_variables": { "GREETING": "preview" },
+        "preview_secret_names": ["password"],
     })
 }
 
@@ -209,8 +216,146 @@ impl World {
                 let id = id_of(&self.running().await["deployments"][0]);
                 (path.replace("{deployment_id}", &id.to_string()), Value::Null)
             }
+            _ => self.about_delivery(operation).await,
+        }
+    }
+
+    /// A call about what code hosts send.
+    async fn about_delivery(&self, operation: &Operation) -> (String, Value) {
+        let path = operation.path.clone();
+        match operation.id.as_str() {
+            "handle_webhook_from_a_code_host" => {
+                self.accepting().await;
+                let id = self.server.app.new_id().to_string();
+                (path, json!({ "host": "github", "name": "push-branch", "id": id }))
+            }
+            "get_webhook_of_an_application" | "list_deliveries" => {
+                let (application, _) = self.delivered().await;
+                (path.replace("{application_id}", &application.to_string()), Value::Null)
+            }
+            "rotate_webhook_secret" => {
+                let id = id_of(&self.running().await);
+                let body = json!({ "secret": "a-very-secret-webhook-secret", "grace_seconds": 60 });
+                (path.replace("{application_id}", &id.to_string()), body)
+            }
+            "get_delivery" | "replay_delivery" => {
+                let (_, delivery) = self.delivered().await;
+                (path.replace("{delivery_id}", &delivery.to_string()), Value::Null)
+            }
+            _ => self.about_preview(operation).await,
+        }
+    }
+
+    /// A call about a preview of a pull request.
+    async fn about_preview(&self, operation: &Operation) -> (String, Value) {
+        let of = |path: &str, name: &str, id: &Value| path.replace(name, id.as_str().expect("an id"));
+        match operation.id.as_str() {
+            "list_previews" => {
+                let preview = self.preview().await;
+                (of(&operation.path, "{application_id}", &preview["application_id"]), Value::Null)
+            }
+            "deploy_preview" => {
+                let application = self.running().await;
+                let body = json!({ "pull_request": 7, "branch": "blue", "title": "Make it blue" });
+                (of(&operation.path, "{application_id}", &application["id"]), body)
+            }
+            "get_preview" | "remove_preview" => {
+                (of(&operation.path, "{preview_id}", &self.preview().await["id"]), Value::Null)
+            }
+            _ => self.about_connection(operation).await,
+        }
+    }
+
+    async fn preview(&self) -> Value {
+        let application = self.running().await;
+        self.server.preview(self.owner(), id_of(&application), 7).await
+    }
+
+    /// A call about a connection to a code host, or through one.
+    async fn about_connection(&self, operation: &Operation) -> (String, Value) {
+        let path = operation.path.clone();
+        let of_application = |id: Uuid| path.replace("{application_id}", &id.to_string());
+        match operation.id.as_str() {
+            "list_connections" => {
+                self.connection().await;
+                (path, Value::Null)
+            }
+            "create_connection" => (path, self.new_connection()),
+            "create_github_app" => {
+                // Asking for the link calls no code host.
+                let (name, base_url) = (self.new_connection()["name"].clone(), self.gitea.url());
+                (path, json!({ "name": name, "base_url": base_url, "github_organization": "team" }))
+            }
+            "get_connection" | "delete_connection" | "list_repositories_of_a_connection" => {
+                (path.replace("{connection_id}", &self.connection().await.to_string()), Value::Null)
+            }
+            "update_connection" => {
+                let body = json!({ "name": self.new_connection()["name"], "token": Gitea::TOKEN });
+                (path.replace("{connection_id}", &self.connection().await.to_string()), body)
+            }
+            "list_branches_of_a_repository" | "list_tags_of_a_repository" => {
+                let id = self.connection().await;
+                (format!("{}?repository=ada/shop", path.replace("{connection_id}", &id.to_string())), Value::Null)
+            }
+            "register_webhook" => (of_application(self.connected("https").await), Value::Null),
+            "unregister_webhook" => {
+                let id = self.connected("https").await;
+                let register = format!("/deploy/application/{id}/webhook/register");
+                self.server.call(Method::POST, &register).by(self.owner()).ok().await;
+                (of_application(id), Value::Null)
+            }
+            "create_deploy_key" => (of_application(self.connected("ssh").await), Value::Null),
+            "get_deploy_key" | "delete_deploy_key" => {
+                let id = self.connected("ssh").await;
+                let create = format!("/deploy/application/{id}/deploy-key");
+                self.server.call(Method::POST, &create).by(self.owner()).ok().await;
+                (of_application(id), Value::Null)
+            }
             _ => self.about_data(operation).await,
         }
+    }
+
+    /// The body of a new connection with a name of its own.
+    fn new_connection(&self) -> Value {
+        let number = self.applications.fetch_add(1, Ordering::SeqCst) + 1;
+        json!({ "name": format!("Gitea {number}"), "host": "gitea", "base_url": self.gitea.url(), "token": Gitea::TOKEN })
+    }
+
+    async fn connection(&self) -> Uuid {
+        id_of(&self.server.post("/connections", self.new_connection()).by(self.owner()).ok().await)
+    }
+
+    /// An application of a repository at the code host, over this transport.
+    async fn connected(&self, transport: &str) -> Uuid {
+        let mut body = self.application();
+        body["connection_id"] = json!(self.connection().await);
+        // A key of its own would be in the way of one that is made.
+        body["repository_ssh_key"] = Value::Null;
+        body["repository"] = match transport {
+            "ssh" => json!("ssh://git@127.0.0.1:2222/ada/shop.git"),
+            _ => json!(format!("{}/ada/shop.git", self.gitea.url())),
+        };
+        id_of(&self.server.running(self.owner(), body).await)
+    }
+
+    /// An application of the repository that the samples are about.
+    async fn accepting(&self) -> Uuid {
+        let mut body = self.application();
+        body["repository"] = json!("https://github.com/team/shop.git");
+        let id = id_of(&self.server.running(self.owner(), body).await);
+        *self.webhook_secret.lock().unwrap() = self.server.webhook_secret(self.owner(), id).await;
+        id
+    }
+
+    /// The application, and a delivery for it.
+    async fn delivered(&self) -> (Uuid, Uuid) {
+        let application = self.accepting().await;
+        let sample = sample("github", "push-branch").with_id(&self.server.app.new_id().to_string());
+        let secret = self.webhook_secret.lock().unwrap().clone();
+        signed_call(self.server.call(Method::POST, "/webhook"), &sample, &secret).ok().await;
+        let path = format!("/deploy/application/{application}/deliveries");
+        let all = self.server.get(&path).by(self.owner()).ok().await;
+        (application, id_of(&all["deliveries"][0]))
     }
 
     /// An application with a volume that a container has had.

@@ -8,13 +8,12 @@ use windlass_api::Role;
 use windlass_testing::on_both_databases;
 
 use crate::deploys;
-use crate::support::{TestServer, id_of, server};
-use crate::walk::{World, operations};
+use crate::support::{TestServer, id_of};
+use crate::walk::{World, operations, world};
 
-on_both_databases!(server: queries_are_constant);
+on_both_databases!(world: queries_are_constant);
 
-async fn queries_are_constant(server: TestServer) {
-    let world = World::new(server).await;
+async fn queries_are_constant(world: World) {
     let few = counts(&world).await;
     for (operation, expected) in [
         ("is_admin_registered", 1),
@@ -23,7 +22,7 @@ async fn queries_are_constant(server: TestServer) {
         ("create_organization", 15),
         ("update_auto_update", 6),
         ("update_theme", 6),
-        ("get_application", 8),
+        ("get_application", 9),
         ("list_applications", 5),
         ("get_deployment_by_id", 8),
         ("list_deployments", 5),
@@ -33,7 +32,7 @@ async fn queries_are_constant(server: TestServer) {
         ("get_deployment_logs", 7),
         ("follow_deployment_logs", 2),
         ("download_deployment_logs", 3),
-        ("handle_deploy", 43),
+        ("handle_deploy", 45),
     ] {
         assert_eq!(few[operation], expected, "{operation}");
     }

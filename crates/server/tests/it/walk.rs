@@ -1,6 +1,7 @@
 //! Walks the API description: no route escapes these rules, and a route that this file does not know fails the test.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use axum::http::Method;
@@ -8,16 +9,18 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::{Can, Role};
 use windlass_store::{Kind, audit};
+use windlass_testing::gitea::Gitea;
 use windlass_testing::on_both_databases;
 
-use crate::second_factor;
-use crate::support::{Call, PASSWORD, Person, Reply, TestServer, id_of, kind, server, snapshot};
+use crate::support::{Call, PASSWORD, Person, Reply, TestServer, id_of, kind, snapshot};
+use crate::{deliveries, second_factor};
 
-on_both_databases!(server: every_route_keeps_the_rules);
+on_both_databases!(world: every_route_keeps_the_rules);
 on_both_databases!(kind: every_answer_is_reviewed);
 
 /// Routes that need no login.
-const PUBLIC: [&str; 5] = ["health", "readiness", "is_admin_registered", "register", "log_in"];
+const PUBLIC: [&str; 6] =
+    ["health", "readiness", "is_admin_registered", "register", "log_in", "handle_webhook_from_a_code_host"];
 
 /// What is asked with a body, and changes nothing.
 const CHANGES_NOTHING: [&str; 1] = ["plan_extension"];
@@ -65,6 +68,29 @@ pub struct World {
     pub secret: Uuid,
     /// How many were made, so that each has a name of its own.
     pub applications: AtomicUsize,
+    /// Of the application that was last given one for its deliveries.
+    pub webhook_secret: Mutex<String>,
+    /// A code host that connections lead to, with the repository `ada/shop`.
+    pub gitea: Gitea,
+}
+
+/// For `on_both_databases!`.
+pub async fn world(kind: Kind) -> World {
+    // The code host is on this machine.
+    World::new(
+        TestServer::with(
+            kind,
+            &[
+                ("allow-private-targets", "true"),
+                ("connection-calls", "100000"),
+                ("organization-connections", "1000"),
+                ("organization-applications", "10000"),
+                ("organization-volumes", "10000"),
+            ],
+        )
+        .await,
+    )
+    .await
 }
 
 impl World {
@@ -76,9 +102,19 @@ impl World {
         }
         let stranger = server.stranger(&owner, "eve").await;
         people.insert(Role::Owner, owner);
+        let gitea = Gitea::start();
+        gitea.add_repository("shop");
         let secret = json!({ "name": "Secret of the admin" });
         let secret = id_of(&server.post("/organizations", secret).by(&people[&Role::Admin]).ok().await);
-        Self { server, people, stranger, secret, applications: AtomicUsize::new(0) }
+        Self {
+            server,
+            people,
+            stranger,
+            secret,
+            applications: AtomicUsize::new(0),
+            webhook_secret: Mutex::default(),
+            gitea,
+        }
     }
 
     pub fn owner(&self) -> &Person {
@@ -282,6 +318,9 @@ impl World {
 
     pub fn call(&self, operation: &Operation, (path, body): &(String, Value)) -> Call<'_> {
         let call = self.server.call(operation.method.clone(), path);
+        if operation.id == "handle_webhook_from_a_code_host" {
+            return deliveries::signed_call(call, &deliveries::sample_of(body), &self.webhook_secret.lock().unwrap());
+        }
         if body.is_null() { call } else { call.json(body.clone()) }
     }
 
@@ -303,8 +342,7 @@ impl World {
     }
 }
 
-async fn every_route_keeps_the_rules(server: TestServer) {
-    let world = World::new(server).await;
+async fn every_route_keeps_the_rules(world: World) {
     for operation in operations() {
         let id = operation.id.as_str();
         let is_public = operation.spec["security"] == json!([]);
@@ -325,7 +363,7 @@ async fn every_route_keeps_the_rules(server: TestServer) {
 /// The whole JSON of every operation, each in a world of its own, so that none depends on another.
 async fn every_answer_is_reviewed(kind: Kind) {
     for operation in operations() {
-        let world = World::new(server(kind).await).await;
+        let world = world(kind).await;
         let caller = world.fresh_caller(&operation).await;
         let valid = world.valid(&operation, &caller).await;
         let reply = world.call(&operation, &valid).by(&caller).send().await;

@@ -198,6 +198,53 @@ create table smtp_configs (
     updated_at integer not null
 ) strict, without rowid;
 
+-- How an organization's applications are fetched from code hosts, and what they report there.
+create table connections (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null references organizations (id) on delete cascade,
+    user_id blob not null,
+    name text not null,
+    -- By a token, or as an app of GitHub.
+    kind text not null,
+    host text not null,
+    base_url text not null,
+    workspace text not null,
+    username text not null,
+    -- The code host's user, as it was when the token was last tried.
+    account text not null,
+    -- Of an app: the code host's own id of it, and its page there; else empty.
+    app_id text not null default '',
+    app_url text not null default '',
+    -- One of the two.
+    sealed_token blob,
+    sealed_app blob,
+    created_at integer not null,
+    updated_at integer not null,
+    unique (organization_id, name)
+) strict, without rowid;
+
+create index connections_app on connections (app_id) where app_id <> '';
+
+-- Apps that members are about to make at GitHub, whose keys will be a connection. The state comes back from there.
+create table github_app_registrations (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null references organizations (id) on delete cascade,
+    -- The login or the API key that asked for it.
+    credential_id blob not null,
+    is_key integer not null check (is_key in (0, 1)),
+    -- Of the connection.
+    name text not null,
+    base_url text not null,
+    -- GitHub's organization that will own the app; empty for the account of the person who makes it.
+    github_organization text not null,
+    state_hash blob not null unique check (length(state_hash) = 32),
+    expires_at integer not null,
+    created_at integer not null
+) strict, without rowid;
+
+create index github_app_registrations_organization on github_app_registrations (organization_id);
+create index github_app_registrations_expiry on github_app_registrations (expires_at);
+
 -- What is deployed, and the work of deploying it.
 
 create table applications (
@@ -207,9 +254,20 @@ create table applications (
     user_id blob not null,
     name text not null,
     repository text not null,
+    -- By what code hosts' deliveries find it, whichever of the repository's addresses they name; empty for a folder of the machine.
+    repository_key text not null,
     domain text not null unique,
+    -- By what it is fetched and reported on, if it is.
+    connection_id blob references connections (id) on delete set null,
+    -- The code host's own ids of what was registered there; empty for nothing.
+    hook_id text not null default '',
+    deploy_key_id text not null default '',
+    -- The public half of a key that was made here; empty for none.
+    deploy_key text not null default '',
     -- JSON: what the next release will be made with, variables apart.
     configuration text not null,
+    -- JSON: when it is deployed without being asked to.
+    triggers text not null,
     -- JSON: a list.
     labels text not null,
     -- What its users want; `state` is what is.
@@ -228,10 +286,37 @@ create table applications (
     sealed_variables blob not null,
     -- JSON: what the repository asks for; none for a public one.
     sealed_credentials blob,
+    -- JSON: what deliveries are signed with.
+    sealed_webhook blob not null,
     unique (organization_id, name)
 ) strict, without rowid;
 
 create index applications_by_age on applications (organization_id, created_at, id);
+create index applications_by_connection on applications (connection_id) where connection_id is not null;
+create index applications_by_repository on applications (repository_key, created_at) where repository_key <> '';
+
+-- Applications of pull requests. What one is made of is in `applications`, under the same id.
+create table previews (
+    id blob primary key check (length(id) = 16) references applications (id) on delete cascade,
+    -- The application that it is a preview of; no foreign key, because that may be gone first.
+    application_id blob not null,
+    pull_request integer not null,
+    title text not null,
+    url text not null,
+    branch text not null,
+    is_fork integer not null,
+    -- The code host's own id of the comment that tells of it; empty for none yet.
+    comment_id text not null default '',
+    -- What the comment says; empty for nothing yet.
+    commented text not null default '',
+    created_at integer not null,
+    -- When it was last asked to be deployed.
+    deployed_at integer not null,
+    -- From then on it is being removed; none before.
+    ended_at integer
+) strict, without rowid;
+create unique index previews_of_application on previews (application_id, pull_request) where ended_at is null;
+create index previews_by_age on previews (deployed_at) where ended_at is null;
 
 -- What can be made live: an artifact and the whole configuration that goes with it. It has the id of the deployment that made it.
 create table releases (
@@ -288,6 +373,8 @@ create table deployments (
     held_requests integer not null default 0,
     -- JSON: which volumes it brings back from which snapshots.
     restores text not null default '[]',
+    -- What the code host was last told of it; empty for nothing.
+    reported text not null default '',
     created_at integer not null,
     updated_at integer not null
 ) strict, without rowid;
@@ -295,9 +382,43 @@ create index deployments_of_application on deployments (application_id, id);
 create index deployments_of_release on deployments (release_id);
 create index deployments_under_way on deployments (application_id) where state in ('queued', 'cloning', 'building', 'deploying');
 
--- The network of an organization on the engine.
+-- What code hosts have sent, and what became of it.
+create table deliveries (
+    id blob primary key check (length(id) = 16),
+    application_id blob not null references applications (id) on delete cascade,
+    host text not null,
+    event text not null,
+    -- The host's own id of it; empty if it gave none.
+    delivery_id text not null,
+    verdict text not null,
+    reason text not null,
+    -- The full name of the branch or tag; empty for what is not a push.
+    reference text not null,
+    before_hash text not null,
+    commit_hash text not null,
+    -- In seconds, as the host says.
+    pushed_at integer,
+    sender text not null,
+    -- No foreign keys: both may be forgotten before it.
+    deployment_id blob,
+    replay_of blob,
+    ip_address text not null,
+    body_bytes integer not null,
+    created_at integer not null,
+    -- Last, because they are long.
+    headers text not null,
+    body blob not null
+) strict, without rowid;
+create index deliveries_of_application on deliveries (application_id, id);
+create unique index deliveries_once on deliveries (application_id, host, delivery_id)
+    where delivery_id <> '' and verdict <> 'refused' and replay_of is null;
+create index deliveries_of_reference on deliveries (application_id, reference, id) where verdict <> 'refused';
+create index deliveries_by_age on deliveries (created_at);
+create index deliveries_of_deployment on deliveries (deployment_id) where deployment_id is not null;
+
+-- The networks on the engine: one for each organization, and one for each preview of a fork.
 create table networks (
-    organization_id blob primary key check (length(organization_id) = 16),
+    owner_id blob primary key check (length(owner_id) = 16),
     name text not null unique,
     subnet text not null unique,
     created_at integer not null
@@ -394,11 +515,11 @@ create index snapshots_of_release on snapshots (live_release_id) where live_rele
 
 -- Addresses that were given out. One that is free again has no container; the longest free is given out first.
 create table addresses (
-    organization_id blob not null references networks (organization_id) on delete cascade,
+    owner_id blob not null references networks (owner_id) on delete cascade,
     address text not null,
     container_id blob references containers (id) on delete set null,
     freed_at integer not null,
-    primary key (organization_id, address)
+    primary key (owner_id, address)
 ) strict, without rowid;
 create index addresses_of_container on addresses (container_id);
 

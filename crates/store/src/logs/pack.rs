@@ -154,6 +154,7 @@ const fn step_code(step: LogStep) -> u8 {
         LogStep::Run => 10,
         LogStep::Hold => 11,
         LogStep::Data => 12,
+        LogStep::Report => 13,
     }
 }
 

@@ -30,7 +30,7 @@ fn container(number: u128, name: &str, address: &str) -> Container {
 
 fn network(organization: u128) -> Network {
     let subnet = format!("10.192.{}.0/24", organization - 100);
-    Network { organization_id: id(organization), name: format!("wl-{organization}"), subnet, created_at: NOW }
+    Network { owner_id: id(organization), name: format!("wl-{organization}"), subnet, created_at: NOW }
 }
 
 async fn containers_come_and_go(db: TestDb) {

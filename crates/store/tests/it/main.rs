@@ -11,6 +11,7 @@ mod containers;
 mod db;
 mod deployments;
 mod events;
+mod github_apps;
 mod idempotency_keys;
 mod invitations;
 mod jobs;

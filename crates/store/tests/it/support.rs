@@ -5,7 +5,7 @@ use std::ops::Deref;
 use uuid::Uuid;
 use windlass_api::{
     ApplicationState, Configuration, ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, Role,
-    Timestamp, UserType, Wanted,
+    Timestamp, Triggers, UserType, Wanted,
 };
 use windlass_store::applications::{self, Application};
 use windlass_store::deployments::{self, Deployment};
@@ -105,10 +105,17 @@ pub fn application(number: u128) -> Application {
         user_id: id(1),
         name: format!("app {number}"),
         repository: "https://git.example.org/shop.git".into(),
+        repository_key: "git.example.org/shop".into(),
+        connection_id: None,
+        hook_id: String::new(),
+        deploy_key_id: String::new(),
+        deploy_key: String::new(),
         domain: format!("app{number}.localhost"),
         configuration: Configuration::default().to_json().unwrap(),
         sealed_variables: vec![1],
         sealed_credentials: None,
+        sealed_webhook: vec![1],
+        triggers: Triggers::default().to_json().unwrap(),
         labels: "[]".into(),
         wanted: Wanted::Running,
         live_deployment_id: None,

@@ -1,7 +1,7 @@
 //! A code host for tests: real bare repositories, served over smart HTTP by git itself.
 
 mod repository;
-mod serve;
+pub(crate) mod serve;
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;

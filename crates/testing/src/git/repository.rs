@@ -15,7 +15,7 @@ pub struct Repository {
 }
 
 impl Repository {
-    pub(super) fn create(folder: PathBuf, url: String) -> Self {
+    pub(crate) fn create(folder: PathBuf, url: String) -> Self {
         let repository = Self { folder, url };
         std::fs::create_dir(&repository.folder).expect("a folder for the repository");
         repository.git(&["init", "--quiet", "--bare", "--initial-branch=main", "."]);

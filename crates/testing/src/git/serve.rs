@@ -51,29 +51,45 @@ impl Default for Manner {
     }
 }
 
-type Answer = Response<BoxBody<Bytes, io::Error>>;
+pub type Answer = Response<BoxBody<Bytes, io::Error>>;
 
 /// Until `stopped`, whose other end is dropped.
 pub fn run(listener: std::net::TcpListener, root: PathBuf, manner: Arc<Mutex<Manner>>, stopped: oneshot::Receiver<()>) {
+    let root: Arc<Path> = root.into();
+    answer_all(listener, stopped, move |request| {
+        let (root, manner) = (root.clone(), take_note(&manner));
+        async move { answer(&root, manner, request).await }
+    });
+}
+
+/// Answers every request by this function, until `stopped`.
+pub fn answer_all<F, A>(listener: std::net::TcpListener, stopped: oneshot::Receiver<()>, answer: F)
+where
+    F: Fn(Request<Incoming>) -> A + Clone + Send + 'static,
+    A: Future<Output = Answer> + Send + 'static,
+{
     listener.set_nonblocking(true).expect("a socket that does not block");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener).expect("a listening socket");
-        let root: Arc<Path> = root.into();
         tokio::select! {
             _ = stopped => {}
-            () = accept(listener, root, manner) => {}
+            () = accept(listener, answer) => {}
         }
     });
 }
 
-async fn accept(listener: tokio::net::TcpListener, root: Arc<Path>, manner: Arc<Mutex<Manner>>) {
+async fn accept<F, A>(listener: tokio::net::TcpListener, answer: F)
+where
+    F: Fn(Request<Incoming>) -> A + Clone + Send + 'static,
+    A: Future<Output = Answer> + Send + 'static,
+{
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
-        let (root, manner) = (root.clone(), manner.clone());
+        let answer = answer.clone();
         let service = hyper::service::service_fn(move |request| {
-            let (root, manner) = (root.clone(), take_note(&manner));
-            async move { Ok::<_, Infallible>(answer(&root, manner, request).await) }
+            let answered = answer(request);
+            async move { Ok::<_, Infallible>(answered.await) }
         });
         let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move { drop(connection.await) });
@@ -100,19 +116,21 @@ async fn answer(root: &Path, manner: Manner, request: Request<Incoming>) -> Answ
     if !lets_in(manner.token.as_deref(), &request) {
         return empty(StatusCode::UNAUTHORIZED, &[(WWW_AUTHENTICATE, "Basic realm=\"git\"")]);
     }
-    match ask_git(root, &manner, request).await {
-        Ok(answer) => answer,
-        Err(error) => panic!("git http-backend: {error}"),
-    }
+    ask_git(root, &manner, None, request).await
 }
 
 /// The name before the token does not count.
 fn lets_in(token: Option<&str>, request: &Request<Incoming>) -> bool {
     let Some(token) = token else { return true };
     let given = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let given = given.and_then(|value| value.strip_prefix("Basic ")).and_then(|text| BASE64_STANDARD.decode(text).ok());
-    let given = given.and_then(|bytes| String::from_utf8(bytes).ok());
-    given.is_some_and(|given| given.split_once(':').is_some_and(|(_, password)| password == token))
+    given.and_then(basic).is_some_and(|(_, password)| password == token)
+}
+
+/// Name and password of such an `Authorization`.
+pub fn basic(given: &str) -> Option<(String, String)> {
+    let bytes = BASE64_STANDARD.decode(given.strip_prefix("Basic ")?).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    text.split_once(':').map(|(name, password)| (name.to_owned(), password.to_owned()))
 }
 
 fn empty(status: StatusCode, headers: &[(hyper::header::HeaderName, &str)]) -> Answer {
@@ -123,8 +141,24 @@ fn empty(status: StatusCode, headers: &[(hyper::header::HeaderName, &str)]) -> A
     answer.body(Empty::new().map_err(|never| match never {}).boxed()).expect("an answer")
 }
 
-async fn ask_git(root: &Path, manner: &Manner, request: Request<Incoming>) -> io::Result<Answer> {
-    let mut child = http_backend(root, manner.hashes, &request).spawn()?;
+/// Only a client that has a name may push.
+pub async fn ask_git(root: &Path, manner: &Manner, name: Option<&str>, request: Request<Incoming>) -> Answer {
+    let mut command = http_backend(root, manner.hashes, &request);
+    if let Some(name) = name {
+        command.env("REMOTE_USER", name);
+    }
+    match pass_through(command, manner, request).await {
+        Ok(answer) => answer,
+        Err(error) => panic!("git http-backend: {error}"),
+    }
+}
+
+async fn pass_through(
+    mut command: tokio::process::Command,
+    manner: &Manner,
+    request: Request<Incoming>,
+) -> io::Result<Answer> {
+    let mut child = command.spawn()?;
     let (stdin, mut stdout) = (child.stdin.take().expect("its input"), child.stdout.take().expect("its output"));
     tokio::spawn(pass_on(request.into_body(), stdin));
     let (head, rest) = read_head(&mut stdout).await?;

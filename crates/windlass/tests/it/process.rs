@@ -163,13 +163,19 @@ impl Process {
 
     /// The answer is still to be read.
     pub fn send(&self, method: &str, path: &str, token: &str, body: &str) -> TcpStream {
+        let headers = [("authorization".to_owned(), format!("Bearer {token}"))];
+        self.send_with(method, path, &headers, body.as_bytes())
+    }
+
+    /// The same with other headers.
+    pub fn send_with(&self, method: &str, path: &str, headers: &[(String, String)], body: &[u8]) -> TcpStream {
         let mut stream = self.connect();
-        let request = format!(
-            "{method} /api/v1{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
-             content-length: {}\r\n\r\n{body}",
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let head = format!(
+            "{method} /api/v1{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n",
             body.len()
         );
-        stream.write_all(request.as_bytes()).expect("a request");
+        stream.write_all(&[head.as_bytes(), body].concat()).expect("a request");
         stream
     }
 

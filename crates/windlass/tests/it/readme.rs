@@ -30,8 +30,9 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 8] = [
+const TYPED: [&str; 9] = [
     "docs/api.md",
+    "docs/code-hosts.md",
     "docs/data.md",
     "docs/deploying.md",
     "docs/edge.md",
@@ -50,6 +51,11 @@ fn every_guide_with_commands_is_typed() {
 #[test]
 fn the_readme_and_the_guide_to_the_api() {
     Session::after_typing("docs/api.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_code_hosts() {
+    Session::after_typing("docs/code-hosts.md");
 }
 
 #[test]

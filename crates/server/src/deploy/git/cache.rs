@@ -16,8 +16,8 @@ use uuid::Uuid;
 use windlass_api::RepositoryAddress;
 use windlass_durable::lock::{self, LockError};
 
-use super::disk::{remove, size_of};
 use super::source::is_whole_hash;
+use crate::folders::{remove, size_of};
 
 /// Each fetch adds a pack, and none goes: with so many the cache is emptied.
 const MOST_PACKS: usize = 50;

@@ -13,11 +13,12 @@ use tokio::time::Instant;
 use windlass_api::Transport;
 
 use super::cache::Cache;
-use super::disk::size_of;
 use super::error::{FetchError, classify};
 use super::output;
 use super::paths::FetchPaths;
 use super::source::{Limits, Source};
+use crate::folders::size_of;
+use crate::git_program;
 use crate::programs::{Ended, Group};
 
 /// How much of an answer of git's is read; the longest is a list of references.
@@ -154,38 +155,33 @@ impl<'a> GitRun<'a> {
         output::for_people(said, &self.secrets()).replace(&key, "the key")
     }
 
+    fn basic(&self, token: &str) -> String {
+        let user = self.source.credentials.user.as_deref().unwrap_or("x-access-token");
+        BASE64_STANDARD.encode(format!("{user}:{token}"))
+    }
+
     fn token(&self) -> Option<&str> {
         self.source.credentials.token.as_deref().filter(|token| !token.is_empty())
     }
 
     /// The token in the forms in which it is sent.
     fn secrets(&self) -> Vec<String> {
-        self.token().map(|token| vec![basic(token), token.to_owned()]).unwrap_or_default()
+        self.token().map(|token| vec![self.basic(token), token.to_owned()]).unwrap_or_default()
     }
 
     /// Git in an environment of its own: what it may do comes from here alone, and all of it by environment, because
     /// arguments can be seen by every user of the machine.
     pub fn command(&self, arguments: &[&str]) -> Result<Command, FetchError> {
         let FetchPaths { folder, git, .. } = &self.paths;
-        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-        let mut command = Command::new("git");
-        command.args(arguments).current_dir(git).env_clear();
-        command.env("PATH", path).env("HOME", git).env("LANG", "C").env("LC_ALL", "C");
-        command.env("GIT_DIR", git).env("GIT_WORK_TREE", folder);
+        let mut command = git_program::command(git, arguments, &self.settings());
+        command.env("GIT_WORK_TREE", folder);
         if let Some(objects) = &self.objects {
             command.env("GIT_OBJECT_DIRECTORY", objects);
         }
-        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_ATTR_NOSYSTEM", "1");
-        command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "/bin/false").env("SSH_ASKPASS", "/bin/false");
         command.env("GIT_ALLOW_PROTOCOL", self.transport().scheme());
         command.env(self.paths.mark().0, self.paths.mark().1);
         if self.transport() == Transport::Ssh {
             command.env("GIT_SSH_COMMAND", self.ssh()?);
-        }
-        let settings = self.settings();
-        command.env("GIT_CONFIG_COUNT", settings.len().to_string());
-        for (index, (key, value)) in settings.into_iter().enumerate() {
-            command.env(format!("GIT_CONFIG_KEY_{index}"), key).env(format!("GIT_CONFIG_VALUE_{index}"), value);
         }
         Ok(command)
     }
@@ -194,6 +190,9 @@ impl<'a> GitRun<'a> {
         let fixed = [
             ("core.hooksPath", "/dev/null"),
             ("core.fsmonitor", "false"),
+            // Larger ones are not held in memory, which has a limit.
+            ("core.bigFileThreshold", "64m"),
+            ("pack.threads", "1"),
             ("core.symlinks", "true"),
             ("core.autocrlf", "false"),
             ("core.attributesFile", "/dev/null"),
@@ -212,7 +211,7 @@ impl<'a> GitRun<'a> {
         ];
         let mut settings: Vec<_> = fixed.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         if let (Some(origin), Some(token)) = (self.source.url.origin(), self.token()) {
-            let header = format!("Authorization: Basic {}", basic(token));
+            let header = format!("Authorization: Basic {}", self.basic(token));
             settings.push((format!("http.{origin}/.extraHeader"), header));
         }
         settings
@@ -231,10 +230,6 @@ impl<'a> GitRun<'a> {
              -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={known_hosts}"
         ))
     }
-}
-
-fn basic(token: &str) -> String {
-    BASE64_STANDARD.encode(format!("x-access-token:{token}"))
 }
 
 fn plain(path: &Path) -> Result<&str, FetchError> {

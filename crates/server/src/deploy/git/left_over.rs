@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use super::disk::remove;
 use super::paths::FetchPaths;
+use crate::folders::remove;
 use crate::programs::end_marked;
 
 /// Ends what a fetch has left running, and removes its folder and all that lies beside it.

@@ -2,7 +2,6 @@
 //! shell but the one by which git starts ssh, and nothing left running whatever happens.
 
 pub mod cache;
-mod disk;
 mod error;
 mod git_run;
 mod left_over;

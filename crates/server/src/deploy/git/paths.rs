@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::disk::remove;
 use super::error::FetchError;
+use crate::folders::remove;
 
 /// The folder of the tree, and what lies beside it: nothing that a repository holds can be taken for git's own.
 pub struct FetchPaths {

@@ -28,6 +28,8 @@ pub enum Reference<'a> {
 #[derive(Default, Clone)]
 pub struct Credentials {
     pub token: Option<String>,
+    /// The user that the token goes with; none for the one that most servers take.
+    pub user: Option<String>,
     pub ssh_key: Option<String>,
 }
 

@@ -175,7 +175,7 @@ async fn new_row(
     containers::insert(&mut work, &container).await?;
     container.address = match before {
         Some(before) => {
-            networks::take_address(&mut work, network.organization_id, &before.address, container.id).await?;
+            networks::take_address(&mut work, network.owner_id, &before.address, container.id).await?;
             before.address.clone()
         }
         None => deploy::take_address(&mut work, network, container.id).await?.to_string(),

@@ -25,7 +25,7 @@ impl Scene {
     }
 
     fn with_token(token: &str) -> Self {
-        let credentials = Credentials { token: Some(token.to_owned()), ssh_key: None };
+        let credentials = Credentials { token: Some(token.to_owned()), ..Credentials::default() };
         Self { credentials, ..Self::new() }
     }
 

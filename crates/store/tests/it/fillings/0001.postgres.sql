@@ -34,21 +34,21 @@ insert into smtp_configs (id, organization_id, user_id, host, port, username, se
 values ('0000000000000000000000000000000d', '00000000000000000000000000000002', '00000000000000000000000000000001', 'mail.example.org', 587, '',
     null, 'ops@example.org', '', 'starttls', true, 1, 1);
 update instance set engine_label = '00000000000000000000000000000015';
-insert into applications (id, organization_id, user_id, name, repository, domain, configuration, sealed_variables, sealed_credentials, labels,
-    wanted, live_deployment_id, status_id, state, state_changed_at, created_at, updated_at)
+insert into applications (id, organization_id, user_id, name, repository, repository_key, domain, configuration, triggers, sealed_variables,
+    sealed_credentials, sealed_webhook, labels, wanted, live_deployment_id, status_id, state, state_changed_at, created_at, updated_at)
 values ('0000000000000000000000000000000e', '00000000000000000000000000000002', '00000000000000000000000000000001', 'shop',
-    'https://git.example.org/shop.git', 'shop.localhost', '{}', decode('01', 'hex'), null, '[]', 'running', '0000000000000000000000000000000f',
+    'https://git.example.org/shop.git', 'git.example.org/shop', 'shop.localhost', '{}', '{}', decode('01', 'hex'), null, decode('01', 'hex'), '[]', 'running', '0000000000000000000000000000000f',
     '00000000000000000000000000000010', 'running', 1, 1, 1);
 insert into releases (id, application_id, configuration, sealed_variables, image, image_id, port, live_at, created_at)
 values ('0000000000000000000000000000000f', '0000000000000000000000000000000e', '{}', decode('01', 'hex'), 'shop', 'sha256:01', 8080, 1, 1);
 insert into deployments (id, application_id, release_id, triggered_by, user_id, kind, without_cache, status_id, state, state_changed_at, created_at, updated_at)
 values ('0000000000000000000000000000000f', '0000000000000000000000000000000e', '0000000000000000000000000000000f', 'user',
     '00000000000000000000000000000001', 'deploy', false, '00000000000000000000000000000011', 'deployed', 1, 1, 1);
-insert into networks (organization_id, name, subnet, created_at) values ('00000000000000000000000000000002', 'wl-1', '10.192.0.0/24', 1);
+insert into networks (owner_id, name, subnet, created_at) values ('00000000000000000000000000000002', 'wl-1', '10.192.0.0/24', 1);
 insert into containers (id, application_id, deployment_id, purpose, ordinal, stage, name, engine_id, status, address, created_at)
 values ('00000000000000000000000000000012', '0000000000000000000000000000000e', '0000000000000000000000000000000f', 'app', 1, 'live',
     'wl-shop', 'c1', 'running', '10.192.0.2', 1);
-insert into addresses (organization_id, address, container_id, freed_at)
+insert into addresses (owner_id, address, container_id, freed_at)
 values ('00000000000000000000000000000002', '10.192.0.2', '00000000000000000000000000000012', 0);
 insert into jobs (id, kind, organization_id, application_id, payload, exclusive_key, state, not_before, created_at)
 values ('00000000000000000000000000000013', 'stop', '00000000000000000000000000000002', '0000000000000000000000000000000e', '{}',
@@ -88,3 +88,17 @@ insert into installed_services (id, installation_id, execution_id, name, image, 
 values ('00000000-0000-0000-0000-00000000001d', '00000000-0000-0000-0000-00000000001a', '00000000-0000-0000-0000-00000000001b', 'web', 'wiki:1', 'sha256:02', true, '\x01');
 insert into installed_routes (id, installation_id, execution_id, domain, service, port, is_live, created_at)
 values ('00000000-0000-0000-0000-00000000001e', '00000000-0000-0000-0000-00000000001a', '00000000-0000-0000-0000-00000000001b', 'wiki.localhost', 'web', 80, true, 1);
+insert into deliveries (id, application_id, host, event, delivery_id, verdict, reason, reference, before_hash, commit_hash, pushed_at, sender,
+    deployment_id, replay_of, ip_address, body_bytes, created_at, headers, body)
+values ('00000000000000000000000000000040', '0000000000000000000000000000000e', 'github', 'push', '7', 'accepted', '', 'refs/heads/main', '', '', null, 'ada', '0000000000000000000000000000000f', null, '192.0.2.1', 2, 1,
+    '{}', decode('01', 'hex'));
+insert into connections (id, organization_id, user_id, name, kind, host, base_url, workspace, username, account, sealed_token, created_at, updated_at)
+values ('00000000000000000000000000000041', '00000000000000000000000000000002', '00000000000000000000000000000001', 'Gitea', 'token', 'gitea', 'https://git.example.org', '', '', 'ada', decode('01', 'hex'), 1, 1);
+
+insert into connections (id, organization_id, user_id, name, kind, host, base_url, workspace, username, account, app_id, app_url, sealed_app, created_at, updated_at)
+values ('00000000000000000000000000000042', '00000000000000000000000000000002', '00000000000000000000000000000001', 'GitHub', 'github_app', 'github', 'https://github.com', '', '', 'windlass[bot]', '7', 'https://github.com/apps/windlass', decode('01', 'hex'), 1, 1);
+
+insert into github_app_registrations (id, organization_id, credential_id, is_key, name, base_url, github_organization, state_hash, expires_at, created_at)
+values ('00000000000000000000000000000043', '00000000000000000000000000000002', '00000000000000000000000000000044', false, 'GitHub', 'https://github.com', '', decode('0000000000000000000000000000000000000000000000000000000000000000', 'hex'), 1, 1);
+insert into previews (id, application_id, pull_request, title, url, branch, is_fork, created_at, deployed_at)
+values ('0000000000000000000000000000000e', '0000000000000000000000000000000e', 7, 'Blue', '', 'blue', false, 1, 1);

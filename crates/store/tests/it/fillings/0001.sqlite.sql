@@ -33,21 +33,21 @@ insert into smtp_configs (id, organization_id, user_id, host, port, username, se
 values (x'0000000000000000000000000000000d', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'mail.example.org', 587, '',
     null, 'ops@example.org', '', 'starttls', 1, 1, 1);
 update instance set engine_label = x'00000000000000000000000000000015';
-insert into applications (id, organization_id, user_id, name, repository, domain, configuration, sealed_variables, sealed_credentials, labels,
-    wanted, live_deployment_id, status_id, state, state_changed_at, created_at, updated_at)
+insert into applications (id, organization_id, user_id, name, repository, repository_key, domain, configuration, triggers, sealed_variables,
+    sealed_credentials, sealed_webhook, labels, wanted, live_deployment_id, status_id, state, state_changed_at, created_at, updated_at)
 values (x'0000000000000000000000000000000e', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'shop',
-    'https://git.example.org/shop.git', 'shop.localhost', '{}', x'01', null, '[]', 'running', x'0000000000000000000000000000000f',
+    'https://git.example.org/shop.git', 'git.example.org/shop', 'shop.localhost', '{}', '{}', x'01', null, x'01', '[]', 'running', x'0000000000000000000000000000000f',
     x'00000000000000000000000000000010', 'running', 1, 1, 1);
 insert into releases (id, application_id, configuration, sealed_variables, image, image_id, port, live_at, created_at)
 values (x'0000000000000000000000000000000f', x'0000000000000000000000000000000e', '{}', x'01', 'shop', 'sha256:01', 8080, 1, 1);
 insert into deployments (id, application_id, release_id, triggered_by, user_id, kind, without_cache, status_id, state, state_changed_at, created_at, updated_at)
 values (x'0000000000000000000000000000000f', x'0000000000000000000000000000000e', x'0000000000000000000000000000000f', 'user',
     x'00000000000000000000000000000001', 'deploy', 0, x'00000000000000000000000000000011', 'deployed', 1, 1, 1);
-insert into networks (organization_id, name, subnet, created_at) values (x'00000000000000000000000000000002', 'wl-1', '10.192.0.0/24', 1);
+insert into networks (owner_id, name, subnet, created_at) values (x'00000000000000000000000000000002', 'wl-1', '10.192.0.0/24', 1);
 insert into containers (id, application_id, deployment_id, purpose, ordinal, stage, name, engine_id, status, address, created_at)
 values (x'00000000000000000000000000000012', x'0000000000000000000000000000000e', x'0000000000000000000000000000000f', 'app', 1, 'live',
     'wl-shop', 'c1', 'running', '10.192.0.2', 1);
-insert into addresses (organization_id, address, container_id, freed_at)
+insert into addresses (owner_id, address, container_id, freed_at)
 values (x'00000000000000000000000000000002', '10.192.0.2', x'00000000000000000000000000000012', 0);
 insert into jobs (id, kind, organization_id, application_id, payload, exclusive_key, state, not_before, created_at)
 values (x'00000000000000000000000000000013', 'stop', x'00000000000000000000000000000002', x'0000000000000000000000000000000e', '{}',
@@ -87,3 +87,17 @@ insert into installed_services (id, installation_id, execution_id, name, image, 
 values (x'0000000000000000000000000000001d', x'0000000000000000000000000000001a', x'0000000000000000000000000000001b', 'web', 'wiki:1', 'sha256:02', 1, x'01');
 insert into installed_routes (id, installation_id, execution_id, domain, service, port, is_live, created_at)
 values (x'0000000000000000000000000000001e', x'0000000000000000000000000000001a', x'0000000000000000000000000000001b', 'wiki.localhost', 'web', 80, 1, 1);
+insert into deliveries (id, application_id, host, event, delivery_id, verdict, reason, reference, before_hash, commit_hash, pushed_at, sender,
+    deployment_id, replay_of, ip_address, body_bytes, created_at, headers, body)
+values (x'00000000000000000000000000000040', x'0000000000000000000000000000000e', 'github', 'push', '7', 'accepted', '', 'refs/heads/main', '', '', null, 'ada', x'0000000000000000000000000000000f', null, '192.0.2.1', 2, 1,
+    '{}', x'01');
+insert into connections (id, organization_id, user_id, name, kind, host, base_url, workspace, username, account, sealed_token, created_at, updated_at)
+values (x'00000000000000000000000000000041', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'Gitea', 'token', 'gitea', 'https://git.example.org', '', '', 'ada', x'01', 1, 1);
+
+insert into connections (id, organization_id, user_id, name, kind, host, base_url, workspace, username, account, app_id, app_url, sealed_app, created_at, updated_at)
+values (x'00000000000000000000000000000042', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'GitHub', 'github_app', 'github', 'https://github.com', '', '', 'windlass[bot]', '7', 'https://github.com/apps/windlass', x'01', 1, 1);
+
+insert into github_app_registrations (id, organization_id, credential_id, is_key, name, base_url, github_organization, state_hash, expires_at, created_at)
+values (x'00000000000000000000000000000043', x'00000000000000000000000000000002', x'00000000000000000000000000000044', 0, 'GitHub', 'https://github.com', '', x'0000000000000000000000000000000000000000000000000000000000000000', 1, 1);
+insert into previews (id, application_id, pull_request, title, url, branch, is_fork, created_at, deployed_at)
+values (x'0000000000000000000000000000000e', x'0000000000000000000000000000000e', 7, 'Blue', '', 'blue', 0, 1, 1);

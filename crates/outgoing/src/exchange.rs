@@ -1,0 +1,114 @@
+//! A request over a connection, and its answer within a bound.
+
+use std::error::Error;
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::body::{Body, Incoming};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::tls::tls_reason;
+use crate::{Answer, CallError};
+
+/// For the head of an answer, and for what is read ahead of its body.
+const READ_BUFFER: usize = 64 << 10;
+
+/// The connection is polled here and nowhere else, so it ends with the future that a caller holds.
+pub(crate) async fn exchange(
+    host: &str,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    request: Request<Full<Bytes>>,
+    most_bytes: usize,
+) -> Result<Answer, CallError> {
+    let handshake = http1::Builder::new().max_buf_size(READ_BUFFER).handshake(TokioIo::new(stream)).await;
+    let (mut sender, connection) = handshake.map_err(|error| sorted(host, &error))?;
+    let answer = async {
+        let response = sender.send_request(request).await.map_err(|error| sorted(host, &error))?;
+        let (head, body) = response.into_parts();
+        let body = whole(host, body, most_bytes).await?;
+        Ok(Answer { status: head.status, headers: head.headers, body })
+    };
+    tokio::pin!(answer);
+    tokio::select! {
+        biased;
+        answer = &mut answer => return answer,
+        // Its error is the answer's error too.
+        _ = connection => {}
+    }
+    answer.await
+}
+
+async fn whole(host: &str, mut body: Incoming, most_bytes: usize) -> Result<Bytes, CallError> {
+    let too_large = || CallError::TooLarge { host: host.to_owned(), limit: most_bytes };
+    if body.size_hint().lower() > most_bytes as u64 {
+        return Err(too_large());
+    }
+    let mut read = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        // What is not data is a trailer.
+        let Ok(bytes) = frame.map_err(|error| sorted(host, &error))?.into_data() else { continue };
+        if bytes.len() > most_bytes - read.len() {
+            return Err(too_large());
+        }
+        read.extend_from_slice(&bytes);
+    }
+    Ok(read.freeze())
+}
+
+/// hyper has an error of its own for heads that it cannot read; about the rest, the errors below it tell.
+fn sorted(host: &str, error: &hyper::Error) -> CallError {
+    let host = host.to_owned();
+    let mut below = std::iter::successors(error.source(), |&cause| cause.source());
+    let io = below.find_map(|cause| cause.downcast_ref::<io::Error>());
+    if let Some(reason) = io.and_then(tls_reason) {
+        return CallError::TlsFailed { host, reason };
+    }
+    let is_malformed = |io: &io::Error| matches!(io.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput);
+    if error.is_parse() || io.is_some_and(is_malformed) || server_spoke_first(error) {
+        CallError::BadAnswer { host }
+    } else {
+        CallError::ClosedEarly { host }
+    }
+}
+
+/// Whether bytes were there before the request was written. hyper cancels the request then, and for the reason it has an
+/// error without a name or a cause.
+fn server_spoke_first(error: &hyper::Error) -> bool {
+    let reason = error.source().and_then(|cause| cause.downcast_ref::<hyper::Error>());
+    error.is_canceled() && reason.is_some_and(|reason| !reason.is_incomplete_message() && reason.source().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    /// What becomes of a request to a server that has sent this before the request is written.
+    async fn after_greeting(greeting: &str) -> CallError {
+        let (mut server, client) = tokio::io::duplex(1024);
+        server.write_all(greeting.as_bytes()).await.unwrap();
+        if greeting.is_empty() {
+            drop(server);
+        }
+        let request = Request::new(Full::default());
+        exchange("a.org", client, request, 100).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn a_server_that_speaks_first_does_not_speak_http() {
+        assert_eq!(
+            after_greeting("SSH-2.0-OpenSSH_9.2p1\r\n").await,
+            CallError::BadAnswer { host: "a.org".to_owned() }
+        );
+    }
+
+    #[tokio::test]
+    async fn a_server_that_closes_before_the_request_has_closed_early() {
+        assert_eq!(after_greeting("").await, CallError::ClosedEarly { host: "a.org".to_owned() });
+    }
+}

@@ -1,0 +1,88 @@
+//! What sends calls.
+
+use std::path::PathBuf;
+
+use tokio_rustls::TlsConnector;
+
+use crate::call::Destination;
+use crate::connect::connect;
+use crate::exchange::exchange;
+use crate::lookup::Lookup;
+use crate::{Answer, Call, CallError, RootsError, tls};
+
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Whether calls may go to addresses that are not the internet's.
+    pub allow_private: bool,
+    /// A PEM file of root certificates to trust beside the machine's.
+    pub extra_roots: Option<PathBuf>,
+}
+
+/// Made once and shared. Each call has a connection of its own; nothing of one is left for the next.
+pub struct Outgoing {
+    lookup: Lookup,
+    connector: Option<TlsConnector>,
+}
+
+impl Outgoing {
+    /// Reads the root certificates. A machine without any is no error here, because http works without them.
+    pub async fn new(settings: Settings) -> Result<Self, RootsError> {
+        let Settings { allow_private, extra_roots } = settings;
+        let path = extra_roots.clone().unwrap_or_default();
+        let roots = tokio::task::spawn_blocking(move || tls::load_roots(extra_roots.as_deref()))
+            .await
+            .map_err(|error| RootsError { path, reason: error.to_string() })??;
+        Ok(Self { lookup: Lookup::new(allow_private), connector: tls::connector(roots) })
+    }
+
+    /// The answer, whatever its status. When the future is dropped the connection closes.
+    pub async fn send(&self, call: Call) -> Result<Answer, CallError> {
+        let to = Destination::of(&call.url)?;
+        let limit = call.limits.time;
+        // On the heap, because a TLS connection is large and callers hold this future.
+        let unlimited = Box::pin(self.send_to(&to, call));
+        let too_late = |_| CallError::TimedOut { host: to.name(), limit };
+        tokio::time::timeout(limit, unlimited).await.map_err(too_late)?
+    }
+
+    async fn send_to(&self, to: &Destination, call: Call) -> Result<Answer, CallError> {
+        let (host, limits) = (to.name(), call.limits);
+        let connector = self.connector_for(to)?;
+        let request = call.into_request()?;
+        let addresses = self.lookup.addresses(to).await?;
+        let stream = connect(&host, addresses, limits.time).await?;
+        match connector {
+            None => exchange(&host, stream, request, limits.answer_bytes).await,
+            Some(connector) => {
+                let stream = tls::secure(connector, to, stream).await?;
+                exchange(&host, stream, request, limits.answer_bytes).await
+            }
+        }
+    }
+
+    fn connector_for(&self, to: &Destination) -> Result<Option<&TlsConnector>, CallError> {
+        if !to.is_https {
+            return Ok(None);
+        }
+        self.connector.as_ref().map(Some).ok_or(CallError::NoRoots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use hyper::{HeaderMap, Method};
+
+    use super::*;
+    use crate::Limits;
+
+    #[tokio::test]
+    async fn a_machine_without_roots_calls_no_https_address() {
+        let outgoing = Outgoing { lookup: Lookup::new(true), connector: None };
+        let limits = Limits { time: Duration::from_secs(10), answer_bytes: 1 };
+        let url = "https://127.0.0.1:1/".parse().unwrap();
+        let call = Call { method: Method::GET, url, headers: HeaderMap::new(), body: "".into(), limits };
+        assert_eq!(outgoing.send(call).await.unwrap_err(), CallError::NoRoots);
+    }
+}
