@@ -7,16 +7,22 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, patch};
+use axum::routing::{get, patch, post};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use windlass_api::{Role, Timestamp};
+use windlass_api::{CodeHost, DeliveryVerdict, Role, Timestamp};
+use windlass_codehost::RepositoryKey;
+use windlass_store::applications;
 use windlass_store::bearer::{self, Bearer};
+use windlass_store::deliveries::{self, Content, Delivery};
 use windlass_store::memberships::{self, Joined, Member};
 use windlass_store::user_settings::{self, Change};
 use windlass_store::{Db, instance};
+use windlass_testing::deliveries::hmac_sha256;
+
+use crate::deliveries::BARE_SECRET;
 
 const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
@@ -29,6 +35,7 @@ pub async fn serve(arguments: &[String]) {
         .route("/api/v1/organizations/users", get(organization))
         .route("/api/v1/organizations", get(organization))
         .route("/api/v1/user/settings/auto-update", patch(auto_update))
+        .route("/api/v1/webhook", post(delivery))
         .with_state(db);
     let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await.expect("the port");
     let listener = axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true)));
@@ -67,6 +74,43 @@ async fn auto_update(State(db): State<Db>, headers: HeaderMap, body: axum::body:
         language: &settings.language,
         organizations: shared.iter().map(flat_joined).collect(),
     })
+}
+
+/// The signature is checked, the repository looked up and the delivery stored.
+async fn delivery(State(db): State<Db>, headers: HeaderMap, body: axum::body::Bytes) -> Response {
+    let text = |name: &str| headers[name].to_str().expect("text").to_owned();
+    let proof: String = hmac_sha256(BARE_SECRET.as_bytes(), &body).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(text("x-hub-signature-256"), format!("sha256={proof}"), "the signature");
+    let value: Value = serde_json::from_slice(&body).expect("JSON");
+    let part = |value: &Value| value.as_str().expect("text").to_owned();
+    let key = RepositoryKey::of(&part(&value["repository"]["clone_url"])).expect("a repository");
+    let mut conn = db.read().await.expect("a connection");
+    let found = applications::of_repository(&mut conn, &[key.as_str()], 1).await.expect("the rows");
+    drop(conn);
+    let row = Delivery {
+        id: Uuid::from_u128(u128::from_be_bytes(hmac_sha256(b"", &body)[..16].try_into().expect("16 bytes"))),
+        application_id: found[0].id,
+        host: CodeHost::GitHub,
+        event: text("x-github-event"),
+        delivery_id: text("x-github-delivery"),
+        verdict: DeliveryVerdict::Ignored,
+        reason: String::new(),
+        reference: part(&value["ref"]),
+        before_hash: part(&value["before"]),
+        commit_hash: part(&value["after"]),
+        pushed_at: value["repository"]["pushed_at"].as_i64(),
+        sender: part(&value["sender"]["login"]),
+        deployment_id: None,
+        replay_of: None,
+        ip_address: String::new(),
+        body_bytes: 0,
+        created_at: NOW,
+    };
+    let mut tx = db.begin().await.expect("a transaction");
+    let content = Content { headers: "{}".into(), body: body.to_vec() };
+    deliveries::insert(&mut tx, &row, &content).await.expect("a row");
+    tx.commit().await.expect("a commit");
+    answer(&json!({ "stored": row.id }))
 }
 
 async fn caller(db: &Db, headers: &HeaderMap) -> Bearer {

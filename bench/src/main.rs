@@ -4,7 +4,8 @@
 //! `windlass-bench` does everything and writes `bench/results/http.json` and `bench/results/edge.json`;
 //! `windlass-bench bare …` is the baseline itself, `windlass-bench audit` measures the audit log alone, and
 //! `windlass-bench edge` the edge alone; `windlass-bench deploy` measures deployments, `windlass-bench data` volumes and
-//! `windlass-bench logs` log lines, with an engine of their own; `windlass-bench extensions` measures executions.
+//! `windlass-bench logs` log lines, with an engine of their own; `windlass-bench extensions` measures executions, and
+//! `windlass-bench deliveries` what code hosts send.
 
 #![allow(
     clippy::expect_used,
@@ -15,6 +16,7 @@
 mod audit;
 mod bare;
 mod data;
+mod deliveries;
 mod deploy;
 mod edge;
 mod extensions;
@@ -45,6 +47,7 @@ fn main() {
         Some("bare") => bare::serve(&arguments[1..]),
         Some("audit") => compare(&[]),
         Some("data") => data::measure(),
+        Some("deliveries") => deliveries::measure(),
         Some("deploy") => deploy::measure(),
         Some("edge") => edge::measure(),
         Some("extensions") => extensions::measure(),

@@ -89,10 +89,10 @@ pub async fn insert(tx: &mut Tx, delivery: &Delivery, content: &Content) -> Resu
     Ok(())
 }
 
-/// Whether a verified delivery with the host's id was stored for the application.
+/// Whether a verified delivery with the host's id, which is not empty, was stored for the application.
 pub async fn is_known(conn: &mut Conn, application_id: Uuid, host: CodeHost, delivery_id: &str) -> Result<bool> {
     let query = "select exists (select 1 from deliveries where application_id = $1 and host = $2 and delivery_id = $3 \
-                 and verdict <> 'refused' and replay_of is null)";
+                 and delivery_id <> '' and verdict <> 'refused' and replay_of is null)";
     let host = host.as_str();
     Ok(sql!(conn, |c| {
         sqlx::query_scalar(query).bind(application_id).bind(host).bind(delivery_id).fetch_one(c).await
@@ -177,15 +177,18 @@ pub async fn page(
     Ok((page, count))
 }
 
-/// Keeps so many of the application's newest ones, and of those that were refused so many: these never push the others out.
-pub async fn forget_old(tx: &mut Tx, application_id: Uuid, keep: i64, keep_refused: i64) -> Result<()> {
+/// Keeps so many of the application's newest ones. Those that were refused are counted by themselves: they never push the others out.
+pub async fn forget_old(tx: &mut Tx, application_id: Uuid, keep: i64) -> Result<()> {
     let query = "delete from deliveries where application_id = $1 and verdict <> 'refused' and id < (select id from deliveries \
                  where application_id = $1 and verdict <> 'refused' order by id desc limit 1 offset $2)";
-    sql!(tx, |c| sqlx::query(query).bind(application_id).bind(keep - 1).execute(c).await.map(drop))?;
+    Ok(sql!(tx, |c| sqlx::query(query).bind(application_id).bind(keep - 1).execute(c).await.map(drop))?)
+}
+
+/// Keeps so many of the newest ones that were refused.
+pub async fn forget_old_refused(tx: &mut Tx, application_id: Uuid, keep: i64) -> Result<()> {
     let query = "delete from deliveries where application_id = $1 and verdict = 'refused' and id < (select id from deliveries \
                  where application_id = $1 and verdict = 'refused' order by id desc limit 1 offset $2)";
-    sql!(tx, |c| sqlx::query(query).bind(application_id).bind(keep_refused - 1).execute(c).await.map(drop))?;
-    Ok(())
+    Ok(sql!(tx, |c| sqlx::query(query).bind(application_id).bind(keep - 1).execute(c).await.map(drop))?)
 }
 
 /// Some of those that are older. How many they were.

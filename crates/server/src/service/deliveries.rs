@@ -231,7 +231,7 @@ async fn remember_refused(app: &App, read: &Read, arrived: &Arrived) -> Result<(
         ..new_row(app, application.id, &read.sender, arrived.origin.address, arrived.body.len())
     };
     deliveries::insert(&mut work, &row, &Content { headers: "{}".into(), body: Vec::new() }).await?;
-    deliveries::forget_old(&mut work, application.id, app.config.kept_deliveries, KEPT_REFUSED).await?;
+    deliveries::forget_old_refused(&mut work, application.id, KEPT_REFUSED).await?;
     work.commit().await?;
     Ok(())
 }
@@ -290,7 +290,7 @@ async fn take(app: &App, application_id: Uuid, incoming: &Incoming<'_>) -> Resul
     let actor = Actor::Push { origin: arrived.origin.clone() };
     let outcome = decide(&mut work, &application, &judged, &mut row, &actor, Again::No).await?;
     deliveries::insert(&mut work, &row, content).await?;
-    deliveries::forget_old(&mut work, application.id, app.config.kept_deliveries, KEPT_REFUSED).await?;
+    deliveries::forget_old(&mut work, application.id, app.config.kept_deliveries).await?;
     kill_point::reached("delivery-judged");
     work.commit().await?;
     kill_point::reached("delivery-stored");
@@ -506,7 +506,7 @@ pub async fn replay(app: &App, granted: &Granted<Delivery>) -> Result<api::Deliv
     let actor = authority.actor();
     decide(&mut work, &application, &judged, &mut row, &actor, Again::Yes).await?;
     deliveries::insert(&mut work, &row, &content).await?;
-    deliveries::forget_old(&mut work, application.id, app.config.kept_deliveries, KEPT_REFUSED).await?;
+    deliveries::forget_old(&mut work, application.id, app.config.kept_deliveries).await?;
     let change = Change {
         organization_id: Some(application.organization_id),
         action: Action::Create,

@@ -132,9 +132,18 @@ async fn refusal(
         return volumes::refusal_for_preview(work, application, Some(known.id)).await;
     }
     let limit = config.application_previews;
-    if previews::of_application(work, application.id).await?.len() >= limit {
+    let others = previews::of_application(work, application.id).await?;
+    if others.len() >= limit {
         return Ok(Some(format!(
             "{} has {limit} previews already (application-previews). Remove one, or close a pull request.",
+            application.name
+        )));
+    }
+    // Strangers are not to take all of them.
+    let limit = limit.div_ceil(2);
+    if wanted.is_fork && others.iter().filter(|other| other.is_fork).count() >= limit {
+        return Ok(Some(format!(
+            "{} has {limit} previews of forks already, half of application-previews. Remove one, or close a pull request.",
             application.name
         )));
     }

@@ -18,7 +18,7 @@ on_both_databases!(
     previews_end_with_their_application, other_organizations_have_no_part_in_previews, what_cannot_have_previews_says_so,
     previews_have_no_back_doors
 );
-on_both_databases!(kind: previews_have_a_limit, idle_previews_end);
+on_both_databases!(kind: previews_have_a_limit, forks_take_half_of_the_previews, idle_previews_end);
 
 const HOSTS: [&str; 6] = ["github", "gitlab", "gitea", "forgejo", "bitbucket", "bitbucket-server"];
 const QUEUED: &str = "A deployment was queued.";
@@ -336,5 +336,22 @@ async fn previews_have_a_limit(kind: Kind) {
     assert!(told.contains("application-previews"), "{told}");
     server.preview(&admin, id, 101).await;
     server.delete(&format!("/deploy/previews/{}", id_of(&first))).by(&admin).ok().await;
+    assert_eq!(server.hears(&sample("github", "pull-request-opened"), &secret).await, QUEUED);
+}
+
+async fn forks_take_half_of_the_previews(kind: Kind) {
+    let server = TestServer::with(kind, &[("application-previews", "3")]).await;
+    let admin = server.admin().await;
+    let (_, secret) = server.previewed(&admin, "github", json!({ "preview_forks": true })).await;
+    let opened = |number: i64| {
+        let mut fork = sample("github", "pull-request-opened-from-fork");
+        (fork.body["number"], fork.body["pull_request"]["number"]) = (json!(number), json!(number));
+        fork
+    };
+    for number in [201, 202] {
+        assert_eq!(server.hears(&opened(number), &secret).await, QUEUED);
+    }
+    let told = server.hears(&opened(203), &secret).await;
+    assert!(told.contains("2 previews of forks"), "{told}");
     assert_eq!(server.hears(&sample("github", "pull-request-opened"), &secret).await, QUEUED);
 }

@@ -409,7 +409,8 @@ create table deliveries (
     headers text not null,
     body bytea not null
 );
-create index deliveries_of_application on deliveries (application_id, id);
+-- With the verdict, so that deliveries are counted without reading them.
+create index deliveries_of_application on deliveries (application_id, id, verdict);
 create unique index deliveries_once on deliveries (application_id, host, delivery_id)
     where delivery_id <> '' and verdict <> 'refused' and replay_of is null;
 create index deliveries_of_reference on deliveries (application_id, reference, id) where verdict <> 'refused';

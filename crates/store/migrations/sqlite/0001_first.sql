@@ -383,6 +383,7 @@ create index deployments_of_release on deployments (release_id);
 create index deployments_under_way on deployments (application_id) where state in ('queued', 'cloning', 'building', 'deploying');
 
 -- What code hosts have sent, and what became of it.
+-- With a row id: what is long would make a tree without them deep.
 create table deliveries (
     id blob primary key check (length(id) = 16),
     application_id blob not null references applications (id) on delete cascade,
@@ -408,8 +409,9 @@ create table deliveries (
     -- Last, because they are long.
     headers text not null,
     body blob not null
-) strict, without rowid;
-create index deliveries_of_application on deliveries (application_id, id);
+) strict;
+-- With the verdict, so that deliveries are counted without reading them.
+create index deliveries_of_application on deliveries (application_id, id, verdict);
 create unique index deliveries_once on deliveries (application_id, host, delivery_id)
     where delivery_id <> '' and verdict <> 'refused' and replay_of is null;
 create index deliveries_of_reference on deliveries (application_id, reference, id) where verdict <> 'refused';

@@ -81,14 +81,14 @@ async fn walk(forge: &Forge) {
     says(forge, name, number, "could not be deployed: crashed_at_start").await;
     serves(&connected, number, "bluer").await;
 
-    let volume = docker(&["volume", "ls", "-q", "--filter", "name=wl-volume"]).lines().count();
+    // Other tests use the engine too.
+    let label = format!("label=windlass.app={}", id_of(&preview));
+    let volumes = || docker(&["volume", "ls", "-q", "--filter", &label]).lines().count();
+    assert_eq!(volumes(), 1);
     forge.close_pull_request(name, number);
     ended(&connected, &preview).await;
     says(forge, name, number, "It was removed.").await;
-    until("its volume is gone", async || {
-        (docker(&["volume", "ls", "-q", "--filter", "name=wl-volume"]).lines().count() < volume).then_some(())
-    })
-    .await;
+    until("its volume is gone", async || (volumes() == 0).then_some(())).await;
     assert_eq!(platform.visit("shop.localhost", "/").await, (200, "first".to_owned()));
 }
 
