@@ -40,7 +40,7 @@ pub struct Login {
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct LoggedIn {
-    /// Send it as `Authorization: Bearer <access_token>`. It is shown only now.
+    /// Send it as `Authorization: Bearer <access_token>`. It is shown only now. Empty for a browser that asked for a cookie.
     pub access_token: String,
     pub expires_at: Timestamp,
     pub user: User,

@@ -1,5 +1,6 @@
 //! The token that a request presents, and whether it is still valid.
 
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use uuid::Uuid;
 use windlass_api::ErrorCode;
@@ -7,7 +8,8 @@ use windlass_store::bearer::{self, Bearer};
 use windlass_store::{api_keys, sessions};
 
 use crate::app::App;
-use crate::auth::token;
+use crate::auth::{cookie, token};
+use crate::config::Config;
 use crate::error::{Error, Result};
 
 /// How old the `last_used_at` of a session or key may get before a request renews it; keeps reads from becoming writes.
@@ -21,11 +23,15 @@ pub struct PresentedToken {
 }
 
 impl PresentedToken {
-    pub fn in_headers(headers: &HeaderMap) -> Result<Self> {
-        let token = bearer_token(headers).ok_or_else(|| {
+    /// A browser's cookie counts only without the header, and holds no key.
+    pub fn of_request(config: &Config, parts: &Parts) -> Result<Self> {
+        if let Some(token) = bearer_token(&parts.headers) {
+            return Ok(Self { hash: token::hash(token), is_key: token::is_api_key(token) });
+        }
+        let token = cookie::token(config, parts).ok_or_else(|| {
             unauthenticated("This needs a login. Send the header \"Authorization: Bearer <access_token>\".")
         })?;
-        Ok(Self { hash: token::hash(token), is_key: token::is_api_key(token) })
+        Ok(Self { hash: token::hash(token), is_key: false })
     }
 
     /// What is known by the token, if it is still valid. The use of it is noted.

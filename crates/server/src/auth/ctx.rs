@@ -37,7 +37,7 @@ impl FromRequestParts<Arc<App>> for Ctx {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
         let origin = Origin::from_request_parts(parts, app).await?;
-        let presented = PresentedToken::in_headers(&parts.headers)?;
+        let presented = PresentedToken::of_request(&app.config, parts)?;
         // Who it is comes before what they ask for: only a known caller is told that an organization's id is malformed.
         let organization = organization_header(&parts.headers);
         let organization_id = organization.as_ref().ok().copied().flatten();

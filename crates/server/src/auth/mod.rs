@@ -5,6 +5,7 @@ pub mod actor;
 pub mod authority;
 pub mod bearer;
 pub mod caller;
+pub mod cookie;
 pub mod ctx;
 pub mod denials;
 pub mod limiter;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::{HeaderMap, header};
 use windlass_api::{AdminRegistered, ChangePassword, ErrorCode, LoggedIn, Login as LoginInput, Register};
 use windlass_store::instance;
 
@@ -10,7 +11,7 @@ use super::body::{Payload, StrangersPayload};
 use super::respond::{Answer, success};
 use super::table::{Table, anyone, user};
 use crate::app::App;
-use crate::auth::{Login, Origin};
+use crate::auth::{Login, Origin, cookie};
 use crate::service::{registration, sessions};
 
 pub fn routes(table: Table) -> Table {
@@ -43,23 +44,51 @@ pub async fn is_admin_registered(State(app): State<Arc<App>>) -> Answer {
     success("Admin registration status", AdminRegistered { admin_registered })
 }
 
-pub async fn register(State(app): State<Arc<App>>, origin: Origin, StrangersPayload(body): StrangersPayload) -> Answer {
+pub async fn register(
+    State(app): State<Arc<App>>,
+    origin: Origin,
+    headers: HeaderMap,
+    StrangersPayload(body): StrangersPayload,
+) -> Answer {
     let input: Register = body.parse()?;
-    success("Registered and logged in", registration::register(&app, &origin, &input).await?)
+    let logged_in = registration::register(&app, &origin, &input).await?;
+    answer(&app, &headers, "Registered and logged in", logged_in)
 }
 
-pub async fn login(State(app): State<Arc<App>>, origin: Origin, StrangersPayload(body): StrangersPayload) -> Answer {
+pub async fn login(
+    State(app): State<Arc<App>>,
+    origin: Origin,
+    headers: HeaderMap,
+    StrangersPayload(body): StrangersPayload,
+) -> Answer {
     let input: LoginInput = body.parse()?;
-    success("Logged in", sessions::login(&app, &origin, &input).await?)
+    answer(&app, &headers, "Logged in", sessions::login(&app, &origin, &input).await?)
 }
 
-pub async fn logout(login: Login) -> Answer {
+pub async fn logout(login: Login, headers: HeaderMap) -> Answer {
     sessions::end(&login, login.session_id).await?;
-    success("Logged out", ())
+    let mut response = success("Logged out", ())?;
+    if cookie::is_wanted(&headers) {
+        response.headers_mut().append(header::SET_COOKIE, cookie::forget(&login.app.config)?);
+    }
+    Ok(response)
 }
 
-pub async fn refresh(login: Login) -> Answer {
-    success("Login refreshed; the token before it no longer works", sessions::refresh(&login).await?)
+pub async fn refresh(login: Login, headers: HeaderMap) -> Answer {
+    let logged_in = sessions::refresh(&login).await?;
+    answer(&login.app, &headers, "Login refreshed; the token before it no longer works", logged_in)
+}
+
+/// A browser gets the token in a cookie, and no script there sees it.
+fn answer(app: &App, headers: &HeaderMap, message: &str, mut logged_in: LoggedIn) -> Answer {
+    if !cookie::is_wanted(headers) {
+        return success(message, logged_in);
+    }
+    let token = std::mem::take(&mut logged_in.access_token);
+    let cookie = cookie::keep(&app.config, &token, app.config.session_seconds)?;
+    let mut response = success(message, logged_in)?;
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    Ok(response)
 }
 
 pub async fn change_password(login: Login, body: Payload) -> Answer {

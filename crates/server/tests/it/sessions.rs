@@ -9,15 +9,86 @@ use windlass_testing::on_both_databases;
 
 use crate::support::{PASSWORD, Person, TestServer, kind, server, snapshot};
 
-on_both_databases!(kind: one_password_change_at_a_time, guessing_is_limited_per_account_and_per_address, a_removed_member_is_out_at_once);
+on_both_databases!(kind: one_password_change_at_a_time, guessing_is_limited_per_account_and_per_address, a_removed_member_is_out_at_once,
+    cookies_over_https_are_for_one_host);
 on_both_databases!(server:
     login_and_logout, refresh_exchanges_the_token, sessions_expire, sessions_can_be_listed_and_revoked,
     a_new_password_ends_other_sessions, unknown_and_wrong_look_the_same, only_the_newest_sessions_stay,
+    browsers_keep_their_login_in_a_cookie, a_cookie_is_of_no_use_to_other_pages,
 );
 
 async fn log_in(server: &TestServer, person: &Person) -> Person {
     let data = server.post("/auth/login", json!({ "email": person.email, "password": PASSWORD })).ok().await;
     Person { token: data["access_token"].as_str().unwrap().to_owned(), ..person.clone() }
+}
+
+/// The cookie that a browser gets when it logs in, and what is said of it.
+async fn log_in_by_browser(server: &TestServer, person: &Person) -> (String, String) {
+    let body = json!({ "email": person.email, "password": PASSWORD });
+    let reply = server.post("/auth/login", body).header("x-windlass-client", "browser").send().await;
+    assert_eq!((reply.status, &reply.json["data"]["access_token"]), (200, &json!("")), "{}", reply.text);
+    let (cookie, attributes) = reply.headers["set-cookie"].to_str().unwrap().split_once("; ").unwrap();
+    (cookie.to_owned(), attributes.to_owned())
+}
+
+async fn browsers_keep_their_login_in_a_cookie(server: TestServer) {
+    let admin = server.admin().await;
+    let (cookie, attributes) = log_in_by_browser(&server, &admin).await;
+    assert!(cookie.starts_with("windlass_session="), "{cookie}");
+    assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Strict; Max-Age=604800");
+    server.get("/user").header("cookie", &cookie).ok().await;
+    server.get("/user").header("cookie", &format!("theme=dark; {cookie}; other=1")).ok().await;
+    // The header says who acts, whatever a browser adds.
+    let mistaken = Person { token: "wrong".into(), ..admin.clone() };
+    server.get("/user").by(&mistaken).header("cookie", &cookie).fails(401, "unauthenticated").await;
+
+    let by_browser = |path: &str| server.post(path, json!({})).header("x-windlass-client", "browser");
+    let refreshed = by_browser("/auth/refresh").header("cookie", &cookie).send().await;
+    let renewed = refreshed.headers["set-cookie"].to_str().unwrap().split_once("; ").unwrap().0.to_owned();
+    server.get("/user").header("cookie", &cookie).fails(401, "unauthenticated").await;
+    server.get("/user").header("cookie", &renewed).ok().await;
+    let left = by_browser("/auth/logout").header("cookie", &renewed).send().await;
+    assert_eq!(left.headers["set-cookie"], "windlass_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    server.get("/user").header("cookie", &renewed).fails(401, "unauthenticated").await;
+}
+
+/// A browser sends the cookie along with whatever a page makes it request, be it the page of a tenant's application.
+async fn a_cookie_is_of_no_use_to_other_pages(server: TestServer) {
+    let admin = server.admin().await;
+    let (cookie, _) = log_in_by_browser(&server, &admin).await;
+    let change = || server.patch("/user/name", json!({ "name": "mallory" })).header("cookie", &cookie);
+    change().fails(401, "unauthenticated").await;
+    change().header("x-windlass-client", "other").fails(401, "unauthenticated").await;
+    let by_browser = || change().header("x-windlass-client", "browser");
+    by_browser().header("origin", "http://tenant.example.org").fails(403, "forbidden").await;
+    for site in ["same-site", "cross-site"] {
+        by_browser().header("sec-fetch-site", site).fails(401, "unauthenticated").await;
+        server
+            .get("/user")
+            .header("cookie", &cookie)
+            .header("sec-fetch-site", site)
+            .fails(401, "unauthenticated")
+            .await;
+    }
+    // One of them was set by another host.
+    for both in [format!("{cookie}; windlass_session=other"), format!("windlass_session=other; {cookie}")] {
+        server.get("/user").header("cookie", &both).fails(401, "unauthenticated").await;
+    }
+    by_browser().header("sec-fetch-site", "same-origin").ok().await;
+    server.get("/user").header("cookie", &cookie).header("sec-fetch-site", "none").ok().await;
+}
+
+async fn cookies_over_https_are_for_one_host(kind: Kind) {
+    let server = TestServer::with(kind, &[("public-url", "https://localhost")]).await;
+    let admin = server.admin().await;
+    let (cookie, attributes) = log_in_by_browser(&server, &admin).await;
+    assert!(
+        cookie.starts_with("__Host-windlass_session=") && attributes.ends_with("; Secure"),
+        "{cookie} {attributes}"
+    );
+    server.get("/user").header("cookie", &cookie).ok().await;
+    let plain = cookie.trim_start_matches("__Host-");
+    server.get("/user").header("cookie", plain).fails(401, "unauthenticated").await;
 }
 
 async fn login_and_logout(server: TestServer) {
