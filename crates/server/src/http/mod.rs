@@ -7,6 +7,7 @@ mod auth;
 mod body;
 mod compress;
 mod connections;
+mod dashboard;
 mod deliveries;
 mod deployments;
 mod docs;
@@ -24,7 +25,6 @@ mod observe;
 pub mod openapi;
 mod organizations;
 mod origin;
-mod page;
 mod params;
 mod previews;
 mod push;
@@ -44,6 +44,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::HeaderValue;
 use axum::middleware;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -97,7 +98,7 @@ pub fn router(app: Arc<App>) -> Router {
     let routes = table
         .into_router()
         .merge(docs::routes(&description))
-        .merge(page::routes())
+        .merge(dashboard::routes())
         .merge(push::routes())
         .merge(github_apps::pages());
     around(routes.route("/metrics", get(system::metrics)), app)
@@ -116,10 +117,13 @@ pub fn around(routes: Router<Arc<App>>, app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-async fn no_such_path(request: Request) -> Error {
+async fn no_such_path(request: Request) -> Response {
+    if let Some(page) = dashboard::page_instead_of_nothing(&request) {
+        return page;
+    }
     let path: String = request.uri().path().chars().take(200).collect();
     let message = format!("There is nothing at {path}. The API is described at /api/v1/docs.");
-    Error::new(ErrorCode::NotFound, message)
+    Error::new(ErrorCode::NotFound, message).into_response()
 }
 
 async fn no_such_method(request: Request) -> Error {

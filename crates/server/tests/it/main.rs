@@ -16,6 +16,7 @@ mod authority;
 mod bad_input;
 mod compression;
 mod connections;
+mod dashboard;
 mod deliveries;
 mod deployments;
 mod downloads;

@@ -1,0 +1,70 @@
+import { useText } from "../text";
+import { Menu } from "../ui/Menu";
+import { STEPS, STREAMS } from "./filter";
+import type { Question } from "./useQuestion";
+
+interface Props {
+  question: Question;
+  hasSteps: boolean;
+  onAsk: (change: Partial<Question>) => void;
+}
+
+/** Streams and steps. Where none is chosen, all are shown. */
+export function FilterMenu({ question, hasSteps, onAsk }: Props) {
+  const { logs: t, deployment } = useText();
+  const { streams, steps } = question;
+  const count = streams.length + steps.length;
+  return (
+    <Menu label={t.filterIs(count)} shown={count > 0 ? t.filterIs(count) : t.filter} kind="plain">
+      <Choices
+        title={t.streams}
+        all={STREAMS}
+        chosen={streams}
+        name={(stream) => t.stream[stream]}
+        onChange={(chosen) => onAsk({ streams: chosen })}
+      />
+      {hasSteps && (
+        <Choices
+          title={t.steps}
+          all={STEPS}
+          chosen={steps}
+          name={(step) => deployment.step[step]}
+          onChange={(chosen) => onAsk({ steps: chosen })}
+        />
+      )}
+      {count > 0 && (
+        <button type="button" onClick={() => onAsk({ streams: [], steps: [] })}>
+          {t.filterNone}
+        </button>
+      )}
+    </Menu>
+  );
+}
+
+interface ChoicesProps<T extends string> {
+  title: string;
+  all: readonly T[];
+  chosen: readonly T[];
+  name: (one: T) => string;
+  onChange: (chosen: readonly T[]) => void;
+}
+
+function Choices<T extends string>({ title, all, chosen, name, onChange }: ChoicesProps<T>) {
+  return (
+    <fieldset class="log-choices">
+      <legend>{title}</legend>
+      {all.map((one) => (
+        <label key={one} class="check">
+          <input
+            type="checkbox"
+            checked={chosen.includes(one)}
+            onChange={({ currentTarget }) =>
+              onChange(currentTarget.checked ? [...chosen, one] : chosen.filter((other) => other !== one))
+            }
+          />
+          {name(one)}
+        </label>
+      ))}
+    </fieldset>
+  );
+}

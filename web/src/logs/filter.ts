@@ -1,0 +1,88 @@
+import type { Line, Step, Stream } from "./line";
+
+export interface Search {
+  text: string;
+  isRegex: boolean;
+}
+
+/** Which lines are wanted. Empty lists stand for all. */
+export interface Filter {
+  search: Search | null;
+  streams: readonly Stream[];
+  steps: readonly Step[];
+}
+
+export const EVERYTHING: Filter = { search: null, streams: [], steps: [] };
+export const STREAMS: readonly Stream[] = ["stdout", "stderr", "windlass"];
+export const STEPS: readonly Step[] = [
+  "queue",
+  "fetch",
+  "build",
+  "hold",
+  "data",
+  "pre_run",
+  "start",
+  "health",
+  "switch",
+  "drain",
+  "post_run",
+  "report",
+  "run",
+];
+
+export const isEverything = ({ search, streams, steps }: Filter): boolean =>
+  !search && streams.length === 0 && steps.length === 0;
+
+/** What the server can leave out by itself: it knows one stream at a time, and no steps. */
+export function serverPart({ search, streams }: Filter): Record<string, string | undefined> {
+  return {
+    search_term: search && !search.isRegex ? search.text : undefined,
+    regex: search?.isRegex ? search.text : undefined,
+    stream: streams.length === 1 ? streams[0] : undefined,
+  };
+}
+
+type Accepts = (line: Line) => boolean;
+
+/** What is left to be looked at here; null where the server does it all. */
+export function browserPart({ streams, steps }: Filter): Accepts | null {
+  const needsStreams = streams.length > 1 && streams.length < STREAMS.length;
+  if (!needsStreams && steps.length === 0) return null;
+  return (line) =>
+    line.missing !== undefined ||
+    ((!needsStreams || streams.includes(line.stream)) &&
+      (steps.length === 0 || (steps as readonly string[]).includes(line.step)));
+}
+
+/** Everything at once, for lines that the server cannot filter. */
+export function acceptsWhole(filter: Filter): Accepts | null {
+  if (isEverything(filter)) return null;
+  const { search, streams } = filter;
+  const pattern = search && patternOf(search);
+  return (line) =>
+    line.missing !== undefined ||
+    ((!search || (pattern ? pattern.test(line.text) : line.text.includes(search.text))) &&
+      (streams.length === 0 || streams.includes(line.stream)));
+}
+
+/** A group that repeats and is repeated: the server's expressions take no harm from it, the browser's can hang. */
+const REPEATED_TWICE = /\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)[+*{]/;
+
+/** The search as an expression of the browser; null where it is none, or one that could hang. It has no state. */
+export function patternOf({ text, isRegex }: Search, flags = ""): RegExp | null {
+  if (!isRegex) return compile(text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), `i${flags}`);
+  const [, own = "", rest = ""] = /^(?:\(\?([imsx]+)\))?(.*)$/s.exec(text) ?? [];
+  if (REPEATED_TWICE.test(rest) || own.includes("x")) return null;
+  return compile(rest, own + flags);
+}
+
+function compile(text: string, flags: string): RegExp | null {
+  for (const unicode of ["u", ""]) {
+    try {
+      return new RegExp(text, flags + unicode);
+    } catch {
+      // Without `u`, escapes that only the server's expressions have are plain letters.
+    }
+  }
+  return null;
+}

@@ -1,0 +1,31 @@
+import { useText } from "../text";
+import { Dialog } from "../ui/Dialog";
+
+export default function Shortcuts({ onClose }: { onClose: () => void }) {
+  const t = useText();
+  const all: [keys: string[], meaning: string][] = [
+    [["Ctrl K", "⌘K"], t.shortcuts.palette],
+    [["?"], t.shortcuts.help],
+    [["/"], t.shortcuts.search],
+    [["g a"], t.shortcuts.applications],
+    [["g n"], t.shortcuts.create],
+    [["g u"], t.shortcuts.account],
+    [["Esc"], t.shortcuts.dismiss],
+  ];
+  return (
+    <Dialog title={t.shortcuts.title} onClose={onClose}>
+      <dl class="facts">
+        {all.map(([keys, meaning]) => (
+          <div key={meaning}>
+            <dt>
+              {keys.map((key) => (
+                <kbd key={key}>{key.replace(" ", key.startsWith("g") ? ` ${t.shortcuts.after} ` : "+")}</kbd>
+              ))}
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

@@ -1,0 +1,91 @@
+import { useEffect } from "preact/hooks";
+import { lazy, useRoute } from "preact-iso";
+import { type Application, useApplication } from "../../api/applications";
+import { type Text, useText } from "../../text";
+import { Loading } from "../../ui/Empty";
+import { LinkIcon } from "../../ui/icons";
+import { Page } from "../../ui/Page";
+import { Problem } from "../../ui/Problem";
+import { ApplicationStateBadge } from "../../ui/State";
+import { Tabs } from "../../ui/Tabs";
+import { stateOfApplication, urlOf } from "../applications/facts";
+import { NotFound } from "../NotFound";
+import { Actions } from "./Actions";
+import { Overview } from "./Overview";
+import "./application.css";
+
+const Deployments = lazy(() => import("../deployments/Deployments"));
+const DeploymentPage = lazy(() => import("../deployments/DeploymentPage"));
+const Logs = lazy(() => import("./Logs"));
+const Variables = lazy(() => import("../variables/Variables"));
+const Settings = lazy(() => import("../settings/Settings"));
+
+/** The parts of the page, once it has been shown. */
+function usePreload(): void {
+  useEffect(() => {
+    for (const part of [Deployments, DeploymentPage, Logs, Variables, Settings]) part.preload().catch(() => {});
+  }, []);
+}
+
+const TABS = ["overview", "deployments", "logs", "variables", "settings"] as const;
+type TabName = (typeof TABS)[number];
+
+/** One application: its head stays while its parts change below it. */
+export default function ApplicationPage() {
+  const t = useText();
+  const { params } = useRoute();
+  const id = params.id ?? "";
+  usePreload();
+  const tab = TABS.find((name) => name === (params.tab ?? "overview"));
+  const { data: application, error, refetch } = useApplication(id);
+
+  if (!tab) return <NotFound />;
+  if (error && !application) {
+    return (
+      <Page title={t.shell.applications}>
+        <Problem error={error} onAgain={() => void refetch()} />
+      </Page>
+    );
+  }
+  if (!application) return <Loading />;
+  return (
+    <Page
+      key={id}
+      title={tab === "overview" ? application.name : `${application.name}: ${t.application[tab]}`}
+      heading={<Head application={application} />}
+      actions={<Actions application={application} />}
+    >
+      <Tabs label={t.application.tabs} tabs={tabs(t, id, tab)} />
+      <Part application={application} tab={tab} item={params.item} />
+    </Page>
+  );
+}
+
+function tabs(t: Text, id: string, current: TabName) {
+  return TABS.map((name) => ({
+    href: `/applications/${id}${name === "overview" ? "" : `/${name}`}`,
+    label: t.application[name],
+    current: name === current,
+  }));
+}
+
+function Head({ application }: { application: Application }) {
+  return (
+    <div class="row application-head">
+      <h1>{application.name}</h1>
+      <ApplicationStateBadge state={stateOfApplication(application)} />
+      <a class="row break" href={urlOf(application)} target="_blank" rel="noreferrer">
+        {application.domain} <LinkIcon />
+      </a>
+    </div>
+  );
+}
+
+function Part({ application, tab, item }: { application: Application; tab: TabName; item: string | undefined }) {
+  if (tab === "deployments" && item) return <DeploymentPage key={item} application={application} id={item} />;
+  if (tab === "deployments") return <Deployments application={application} />;
+  if (tab === "logs") return <Logs application={application} />;
+  if (tab === "variables") return <Variables application={application} />;
+  if (tab === "settings") return <Settings application={application} />;
+  return <Overview application={application} />;
+}

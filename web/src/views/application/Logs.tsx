@@ -1,0 +1,6 @@
+import type { Application } from "../../api/applications";
+import { LogView } from "../../logs/LogView";
+
+export default function Logs({ application }: { application: Application }) {
+  return <LogView source={{ of: "application", id: application.id }} isLive />;
+}

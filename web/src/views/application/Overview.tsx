@@ -1,0 +1,81 @@
+import type { Application } from "../../api/applications";
+import { type Deployment, liveOf } from "../../api/deployments";
+import { type Text, useText } from "../../text";
+import { Facts } from "../../ui/Facts";
+import { Time } from "../../ui/Time";
+import { repositoryName } from "../applications/facts";
+import { Commit } from "../deployments/Commit";
+import { DeploymentTable } from "../deployments/DeploymentTable";
+import { Instances } from "../deployments/Instances";
+import { Pending } from "./Pending";
+
+const RECENT = 5;
+
+export function Overview({ application }: { application: Application }) {
+  const t = useText();
+  const live = liveOf(application.deployments);
+  return (
+    <>
+      <Pending application={application} />
+      {application.preview_of && <p class="notice">{t.application.previewOf}</p>}
+      <div class="columns">
+        <section class="card stack">
+          <h2>{t.application.live}</h2>
+          {live ? <Facts rows={liveRows(t, live)} /> : <p class="muted">{t.application.notLive}</p>}
+        </section>
+        <section class="card stack">
+          <h2>{t.application.source}</h2>
+          <Facts
+            rows={[
+              [t.create.repository, <Repository key="r" address={application.repository} />],
+              [t.applications.branch, application.branch || t.applications.defaultBranch],
+              [t.applications.environment, application.environment],
+              [t.application.labels, application.labels.length > 0 && <Labels labels={application.labels} />],
+              [t.application.created, <Time key="t" at={application.created_at} />],
+            ]}
+          />
+        </section>
+      </div>
+      <section class="stack">
+        <div class="row between">
+          <h2>{t.application.recent}</h2>
+          {application.deployments.length > RECENT && (
+            <a href={`/applications/${application.id}/deployments`}>{t.application.allDeployments}</a>
+          )}
+        </div>
+        <DeploymentTable application={application} deployments={application.deployments.slice(0, RECENT)} />
+      </section>
+    </>
+  );
+}
+
+function liveRows(t: Text, live: Deployment): Parameters<typeof Facts>[0]["rows"] {
+  return [
+    [t.application.commit, <Commit key="c" of={live} />],
+    [t.application.since, <Time key="t" at={live.completed_at ?? live.updated_at} />],
+    [t.application.instances, live.instances.length > 0 && <Instances of={live} />],
+  ];
+}
+
+function Labels({ labels }: { labels: string[] }) {
+  return (
+    <span class="row">
+      {labels.map((label) => (
+        <a key={label} class="tag" href={`/applications?label=${encodeURIComponent(label)}`}>
+          {label}
+        </a>
+      ))}
+    </span>
+  );
+}
+
+/** A link only where a browser can follow it: never an address of another kind. */
+function Repository({ address }: { address: string }) {
+  const name = repositoryName(address);
+  if (!/^https?:\/\//.test(address)) return <>{name}</>;
+  return (
+    <a href={address} target="_blank" rel="noreferrer">
+      {name}
+    </a>
+  );
+}

@@ -1,0 +1,134 @@
+import { useLocation } from "preact-iso";
+import { type Application, useApplications } from "../../api/applications";
+import { linked } from "../../api/client";
+import { stateOf } from "../../api/deployments";
+import { useMay } from "../../session";
+import { type Text, useText } from "../../text";
+import { ButtonLink } from "../../ui/Button";
+import { Empty, Loading } from "../../ui/Empty";
+import { PlusIcon } from "../../ui/icons";
+import { Page } from "../../ui/Page";
+import { Pages } from "../../ui/Pages";
+import { Problem } from "../../ui/Problem";
+import { ApplicationStateBadge, DeploymentStateBadge } from "../../ui/State";
+import { type Column, Table } from "../../ui/Table";
+import { Time } from "../../ui/Time";
+import { Filters } from "./Filters";
+import { stateOfApplication, urlOf } from "./facts";
+import { filterAddress, isFiltered, readFilter } from "./filter";
+import "./applications.css";
+
+export function Applications() {
+  const t = useText();
+  const { query, route } = useLocation();
+  const mayCreate = useMay("deploy:create");
+  const filter = readFilter(query);
+  const { data, error, refetch } = useApplications(filter);
+  const applications = data?.applications ?? [];
+  const isEmpty = data?.pagination.total_count === 0;
+  const create = mayCreate && (
+    <ButtonLink kind="primary" href="/applications/new">
+      <PlusIcon />
+      {t.applications.create}
+    </ButtonLink>
+  );
+
+  return (
+    <Page title={t.applications.title} actions={!(isEmpty && !isFiltered(filter)) && create}>
+      {(!isEmpty || isFiltered(filter)) && (
+        <Filters filter={filter} listed={applications} onFilter={(next) => route(filterAddress(next), true)} />
+      )}
+      {error && <Problem error={error} onAgain={() => void refetch()} />}
+      {!data && !error && <Loading />}
+      {isEmpty && isFiltered(filter) && (
+        <Empty title={t.applications.nothingFound}>
+          <ButtonLink href="/applications">{t.applications.clear}</ButtonLink>
+        </Empty>
+      )}
+      {isEmpty && !isFiltered(filter) && (
+        <Empty title={t.applications.emptyTitle}>
+          <p>{t.applications.empty}</p>
+          {create || <p>{t.applications.emptyViewer}</p>}
+        </Empty>
+      )}
+      {applications.length > 0 && (
+        <Table
+          label={t.applications.title}
+          columns={columns(t, applications)}
+          rows={applications}
+          rowKey={({ id }) => id}
+        />
+      )}
+      {data && !isEmpty && (
+        <div class="row between">
+          <p class="muted">{t.applications.count(data.pagination.total_count)}</p>
+          <Pages of={data.pagination} onPage={(page) => route(filterAddress({ ...filter, page }))} />
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function columns(t: Text, listed: readonly Application[]): Column<Application>[] {
+  const hasDeployments = listed.some(({ deployments }) => deployments.length > 0);
+  return [
+    {
+      title: t.applications.name,
+      isName: true,
+      cell: (application) => (
+        <>
+          <a class="row-link" href={`/applications/${application.id}`}>
+            {application.name}
+          </a>{" "}
+          {application.labels.map((label) => (
+            <span key={label} class="tag">
+              {label}
+            </span>
+          ))}
+        </>
+      ),
+    },
+    {
+      title: t.applications.state,
+      bare: true,
+      cell: (application) => <ApplicationStateBadge state={stateOfApplication(application)} />,
+    },
+    {
+      title: t.applications.url,
+      bare: true,
+      cell: (application) => (
+        <a href={urlOf(application)} target="_blank" rel="noreferrer">
+          {application.domain}
+        </a>
+      ),
+    },
+    {
+      title: t.applications.environment,
+      bare: true,
+      minor: true,
+      cell: ({ environment }) => environment,
+    },
+    {
+      title: t.applications.branch,
+      minor: true,
+      cell: ({ branch }) => branch || <span class="muted">{t.applications.defaultBranch}</span>,
+    },
+    {
+      title: hasDeployments ? t.applications.lastDeployment : t.applications.stateSince,
+      cell: (application) => <Last of={application} />,
+    },
+  ];
+}
+
+/** The last deployment where a list has it, else since when the application is in its state. */
+function Last({ of }: { of: Application }) {
+  const [last] = of.deployments;
+  if (last) {
+    return (
+      <span class="row">
+        <DeploymentStateBadge state={stateOf(last)} /> <Time at={last.created_at} />
+      </span>
+    );
+  }
+  return <Time at={linked(of.status)?.updated_at ?? of.updated_at} />;
+}

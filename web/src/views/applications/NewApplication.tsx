@@ -1,0 +1,124 @@
+import { useRef, useState } from "preact/hooks";
+import { useLocation } from "preact-iso";
+import { createApplication } from "../../api/applications";
+import { randomId } from "../../api/random";
+import { useSession } from "../../session";
+import { useText } from "../../text";
+import { Button, ButtonLink } from "../../ui/Button";
+import { AreaField, CheckField, TextField } from "../../ui/Field";
+import { useKept } from "../../ui/kept";
+import { Page } from "../../ui/Page";
+import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { parse } from "../variables/dotenv";
+import { LineProblems } from "../variables/LineProblems";
+import { bodyOf, EMPTY_DRAFT, isSecret, type NewApplicationDraft, nameOf } from "./newApplication";
+import { SourceFields } from "./SourceFields";
+import "../settings/settings.css";
+import "./applications.css";
+
+const FIELDS = ["repository", "branch", "name", "port", "environment_variables", "repository_token"];
+
+export default function NewApplication() {
+  const t = useText();
+  const { route } = useLocation();
+  const { membership } = useSession();
+  const [draft, setDraft] = useKept(`new ${membership.organization_id}`, EMPTY_DRAFT);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
+  // The same body is sent with the same key, so that a request whose answer was lost is not done twice.
+  const sent = useRef({ body: "", key: "" });
+
+  const change = (part: Partial<NewApplicationDraft>) => setDraft((before) => ({ ...before, ...part }));
+  const [field, rest] = split(error, FIELDS);
+  const problem = (name: string) => (error && field === name ? fieldMessage(error) : null);
+  const parsed = parse(draft.variables);
+  const names = Object.keys(parsed.variables);
+
+  const submit = async () => {
+    const body = bodyOf(draft);
+    const text = JSON.stringify(body);
+    if (sent.current.body !== text) sent.current = { body: text, key: randomId() };
+    setBusy(true);
+    setError(null);
+    try {
+      const made = await createApplication(body, sent.current.key);
+      setDraft(() => EMPTY_DRAFT);
+      const [deployment] = made.deployments;
+      route(`/applications/${made.id}${deployment ? `/deployments/${deployment.id}` : ""}`);
+    } catch (thrown) {
+      setError(thrown as Error);
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Page title={t.create.title}>
+      <form
+        class="stack form-page"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy && parsed.problems.length === 0) void submit();
+        }}
+      >
+        <SourceFields draft={draft} change={change} problem={problem} />
+        <section class="card fields">
+          <TextField
+            label={t.create.name}
+            hint={t.create.nameHint}
+            required
+            autocomplete="off"
+            value={nameOf(draft)}
+            onValue={(name) => change({ name })}
+            problem={problem("name")}
+          />
+          <TextField
+            label={t.create.port}
+            hint={t.create.portHint}
+            optional
+            inputMode="numeric"
+            pattern="[0-9]*"
+            value={draft.port}
+            onValue={(port) => change({ port })}
+            problem={problem("port")}
+          />
+        </section>
+        <section class="card stack">
+          <AreaField
+            label={t.create.variables}
+            hint={t.create.variablesHint}
+            optional
+            rows={5}
+            value={draft.variables}
+            onValue={(variables) => change({ variables })}
+            problem={problem("environment_variables")}
+          />
+          <LineProblems problems={parsed.problems} />
+          {names.length > 0 && (
+            <fieldset class="stack">
+              <legend>{t.create.secrets}</legend>
+              <div class="choices">
+                {names.map((name) => (
+                  <CheckField
+                    key={name}
+                    label={name}
+                    checked={isSecret(draft, name)}
+                    onChecked={(checked) => change({ secrets: { ...draft.secrets, [name]: checked } })}
+                  />
+                ))}
+              </div>
+            </fieldset>
+          )}
+        </section>
+        {rest && <ProblemText error={rest} />}
+        <div class="row">
+          <Button type="submit" kind="primary" busy={busy} disabled={draft.repository === ""}>
+            {t.create.submit}
+          </Button>
+          <ButtonLink kind="quiet" href="/applications">
+            {t.common.cancel}
+          </ButtonLink>
+        </div>
+      </form>
+    </Page>
+  );
+}

@@ -1,0 +1,35 @@
+import { useEffect } from "preact/hooks";
+import { lazy, Route, Router } from "preact-iso";
+import { Applications } from "./applications/Applications";
+import { NotFound } from "./NotFound";
+
+const NewApplication = lazy(() => import("./applications/NewApplication"));
+const ApplicationPage = lazy(() => import("./application/ApplicationPage"));
+const Account = lazy(() => import("./account/Account"));
+
+const LATER_MS = 1_500;
+
+/** Parts that are loaded late are fetched when the first view has been shown, so that opening them does not wait. */
+function usePreload(): void {
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      for (const view of [ApplicationPage, NewApplication, Account]) view.preload().catch(() => {});
+    }, LATER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+}
+
+/** The addresses of the dashboard. A new view is a line here; what a first visit does not need is loaded when it is opened. */
+export function Views() {
+  usePreload();
+  return (
+    <Router>
+      <Route path="/" component={Applications} />
+      <Route path="/applications" component={Applications} />
+      <Route path="/applications/new" component={NewApplication} />
+      <Route path="/applications/:id/:tab?/:item?" component={ApplicationPage} />
+      <Route path="/account/:tab?" component={Account} />
+      <Route default component={NotFound} />
+    </Router>
+  );
+}

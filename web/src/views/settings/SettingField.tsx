@@ -1,0 +1,60 @@
+import { useSession } from "../../session";
+import { useText } from "../../text";
+import { Button } from "../../ui/Button";
+import { AreaField, CheckField, TextField } from "../../ui/Field";
+import type { FieldKind } from "./fields";
+
+interface Props {
+  kind: FieldKind;
+  value: string | boolean;
+  /** What it was changed to meanwhile, if the user has changed it too. */
+  theirs: string | boolean | null;
+  problem: string | null;
+  readOnly: boolean;
+  onValue: (value: string | boolean) => void;
+  onTakeTheirs: () => void;
+  onKeepMine: () => void;
+}
+
+export function SettingField({ kind, value, theirs, problem, readOnly, onValue, onTakeTheirs, onKeepMine }: Props) {
+  const t = useText();
+  const { may } = useSession();
+  const [label, hint] = t.settings.field[kind.name];
+  const isLocked = readOnly || (kind.needs !== undefined && !may(kind.needs));
+  const conflict = theirs !== null && (
+    <div class="conflict row" role="alert">
+      <span class="break">{t.settings.conflict(wordFor(theirs))}</span>
+      <Button onClick={onTakeTheirs}>{t.settings.takeTheirs}</Button>
+      <Button onClick={onKeepMine}>{t.settings.keepMine}</Button>
+    </div>
+  );
+  function wordFor(other: string | boolean): string {
+    if (typeof other === "boolean") return other ? t.common.yes : t.common.no;
+    return other || t.settings.empty;
+  }
+
+  if (kind.as === "check") {
+    return (
+      <div class="wide">
+        <CheckField label={label} checked={value === true} disabled={isLocked} onChecked={onValue}>
+          {problem && (
+            <p class="field-problem" role="alert">
+              {problem}
+            </p>
+          )}
+          {conflict}
+        </CheckField>
+      </div>
+    );
+  }
+  const common = { label, hint, problem, value: String(value), onValue, readOnly: isLocked, children: conflict };
+  if (kind.as === "lines" || kind.as === "command") {
+    return (
+      <div class="wide">
+        <AreaField {...common} rows={kind.as === "lines" ? 3 : 2} />
+      </div>
+    );
+  }
+  if (kind.as === "number") return <TextField {...common} inputMode="numeric" pattern="[0-9]+" required />;
+  return <TextField {...common} type={kind.as} autocomplete="off" />;
+}

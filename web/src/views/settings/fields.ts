@@ -1,0 +1,133 @@
+import type { Application, UpdateApplication } from "../../api/applications";
+import type { Text } from "../../text";
+
+export type FieldName = keyof Text["settings"]["field"];
+
+export interface FieldKind {
+  name: FieldName;
+  as: "text" | "number" | "check" | "lines" | "command" | "password";
+  /** What a member needs beside `deploy:update`. */
+  needs?: "deploy:forks";
+}
+
+type Section = "general" | "source" | "running" | "limits" | "commands" | "pushes";
+
+const field = (name: FieldName, as: FieldKind["as"] = "text"): FieldKind => ({ name, as });
+
+export const SECTIONS: readonly [Section, readonly FieldKind[]][] = [
+  ["general", [field("name"), field("domain"), field("environment"), field("labels")]],
+  ["source", [field("branch"), field("base_path"), field("dockerfile_path"), field("repository_token", "password")]],
+  [
+    "running",
+    [
+      field("port", "number"),
+      field("replicas", "number"),
+      field("health_path"),
+      field("health_seconds", "number"),
+      field("drain_seconds", "number"),
+      field("stop_seconds", "number"),
+    ],
+  ],
+  [
+    "limits",
+    [
+      field("memory_mb", "number"),
+      field("cpu_millis", "number"),
+      field("pids", "number"),
+      field("kept_releases", "number"),
+    ],
+  ],
+  [
+    "commands",
+    [
+      field("pre_run_command", "command"),
+      field("post_run_command", "command"),
+      field("pause", "check"),
+      field("snapshot_before_deploy", "check"),
+    ],
+  ],
+  [
+    "pushes",
+    [
+      field("auto_deploy", "check"),
+      field("watch_paths", "lines"),
+      field("tag_pattern"),
+      field("previews", "check"),
+      { name: "preview_forks", as: "check", needs: "deploy:forks" },
+    ],
+  ],
+];
+
+/** As the form shows them: texts and ticks. */
+export type Values = Record<FieldName, string | boolean>;
+
+export function storedValues(application: Application): Values {
+  const { settings, triggers } = application;
+  return {
+    name: application.name,
+    domain: application.domain,
+    environment: application.environment,
+    labels: application.labels.join(", "),
+    branch: application.branch,
+    base_path: application.base_path,
+    dockerfile_path: application.dockerfile_path,
+    repository_token: "",
+    port: String(application.port),
+    replicas: String(settings.replicas),
+    health_path: settings.health_path,
+    health_seconds: String(settings.health_seconds),
+    drain_seconds: String(settings.drain_seconds),
+    stop_seconds: String(settings.stop_seconds),
+    memory_mb: String(settings.memory_mb),
+    cpu_millis: String(settings.cpu_millis),
+    pids: String(settings.pids),
+    kept_releases: String(settings.kept_releases),
+    pre_run_command: application.pre_run_command,
+    post_run_command: application.post_run_command,
+    pause: settings.pause,
+    snapshot_before_deploy: settings.snapshot_before_deploy,
+    auto_deploy: triggers.auto_deploy,
+    watch_paths: triggers.watch_paths.join("\n"),
+    tag_pattern: triggers.tag_pattern,
+    previews: triggers.previews,
+    preview_forks: triggers.preview_forks,
+  };
+}
+
+const KINDS = new Map(SECTIONS.flatMap(([, kinds]) => kinds).map((kind) => [kind.name, kind.as]));
+
+const pieces = (text: string, separator: RegExp): string[] => [
+  ...new Set(
+    text
+      .split(separator)
+      .map((piece) => piece.trim())
+      .filter(Boolean),
+  ),
+];
+
+export interface Requests {
+  /** Null where nothing of it has changed. */
+  update: UpdateApplication | null;
+  labels: string[] | null;
+}
+
+/** What is to be sent for the fields that were changed, and for no other. */
+export function requestsFor(id: string, changed: Partial<Values>): Requests {
+  const update: Record<string, unknown> = {};
+  let labels: string[] | null = null;
+  for (const [name, value] of Object.entries(changed) as [FieldName, string | boolean][]) {
+    if (name === "labels") labels = pieces(String(value), /,/);
+    else if (KINDS.get(name) === "number") update[name] = Number(value);
+    else if (KINDS.get(name) === "lines") update[name] = pieces(String(value), /\n/);
+    else update[name] = value;
+  }
+  const isEmpty = Object.keys(update).length === 0;
+  return { update: isEmpty ? null : ({ id, ...update } as UpdateApplication), labels };
+}
+
+/** The label of a field of the API, or its name where the form does not have it. */
+export function fieldLabel(t: Text, name: string): string {
+  if (name === "environment_variables") return t.variables.title;
+  if (name === "build_variables") return `${t.variables.title} (${t.variables.build})`;
+  return (t.settings.field as Record<string, readonly [string, string]>)[name]?.[0] ?? name;
+}

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ApiError, address, linked } from "../src/api/client.ts";
+import { fontStack } from "../src/theme/font.ts";
+import { clientName } from "../src/views/account/clientName.ts";
+import { proposedName, repositoryName } from "../src/views/applications/facts.ts";
+import { filterAddress, readFilter } from "../src/views/applications/filter.ts";
+
+test("a message names the field that it is about", () => {
+  const field = (message: string) => new ApiError(400, "invalid_request", message, null).field;
+  assert.equal(field("branch: must not begin with /"), "branch");
+  assert.equal(field("environment_variables.A: is too long (line 1)"), "environment_variables");
+  assert.equal(field("The body is not JSON: oops"), null);
+  assert.equal(new ApiError(409, "conflict", "branch: taken", null).field, null);
+});
+
+test("what is empty is not in the address", () => {
+  assert.equal(address("/a", { b: "", c: undefined, d: 0, e: ["x y", "z"] }), "/api/v1/a?d=0&e=x+y%2Cz");
+  assert.equal(address("/a"), "/api/v1/a");
+});
+
+test("an empty link is no record", () => {
+  assert.equal(linked({}), null);
+  assert.deepEqual(linked({ id: "1" }), { id: "1" });
+});
+
+test("a font's name can be nothing but a name", () => {
+  assert.equal(fontStack("outfit"), "");
+  assert.equal(fontStack("serif"), "serif");
+  assert.equal(fontStack('x", url(evil)\\'), '"x, url(evil)", system-ui, sans-serif');
+});
+
+test("a name is proposed from any address of a repository", () => {
+  const proposed = ["https://a.b/team/shop.git", "git@a.b:team/my_shop.git", "/srv/code/hello/", "push", ""].map(
+    proposedName,
+  );
+  assert.deepEqual(proposed, ["shop", "my-shop", "hello", "push", ""]);
+  assert.equal(repositoryName("https://user:pass@a.b/team/shop.git"), "a.b/team/shop");
+});
+
+test("a filter survives its address", () => {
+  const filter = { search: "a b", label: ["x", "y"], environment: "staging", state: "failed" as const, page: 3 };
+  const query = Object.fromEntries(new URL(filterAddress(filter), "http://h").searchParams);
+  assert.deepEqual(readFilter(query), filter);
+  assert.deepEqual(readFilter({ state: "odd", page: "-1" }), {});
+});
+
+test("programs are called by what people call them", () => {
+  const chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0 Safari/537.36";
+  assert.equal(clientName(chrome), "Chrome, Linux");
+  assert.equal(clientName("curl/8.5.0"), "curl/8.5.0");
+  assert.equal(clientName(""), "?");
+});
