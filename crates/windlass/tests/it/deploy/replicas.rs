@@ -139,7 +139,8 @@ async fn one_that_stays_dead_is_passed_over() {
     let deaths = [(began, Instant::now())];
     // Longer than the edge takes to find out that nothing is there.
     tokio::time::sleep(Duration::from_secs(8)).await;
-    assert_eq!(answering(&platform, "survivors.localhost").await.len(), 2);
+    // Of thirty visits while a crowd is there, all may happen to go to one of them.
+    answered_by(&platform, "survivors.localhost", 2).await;
     platform.start_server(None);
     answered_by(&platform, "survivors.localhost", 3).await;
     let (visits, _) = crowd.go().await;
