@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { lazy, useLocation } from "preact-iso";
-import { useMay } from "../session";
+import { useSession } from "../session";
+import { PLACES } from "./places";
 
 const Palette = lazy(() => import("./Palette"));
 const Shortcuts = lazy(() => import("./Shortcuts"));
@@ -16,13 +17,15 @@ function isTyping(target: EventTarget | null): boolean {
 /** Keys of the whole dashboard. Single letters act only where no text is being typed and no dialog is open. */
 export function Keyboard({ opened, onOpen }: { opened: Opened; onOpen: (opened: Opened) => void }) {
   const { route } = useLocation();
-  const mayCreate = useMay("deploy:create");
+  const session = useSession();
   const lead = useRef(0);
 
   useEffect(() => {
     const go: Record<string, () => void> = {
-      a: () => route("/applications"),
-      n: () => mayCreate && route("/applications/new"),
+      ...Object.fromEntries(
+        PLACES.filter(({ may }) => session.may(may)).map(({ key, href }) => [key, () => route(href)]),
+      ),
+      n: () => session.may("deploy:create") && route("/applications/new"),
       u: () => route("/account"),
     };
     const single: Record<string, () => void> = {
@@ -49,7 +52,7 @@ export function Keyboard({ opened, onOpen }: { opened: Opened; onOpen: (opened: 
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  }, [route, mayCreate, onOpen]);
+  }, [route, session, onOpen]);
 
   if (opened === "palette") return <Palette onClose={() => onOpen(null)} />;
   if (opened === "shortcuts") return <Shortcuts onClose={() => onOpen(null)} />;

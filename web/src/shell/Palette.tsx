@@ -8,6 +8,7 @@ import { THEME_NAMES } from "../theme/names";
 import { Dialog } from "../ui/Dialog";
 import { useSettled } from "../ui/settled";
 import { best } from "./match";
+import { PLACES } from "./places";
 import "./palette.css";
 
 interface Command {
@@ -38,7 +39,7 @@ function useCommands(t: Text, typed: string): Command[] {
     group: t.palette.application,
   }));
   const views = [
-    go(t.shell.applications, "/applications"),
+    ...PLACES.filter((place) => session.may(place.may)).map((place) => go(place.name(t), place.href)),
     ...(session.may("deploy:create") ? [go(t.applications.create, "/applications/new")] : []),
     go(`${t.shell.account}: ${t.account.profile}`, "/account"),
     go(`${t.shell.account}: ${t.account.security}`, "/account/security"),

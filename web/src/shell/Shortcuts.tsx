@@ -1,5 +1,6 @@
 import { useText } from "../text";
 import { Dialog } from "../ui/Dialog";
+import { PLACES } from "./places";
 
 export default function Shortcuts({ onClose }: { onClose: () => void }) {
   const t = useText();
@@ -7,7 +8,7 @@ export default function Shortcuts({ onClose }: { onClose: () => void }) {
     [["Ctrl K", "⌘K"], t.shortcuts.palette],
     [["?"], t.shortcuts.help],
     [["/"], t.shortcuts.search],
-    [["g a"], t.shortcuts.applications],
+    ...PLACES.map((place): [string[], string] => [[`g ${place.key}`], place.name(t)]),
     [["g n"], t.shortcuts.create],
     [["g u"], t.shortcuts.account],
     [["Esc"], t.shortcuts.dismiss],

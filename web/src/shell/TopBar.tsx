@@ -4,11 +4,14 @@ import { useText } from "../text";
 import { Button } from "../ui/Button";
 import { CheckIcon, ChevronIcon, LogoIcon, SearchIcon, UserIcon } from "../ui/icons";
 import { Menu } from "../ui/Menu";
+import { PLACES } from "./places";
 
 export function TopBar({ onPalette, onShortcuts }: { onPalette: () => void; onShortcuts: () => void }) {
   const t = useText();
   const { path } = useLocation();
-  const isAt = (start: string) => path === start || path.startsWith(`${start}/`);
+  const session = useSession();
+  const at = path === "/" ? "/applications" : path;
+  const isAt = (start: string) => at === start || at.startsWith(`${start}/`);
   return (
     <header class="top">
       <a class="brand" href="/" aria-label={t.product}>
@@ -17,9 +20,11 @@ export function TopBar({ onPalette, onShortcuts }: { onPalette: () => void; onSh
       </a>
       <OrganizationMenu />
       <nav class="top-links" aria-label={t.shell.navigation}>
-        <a href="/applications" aria-current={path === "/" || isAt("/applications") ? "page" : undefined}>
-          {t.shell.applications}
-        </a>
+        {PLACES.filter((place) => session.may(place.may)).map((place) => (
+          <a key={place.href} href={place.href} aria-current={isAt(place.href) ? "page" : undefined}>
+            {place.name(t)}
+          </a>
+        ))}
       </nav>
       <span class="grow" />
       <Button class="palette-button" onClick={onPalette} aria-keyshortcuts="Control+K">

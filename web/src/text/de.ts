@@ -29,6 +29,9 @@ export const de: Text = {
   shell: {
     navigation: "Hauptnavigation",
     applications: "Anwendungen",
+    extensions: "Erweiterungen",
+    connections: "Code-Hosts",
+    audit: "Protokoll",
     account: "Konto",
     organization: "Organisation",
     organizationIs: (name) => `Organisation: ${name}`,
@@ -536,7 +539,6 @@ export const de: Text = {
     title: "Tastenkürzel",
     palette: "Suche und Befehle",
     help: "Diese Liste",
-    applications: "Anwendungen",
     create: "Neue Anwendung",
     account: "Konto",
     search: "Zum Suchfeld",

@@ -31,6 +31,9 @@ export const en = {
   shell: {
     navigation: "Main",
     applications: "Applications",
+    extensions: "Extensions",
+    connections: "Code hosts",
+    audit: "Audit log",
     account: "Account",
     organization: "Organization",
     organizationIs: (name: string) => `Organization: ${name}`,
@@ -520,7 +523,6 @@ export const en = {
     title: "Keyboard shortcuts",
     palette: "Search and commands",
     help: "This list",
-    applications: "Applications",
     create: "New application",
     account: "Account",
     search: "To the search field",
