@@ -5,6 +5,7 @@ import { linked, request, type Schemas } from "./client";
 
 export type Deployment = Schemas["ApplicationDeployment"];
 export type DeploymentState = Schemas["DeploymentState"];
+export type ReleaseChange = Schemas["ReleaseChange"];
 export type LogLine = Schemas["ApplicationLog"];
 
 const PAGE_SIZE = 25;
@@ -27,6 +28,19 @@ export function useDeployment(id: string) {
     queryKey: inOrganization("deployment", id),
     queryFn: ({ signal }) =>
       request("get", "/deploy/application/deployments/{deployment_id}", { path: { deployment_id: id }, signal }),
+  });
+}
+
+/** What a deployment's release has that another's has not. Releases do not change. */
+export function useComparison(id: string, withId: string) {
+  return useQuery({
+    queryKey: inOrganization("comparison", id, withId),
+    queryFn: ({ signal }) =>
+      request("get", "/deploy/application/deployments/{deployment_id}/compare", {
+        path: { deployment_id: id },
+        query: { with: withId },
+        signal,
+      }),
   });
 }
 

@@ -533,6 +533,83 @@ export interface paths {
         patch: operations["switch_default_organization"];
         trace?: never;
     };
+    "/api/v1/instance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get instance
+         * @description Needs a login; an API key is not enough. For admins of the installation, with a login.
+         */
+        get: operations["get_instance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/instance/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List users
+         * @description Needs a login; an API key is not enough. For admins of the installation, with a login.
+         */
+        get: operations["list_users"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/instance/users/{user_id}/password-reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make password reset
+         * @description Needs a login; an API key is not enough. For admins of the installation, with a login.
+         */
+        post: operations["make_password_reset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/reset-password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Reset password */
+        post: operations["reset_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/organizations": {
         parameters: {
             query?: never;
@@ -929,6 +1006,46 @@ export interface paths {
          * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
          */
         get: operations["get_deployment_by_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/application/deployments/{deployment_id}/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare releases
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["compare_releases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/traffic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get traffic
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["get_traffic"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2041,6 +2158,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Verify audit log
+         * @description Needs the permission `audit:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["verify_audit_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/notification/webhook": {
         parameters: {
             query?: never;
@@ -2181,6 +2318,8 @@ export interface components {
             /** @description The same for variables at run time. */
             environment_variables: string;
             domain: string;
+            /** @description Where visitors reach it. */
+            url: string;
             /**
              * Format: uint16
              * @description The one that was asked for, else the one that the live release listens on, else 0.
@@ -2201,7 +2340,7 @@ export interface components {
             /** @description `{}` once they have left the organization. */
             user: components["schemas"]["UserLink"];
             status: components["schemas"]["ApplicationStatusLink"];
-            /** @description The newest 20, newest first; none in lists. */
+            /** @description The newest 20, newest first; in lists the newest one, and none where it is part of something else. */
             deployments: components["schemas"]["ApplicationDeployment"][];
             /** @description The newest 100 lines, newest first; none in lists. */
             logs: components["schemas"]["ApplicationLog"][];
@@ -2270,6 +2409,13 @@ export interface components {
             updated_at: string;
             kind: components["schemas"]["DeploymentKind"];
             triggered_by: components["schemas"]["DeploymentTrigger"];
+            /**
+             * Format: uuid
+             * @description The user who set it off, or whose API key did; null if no user did.
+             */
+            user_id: string | null;
+            /** @description Their name; empty once they have left the organization, and for those who may not see its members. */
+            user_name: string;
             /**
              * Format: uuid
              * @description The id of the deployment that made the release which this one brings.
@@ -2383,6 +2529,16 @@ export interface components {
         };
         /** @description The record, or `{}`: where the link would lead back to a type that is already open, where relations were not asked for, and where the record is not remembered any more. */
         ApplicationStatusLink: components["schemas"]["ApplicationStatus"] | Record<string, never>;
+        ApplicationTraffic: {
+            /** Format: uuid */
+            application_id: string;
+            /** @description One number for each slot. */
+            requests: number[];
+            /** @description Requests that were answered with 5xx or failed on the way, visitors who left apart. */
+            errors: number[];
+            /** @description From the request's head to the answer's, on average, in milliseconds; 0 without answers. */
+            answer_ms: number[];
+        };
         /** @description What code hosts are told of an application, and what they sent last. */
         ApplicationWebhook: {
             /** @description Where deliveries go, with `application/json` as their content type. */
@@ -2439,6 +2595,21 @@ export interface components {
              * @description RFC 3339, UTC, microseconds.
              */
             timestamp: string;
+        };
+        /** @description Whether every entry is still what was written, in its place. */
+        AuditVerification: {
+            /**
+             * Format: int64
+             * @description How many hold, from the first on.
+             */
+            entries: number;
+            /**
+             * Format: int64
+             * @description The number of the first entry that does not hold; none when all do.
+             */
+            broken_at: number | null;
+            /** @description What is wrong with it; empty when nothing is. */
+            problem: string;
         };
         /** @description What the container engine keeps of builds so that the next one is faster. */
         BuildCache: {
@@ -2713,6 +2884,8 @@ export interface components {
             /** @description Default: true. */
             is_active?: boolean | null;
         };
+        /** @enum {string} */
+        DatabaseKind: "sqlite" | "postgres";
         /** @description The name again, so that no application is deleted by mistake. */
         DeleteApplication: {
             /** Format: uuid */
@@ -2889,6 +3062,12 @@ export interface components {
             /** @description Newest first. */
             deployments: components["schemas"]["ApplicationDeployment"][];
             pagination: components["schemas"]["Pagination"];
+        };
+        DiskSpace: {
+            /** Format: int64 */
+            total_bytes: number;
+            /** Format: int64 */
+            free_bytes: number;
         };
         /**
          * @description What went wrong, for programs. Codes are never renamed; the sentence for people is in `message`.
@@ -3410,6 +3589,62 @@ export interface components {
             /** Format: int64 */
             size_bytes: number | null;
         };
+        Instance: {
+            version: string;
+            /**
+             * Format: date-time
+             * @description When the server that answers was started.
+             */
+            started_at: string;
+            database: components["schemas"]["DatabaseKind"];
+            /** @description How people and code hosts reach the server. */
+            public_url: string;
+            /** @description Where visitors of applications are received, as set. */
+            edge_addresses: string[];
+            /** @description The disk of the data folder; none where it does not tell. */
+            disk: components["schemas"]["DiskSpace"] | null;
+            queue: components["schemas"]["Queue"];
+            /** Format: int64 */
+            users: number;
+            /** Format: int64 */
+            organizations: number;
+            /** Format: int64 */
+            applications: number;
+            /** @description In the order of the guide. */
+            settings: components["schemas"]["InstanceSetting"][];
+        };
+        InstanceSetting: {
+            name: string;
+            section: string;
+            /** @description One sentence without its full stop. */
+            help: string;
+            /** @description Masked where it is a secret; several values are separated by commas. */
+            value: string;
+            is_default: boolean;
+        };
+        InstanceUser: {
+            /** Format: uuid */
+            id: string;
+            username: string;
+            email: string;
+            type: components["schemas"]["UserType"];
+            two_factor_enabled: boolean;
+            /**
+             * Format: int64
+             * @description How many organizations the user is a member of.
+             */
+            organizations: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            created_at: string;
+        };
+        InstanceUsers: {
+            /** @description By e-mail address. */
+            users: components["schemas"]["InstanceUser"][];
+            pagination: components["schemas"]["Pagination"];
+        };
         /** @description A person who was asked to join and has not answered yet. */
         Invitation: {
             /** Format: uuid */
@@ -3600,6 +3835,17 @@ export interface components {
             has_next: boolean;
             has_prev: boolean;
         };
+        /** @description Shown only now. It works once; a newer one takes its place. */
+        PasswordReset: {
+            token: string;
+            /** @description Opens the dashboard with the token. Give it to the user. */
+            link: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            expires_at: string;
+        };
         /**
          * @description What each role may do; a role has everything that the roles before it have.
          *
@@ -3690,6 +3936,13 @@ export interface components {
             /** @description The newest pull request first. */
             previews: components["schemas"]["Preview"][];
         };
+        /** @description Jobs of all kinds. */
+        Queue: {
+            /** Format: int64 */
+            waiting: number;
+            /** Format: int64 */
+            running: number;
+        };
         RecoveryCodes: {
             /** @description Each works once in place of a code. They are shown only now. */
             recovery_codes: string[];
@@ -3720,11 +3973,30 @@ export interface components {
              */
             token?: string | null;
         };
+        ReleaseChange: {
+            /** @description As requests have it, or `commit_hash`. */
+            field: string;
+            /** @description The name of the variable, if the field holds variables; else empty. */
+            variable: string;
+            /** @description Null if there was none. `********` for what may not be seen. */
+            before: string | null;
+            after: string | null;
+        };
+        /** @description What a deployment's release has that another's has not. */
+        ReleaseComparison: {
+            changes: components["schemas"]["ReleaseChange"][];
+        };
         RemoveUser: {
             /** Format: uuid */
             organization_id?: string | null;
             /** Format: uuid */
             user_id: string;
+        };
+        ResetPassword: {
+            /** Format: password */
+            token: string;
+            /** Format: password */
+            password: string;
         };
         /** @description An application, or its live deployment. */
         Restart: {
@@ -3985,6 +4257,22 @@ export interface components {
             /** Format: uuid */
             organization_id: string;
         };
+        Traffic: {
+            /**
+             * Format: date-time
+             * @description The beginning of the first slot.
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description How long a slot is. The last one is not over yet.
+             */
+            slot_seconds: number;
+            /** Format: int64 */
+            slots: number;
+            /** @description Those that had requests in this time. */
+            applications: components["schemas"]["ApplicationTraffic"][];
+        };
         /** @description When an application is deployed without being asked to. Stored as JSON. */
         Triggers: {
             /** @description Whether a push deploys. */
@@ -4038,6 +4326,12 @@ export interface components {
         UpdateApplication: {
             /** Format: uuid */
             id: string;
+            /**
+             * Format: date-time
+             * @description The `updated_at` that the change was made from. If the application was changed since, nothing is changed, and the
+             *     answer is 409.
+             */
+            unchanged_since?: string | null;
             name?: string | null;
             /** @description Cannot change; accepted when it is the same. */
             repository?: string | null;
@@ -7353,6 +7647,387 @@ export interface operations {
             };
         };
     };
+    get_instance: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Instance"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` or `login_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    list_users: {
+        parameters: {
+            query?: {
+                /** @description Default: 1. Behind the last page there is nothing. */
+                page?: number;
+                /** @description Default: 25. */
+                page_size?: number;
+                /** @description A part of the name or of the e-mail address, in any case. */
+                search?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["InstanceUsers"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` or `login_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    make_password_reset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["PasswordReset"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` or `login_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    reset_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResetPassword"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: null;
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     get_organization: {
         parameters: {
             query?: {
@@ -10467,6 +11142,206 @@ export interface operations {
                         status: "success";
                         message: string;
                         data: components["schemas"]["ApplicationDeployment"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    compare_releases: {
+        parameters: {
+            query: {
+                /** @description The deployment to compare with, of the same application: the one before. */
+                with: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                deployment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["ReleaseComparison"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_traffic: {
+        parameters: {
+            query?: {
+                /** @description One application. Default: all of the organization. */
+                id?: string;
+                /** @description How far back; there are always 60 slots. Default: 1. */
+                hours?: number;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Traffic"];
                     };
                 };
             };
@@ -14351,7 +15226,10 @@ export interface operations {
     };
     download_snapshot: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The same, for links and for browsers' own readers of events, which cannot send a header. */
+                organization_id?: string;
+            };
             header?: {
                 /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
                 "X-Organization-Id"?: string;
@@ -14819,12 +15697,10 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /**
-                 * @description Where a line comes from.
-                 *
-                 *     - `windlass`: Not from a program: about the work.
-                 */
-                stream?: "stdout" | "stderr" | "windlass";
+                /** @description One, or several separated by commas. */
+                stream?: string;
+                /** @description One, or several separated by commas. */
+                step?: string;
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */
@@ -14946,12 +15822,10 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /**
-                 * @description Where a line comes from.
-                 *
-                 *     - `windlass`: Not from a program: about the work.
-                 */
-                stream?: "stdout" | "stderr" | "windlass";
+                /** @description One, or several separated by commas. */
+                stream?: string;
+                /** @description One, or several separated by commas. */
+                step?: string;
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */
@@ -14961,6 +15835,8 @@ export interface operations {
                  *     named; its lines are among the application's.
                  */
                 deployment_id?: string;
+                /** @description The same, for links and for browsers' own readers of events, which cannot send a header. */
+                organization_id?: string;
             };
             header?: {
                 /** @description The id of the last event that was seen: goes on right after it. */
@@ -15063,12 +15939,10 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /**
-                 * @description Where a line comes from.
-                 *
-                 *     - `windlass`: Not from a program: about the work.
-                 */
-                stream?: "stdout" | "stderr" | "windlass";
+                /** @description One, or several separated by commas. */
+                stream?: string;
+                /** @description One, or several separated by commas. */
+                step?: string;
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */
@@ -15078,6 +15952,8 @@ export interface operations {
                  *     named; its lines are among the application's.
                  */
                 deployment_id?: string;
+                /** @description The same, for links and for browsers' own readers of events, which cannot send a header. */
+                organization_id?: string;
             };
             header?: {
                 /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
@@ -15194,12 +16070,10 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /**
-                 * @description Where a line comes from.
-                 *
-                 *     - `windlass`: Not from a program: about the work.
-                 */
-                stream?: "stdout" | "stderr" | "windlass";
+                /** @description One, or several separated by commas. */
+                stream?: string;
+                /** @description One, or several separated by commas. */
+                step?: string;
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */
@@ -15316,16 +16190,16 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /**
-                 * @description Where a line comes from.
-                 *
-                 *     - `windlass`: Not from a program: about the work.
-                 */
-                stream?: "stdout" | "stderr" | "windlass";
+                /** @description One, or several separated by commas. */
+                stream?: string;
+                /** @description One, or several separated by commas. */
+                step?: string;
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */
                 end_time?: string;
+                /** @description The same, for links and for browsers' own readers of events, which cannot send a header. */
+                organization_id?: string;
             };
             header?: {
                 /** @description The id of the last event that was seen: goes on right after it. */
@@ -15428,16 +16302,16 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /**
-                 * @description Where a line comes from.
-                 *
-                 *     - `windlass`: Not from a program: about the work.
-                 */
-                stream?: "stdout" | "stderr" | "windlass";
+                /** @description One, or several separated by commas. */
+                stream?: string;
+                /** @description One, or several separated by commas. */
+                step?: string;
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */
                 end_time?: string;
+                /** @description The same, for links and for browsers' own readers of events, which cannot send a header. */
+                organization_id?: string;
             };
             header?: {
                 /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
@@ -15533,6 +16407,8 @@ export interface operations {
             query?: {
                 /** @description The id of an event, or 0 for the oldest that is kept. `Last-Event-ID` goes before it. Without either: what happens from now on. */
                 after?: string;
+                /** @description The same, for links and for browsers' own readers of events, which cannot send a header. */
+                organization_id?: string;
             };
             header?: {
                 /** @description The id of the last event that was seen: goes on right after it. */
@@ -17339,6 +18215,8 @@ export interface operations {
                 tail?: number;
                 /** @description A cursor of an earlier answer, or 0 for the beginning. `Last-Event-ID` goes before it. */
                 after?: string;
+                /** @description The same, for links and for browsers' own readers of events, which cannot send a header. */
+                organization_id?: string;
             };
             header?: {
                 /** @description The id of the last event that was seen: goes on right after it. */
@@ -18153,6 +19031,104 @@ export interface operations {
                         status: "success";
                         message: string;
                         data: components["schemas"]["AuditActivities"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    verify_audit_log: {
+        parameters: {
+            query?: {
+                /** @description Default: the organization of the header, else the caller's default one. */
+                id?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["AuditVerification"];
                     };
                 };
             };

@@ -33,26 +33,17 @@ export const STEPS: readonly Step[] = [
 export const isEverything = ({ search, streams, steps }: Filter): boolean =>
   !search && streams.length === 0 && steps.length === 0;
 
-/** What the server can leave out by itself: it knows one stream at a time, and no steps. */
-export function serverPart({ search, streams }: Filter): Record<string, string | undefined> {
+/** The filter as the server takes it. */
+export function serverPart({ search, streams, steps }: Filter): Record<string, string | undefined> {
   return {
     search_term: search && !search.isRegex ? search.text : undefined,
     regex: search?.isRegex ? search.text : undefined,
-    stream: streams.length === 1 ? streams[0] : undefined,
+    stream: streams.join(",") || undefined,
+    step: steps.join(",") || undefined,
   };
 }
 
 type Accepts = (line: Line) => boolean;
-
-/** What is left to be looked at here; null where the server does it all. */
-export function browserPart({ streams, steps }: Filter): Accepts | null {
-  const needsStreams = streams.length > 1 && streams.length < STREAMS.length;
-  if (!needsStreams && steps.length === 0) return null;
-  return (line) =>
-    line.missing !== undefined ||
-    ((!needsStreams || streams.includes(line.stream)) &&
-      (steps.length === 0 || (steps as readonly string[]).includes(line.step)));
-}
 
 /** Everything at once, for lines that the server cannot filter. */
 export function acceptsWhole(filter: Filter): Accepts | null {

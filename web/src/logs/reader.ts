@@ -1,5 +1,5 @@
 import { address, open, request } from "../api/client";
-import { acceptsWhole, browserPart, type Filter, isEverything, serverPart } from "./filter";
+import { acceptsWhole, type Filter, isEverything, serverPart } from "./filter";
 import type { Line, Page } from "./line";
 import { executionLine, type Sent, sentLine } from "./sent";
 import { canFilter, type LogSource, pathOf } from "./source";
@@ -23,6 +23,8 @@ export interface LogReader {
 }
 
 const PAGE_LINES = 500;
+/** What a line is read with. */
+const LOOK = { relations: "none", colors: "true" };
 /** Where the browser leaves lines out, so many requests are made before what was found is shown. */
 const MOST_REQUESTS = 8;
 /** No line will ever have this number; the server takes it for its last one. */
@@ -34,9 +36,8 @@ export function readerOf(source: LogSource, filter: Filter): LogReader {
 
 function pagedReader(source: LogSource, filter: Filter): LogReader {
   const path = pathOf(source);
-  const accepts = browserPart(filter);
   const ask = async (query: object, signal: AbortSignal) => {
-    const url = address(path, { relations: "none", page_size: PAGE_LINES, ...query });
+    const url = address(path, { ...LOOK, page_size: PAGE_LINES, ...query });
     const { data } = (await (await open(url, { signal })).json()) as { data: { logs: Sent[]; next_cursor: string } };
     return { lines: data.logs.map(sentLine), next: data.next_cursor };
   };
@@ -50,19 +51,15 @@ function pagedReader(source: LogSource, filter: Filter): LogReader {
     return { lines, edge: Number(next), isLast: Number(next) <= after };
   };
   return {
-    before: (cursor, signal) => until(accepts, false, cursor, (at) => earlier(at, signal)),
-    after: (cursor, signal) => until(accepts, true, cursor, (at) => later(at ?? 0, signal)),
+    before: (cursor, signal) => earlier(cursor, signal),
+    after: (cursor, signal) => later(cursor, signal),
     newest: async (signal) => Number((await ask({ after: BEYOND, page_size: 1 }, signal)).next),
     atTime: async (start_time, signal) =>
       (await ask({ ...filters, after: 0, start_time, page_size: 1 }, signal)).lines[0]?.cursor ?? null,
-    next: async (cursor, isBackwards, signal) => {
-      const size = accepts ? PAGE_LINES : 1;
-      return isBackwards
-        ? nextHit(accepts, cursor, true, (at) => earlier(at, signal, size))
-        : nextHit(accepts, cursor, false, (at) => later(at, signal, size));
-    },
-    followAddress: address(`${path}/follow`, filters),
-    accepts,
+    next: (cursor, isBackwards, signal) =>
+      nextHit(null, cursor, isBackwards, (at) => (isBackwards ? earlier(at, signal, 1) : later(at, signal, 1))),
+    followAddress: address(`${path}/follow`, { ...filters, colors: LOOK.colors }),
+    accepts: null,
     isWhole: isEverything(filter),
     countsAll: isEverything(filter) && source.of === "application",
   };

@@ -8,7 +8,7 @@ import { Page } from "../../ui/Page";
 import { Problem } from "../../ui/Problem";
 import { ApplicationStateBadge } from "../../ui/State";
 import { Tabs } from "../../ui/Tabs";
-import { stateOfApplication, urlOf } from "../applications/facts";
+import { stateOfApplication } from "../applications/facts";
 import { NotFound } from "../NotFound";
 import { Actions } from "./Actions";
 import { Overview } from "./Overview";
@@ -74,7 +74,7 @@ function Head({ application }: { application: Application }) {
     <div class="row application-head">
       <h1>{application.name}</h1>
       <ApplicationStateBadge state={stateOfApplication(application)} />
-      <a class="row break" href={urlOf(application)} target="_blank" rel="noreferrer">
+      <a class="row break" href={application.url} target="_blank" rel="noreferrer">
         {application.domain} <LinkIcon />
       </a>
     </div>

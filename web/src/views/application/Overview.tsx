@@ -8,6 +8,7 @@ import { Commit } from "../deployments/Commit";
 import { DeploymentTable } from "../deployments/DeploymentTable";
 import { Instances } from "../deployments/Instances";
 import { Pending } from "./Pending";
+import { Requests } from "./Requests";
 
 const RECENT = 5;
 
@@ -36,6 +37,7 @@ export function Overview({ application }: { application: Application }) {
           />
         </section>
       </div>
+      <Requests applicationId={application.id} />
       <section class="stack">
         <div class="row between">
           <h2>{t.application.recent}</h2>

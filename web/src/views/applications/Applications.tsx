@@ -1,9 +1,10 @@
 import { useLocation } from "preact-iso";
 import { type Application, useApplications } from "../../api/applications";
-import { linked } from "../../api/client";
 import { stateOf } from "../../api/deployments";
+import { type ApplicationTraffic, sum, type Traffic, useTraffic } from "../../api/traffic";
 import { useMay } from "../../session";
 import { type Text, useText } from "../../text";
+import { Bars } from "../../ui/Bars";
 import { ButtonLink } from "../../ui/Button";
 import { Empty, Loading } from "../../ui/Empty";
 import { PlusIcon } from "../../ui/icons";
@@ -14,7 +15,7 @@ import { ApplicationStateBadge, DeploymentStateBadge } from "../../ui/State";
 import { type Column, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
 import { Filters } from "./Filters";
-import { stateOfApplication, urlOf } from "./facts";
+import { stateOfApplication } from "./facts";
 import { filterAddress, isFiltered, readFilter } from "./filter";
 import "./applications.css";
 
@@ -24,6 +25,7 @@ export function Applications() {
   const mayCreate = useMay("deploy:create");
   const filter = readFilter(query);
   const { data, error, refetch } = useApplications(filter);
+  const { data: traffic } = useTraffic(null, 1);
   const applications = data?.applications ?? [];
   const isEmpty = data?.pagination.total_count === 0;
   const create = mayCreate && (
@@ -52,12 +54,7 @@ export function Applications() {
         </Empty>
       )}
       {applications.length > 0 && (
-        <Table
-          label={t.applications.title}
-          columns={columns(t, applications)}
-          rows={applications}
-          rowKey={({ id }) => id}
-        />
+        <Table label={t.applications.title} columns={columns(t, traffic)} rows={applications} rowKey={({ id }) => id} />
       )}
       {data && !isEmpty && (
         <div class="row between">
@@ -69,8 +66,7 @@ export function Applications() {
   );
 }
 
-function columns(t: Text, listed: readonly Application[]): Column<Application>[] {
-  const hasDeployments = listed.some(({ deployments }) => deployments.length > 0);
+function columns(t: Text, traffic: Traffic | undefined): Column<Application>[] {
   return [
     {
       title: t.applications.name,
@@ -97,7 +93,7 @@ function columns(t: Text, listed: readonly Application[]): Column<Application>[]
       title: t.applications.url,
       bare: true,
       cell: (application) => (
-        <a href={urlOf(application)} target="_blank" rel="noreferrer">
+        <a href={application.url} target="_blank" rel="noreferrer">
           {application.domain}
         </a>
       ),
@@ -114,21 +110,34 @@ function columns(t: Text, listed: readonly Application[]): Column<Application>[]
       cell: ({ branch }) => branch || <span class="muted">{t.applications.defaultBranch}</span>,
     },
     {
-      title: hasDeployments ? t.applications.lastDeployment : t.applications.stateSince,
+      title: t.traffic.lastHour,
+      minor: true,
+      cell: ({ id }) => <LastHour of={traffic?.applications.find(({ application_id }) => application_id === id)} />,
+    },
+    {
+      title: t.applications.lastDeployment,
       cell: (application) => <Last of={application} />,
     },
   ];
 }
 
-/** The last deployment where a list has it, else since when the application is in its state. */
 function Last({ of }: { of: Application }) {
   const [last] = of.deployments;
-  if (last) {
-    return (
-      <span class="row">
-        <DeploymentStateBadge state={stateOf(last)} /> <Time at={last.created_at} />
-      </span>
-    );
-  }
-  return <Time at={linked(of.status)?.updated_at ?? of.updated_at} />;
+  if (!last) return null;
+  return (
+    <span class="row">
+      <DeploymentStateBadge state={stateOf(last)} /> <Time at={last.created_at} />
+    </span>
+  );
+}
+
+function LastHour({ of }: { of: ApplicationTraffic | undefined }) {
+  const t = useText();
+  if (!of) return null;
+  const label = t.traffic.count(sum(of.requests), sum(of.errors));
+  return (
+    <span class="sparkline" title={label}>
+      <Bars label={label} requests={of.requests} errors={of.errors} height={20} />
+    </span>
+  );
 }

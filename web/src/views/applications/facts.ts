@@ -5,11 +5,6 @@ export function stateOfApplication(application: Application): ApplicationState {
   return linked(application.status)?.status ?? "stopped";
 }
 
-/** The API tells the domain only; visitors are taken to come the same way as the dashboard's user. */
-export function urlOf(application: Application): string {
-  return `${location.protocol}//${application.domain}/`;
-}
-
 export const shortCommit = (hash: string): string => hash.slice(0, 7);
 
 /** The part of a repository's address that people know it by. */

@@ -12,7 +12,9 @@ import { DeploymentStateBadge } from "../../ui/State";
 import { Duration, Time } from "../../ui/Time";
 import { tell, useTellProblem } from "../../ui/Toast";
 import { duration } from "../../ui/time";
+import { author } from "./author";
 import { Commit } from "./Commit";
+import { Compare } from "./Compare";
 import { Failure } from "./Failure";
 import { Instances } from "./Instances";
 import { RollBack } from "./RollBack";
@@ -66,6 +68,7 @@ export default function DeploymentPage({ application, id }: { application: Appli
           <Facts rows={facts(t, deployment)} />
         </section>
       </div>
+      <Compare application={application} deployment={deployment} />
       <section class="stack">
         <h2>{t.deployment.log}</h2>
         <LogView source={{ of: "deployment", id }} isLive={underWay || deployment.id === live?.id} />
@@ -81,7 +84,7 @@ function facts(t: Text, deployment: Deployment): Parameters<typeof Facts>[0]["ro
   const { started_at, completed_at, held_ms, held_requests } = deployment;
   return [
     [t.deployments.commit, <Commit key="c" of={deployment} />],
-    [t.deployment.triggeredBy, t.deployments.trigger[deployment.triggered_by]],
+    [t.deployment.triggeredBy, author(t, deployment)],
     [t.deployments.started, <Time key="t" at={deployment.created_at} />],
     [t.deployments.duration, started_at && <Duration from={started_at} to={completed_at} />],
     [

@@ -7,6 +7,7 @@ import { Button } from "../../ui/Button";
 import { DeploymentStateBadge } from "../../ui/State";
 import { type Column, Table } from "../../ui/Table";
 import { Duration, Time } from "../../ui/Time";
+import { author } from "./author";
 import { Commit } from "./Commit";
 import { RollBack } from "./RollBack";
 
@@ -44,7 +45,7 @@ export function DeploymentTable({ application, deployments }: Props) {
     {
       title: t.deployments.by,
       minor: true,
-      cell: ({ triggered_by }) => <span class="nowrap">{t.deployments.trigger[triggered_by]}</span>,
+      cell: (deployment) => <span class="break">{author(t, deployment)}</span>,
     },
     { title: t.deployments.started, bare: true, cell: ({ created_at }) => <Time at={created_at} /> },
     {

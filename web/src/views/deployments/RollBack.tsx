@@ -1,13 +1,19 @@
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { Application } from "../../api/applications";
-import { type Deployment, liveOf, useRollBack } from "../../api/deployments";
+import { type Deployment, liveOf, useComparison, useRollBack } from "../../api/deployments";
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
 import { Facts } from "../../ui/Facts";
 import { CheckField } from "../../ui/Field";
 import { Time } from "../../ui/Time";
+import { Changes } from "./Changes";
 import { Commit } from "./Commit";
+
+function WillChange({ id, withId }: { id: string; withId: string }) {
+  const { data } = useComparison(id, withId);
+  return data ? <Changes changes={data.changes} /> : null;
+}
 
 /** Says what changes before it goes back. */
 export function RollBack({
@@ -55,6 +61,7 @@ export function RollBack({
         ]}
       />
       <p>{t.deployments.rollBackChanges}</p>
+      {live && <WillChange id={to.id} withId={live.id} />}
       <p>{t.deployments.rollBackStays}</p>
       {to.can_restore_data && (
         <CheckField label={t.deployments.rollBackData} checked={withData} onChecked={setWithData} />
