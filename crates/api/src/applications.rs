@@ -52,6 +52,8 @@ pub struct Application {
     /// The same for variables at run time.
     pub environment_variables: String,
     pub domain: String,
+    /// Where visitors reach it.
+    pub url: String,
     /// The one that was asked for, else the one that the live release listens on, else 0.
     pub port: u16,
     pub pre_run_command: String,
@@ -65,7 +67,7 @@ pub struct Application {
     /// `{}` once they have left the organization.
     pub user: Link<User>,
     pub status: Link<ApplicationStatus>,
-    /// The newest 20, newest first; none in lists.
+    /// The newest 20, newest first; in lists the newest one, and none where it is part of something else.
     pub deployments: Vec<ApplicationDeployment>,
     /// The newest 100 lines, newest first; none in lists.
     pub logs: Vec<ApplicationLog>,
@@ -149,6 +151,9 @@ macro_rules! requests {
         #[serde(deny_unknown_fields)]
         pub struct UpdateApplication {
             pub id: Uuid,
+            /// The `updated_at` that the change was made from. If the application was changed since, nothing is changed, and the
+            /// answer is 409.
+            pub unchanged_since: Option<Timestamp>,
             pub name: Option<ApplicationName>,
             /// Cannot change; accepted when it is the same.
             #[serde(default, skip_serializing_if = "is_absent")]

@@ -85,6 +85,17 @@ pub struct AuditActivities {
     pub pagination: Pagination,
 }
 
+/// Whether every entry is still what was written, in its place.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct AuditVerification {
+    /// How many hold, from the first on.
+    pub entries: i64,
+    /// The number of the first entry that does not hold; none when all do.
+    pub broken_at: Option<i64>,
+    /// What is wrong with it; empty when nothing is.
+    pub problem: String,
+}
+
 /// All that are given must hold.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

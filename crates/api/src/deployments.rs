@@ -129,6 +129,10 @@ pub struct ApplicationDeployment {
     pub updated_at: Timestamp,
     pub kind: DeploymentKind,
     pub triggered_by: DeploymentTrigger,
+    /// The user who set it off, or whose API key did; null if no user did.
+    pub user_id: Option<Uuid>,
+    /// Their name; empty once they have left the organization, and for those who may not see its members.
+    pub user_name: String,
     /// The id of the deployment that made the release which this one brings.
     pub release_id: Uuid,
     pub commit_author: String,
@@ -178,6 +182,29 @@ pub struct Deployments {
     /// Newest first.
     pub deployments: Vec<ApplicationDeployment>,
     pub pagination: Pagination,
+}
+
+/// What a deployment's release has that another's has not.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ReleaseComparison {
+    pub changes: Vec<ReleaseChange>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReleaseChange {
+    /// As requests have it, or `commit_hash`.
+    pub field: String,
+    /// The name of the variable, if the field holds variables; else empty.
+    pub variable: String,
+    /// Null if there was none. `********` for what may not be seen.
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ComparisonQuery {
+    /// The deployment to compare with, of the same application: the one before.
+    pub with: Uuid,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -84,8 +84,15 @@ pub struct LogFilter {
     /// than 16 KiB, the first 16 KiB are looked at.
     #[serde(deserialize_with = "as_written", skip_serializing_if = "Option::is_none")]
     pub regex: Option<Sought<500>>,
+    /// One, or several separated by commas.
     #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
-    pub stream: Option<LogStream>,
+    pub stream: Option<Several<LogStream>>,
+    /// One, or several separated by commas.
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
+    pub step: Option<Several<LogStep>>,
+    /// `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`.
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
+    pub colors: Option<Switch>,
     /// At this time or later: RFC 3339, or a date, which begins at midnight UTC.
     #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Timestamp>,
@@ -140,6 +147,41 @@ pub struct FollowLogsQuery {
     pub after: Option<LogCursor>,
 }
 
+/// Words of a closed set, separated by commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Several<T>(pub Vec<T>);
+
+impl<T: for<'a> TryFrom<&'a str, Error = String>> TryFrom<&str> for Several<T> {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        text.split(',').map(T::try_from).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl<T: Serialize> Serialize for Several<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let words = self.0.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
+        let words = words.map_err(serde::ser::Error::custom)?;
+        let words: Vec<&str> = words.iter().filter_map(serde_json::Value::as_str).collect();
+        serializer.serialize_str(&words.join(","))
+    }
+}
+
+impl<T> JsonSchema for Several<T> {
+    fn schema_name() -> Cow<'static, str> {
+        "Several".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
 /// A text to look for, as it was written: spaces at its ends are part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sought<const MAX: usize>(String);
@@ -184,6 +226,13 @@ fn as_written<'de, const MAX: usize, D: Deserializer<'de>>(deserializer: D) -> R
     match Cow::<'de, str>::deserialize(deserializer)? {
         text if text.is_empty() => Ok(None),
         text => Sought::try_from(&*text).map(Some).map_err(de::Error::custom),
+    }
+}
+
+closed_set! {
+    pub enum Switch {
+        On = "true",
+        Off = "false",
     }
 }
 

@@ -44,6 +44,7 @@ pub struct App {
     pub event_streams: Arc<Streams>,
     pub config: Config,
     pub clock: Clock,
+    pub started_at: Timestamp,
     pub ids: Ids,
     pub request_ids: RequestIds,
     pub passwords: Passwords,
@@ -79,6 +80,8 @@ pub struct App {
     pub stopping: tokio::sync::watch::Sender<bool>,
     /// Links the entries of the audit chains.
     pub audit_key: [u8; 32],
+    /// Walks over an audit chain that were asked for; one at a time, because each reads all of it.
+    pub audit_walks: tokio::sync::Semaphore,
     pub metrics: Metrics,
     pub engine_health: EngineHealth,
     /// Whether it deploys: then readiness includes the engine, and the edge unless another installation holds the containers.
@@ -109,6 +112,7 @@ impl App {
             events_written: tokio::sync::watch::Sender::new(()),
             stopping: tokio::sync::watch::Sender::new(false),
             audit_key: keys.audit_key,
+            audit_walks: tokio::sync::Semaphore::new(1),
             engine_health: EngineHealth::default(),
             has_engine: false,
             setup_token: config.is_reachable_from_outside().then(Token::random),
@@ -120,6 +124,7 @@ impl App {
             event_streams: Streams::new(EVENTS, config.event_followers, &config, metrics.event_followers.clone()),
             metrics,
             config,
+            started_at: clock.now(),
             clock,
             ids,
             request_ids: RequestIds::default(),

@@ -41,6 +41,7 @@ pub mod service;
 mod snapshot_files;
 mod streams;
 mod subject;
+pub mod traffic;
 pub mod vault;
 mod volume_upkeep;
 

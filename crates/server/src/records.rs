@@ -14,6 +14,7 @@ pub mod extensions;
 pub mod installations;
 pub mod logs;
 pub mod previews;
+pub mod releases;
 pub mod volumes;
 
 use uuid::Uuid;
@@ -25,6 +26,8 @@ use windlass_store::sessions::Session;
 use windlass_store::user_settings::UserSettings;
 use windlass_store::users::User;
 use windlass_store::{Conn, Result};
+
+use crate::config::Setting;
 
 /// The caller that a record is shown to.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +130,28 @@ pub fn session(row: Session, current: Uuid) -> api::Session {
         last_used_at: row.last_used_at,
         expires_at: row.expires_at,
         created_at: row.created_at,
+    }
+}
+
+pub fn instance_user(row: windlass_store::users::Listed) -> api::InstanceUser {
+    api::InstanceUser {
+        id: row.user.id,
+        username: row.user.username,
+        email: row.user.email,
+        r#type: row.user.kind,
+        two_factor_enabled: row.user.two_factor_enabled,
+        organizations: row.organizations,
+        created_at: row.user.created_at,
+    }
+}
+
+pub fn instance_setting(row: &Setting) -> api::InstanceSetting {
+    api::InstanceSetting {
+        name: row.name.into(),
+        section: row.section.title().into(),
+        help: row.help.into(),
+        value: row.value.clone(),
+        is_default: row.value == row.default,
     }
 }
 

@@ -31,7 +31,7 @@ use crate::service::first_start::unlock;
 use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
-use crate::{caches, jobs, listen, reconcile, volume_upkeep};
+use crate::{caches, jobs, listen, reconcile, traffic, volume_upkeep};
 use crate::{deploy, executions, reports};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
@@ -139,6 +139,7 @@ impl Server {
         let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, registry, stop.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));
         let volumes = tokio::spawn(volume_upkeep::run(host.clone()));
+        let traffic = tokio::spawn(traffic::run(self.app.clone()));
         let reconciler = tokio::spawn(reconcile::run(host.clone(), stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
@@ -147,6 +148,7 @@ impl Server {
         retention.abort();
         caches.abort();
         volumes.abort();
+        traffic.abort();
         reconciler.abort();
         if tokio::time::timeout(DATABASE_WAIT, worker).await.is_err() {
             tracing::warn!("jobs under way could not be put back; they come back when their time is up");

@@ -32,6 +32,12 @@ macro_rules! sql {
 }
 pub(crate) use sql;
 
+/// A part of a text, in lower case, for `like` with `escape '\'`: without any sign that it understands.
+pub(crate) fn like_part(part: &str) -> String {
+    let escaped = part.to_lowercase().replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
+    format!("%{escaped}%")
+}
+
 /// `$2, $3, $4`: parameters for `in (..)`.
 pub(crate) fn parameters(first: usize, count: usize) -> String {
     (first..first + count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")

@@ -150,6 +150,8 @@ pub struct Shown {
     pub commit_author: String,
     pub commit_message: String,
     pub image: String,
+    /// The name of `user_id`, as long as they are a member of the organization.
+    pub user_name: Option<String>,
     /// Whether the release can be made live again.
     pub is_kept: bool,
     /// Whether there are snapshots of what the release had written when it was replaced.
@@ -165,6 +167,9 @@ macro_rules! shown {
          d.state, d.state_changed_at, d.failure, d.reason, d.container_id, d.container_name, d.container_status, \
          d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.held_at, d.held_before, d.held_ms, d.held_requests, \
          d.restores, d.created_at, d.updated_at, r.commit_hash, r.commit_author, r.commit_message, r.image, \
+         (select u.username from users u join memberships m on m.user_id = u.id \
+             join applications a on a.id = d.application_id and a.organization_id = m.organization_id \
+             where u.id = d.user_id) as user_name, \
          (r.live_at is not null and r.removed_at is null and r.image_id <> '') as is_kept, \
          exists (select 1 from snapshots s join deployments n on n.id = s.deployment_id and n.state = 'deployed' \
              join volumes v on v.id = s.volume_id and v.deleted_at is null \
@@ -197,6 +202,26 @@ pub async fn shown_among(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Shown>> {
     let all = sql!(conn, |c| {
         let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false);
         ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
+    })?;
+    with_instances(conn, all).await
+}
+
+/// The newest of each of these applications, in no order.
+pub async fn newest_of(conn: &mut Conn, application_ids: &[Uuid]) -> Result<Vec<Shown>> {
+    if application_ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = format!(
+        concat!(
+            shown!(),
+            "where d.id in (select (select n.id from deployments n where n.application_id = l.id order by n.id desc limit 1) \
+             from applications l where l.id in ({}))"
+        ),
+        parameters(1, application_ids.len())
+    );
+    let all = sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false);
+        application_ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
     })?;
     with_instances(conn, all).await
 }

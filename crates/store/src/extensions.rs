@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::{ExtensionOrder, SortDirection, Timestamp, ValidationStatus};
 
-use crate::db::{self, sql};
+use crate::db::{self, like_part, sql};
 use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
@@ -242,15 +242,9 @@ impl Filter {
     }
 
     fn values(&self) -> impl Iterator<Item = String> + '_ {
-        let search = self.search.as_deref().map(pattern);
+        let search = self.search.as_deref().map(like_part);
         self.category.clone().into_iter().chain(self.extension_type.clone()).chain(search)
     }
-}
-
-/// A part of a text, in lower case, without any sign that `like` understands.
-fn pattern(part: &str) -> String {
-    let escaped = part.to_lowercase().replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
-    format!("%{escaped}%")
 }
 
 /// A page of what an organization sees, and how many there are in all.

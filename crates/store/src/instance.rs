@@ -15,6 +15,13 @@ pub async fn admin_registered(conn: &mut Conn) -> Result<bool> {
     Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_one(c).await)?)
 }
 
+/// How many users, organizations and applications there are.
+pub async fn counts(conn: &mut Conn) -> Result<(i64, i64, i64)> {
+    let query = "select (select count(*) from users), (select count(*) from organizations), \
+                 (select count(*) from applications)";
+    Ok(sql!(conn, |c| sqlx::query_as(query).fetch_one(c).await)?)
+}
+
 /// True for exactly one caller, ever: the one that registers the first admin.
 pub async fn claim_first_admin(tx: &mut Tx) -> Result<bool> {
     let query = "update instance set admin_registered = true where id = 1 and admin_registered = false";

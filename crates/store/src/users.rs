@@ -4,7 +4,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 use windlass_api::{Timestamp, UserType};
 
-use crate::db::sql;
+use crate::db::{like_part, sql};
 use crate::word::Word;
 use crate::{Conn, Result, Tx};
 
@@ -58,6 +58,34 @@ pub async fn insert(tx: &mut Tx, user: &User, password_hash: &str) -> Result<()>
             .map(drop)
     })?;
     Ok(())
+}
+
+/// A user, and in how many organizations they are.
+#[derive(FromRow)]
+pub struct Listed {
+    #[sqlx(flatten)]
+    pub user: User,
+    pub organizations: i64,
+}
+
+/// Users whose name or address has the text in it, by address, and how many there are.
+pub async fn page(conn: &mut Conn, search: &str, skip: i64, limit: i64) -> Result<(Vec<Listed>, i64)> {
+    let part = like_part(search);
+    let count = r"select count(*) from users where lower(username) like $1 escape '\' or email like $1 escape '\'";
+    let count = sql!(conn, |c| sqlx::query_scalar(count).bind(&part).fetch_one(c).await)?;
+    let query = concat!(
+        "select ",
+        columns!(),
+        ", (select count(*) from memberships m where m.user_id = u.id) as organizations from users u ",
+        r"where lower(u.username) like $1 escape '\' or u.email like $1 escape '\' order by u.email limit $2 offset $3"
+    );
+    let users = sql!(conn, |c| sqlx::query_as(query).bind(&part).bind(limit).bind(skip).fetch_all(c).await)?;
+    Ok((users, count))
+}
+
+pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<User>> {
+    let query = concat!("select ", columns!(), " from users u where u.id = $1");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
 }
 
 pub async fn by_email(conn: &mut Conn, email: &str) -> Result<Option<Credentials>> {

@@ -127,6 +127,7 @@ impl Authority {
     pub fn application_viewer<'a>(&'a self, app: &'a App) -> ApplicationViewer<'a> {
         ApplicationViewer {
             vault: &app.vault,
+            config: &app.config,
             volume_grace_seconds: app.config.volume_grace_seconds,
             caller: self.viewer(),
             organization: self.organization(),

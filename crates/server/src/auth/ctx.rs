@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
+use axum::http::Method;
 use axum::http::request::Parts;
 use uuid::Uuid;
 use windlass_api::{Can, ErrorCode};
@@ -17,6 +17,8 @@ use crate::auth::origin::{Origin, header_text};
 use crate::error::{Error, Result};
 
 pub const ORGANIZATION_HEADER: &str = "x-organization-id";
+/// The same in the query of a GET.
+pub const ORGANIZATION_PARAMETER: &str = "organization_id";
 
 /// The permission that the route table asks for. The table puts it into each request to the route, and what a handler
 /// obtains is checked against it: so the table is the only place that names it.
@@ -39,7 +41,7 @@ impl FromRequestParts<Arc<App>> for Ctx {
         let origin = Origin::from_request_parts(parts, app).await?;
         let presented = PresentedToken::of_request(&app.config, parts)?;
         // Who it is comes before what they ask for: only a known caller is told that an organization's id is malformed.
-        let organization = organization_header(&parts.headers);
+        let organization = named_organization(parts);
         let organization_id = organization.as_ref().ok().copied().flatten();
 
         let bearer = presented.bearer(app, organization_id).await?;
@@ -102,12 +104,17 @@ impl Ctx {
     }
 }
 
-fn organization_header(headers: &HeaderMap) -> Result<Option<Uuid>> {
-    match header_text(headers, ORGANIZATION_HEADER) {
+fn named_organization(parts: &Parts) -> Result<Option<Uuid>> {
+    let named = header_text(&parts.headers, ORGANIZATION_HEADER).map(|text| (ORGANIZATION_HEADER, text));
+    match named.or_else(|| organization_in_query(parts).map(|text| (ORGANIZATION_PARAMETER, text))) {
         None => Ok(None),
-        Some(text) => match Uuid::try_parse(&text) {
-            Ok(id) => Ok(Some(id)),
-            Err(_) => Err(Error::field(ORGANIZATION_HEADER, "must be a UUID")),
-        },
+        Some((name, text)) => Uuid::try_parse(&text).map(Some).map_err(|_| Error::field(name, "must be a UUID")),
     }
+}
+
+/// A link to a file, and a browser's own reader of events, cannot send a header.
+fn organization_in_query(parts: &Parts) -> Option<String> {
+    let query = parts.uri.query().filter(|_| parts.method == Method::GET)?;
+    let named = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == ORGANIZATION_PARAMETER);
+    named.map(|(_, text)| text.into_owned()).filter(|text| !text.is_empty())
 }

@@ -2,6 +2,7 @@
 //! authority.
 
 pub mod actor;
+pub mod admin;
 pub mod authority;
 pub mod bearer;
 pub mod caller;
@@ -16,6 +17,7 @@ pub mod resources;
 pub mod token;
 
 pub use actor::Actor;
+pub use admin::Admin;
 pub use authority::{Asked, Authority, Granted};
 pub use caller::Caller;
 pub use ctx::Ctx;

@@ -26,6 +26,8 @@ use crate::vault::ring::{self, KeySource, Ring};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
+    /// Every setting as it is shown to admins.
+    pub settings: Vec<Setting>,
     pub data_dir: PathBuf,
     /// The master key, when the environment gives it.
     master_key: Option<Ring>,
@@ -162,7 +164,7 @@ pub fn settings() -> &'static [Setting] {
     static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
         let table = Table::of(GivenSettings::default());
         Config::read(&table);
-        table.into_settings()
+        table.into_parts().0
     });
     &SETTINGS
 }
@@ -171,8 +173,9 @@ impl Config {
     /// All problems at once, each with the name of its setting.
     pub fn from_given(given: GivenSettings) -> Result<Self, Vec<String>> {
         let table = Table::of(given);
-        let config = Self::read(&table);
-        let problems = table.into_problems();
+        let mut config = Self::read(&table);
+        let (settings, problems) = table.into_parts();
+        config.settings = settings;
         if problems.is_empty() { Ok(config) } else { Err(problems) }
     }
 

@@ -7,7 +7,7 @@ use std::ops::{Mul, RangeInclusive};
 use std::str::FromStr;
 use std::time::Duration;
 
-use windlass_api::choices;
+use windlass_api::{MASK, choices};
 
 use super::given::GivenSettings;
 use super::parse::{self, split_list};
@@ -34,12 +34,9 @@ impl Table {
         self.given.borrow_mut().master_key.take()
     }
 
-    pub fn into_settings(self) -> Vec<Setting> {
-        self.settings.into_inner()
-    }
-
-    pub fn into_problems(self) -> Vec<String> {
-        self.given.into_inner().problems
+    /// The rows, and what is wrong.
+    pub fn into_parts(self) -> (Vec<Setting>, Vec<String>) {
+        (self.settings.into_inner(), self.given.into_inner().problems)
     }
 }
 
@@ -135,6 +132,9 @@ impl Row<'_> {
     /// A text that no message shows.
     pub fn secret<T: Default>(self, value_name: &str, default: &str, parse: fn(&str) -> Result<T, String>) -> T {
         let text = self.given_text(Kind::Text, value_name, "", default);
+        if let Some(row) = self.table.settings.borrow_mut().last_mut().filter(|row| !row.value.is_empty()) {
+            row.value = MASK.into();
+        }
         parse(&text).unwrap_or_else(|problem| {
             self.add_problem(&problem);
             T::default()
@@ -186,7 +186,8 @@ impl Row<'_> {
             Kind::List => split_list(&default),
             Kind::Number | Kind::Limit | Kind::Switch | Kind::Text => vec![default.clone()],
         });
-        let setting = Setting { name, section, commands, help, kind, value_name, allowed, default };
+        let value = texts.join(",");
+        let setting = Setting { name, section, commands, help, kind, value_name, allowed, default, value };
         self.table.settings.borrow_mut().push(setting);
         texts
     }

@@ -1,7 +1,7 @@
 //! A setting as documents and commands see it: its name, its section, who takes it and what it can be.
 
 /// One setting: `--<name>`, `WINDLASS_<NAME>`, and `<name>` in the file with underscores for hyphens.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub name: &'static str,
     pub section: Section,
@@ -15,6 +15,8 @@ pub struct Setting {
     /// The values that it can have, where that is a range or a choice.
     pub allowed: String,
     pub default: String,
+    /// What it is set to; masked where it is a secret. Several values are separated by commas.
+    pub value: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -82,6 +82,7 @@ impl Config {
                 .number(20, 0..=600),
         );
         Self {
+            settings: Vec::new(),
             master_key: table.master_key(),
             data_dir: data_dir.into(),
             listen,

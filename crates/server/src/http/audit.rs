@@ -1,23 +1,49 @@
 //! What was done, by whom.
 
-use windlass_api::{AuditActivities, AuditQuery, AuditScope, Can, ErrorCode, Pagination, UserType};
+use windlass_api::{
+    AuditActivities, AuditQuery, AuditScope, AuditVerification, Can, ErrorCode, OrganizationQuery, Pagination, UserType,
+};
 use windlass_store::audit::{self, Filter, INSTANCE_CHAIN};
 
-use super::params::RawParams;
+use super::params::{Params, RawParams};
 use super::respond::{Answer, success};
 use super::table::{Table, member_who};
 use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::records::{self, Hidden};
+use crate::service::audit::verify;
 
 const PAGE_SIZE: i64 = 10;
 
 pub fn routes(table: Table) -> Table {
-    table.get(
-        "/audit/logs",
-        list,
-        member_who::<AuditActivities>("Get recent audit logs", Can::AuditRead).query::<AuditQuery>(),
-    )
+    table
+        .get(
+            "/audit/logs",
+            list,
+            member_who::<AuditActivities>("Get recent audit logs", Can::AuditRead).query::<AuditQuery>(),
+        )
+        .get(
+            "/audit/verify",
+            verify,
+            member_who::<AuditVerification>("Verify audit log", Can::AuditRead)
+                .query::<OrganizationQuery>()
+                .errors(&[ErrorCode::RateLimited]),
+        )
+}
+
+/// Walks the organization's whole chain.
+pub async fn verify(ctx: Ctx, Params(query): Params<OrganizationQuery>) -> Answer {
+    let authority = ctx.organization(query.id).await?;
+    let busy = || Error::rate_limited("Another audit log is being verified. Try again in a moment.", 5);
+    let _walk = ctx.app.audit_walks.try_acquire().map_err(|_| busy())?;
+    let found = verify::verify_one(&ctx.app.db, &ctx.app.audit_key, authority.organization_id()).await?;
+    let broken = found.broken.into_iter().next();
+    let verification = AuditVerification {
+        entries: found.entries,
+        broken_at: broken.as_ref().map(|broken| broken.seq),
+        problem: broken.map(|broken| broken.problem).unwrap_or_default(),
+    };
+    success("Audit log verified", verification)
 }
 
 pub async fn list(ctx: Ctx, params: RawParams) -> Answer {

@@ -2,10 +2,10 @@
 
 use uuid::Uuid;
 use windlass_api::{
-    ApplicationDeployment, ApplicationId, ApplicationQuery, Can, DeploymentId, Deployments, DeploymentsQuery,
-    ErrorCode, Pagination, Redeploy, Restart, Rollback, Whole,
+    ApplicationDeployment, ApplicationId, ApplicationQuery, Can, ComparisonQuery, DeploymentId, Deployments,
+    DeploymentsQuery, ErrorCode, Pagination, Redeploy, ReleaseComparison, Restart, Rollback, Whole,
 };
-use windlass_store::{applications, deployments as rows};
+use windlass_store::{applications, deployments as rows, releases};
 
 use super::body::{Payload, named_id};
 use super::params::{PathId, RawParams};
@@ -15,6 +15,7 @@ use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::records::applications as records;
 use crate::records::logs::deployment_with_lines;
+use crate::records::releases::changes;
 use crate::service::deployments::{self, Restartable};
 
 const PAGE_SIZE: i64 = 10;
@@ -70,6 +71,11 @@ pub fn routes(table: Table) -> Table {
             get,
             member_who::<ApplicationDeployment>("Get deployment by id", Can::DeployRead),
         )
+        .get(
+            "/deploy/application/deployments/{deployment_id}/compare",
+            compare,
+            member_who::<ReleaseComparison>("Compare releases", Can::DeployRead).query::<ComparisonQuery>(),
+        )
 }
 
 pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
@@ -83,15 +89,33 @@ pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
     success("Deployment", deployment_with_lines(&ctx.app.logs.store, record).await)
 }
 
+pub async fn compare(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer {
+    let after = ctx.deployment(id).await?;
+    let query: ComparisonQuery = params.parse()?;
+    let before = ctx.deployment(query.with).await?;
+    if before.row().application_id != after.row().application_id {
+        return Err(Error::field("with", "must be a deployment of the same application"));
+    }
+    let mut conn = ctx.app.db.read().await?;
+    let gone = || Error::not_found("release");
+    let before = releases::get(&mut conn, before.row().release_id).await?.ok_or_else(gone)?;
+    let release = releases::get(&mut conn, after.row().release_id).await?.ok_or_else(gone)?;
+    drop(conn);
+    let viewer = after.authority().application_viewer(&ctx.app);
+    let changes = changes(&viewer, &before, &release).await?;
+    success("What has changed", ReleaseComparison { changes })
+}
+
 pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
     let id = params.parse::<ApplicationQuery>()?.id;
-    ctx.application(id).await?;
+    let granted = ctx.application(id).await?;
+    let viewer = granted.authority().application_viewer(&ctx.app);
     let query: DeploymentsQuery = params.parse()?;
     let (number, size) = (query.page.map_or(1, Whole::get), query.limit.map_or(PAGE_SIZE, Whole::get));
     let mut conn = ctx.app.db.read().await?;
     let total = rows::count(&mut conn, id).await?;
     let page = rows::page(&mut conn, id, (number - 1) * size, size).await?;
-    let deployments = page.into_iter().map(records::bare_deployment).collect();
+    let deployments = page.into_iter().map(|shown| records::bare_deployment(&viewer, shown)).collect();
     success("Deployments", Deployments { deployments, pagination: Pagination::new(number, size, total) })
 }
 

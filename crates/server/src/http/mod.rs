@@ -17,6 +17,7 @@ mod extensions;
 mod github_apps;
 mod head;
 mod installations;
+mod instance;
 mod invitations;
 mod logs;
 mod members;
@@ -35,6 +36,7 @@ mod sessions;
 mod snapshots;
 mod system;
 mod table;
+mod traffic;
 mod users;
 mod volumes;
 
@@ -65,11 +67,13 @@ fn table() -> Table {
         second_factor::routes,
         api_keys::routes,
         users::routes,
+        instance::routes,
         organizations::routes,
         members::routes,
         invitations::routes,
         applications::routes,
         deployments::routes,
+        traffic::routes,
         deliveries::routes,
         previews::routes,
         connections::routes,

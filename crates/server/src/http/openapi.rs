@@ -170,6 +170,14 @@ fn parameters(route: &Route) -> Vec<Value> {
             "schema": { "type": "string" },
         }));
     }
+    if route.operation.access != Access::Anyone && route.operation.media != Media::Json {
+        all.push(json!({
+            "name": "organization_id",
+            "in": "query",
+            "description": "The same, for links and for browsers' own readers of events, which cannot send a header.",
+            "schema": { "type": "string" },
+        }));
+    }
     all
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use uuid::Uuid;
 use windlass_api::ErrorCode;
-use windlass_store::logs::{Of, Page, Query, Stored};
+use windlass_store::logs::{LogLine, Of, Page, Query, Stored};
 
 use super::Published;
 use super::searches::may_still_read;
@@ -168,8 +168,9 @@ impl Follower {
             return None;
         }
         if self.is_everything() && news.first_seq() == self.cursor + 1 {
-            let encode = || all_events(self.followed, news.clone());
-            return news.events.get_or_try_init(encode).await.ok().cloned();
+            let encode = || all_events(self.followed, self.query.clone(), news.clone());
+            let events = if self.query.filter.colors { &news.colored_events } else { &news.plain_events };
+            return events.get_or_try_init(encode).await.ok().cloned();
         }
         self.choose(news.clone()).await
     }
@@ -203,7 +204,7 @@ impl Follower {
                 };
                 is_of && line.seq > cursor && query.filter.matches(&line.line)
             };
-            encode(followed, news.lines.iter().filter(is_wanted))
+            encode(followed, news.lines.iter().filter(is_wanted).map(|line| as_asked(&query, line)))
         };
         tokio::task::spawn_blocking(choose).await.ok()
     }
@@ -288,11 +289,11 @@ async fn begin(
 }
 
 async fn events(followed: Followed, lines: Vec<Stored>) -> Result<Bytes> {
-    aside(text_bytes(&lines), move || encode(followed, lines.iter())).await
+    aside(text_bytes(&lines), move || encode(followed, lines.into_iter())).await
 }
 
-async fn all_events(followed: Followed, news: Arc<Published>) -> Result<Bytes> {
-    aside(text_bytes(&news.lines), move || encode(followed, news.lines.iter())).await
+async fn all_events(followed: Followed, query: Query, news: Arc<Published>) -> Result<Bytes> {
+    aside(text_bytes(&news.lines), move || encode(followed, news.lines.iter().map(|line| as_asked(&query, line)))).await
 }
 
 /// Away from the async threads when it is much.
@@ -307,18 +308,25 @@ fn text_bytes(lines: &[Stored]) -> usize {
     lines.iter().map(|line| line.line.text.len()).sum()
 }
 
-fn encode<'a>(followed: Followed, lines: impl Iterator<Item = &'a Stored>) -> Bytes {
+/// A line that was just stored, as the store would show it.
+fn as_asked(query: &Query, stored: &Stored) -> Stored {
+    let LogLine { at, stream, step, text } = &stored.line;
+    let line = LogLine { at: *at, stream: *stream, step: *step, text: query.filter.shown(text).into_owned() };
+    Stored { seq: stored.seq, deployment_id: stored.deployment_id, line }
+}
+
+fn encode(followed: Followed, lines: impl Iterator<Item = Stored>) -> Bytes {
     let mut out = Vec::new();
     lines.for_each(|line| write_event(&mut out, followed, line));
     out.into()
 }
 
-fn write_event(out: &mut Vec<u8>, followed: Followed, line: &Stored) {
+fn write_event(out: &mut Vec<u8>, followed: Followed, line: Stored) {
     let length = out.len();
     let written = write!(out, "id: {}\ndata: ", line.seq).map_err(serde_json::Error::io);
     let written = written.and_then(|()| match followed {
-        Followed::Application(id) => serde_json::to_writer(&mut *out, &records::logs::log(id, line.clone())),
-        Followed::Execution(id) => serde_json::to_writer(&mut *out, &records::executions::log(id, line.clone())),
+        Followed::Application(id) => serde_json::to_writer(&mut *out, &records::logs::log(id, line)),
+        Followed::Execution(id) => serde_json::to_writer(&mut *out, &records::executions::log(id, line)),
     });
     match written {
         Ok(()) => out.extend_from_slice(b"\n\n"),

@@ -337,7 +337,7 @@ fn shown(line: &OutputLine, secrets: &Secrets, step: LogStep, longest: usize) ->
     let raw = String::from_utf8_lossy(&line.text);
     let safe = match (line.is_rest, line.cut) {
         (true, _) => secrets.safe_part(&raw),
-        (false, 0) => secrets.safe_line(&raw),
+        (false, 0) => secrets.safe_colored_line(&raw, longest),
         (false, _) => secrets.safe_beginning(&raw),
     };
     LogLine { at: timestamp(line.at), stream, step, text: text::cut(safe, longest, line.cut) }

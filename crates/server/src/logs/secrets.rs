@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 use windlass_api::{MASK, Variables};
+use windlass_store::logs::colors;
 
 use super::text;
 use crate::subject::Subject;
@@ -86,6 +87,16 @@ impl Secrets {
         self.mask(&text::clean(&self.mask(line))).into_owned()
     }
 
+    /// The same with its colours, unless it is longer than `longest` with them. One that held a secret between colours has none.
+    pub fn safe_colored_line(&self, line: &str, longest: usize) -> String {
+        let safe = self.safe_line(line);
+        if !line.contains("\u{1b}[") {
+            return safe;
+        }
+        let colored = text::clean_but_colors(&self.mask(line)).into_owned();
+        if colored.len() <= longest && colors::plain(&colored) == safe { colored } else { safe }
+    }
+
     /// The same for one whose end was cut off, within a secret perhaps.
     pub fn safe_beginning(&self, line: &str) -> String {
         let mut safe = self.safe_line(line);
@@ -164,6 +175,10 @@ mod tests {
         assert_eq!(secrets.mask("abc not a secret"), "abc not a secret");
         assert_eq!(secrets.mask("a-token-of-a-repository"), MASK);
         assert_eq!(secrets.safe_line("a-token\u{1b}[1m-of-a-repository"), MASK);
+        assert_eq!(secrets.safe_colored_line("\u{1b}[1ma-token\u{1b}[1m-of-a-repository", 1_000), MASK);
+        let colored = "\u{1b}[1mno secret\u{1b}[m";
+        assert_eq!(secrets.safe_colored_line(colored, 1_000), colored);
+        assert_eq!(secrets.safe_colored_line(colored, 12), "no secret");
     }
 
     #[test]

@@ -13,7 +13,9 @@ use windlass_store::logs::Stored;
 pub struct Published {
     pub lines: Vec<Stored>,
     /// As events, made by the first follower that needs them while the others wait, without keeping a thread.
-    pub events: OnceCell<Bytes>,
+    pub plain_events: OnceCell<Bytes>,
+    /// The same with colours.
+    pub colored_events: OnceCell<Bytes>,
 }
 
 impl Published {
@@ -41,7 +43,11 @@ impl Tails {
     /// Only the newest is kept: a follower that has missed one reads the store.
     pub fn publish(&self, application_id: Uuid, lines: Vec<Stored>) {
         if let Some(tail) = self.followed().get(&application_id) {
-            tail.send_replace(Some(Arc::new(Published { lines, events: OnceCell::new() })));
+            tail.send_replace(Some(Arc::new(Published {
+                lines,
+                plain_events: OnceCell::new(),
+                colored_events: OnceCell::new(),
+            })));
         }
     }
 

@@ -3,11 +3,23 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use windlass_store::logs::colors;
+
 const ESCAPE: char = '\u{1b}';
 
 /// Without terminal control sequences, such as colours, and with every other control character as a picture of it:
 /// nothing that a program prints can affect the terminal of its reader, and no text is lost.
 pub fn clean(text: &str) -> Cow<'_, str> {
+    clean_but(text, |_| 0)
+}
+
+/// The same, with colours.
+pub fn clean_but_colors(text: &str) -> Cow<'_, str> {
+    clean_but(text, colors::length)
+}
+
+/// What is kept at a place has this length; 0 for nothing.
+fn clean_but(text: &str, kept: impl Fn(&str) -> usize) -> Cow<'_, str> {
     // Most lines are plain, and there are many of them.
     let is_plain = |byte: u8| byte == b'\t' || (b' '..0x7F).contains(&byte);
     if text.bytes().all(is_plain) || !text.contains(|c| picture(c) != c) {
@@ -18,6 +30,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     while let Some(c) = rest.chars().next() {
         let length = if c == ESCAPE { sequence(rest) } else { 0 };
         if length > 0 {
+            out.push_str(&rest[..kept(rest)]);
             rest = &rest[length..];
             continue;
         }
@@ -84,6 +97,13 @@ mod tests {
         assert_eq!(clean("\u{1b}]0;title\u{7}text \u{1b}]8;;http://x\u{1b}\\link"), "text link");
         assert_eq!(clean("\u{1b}P1$tx\u{1b}\\rest"), "rest");
         assert_eq!(clean("\u{1b}(Bplain\u{1b}[2K"), "plain");
+    }
+
+    #[test]
+    fn colours_can_be_kept_and_nothing_else() {
+        let printed = "\u{1b}[2K\u{1b}[1;31merror\u{1b}[0m\u{1b}[8;1Hx\u{1b}]0;t\u{7}\u{1b}[?25m\u{8}";
+        assert_eq!(clean_but_colors(printed), "\u{1b}[1;31merror\u{1b}[0mx␈");
+        assert_eq!(colors::plain(&clean_but_colors(printed)), clean(printed));
     }
 
     #[test]

@@ -217,8 +217,12 @@ impl LogWriter {
         };
         let is_part = line.text.len() >= PART || self.is_after_part;
         self.is_after_part = line.text.len() >= PART;
-        let text = if is_part { self.secrets.safe_part(&line.text) } else { self.secrets.safe_line(&line.text) };
-        logs::LogLine { at: self.app.now(), stream, step, text: text::cut(text, self.app.config.log_line_bytes, 0) }
+        let longest = self.app.config.log_line_bytes;
+        let text = match is_part {
+            true => self.secrets.safe_part(&line.text),
+            false => self.secrets.safe_colored_line(&line.text, longest),
+        };
+        logs::LogLine { at: self.app.now(), stream, step, text: text::cut(text, longest, 0) }
     }
 
     fn is_full(&self) -> bool {

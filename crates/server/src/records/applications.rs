@@ -22,6 +22,7 @@ use windlass_store::volumes;
 
 use super::volumes::volume;
 use super::{Viewer, bare_organization, bare_user, full_user};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::vault::Vault;
 
@@ -31,6 +32,8 @@ const PROXY_SERVER: &str = "windlass";
 /// The caller that an organization's applications are shown to, and how much they see of them.
 pub struct ApplicationViewer<'a> {
     pub vault: &'a Vault,
+    /// Where visitors reach applications.
+    pub config: &'a Config,
     /// How long deleted volumes wait.
     pub volume_grace_seconds: i64,
     pub caller: Viewer,
@@ -49,13 +52,14 @@ pub async fn application(
     let mut record = without_arrays(conn, viewer, row).await?;
     record.preview_of = previews::get(conn, row.id).await?.map(|preview| preview.application_id);
     let newest = deployments::page(conn, row.id, 0, EMBEDDED_DEPLOYMENTS).await?;
-    record.deployments = newest.into_iter().map(bare_deployment).collect();
+    record.deployments = newest.into_iter().map(|shown| bare_deployment(viewer, shown)).collect();
     let volumes = volumes::of_application(conn, row.id).await?;
     record.volumes = volumes.into_iter().map(|row| volume(row, viewer.volume_grace_seconds)).collect();
     Ok(record)
 }
 
-pub async fn applications(
+/// Without anything that there are several of.
+async fn listed(
     conn: &mut Conn,
     viewer: &ApplicationViewer<'_>,
     rows: &[Application],
@@ -72,6 +76,21 @@ pub async fn applications(
     Ok(records)
 }
 
+/// As they are in a list: each with its newest deployment.
+pub async fn applications(
+    conn: &mut Conn,
+    viewer: &ApplicationViewer<'_>,
+    rows: &[Application],
+) -> Result<Vec<api::Application>> {
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+    let mut records = listed(conn, viewer, rows).await?;
+    for shown in deployments::newest_of(conn, &ids).await? {
+        let its = records.iter_mut().find(|record| record.id == shown.deployment.application_id);
+        its.into_iter().for_each(|record| record.deployments.push(bare_deployment(viewer, shown.clone())));
+    }
+    Ok(records)
+}
+
 /// Without lines.
 pub async fn deployment(
     conn: &mut Conn,
@@ -80,7 +99,7 @@ pub async fn deployment(
     shown: Shown,
 ) -> Result<api::ApplicationDeployment> {
     let application = without_arrays(conn, viewer, row).await?;
-    Ok(api::ApplicationDeployment { application: Link::to(application), ..bare_deployment(shown) })
+    Ok(api::ApplicationDeployment { application: Link::to(application), ..bare_deployment(viewer, shown) })
 }
 
 async fn without_arrays(
@@ -96,9 +115,13 @@ async fn without_arrays(
     record(viewer, row, live.first(), creator).await
 }
 
-/// As it is in a list.
-pub async fn listed(conn: &mut Conn, viewer: &ApplicationViewer<'_>, row: &Application) -> Result<api::Application> {
-    let record = applications(conn, viewer, std::slice::from_ref(row)).await?.pop();
+/// As a part of something else.
+pub async fn bare_application(
+    conn: &mut Conn,
+    viewer: &ApplicationViewer<'_>,
+    row: &Application,
+) -> Result<api::Application> {
+    let record = listed(conn, viewer, std::slice::from_ref(row)).await?.pop();
     record.ok_or_else(|| Error::internal("one application gave no record"))
 }
 
@@ -147,6 +170,7 @@ async fn record(
         build_pack: configuration.build_pack,
         environment: configuration.environment,
         domain: row.domain.clone(),
+        url: viewer.config.visitors_url(&row.domain),
         port: if configuration.port == 0 { live_port } else { configuration.port },
         pre_run_command: configuration.pre_run_command,
         post_run_command: configuration.post_run_command,
@@ -210,19 +234,18 @@ fn status(row: &Application) -> api::ApplicationStatus {
 }
 
 /// With its application cut off, and without what it printed.
-pub fn bare_deployment(shown: Shown) -> api::ApplicationDeployment {
-    let Shown { deployment: row, commit_hash, commit_author, commit_message, image, is_kept, has_data, instances } =
-        shown;
+pub fn bare_deployment(viewer: &ApplicationViewer<'_>, shown: Shown) -> api::ApplicationDeployment {
+    let row = shown.deployment;
     api::ApplicationDeployment {
         id: row.id,
         application_id: row.application_id,
         application: Link::Cut,
-        commit_hash,
+        commit_hash: shown.commit_hash,
         container_id: row.container_id,
-        container_image: image,
+        container_image: shown.image,
         container_name: row.container_name,
         container_status: row.container_status,
-        instances: instances.into_iter().map(instance).collect(),
+        instances: shown.instances.into_iter().map(instance).collect(),
         status: Link::to(api::DeploymentStatus {
             id: row.status_id,
             application_deployment_id: row.id,
@@ -236,13 +259,15 @@ pub fn bare_deployment(shown: Shown) -> api::ApplicationDeployment {
         updated_at: row.updated_at,
         kind: row.kind,
         triggered_by: row.triggered_by,
+        user_id: row.user_id.filter(|_| viewer.sees_members),
+        user_name: shown.user_name.filter(|_| viewer.sees_members).unwrap_or_default(),
         release_id: row.release_id,
-        commit_author,
-        commit_message,
+        commit_author: shown.commit_author,
+        commit_message: shown.commit_message,
         failure: row.failure,
         reason: row.reason,
-        can_roll_back: is_kept,
-        can_restore_data: is_kept && has_data,
+        can_roll_back: shown.is_kept,
+        can_restore_data: shown.is_kept && shown.has_data,
         requests_served: row.requests_served,
         requests_failed: row.requests_failed,
         held_ms: row.held_ms,

@@ -15,7 +15,7 @@ use windlass_store::applications::Application;
 use windlass_store::deployments::{self, Shown};
 use windlass_store::logs::{Bounds, LogStore, Of, Query, Stored, line_id};
 
-use super::applications::{ApplicationViewer, bare_deployment, listed};
+use super::applications::{ApplicationViewer, bare_application, bare_deployment};
 use crate::error::{Error, Result};
 
 /// Lines in a record of something else.
@@ -62,8 +62,8 @@ pub async fn with_relations(
     row: &Application,
     lines: Vec<Stored>,
 ) -> Result<Vec<ApplicationLog>> {
-    let application = Link::shared(&listed(conn, viewer, row).await?).map_err(Error::internal)?;
-    let deployments = deployments_of(conn, &lines).await?;
+    let application = Link::shared(&bare_application(conn, viewer, row).await?).map_err(Error::internal)?;
+    let deployments = deployments_of(conn, viewer, &lines).await?;
     let (mut logs, mut bytes) = (Vec::new(), 0);
     for line in lines {
         // One that is not remembered any more has left its lines behind.
@@ -88,12 +88,16 @@ fn json_size(text: &str) -> usize {
     text.bytes().map(size).sum()
 }
 
-async fn deployments_of(conn: &mut Conn, lines: &[Stored]) -> Result<HashMap<Uuid, Link<ApplicationDeployment>>> {
+async fn deployments_of(
+    conn: &mut Conn,
+    viewer: &ApplicationViewer<'_>,
+    lines: &[Stored],
+) -> Result<HashMap<Uuid, Link<ApplicationDeployment>>> {
     let mut ids: Vec<Uuid> = lines.iter().map(|line| line.deployment_id).collect();
     ids.sort_unstable();
     ids.dedup();
     let written = |shown: Shown| {
-        let record = bare_deployment(shown);
+        let record = bare_deployment(viewer, shown);
         Link::shared(&record).map(|link| (record.id, link)).map_err(Error::internal)
     };
     deployments::shown_among(conn, &ids).await?.into_iter().map(written).collect()

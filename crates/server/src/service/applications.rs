@@ -211,9 +211,14 @@ fn require_to_change(app: &App, authority: &Authority, name: &str, changed: &[St
 
 /// Takes effect at the next deploy, but for the name and the domain.
 pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateApplication) -> Result<api::Application> {
+    let unchanged_since = input.unchanged_since;
     let (name, repository, changes) = input.into_parts();
     let mut work = app.begin().await?;
     let (authority, mut application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
+    if unchanged_since.is_some_and(|since| since != application.updated_at) {
+        let message = "unchanged_since: the application was changed meanwhile. Read it again, then decide.";
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
     refuse_preview(&mut work, &application).await?;
     if repository.is_some_and(|repository| *repository != *application.repository) {
         let problem = "cannot change; make another application for another repository";

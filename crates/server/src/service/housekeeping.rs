@@ -4,15 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_store::{
-    Result, api_keys, deliveries, events, extensions, github_apps, idempotency_keys, invitations, sessions,
+    Result, api_keys, deliveries, events, extensions, github_apps, idempotency_keys, invitations, password_resets,
+    sessions, traffic,
 };
 
 use crate::app::App;
 use crate::service::{idempotency, previews};
+use crate::traffic::{KEPT_MINUTES, MINUTE_MICROS};
 
 /// An expired API key stays listed for a while, so that its owner sees why it stopped working.
 const EXPIRED_KEYS_SECONDS: i64 = 30 * 86_400;
 
+const TRAFFIC_AT_ONCE: i64 = 1_000;
 const EVENTS_AT_ONCE: i64 = 1_000;
 const DELIVERIES_AT_ONCE: i64 = 1_000;
 const EXTENSIONS_AT_ONCE: i64 = 1_000;
@@ -48,6 +51,9 @@ pub async fn sweep(app: &App) -> Result<u64> {
     removed += invitations::delete_expired(&mut tx, now).await?;
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
+    removed += password_resets::delete_expired(&mut tx, now).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
     removed += github_apps::delete_expired(&mut tx, now).await?;
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
@@ -59,9 +65,25 @@ pub async fn sweep(app: &App) -> Result<u64> {
     let mut tx = app.db.begin().await?;
     removed += extensions::purge(&mut tx, EXTENSIONS_AT_ONCE).await?;
     tx.commit().await?;
+    removed += forget_traffic(app).await?;
     removed += forget_deliveries(app).await?;
     removed += forget_events(app).await?;
     Ok(removed)
+}
+
+/// A little at a time, as below.
+async fn forget_traffic(app: &App) -> Result<u64> {
+    let before = app.now().micros() / MINUTE_MICROS - KEPT_MINUTES - 60;
+    let mut forgotten = 0;
+    loop {
+        let mut tx = app.db.begin().await?;
+        let some = traffic::delete_before(&mut tx, before, TRAFFIC_AT_ONCE).await?;
+        tx.commit().await?;
+        forgotten += some;
+        if some == 0 {
+            return Ok(forgotten);
+        }
+    }
 }
 
 /// A little at a time, as below.

@@ -27,6 +27,7 @@ pub mod members;
 pub mod notification;
 pub mod organizations;
 pub mod outgoing_addresses;
+pub mod password_resets;
 pub mod plans;
 pub mod preparation;
 pub mod previews;

@@ -12,7 +12,7 @@ on_both_databases!(server: the_least_gets_defaults, the_same_again_is_another_de
     the_same_again_needs_no_permission_to_change, what_cannot_be_is_refused,
     domains_are_one_servers_and_ones_own, names_are_unique_in_an_organization, an_update_waits_for_the_next_deploy, empty_texts,
     a_list_is_filtered_and_sorted, labels_are_saved, deleting, an_organization_with_applications, local_folders_need_host_access,
-    creators_who_have_left);
+    creators_who_have_left, a_change_of_what_was_changed_meanwhile_is_refused);
 on_both_databases!(kind: an_organization_can_have_so_many, own_hosts);
 
 async fn refused(server: &TestServer, person: &Person, body: Value) -> String {
@@ -443,4 +443,20 @@ async fn an_organization_can_have_so_many(kind: Kind) {
     let message = server.post("/deploy/application", least("one more")).by(&ada).fails(409, "conflict").await;
     assert_eq!(message, "An organization can have 200 applications. Delete one first.");
     server.deploy(&ada, least("shop")).await;
+}
+
+async fn a_change_of_what_was_changed_meanwhile_is_refused(server: TestServer) {
+    let ada = server.admin().await;
+    let shop = server.deploy(&ada, least("shop")).await;
+    server.app.clock.advance_seconds(1);
+    let change = |environment: &str, since: &Value| {
+        let body = json!({ "id": shop["id"], "environment": environment, "unchanged_since": since });
+        server.put("/deploy/application", body).by(&ada)
+    };
+    let changed = change("staging", &shop["updated_at"]).ok().await;
+    let problem = change("testing", &shop["updated_at"]).fails(409, "conflict").await;
+    assert!(problem.starts_with("unchanged_since: "), "{problem}");
+    assert_eq!(server.application(&ada, &shop["id"]).await["environment"], "staging");
+    change("testing", &changed["updated_at"]).ok().await;
+    change("production", &json!("yesterday")).fails(400, "invalid_request").await;
 }

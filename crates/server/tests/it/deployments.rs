@@ -6,11 +6,12 @@ use windlass_store::{applications, deployments, jobs, releases};
 use windlass_testing::on_both_databases;
 
 use crate::deploys::{least, most};
-use crate::support::{Person, TestServer, id_of, server};
+use crate::support::{Person, TestServer, id_of, server, snapshot};
 
 on_both_databases!(server: a_newer_one_takes_the_place, a_restart_does_not_take_the_place_of_a_deploy, cancelling,
     stopping_and_starting, restarting, rolling_back, pages_of_deployments, log_lines_come_in_pages, embedded_arrays_are_bounded,
-    tenants_never_meet, workers_are_told, many_at_once, a_viewer_may_not);
+    tenants_never_meet, workers_are_told, many_at_once, a_viewer_may_not, who_set_it_off_is_told_to_members,
+    two_releases_are_compared);
 
 impl TestServer {
     async fn act(&self, person: &Person, what: &str, id: &Value) -> Value {
@@ -374,4 +375,57 @@ async fn a_viewer_may_not(server: TestServer) {
         let call = server.post("/deploy/application/restart", json!({ "id": id })).by(&viewer);
         assert!(call.fails(403, "forbidden").await.contains("deploy:update"));
     }
+}
+
+async fn who_set_it_off_is_told_to_members(server: TestServer) {
+    let ada = server.admin().await;
+    let grace = server.join(&ada, "grace", Role::Member).await;
+    let shop = server.running(&ada, least("shop")).await;
+    assert_eq!(shop["deployments"][0]["user_name"], "Ada");
+    server.act(&grace, "redeploy", &shop["id"]).await;
+    let listed = async |person: &Person| {
+        let page = server.get("/deploy/applications").by(person).ok().await;
+        page["applications"][0]["deployments"].clone()
+    };
+    let newest = listed(&ada).await;
+    assert_eq!(newest.as_array().unwrap().len(), 1, "a list has the newest deployment of each");
+    assert_eq!((&newest[0]["kind"], &newest[0]["user_name"]), (&json!("redeploy"), &json!("grace")));
+    assert_eq!(newest[0]["user_id"], json!(grace.user_id));
+    let key = json!({ "name": "k", "organization_id": ada.organization_id, "permissions": ["deploy:read"] });
+    let key = server.post("/auth/api-keys", key).by(&ada).ok().await["key"].as_str().unwrap().to_owned();
+    let program = Person { token: key, ..ada.clone() };
+    let unseen = listed(&program).await;
+    assert_eq!((&unseen[0]["user_name"], &unseen[0]["user_id"]), (&json!(""), &json!(null)), "it may not see members");
+    let removal = json!({ "organization_id": ada.organization_id, "user_id": grace.user_id });
+    server.post("/organizations/remove-user", removal).by(&ada).ok().await;
+    assert_eq!(listed(&ada).await[0]["user_name"], "", "grace has left");
+}
+
+async fn two_releases_are_compared(server: TestServer) {
+    let ada = server.admin().await;
+    let viewer = server.join(&ada, "viewer", Role::Viewer).await;
+    let first = server.running(&ada, most("shop")).await;
+    let change = json!({
+        "id": first["id"], "port": 4000, "environment_variables": { "COLOR": "green", "API_KEY": "an entirely new one" },
+        "secret_names": ["API_KEY"], "build_variables": {},
+    });
+    server.put("/deploy/application", change).by(&ada).ok().await;
+    let second = server.act(&ada, "redeploy", &first["id"]).await;
+    let path = |after: &Value, before: &Value| {
+        let (after, before) = (after["id"].as_str().unwrap(), before["id"].as_str().unwrap());
+        format!("/deploy/application/deployments/{after}/compare?with={before}")
+    };
+    let forth = path(&second, &first["deployments"][0]);
+    let compared = server.get(&forth).by(&ada).ok().await;
+    snapshot("two_releases_are_compared", &compared);
+    assert!(!compared.to_string().contains("entirely new"), "a secret is shown");
+    let masked = server.get(&forth).by(&viewer).ok().await;
+    assert!(!masked.to_string().contains("green"), "a viewer sees a value");
+    let none = server.get(&path(&second, &second)).by(&ada).ok().await;
+    assert_eq!(none["changes"], json!([]));
+    let other = server.running(&ada, least("other")).await;
+    let foreign = path(&second, &other["deployments"][0]);
+    server.get(&foreign).by(&ada).fails(400, "invalid_request").await;
+    let eve = server.stranger(&ada, "eve").await;
+    server.get(&forth).by(&eve).fails(404, "not_found").await;
 }

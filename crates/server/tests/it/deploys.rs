@@ -216,6 +216,14 @@ impl World {
                 let id = id_of(&self.running().await["deployments"][0]);
                 (path.replace("{deployment_id}", &id.to_string()), Value::Null)
             }
+            "compare_releases" => {
+                let id = id_of(&self.running().await["deployments"][0]);
+                (path.replace("{deployment_id}", &id.to_string()) + &format!("?with={id}"), Value::Null)
+            }
+            "get_traffic" => {
+                let id = id_of(&self.running().await);
+                (format!("{path}?id={id}"), Value::Null)
+            }
             _ => self.about_delivery(operation).await,
         }
     }

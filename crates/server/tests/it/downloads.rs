@@ -14,7 +14,7 @@ use crate::deploys::least;
 use crate::logs::{Shop, numbered};
 use crate::support::{Person, TestServer, id_of, kind, server};
 
-on_both_databases!(server: files, long_files, a_file_that_breaks_off, lines_that_go_meanwhile, an_application_that_goes_meanwhile);
+on_both_databases!(server: files, links_name_their_organization, long_files, a_file_that_breaks_off, lines_that_go_meanwhile, an_application_that_goes_meanwhile);
 on_both_databases!(kind: a_file_ends_with_the_membership, what_is_found_late, only_so_many_read_at_once);
 
 /// More than all buffers on the way can hold.
@@ -173,4 +173,24 @@ async fn only_so_many_read_at_once(kind: Kind) {
         assert!(Instant::now() < deadline, "the place is not free again");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// A link cannot send a header.
+async fn links_name_their_organization(server: TestServer) {
+    let shop = Shop::new(server).await;
+    shop.server.print(shop.deployment, ["hello".to_owned()].into_iter()).await;
+    let second = shop.server.post("/organizations", json!({ "name": "Second" })).by(&shop.ada).ok().await;
+    let switch = json!({ "organization_id": second["id"] });
+    shop.server.patch("/user/organization", switch).by(&shop.ada).ok().await;
+    let path = |id: uuid::Uuid| shop.path(&format!("/download?organization_id={id}"));
+    assert!(shop.file(&path(shop.ada.organization_id)).await.ends_with("hello\n"));
+    shop.server.get(&path(id_of(&second))).by(&shop.ada).fails(404, "not_found").await;
+    shop.server.get(&shop.path("/download")).by(&shop.ada).fails(404, "not_found").await;
+    let unknown = shop.server.app.new_id();
+    shop.server.get(&path(unknown)).by(&shop.ada).fails(403, "forbidden").await;
+    shop.server.get(&shop.path("/download?organization_id=x")).by(&shop.ada).fails(400, "invalid_request").await;
+    // Only what changes nothing takes it from there.
+    let stop = format!("/deploy/application/stop?organization_id={}", shop.ada.organization_id);
+    let body = json!({ "id": shop.application });
+    shop.server.post(&stop, body).by(&shop.ada).fails(404, "not_found").await;
 }

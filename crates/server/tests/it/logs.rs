@@ -12,7 +12,7 @@ use windlass_testing::{DatabaseLocation, on_both_databases};
 use crate::deploys::{least, most};
 use crate::support::{Person, START, TestServer, id_of, kind, server, snapshot};
 
-on_both_databases!(server: relations_are_written_once, relations_have_a_bound, a_place_in_the_future, cursors_lose_nothing, pages_by_number, filters, searches_find_any_case,
+on_both_databases!(server: relations_are_written_once, relations_have_a_bound, a_place_in_the_future, cursors_lose_nothing, pages_by_number, filters, colours_are_shown_on_request, searches_find_any_case,
     patterns_that_look_dangerous, bad_parameters, foreign_logs, a_viewer_sees_masks, lines_outlive_their_deployment);
 on_both_databases!(kind: a_search_that_takes_long_goes_on);
 
@@ -187,12 +187,21 @@ async fn filters(server: TestServer) {
     .enumerate()
     {
         let at = START.plus_seconds(second as i64 * 60);
-        let line = LogLine { at, stream, step: LogStep::Run, text: text.to_owned() };
+        let line = LogLine {
+            at,
+            stream,
+            step: if second == 0 { LogStep::Build } else { LogStep::Run },
+            text: text.to_owned(),
+        };
         shop.server.store_lines(deployment, vec![line]).await;
     }
     for (query, expected) in [
         ("stream=stderr".to_owned(), vec!["second"]),
         ("stream=windlass".to_owned(), vec!["begins"]),
+        ("stream=windlass,stderr".to_owned(), vec!["second", "begins"]),
+        ("step=build".to_owned(), vec!["begins"]),
+        ("step=build,run&stream=stdout,windlass".to_owned(), vec!["third", "first", "begins"]),
+        ("step=fetch".to_owned(), vec![]),
         (format!("deployment_id={other}"), vec!["third", "second"]),
         ("start_time=2026-01-01T00:01:00Z".to_owned(), vec!["third", "second", "first"]),
         ("end_time=2026-01-01T00:01:00Z".to_owned(), vec!["begins"]),
@@ -212,6 +221,21 @@ async fn filters(server: TestServer) {
     }
     let page = shop.server.get(&shop.path_of_deployment("?search_term=I&relations=none")).by(&shop.ada).ok().await;
     assert_eq!(texts(&page), ["first", "begins"]);
+}
+
+/// Colours are stored, searched past, and shown only where they are asked for.
+async fn colours_are_shown_on_request(server: TestServer) {
+    let shop = Shop::new(server).await;
+    let colored = "\u{1b}[31mer\u{1b}[1mror\u{1b}[0m: no";
+    shop.server.print(shop.deployment, [colored.to_owned()].into_iter()).await;
+    for query in ["", "search_term=ERROR", "regex=^error:", "colors=false"] {
+        assert_eq!(shop.found(query).await, ["error: no"], "{query}");
+    }
+    assert_eq!(shop.found("search_term=error&colors=true").await, [colored]);
+    assert!(shop.found("search_term=31m&colors=true").await.is_empty(), "a colour is no text");
+    let file = shop.server.get(&shop.path("/download")).by(&shop.ada).send().await.text;
+    assert!(file.ends_with(" error: no\n"), "{file}");
+    shop.server.get(&shop.path("?colors=maybe")).by(&shop.ada).fails(400, "invalid_request").await;
 }
 
 async fn searches_find_any_case(server: TestServer) {
@@ -296,6 +320,8 @@ async fn bad_parameters(server: TestServer) {
         ("regex=(?%3C!a)b", "regex"),
         ("regex=(a%7B1000%7D)%7B1000%7D", "regex"),
         ("stream=stdin", "stream"),
+        ("stream=stdout,", "stream"),
+        ("step=dancing", "step"),
         ("start_time=yesterday", "start_time"),
         ("end_time=2026-13-01", "end_time"),
     ];

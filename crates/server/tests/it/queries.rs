@@ -23,7 +23,7 @@ async fn queries_are_constant(world: World) {
         ("update_auto_update", 6),
         ("update_theme", 6),
         ("get_application", 9),
-        ("list_applications", 5),
+        ("list_applications", 7),
         ("get_deployment_by_id", 8),
         ("list_deployments", 5),
         ("get_logs_of_an_application", 6),

@@ -35,11 +35,12 @@ const SECRET_FIELDS: [&str; 13] = [
 
 /// The only answers that may show what is a secret: what is shown once when it is made, and the webhook's address to
 /// users who may change it.
-const EXCEPTIONS: [(&str, &str, &[&str]); 17] = [
+const EXCEPTIONS: [(&str, &str, &[&str]); 18] = [
     ("POST", "/auth/register", &["access_token"]),
     ("POST", "/auth/login", &["access_token"]),
     ("POST", "/auth/refresh", &["access_token"]),
     ("POST", "/organizations/invite/send", &["token", "link"]),
+    ("POST", "/instance/users/*/password-reset", &["token", "link"]),
     ("POST", "/auth/api-keys", &["key"]),
     ("POST", "/auth/setup-2fa", &["secret", "otpauth_uri"]),
     ("POST", "/auth/verify-2fa", &["recovery_codes"]),

@@ -107,6 +107,14 @@ create table invitations (
 create index invitations_expiry on invitations (expires_at);
 create index invitations_invited_by on invitations (invited_by);
 
+create table password_resets (
+    user_id uuid primary key references users (id) on delete cascade,
+    token_hash bytea not null unique check (length(token_hash) = 32),
+    expires_at bigint not null
+);
+
+create index password_resets_expiry on password_resets (expires_at);
+
 -- A chain belongs to an organization and has its id; the instance's own has the id 0. No foreign keys: a chain outlives
 -- whom and what it speaks of.
 create table audit_chains (
@@ -341,6 +349,19 @@ create table releases (
 create index releases_of_application on releases (application_id, id);
 create index releases_kept on releases (application_id, live_at, id) where live_at is not null and removed_at is null;
 create index releases_with_image on releases (image_id) where removed_at is null and image_id <> '';
+
+-- Visitors' requests by minutes since 1970; errors are among the requests.
+create table traffic (
+    application_id uuid not null references applications (id) on delete cascade,
+    minute bigint not null,
+    requests bigint not null,
+    errors bigint not null,
+    answers bigint not null,
+    -- The time that all answers took together.
+    answer_us bigint not null,
+    primary key (application_id, minute)
+);
+create index traffic_by_minute on traffic (minute);
 
 create table deployments (
     id uuid primary key,

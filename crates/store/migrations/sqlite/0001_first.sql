@@ -107,6 +107,14 @@ create table invitations (
 create index invitations_expiry on invitations (expires_at);
 create index invitations_invited_by on invitations (invited_by);
 
+create table password_resets (
+    user_id blob primary key references users (id) on delete cascade,
+    token_hash blob not null unique check (length(token_hash) = 32),
+    expires_at integer not null
+) strict, without rowid;
+
+create index password_resets_expiry on password_resets (expires_at);
+
 -- A chain belongs to an organization and has its id; the instance's own has the id 0. No foreign keys: a chain outlives
 -- whom and what it speaks of.
 create table audit_chains (
@@ -341,6 +349,19 @@ create table releases (
 create index releases_of_application on releases (application_id, id);
 create index releases_kept on releases (application_id, live_at, id) where live_at is not null and removed_at is null;
 create index releases_with_image on releases (image_id) where removed_at is null and image_id <> '';
+
+-- Visitors' requests by minutes since 1970; errors are among the requests.
+create table traffic (
+    application_id blob not null references applications (id) on delete cascade,
+    minute integer not null,
+    requests integer not null,
+    errors integer not null,
+    answers integer not null,
+    -- The time that all answers took together.
+    answer_us integer not null,
+    primary key (application_id, minute)
+) strict, without rowid;
+create index traffic_by_minute on traffic (minute);
 
 create table deployments (
     id blob primary key check (length(id) = 16),

@@ -5,6 +5,7 @@
 //! appends holds the row of the application's head until the commit, so numbers become visible in their order and a
 //! cursor never skips a late commit.
 
+pub mod colors;
 mod pack;
 mod positions;
 mod read;

@@ -1,6 +1,7 @@
 //! Reading lines: pages in both directions, and searching.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Timestamp};
 
+use super::colors;
 use super::pack::{PackedLine, lines, unpack};
 use super::{LogLine, LogStore};
 use crate::db::sql;
@@ -45,7 +47,11 @@ pub struct Filter {
     pub from: Option<Timestamp>,
     /// Before this time.
     pub to: Option<Timestamp>,
-    pub stream: Option<LogStream>,
+    /// None means all.
+    pub streams: Vec<LogStream>,
+    /// Whether lines keep their colours. They are searched without them.
+    pub colors: bool,
+    pub steps: Vec<LogStep>,
     /// Found anywhere in the text.
     pub term: Option<Regex>,
     /// Found in the first 16 KiB of the text.
@@ -277,7 +283,7 @@ impl Scan {
             Some(last) if is_full => self.end_at(last.seq),
             _ => {
                 let PackedLine { at, stream, step, text } = line;
-                let line = LogLine { at, stream, step, text: text.to_owned() };
+                let line = LogLine { at, stream, step, text: self.query.filter.shown(text).into_owned() };
                 self.page.lines.push(Stored { seq, deployment_id, line });
             }
         }
@@ -328,7 +334,11 @@ async fn chunks(conn: &mut Conn, query: &Query, direction: Direction, seq: i64, 
 impl Filter {
     /// Whether it asks for anything.
     pub fn is_empty(&self) -> bool {
-        self.from.is_none() && self.to.is_none() && self.stream.is_none() && !self.has_patterns()
+        self.from.is_none()
+            && self.to.is_none()
+            && self.streams.is_empty()
+            && self.steps.is_empty()
+            && !self.has_patterns()
     }
 
     /// Whether texts are to be searched.
@@ -344,9 +354,19 @@ impl Filter {
     fn sees(&self, line: &PackedLine<'_>) -> bool {
         self.from.is_none_or(|from| line.at >= from)
             && self.to.is_none_or(|to| line.at < to)
-            && self.stream.is_none_or(|stream| line.stream == stream)
-            && self.term.as_ref().is_none_or(|term| term.is_match(line.text))
-            && self.expression.as_ref().is_none_or(|expression| expression.is_match(beginning(line.text)))
+            && (self.streams.is_empty() || self.streams.contains(&line.stream))
+            && (self.steps.is_empty() || self.steps.contains(&line.step))
+            && (!self.has_patterns() || self.finds(&colors::plain(line.text)))
+    }
+
+    fn finds(&self, text: &str) -> bool {
+        self.term.as_ref().is_none_or(|term| term.is_match(text))
+            && self.expression.as_ref().is_none_or(|expression| expression.is_match(beginning(text)))
+    }
+
+    /// A line's text as it is asked for.
+    pub fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.colors { Cow::Borrowed(text) } else { colors::plain(text) }
     }
 }
 
@@ -373,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_search_reads_more_and_more() {
-        let mut scan = scan(Filter { stream: Some(LogStream::Stderr), ..Filter::default() });
+        let mut scan = scan(Filter { streams: vec![LogStream::Stderr], ..Filter::default() });
         let asked: Vec<_> = (0..7)
             .map(|_| {
                 let chunks = scan.chunks_to_read();

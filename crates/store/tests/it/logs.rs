@@ -128,14 +128,15 @@ async fn filters_hold_together(logs: TestLogs) {
     };
     let at = |number: i64| Some(Timestamp::from_micros(NOW.micros() + number));
     assert_eq!(found(Filter { from: at(3), to: at(6), ..Filter::default() }).await, [5, 4, 3]);
-    assert_eq!(found(Filter { stream: Some(LogStream::Stderr), to: at(8), ..Filter::default() }).await, [7, 4, 1]);
+    assert_eq!(found(Filter { streams: vec![LogStream::Stderr], to: at(8), ..Filter::default() }).await, [7, 4, 1]);
     let pattern = Regex::new("(?i)LINE .*99$").unwrap();
     assert_eq!(
         found(Filter { term: Some(pattern.clone()), ..Filter::default() }).await,
         [999, 899, 799, 699, 599, 499, 399, 299, 199, 99]
     );
     let (term, expression) = (Some(pattern), Some(Regex::new("[47]").unwrap()));
-    let all = Filter { term, expression, stream: Some(LogStream::Stderr), from: at(300), to: at(900) };
+    let streams = vec![LogStream::Stderr];
+    let all = Filter { term, expression, streams, colors: false, steps: Vec::new(), from: at(300), to: at(900) };
     assert_eq!(found(all).await, [799, 499]);
 }
 

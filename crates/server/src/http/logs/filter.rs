@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
 use uuid::Uuid;
-use windlass_api::{DeploymentName, LogDeployment, LogFilter};
+use windlass_api::{DeploymentName, LogDeployment, LogFilter, Several, Switch};
 use windlass_store::logs::{Filter, Of, Query};
 
 use crate::auth::Ctx;
@@ -47,10 +47,20 @@ pub async fn query(of: Of, params: &RawParams) -> Result<Query> {
 }
 
 fn filter(given: &LogFilter) -> Result<Filter> {
-    let LogFilter { search_term, regex, stream, start_time, end_time } = given;
+    let LogFilter { search_term, regex, stream, step, colors, start_time, end_time } = given;
     let term = search_term.as_deref().map(term).transpose()?;
     let expression = regex.as_deref().map(expression).transpose()?;
-    Ok(Filter { from: *start_time, to: *end_time, stream: *stream, term, expression })
+    let streams = stream.as_ref().map(|Several(streams)| streams.clone()).unwrap_or_default();
+    let steps = step.as_ref().map(|Several(steps)| steps.clone()).unwrap_or_default();
+    Ok(Filter {
+        from: *start_time,
+        to: *end_time,
+        streams,
+        steps,
+        colors: *colors == Some(Switch::On),
+        term,
+        expression,
+    })
 }
 
 fn term(text: &str) -> Result<Regex> {

@@ -54,6 +54,14 @@ pub async fn verify(db: &Db, key: &[u8; 32]) -> Result<Report> {
     Ok(report)
 }
 
+/// The same for the chain of one organization.
+pub async fn verify_one(db: &Db, key: &[u8; 32], organization_id: Uuid) -> Result<Report> {
+    let mut conn = db.read().await?;
+    let mut report = Report::default();
+    walk(&mut conn, key, organization_id, &mut report, |_| {}).await?;
+    Ok(report)
+}
+
 async fn walk(
     conn: &mut Conn,
     key: &[u8; 32],

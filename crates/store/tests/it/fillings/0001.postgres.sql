@@ -12,6 +12,7 @@ values ('00000000000000000000000000000005', '00000000000000000000000000000001', 
 insert into invitations (id, organization_id, email, role, token_hash, invited_by, expires_at, created_at)
 values ('00000000000000000000000000000007', '00000000000000000000000000000002', 'grace@example.org', 'member', decode(repeat('00', 32), 'hex'),
     '00000000000000000000000000000001', 2, 1);
+insert into password_resets (user_id, token_hash, expires_at) values ('00000000-0000-0000-0000-000000000001', decode(repeat('00', 32), 'hex'), 2);
 insert into master_keys (id, check_value, created_at) values (decode('0000000000000001', 'hex'), decode(repeat('00', 32), 'hex'), 1);
 update instance set master_key_id = decode('0000000000000001', 'hex');
 insert into instance_secrets (id, name, sealed_value) values ('00000000000000000000000000000008', 'audit key', decode('01', 'hex'));
@@ -39,6 +40,7 @@ insert into applications (id, organization_id, user_id, name, repository, reposi
 values ('0000000000000000000000000000000e', '00000000000000000000000000000002', '00000000000000000000000000000001', 'shop',
     'https://git.example.org/shop.git', 'git.example.org/shop', 'shop.localhost', '{}', '{}', decode('01', 'hex'), null, decode('01', 'hex'), '[]', 'running', '0000000000000000000000000000000f',
     '00000000000000000000000000000010', 'running', 1, 1, 1);
+insert into traffic (application_id, minute, requests, errors, answers, answer_us) values ('0000000000000000000000000000000e', 1, 2, 1, 2, 3);
 insert into releases (id, application_id, configuration, sealed_variables, image, image_id, port, live_at, created_at)
 values ('0000000000000000000000000000000f', '0000000000000000000000000000000e', '{}', decode('01', 'hex'), 'shop', 'sha256:01', 8080, 1, 1);
 insert into deployments (id, application_id, release_id, triggered_by, user_id, kind, without_cache, status_id, state, state_changed_at, created_at, updated_at)

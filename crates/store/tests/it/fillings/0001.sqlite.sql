@@ -12,6 +12,7 @@ values (x'00000000000000000000000000000005', x'00000000000000000000000000000001'
 insert into invitations (id, organization_id, email, role, token_hash, invited_by, expires_at, created_at)
 values (x'00000000000000000000000000000007', x'00000000000000000000000000000002', 'grace@example.org', 'member', zeroblob(32),
     x'00000000000000000000000000000001', 2, 1);
+insert into password_resets (user_id, token_hash, expires_at) values (x'00000000000000000000000000000001', zeroblob(32), 2);
 insert into master_keys (id, check_value, created_at) values (x'0000000000000001', zeroblob(32), 1);
 update instance set master_key_id = x'0000000000000001';
 insert into instance_secrets (id, name, sealed_value) values (x'00000000000000000000000000000008', 'audit key', x'01');
@@ -38,6 +39,7 @@ insert into applications (id, organization_id, user_id, name, repository, reposi
 values (x'0000000000000000000000000000000e', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'shop',
     'https://git.example.org/shop.git', 'git.example.org/shop', 'shop.localhost', '{}', '{}', x'01', null, x'01', '[]', 'running', x'0000000000000000000000000000000f',
     x'00000000000000000000000000000010', 'running', 1, 1, 1);
+insert into traffic (application_id, minute, requests, errors, answers, answer_us) values (x'0000000000000000000000000000000e', 1, 2, 1, 2, 3);
 insert into releases (id, application_id, configuration, sealed_variables, image, image_id, port, live_at, created_at)
 values (x'0000000000000000000000000000000f', x'0000000000000000000000000000000e', '{}', x'01', 'shop', 'sha256:01', 8080, 1, 1);
 insert into deployments (id, application_id, release_id, triggered_by, user_id, kind, without_cache, status_id, state, state_changed_at, created_at, updated_at)

@@ -1,0 +1,96 @@
+//! The installation as a whole, for its admins.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use windlass_api::{
+    DatabaseKind, DiskSpace, ErrorCode, Instance, InstanceUsers, InstanceUsersQuery, Pagination, PasswordReset, Queue,
+    ResetPassword, Whole,
+};
+use windlass_store::{Kind, instance, jobs, users};
+
+use super::body::StrangersPayload;
+use super::params::{Params, PathId};
+use super::respond::{Answer, success};
+use super::table::{Table, anyone, user};
+use crate::app::App;
+use crate::auth::{Admin, Origin};
+use crate::disk;
+use crate::records;
+use crate::service::password_resets;
+
+const PAGE_SIZE: i64 = 25;
+const FOR_ADMINS: &str = "For admins of the installation, with a login.";
+
+pub fn routes(table: Table) -> Table {
+    use ErrorCode::{Forbidden, NotFound};
+    table
+        .get("/instance", get, user::<Instance>("Get instance").note(FOR_ADMINS).errors(&[Forbidden]))
+        .get(
+            "/instance/users",
+            list_users,
+            user::<InstanceUsers>("List users").query::<InstanceUsersQuery>().note(FOR_ADMINS).errors(&[Forbidden]),
+        )
+        .post(
+            "/instance/users/{user_id}/password-reset",
+            make_password_reset,
+            user::<PasswordReset>("Make password reset").note(FOR_ADMINS).errors(&[Forbidden, NotFound]),
+        )
+        .post(
+            "/auth/reset-password",
+            reset_password,
+            anyone::<()>("Reset password").body::<ResetPassword>().errors(&[NotFound]),
+        )
+}
+
+pub async fn get(admin: Admin) -> Answer {
+    let app = &admin.app;
+    let mut conn = app.db.read().await?;
+    let (users, organizations, applications) = instance::counts(&mut conn).await?;
+    let (waiting, running) = jobs::counts(&mut conn).await?;
+    drop(conn);
+    let disk = disk::space(app.config.data_dir.clone()).await;
+    let bytes = |bytes| i64::try_from(bytes).unwrap_or(i64::MAX);
+    let instance = Instance {
+        version: env!("CARGO_PKG_VERSION").into(),
+        started_at: app.started_at,
+        database: match app.db.kind() {
+            Kind::Sqlite => DatabaseKind::Sqlite,
+            Kind::Postgres => DatabaseKind::Postgres,
+        },
+        public_url: app.config.public_url(),
+        edge_addresses: app.config.edge_http.iter().map(ToString::to_string).collect(),
+        disk: disk.map(|disk| DiskSpace { total_bytes: bytes(disk.whole), free_bytes: bytes(disk.free) }),
+        queue: Queue { waiting, running },
+        users,
+        organizations,
+        applications,
+        settings: app.config.settings.iter().map(records::instance_setting).collect(),
+    };
+    success("Instance", instance)
+}
+
+pub async fn list_users(admin: Admin, Params(query): Params<InstanceUsersQuery>) -> Answer {
+    let page = query.page.map_or(1, Whole::get);
+    let page_size = query.page_size.map_or(PAGE_SIZE, Whole::get);
+    let search = query.search.as_deref().map_or("", |search| search);
+    let mut conn = admin.app.db.read().await?;
+    let (found, total) = users::page(&mut conn, search, (page - 1) * page_size, page_size).await?;
+    let users = found.into_iter().map(records::instance_user).collect();
+    success("Users", InstanceUsers { users, pagination: Pagination::new(page, page_size, total) })
+}
+
+pub async fn make_password_reset(admin: Admin, PathId(user_id): PathId) -> Answer {
+    let made = password_resets::make(&admin, user_id).await?;
+    success("Link made; give it to the user", made)
+}
+
+pub async fn reset_password(
+    State(app): State<Arc<App>>,
+    origin: Origin,
+    StrangersPayload(body): StrangersPayload,
+) -> Answer {
+    let input: ResetPassword = body.parse()?;
+    password_resets::reset(&app, &origin, &input).await?;
+    success("Password set; all your sessions have ended. Log in with it", ())
+}

@@ -1,0 +1,32 @@
+//! Links with which users set a new password: one per user.
+
+use uuid::Uuid;
+use windlass_api::Timestamp;
+
+use crate::db::sql;
+use crate::{Conn, Result, Tx};
+
+/// A newer link takes the place of the one before, which stops working.
+pub async fn put(tx: &mut Tx, user_id: Uuid, token_hash: &[u8], expires_at: Timestamp) -> Result<()> {
+    let query = "insert into password_resets (user_id, token_hash, expires_at) values ($1, $2, $3) \
+                 on conflict (user_id) do update set token_hash = excluded.token_hash, expires_at = excluded.expires_at";
+    Ok(sql!(tx, |c| {
+        sqlx::query(query).bind(user_id).bind(token_hash).bind(expires_at.micros()).execute(c).await.map(drop)
+    })?)
+}
+
+pub async fn exists(conn: &mut Conn, token_hash: &[u8], now: Timestamp) -> Result<bool> {
+    let query = "select exists (select 1 from password_resets where token_hash = $1 and expires_at > $2)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(token_hash).bind(now.micros()).fetch_one(c).await)?)
+}
+
+/// Uses the link up; nothing when it was used or replaced, or has expired.
+pub async fn take(tx: &mut Tx, token_hash: &[u8], now: Timestamp) -> Result<Option<Uuid>> {
+    let query = "delete from password_resets where token_hash = $1 and expires_at > $2 returning user_id";
+    Ok(sql!(tx, |c| sqlx::query_scalar(query).bind(token_hash).bind(now.micros()).fetch_optional(c).await)?)
+}
+
+pub async fn delete_expired(tx: &mut Tx, now: Timestamp) -> Result<u64> {
+    let query = "delete from password_resets where expires_at <= $1";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(now.micros()).execute(c).await.map(|done| done.rows_affected()))?)
+}
