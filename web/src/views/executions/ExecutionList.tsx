@@ -1,0 +1,3 @@
+export function ExecutionList(_: { extensionId?: string }) {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function ExecutionPage(_: { id: string }) {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function Executions() {
+  return null;
+}

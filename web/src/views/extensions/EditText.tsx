@@ -1,0 +1,4 @@
+import type { Extension } from "../../api/extensions";
+export function EditText(_: { extension: Extension }) {
+  return null;
+}

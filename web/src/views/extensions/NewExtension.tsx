@@ -1,0 +1,3 @@
+export function NewExtension() {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function InstallationPage(_: { id: string; tab: string }) {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function Installations() {
+  return null;
+}
