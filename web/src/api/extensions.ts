@@ -29,6 +29,14 @@ export function useExtensions(filter: ExtensionFilter) {
   });
 }
 
+/** The names of the first hundred, for lists that tell only ids. */
+export const useExtensionNames = () =>
+  useQuery({
+    queryKey: inOrganization("extensions", "names"),
+    queryFn: ({ signal }) => request("get", "/extensions", { query: { page_size: 100, sort_by: "name" }, signal }),
+    select: ({ extensions }) => new Map(extensions.map((extension) => [extension.id, extension])),
+  });
+
 export const useCategories = () =>
   useQuery({
     queryKey: inOrganization("extensions", "categories"),
@@ -42,7 +50,7 @@ export const extensionQuery = (key: string) =>
     queryFn: ({ signal }) => request("get", "/extensions/{extension_id}", { path: { extension_id: key }, signal }),
   });
 
-export const useExtension = (key: string) => useQuery(extensionQuery(key));
+export const useExtension = (key: string, enabled = true) => useQuery({ ...extensionQuery(key), enabled });
 
 /** What running it would do. The server checks the values, and changes nothing. */
 export function usePlan(extension: Extension, body: RunExtension, enabled = true) {

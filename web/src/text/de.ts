@@ -647,6 +647,7 @@ export const de: Text = {
     installation: "Installation",
     log: "Log",
     cancel: "Abbrechen",
+    cancelAction: "Ausführung abbrechen",
     cancelTitle: "Diese Ausführung abbrechen?",
     cancelText:
       "Der laufende Schritt wird mit allen seinen Prozessen beendet, und was fertig war, wird rückgängig gemacht.",
@@ -685,9 +686,12 @@ export const de: Text = {
       failed: "gescheitert",
     },
     tabs: "Teile der Installation",
-    overview: "Überblick",
-    logs: "Logs",
-    executions: "Ausführungen",
+    tab: { overview: "Überblick", update: "Update", change: "Werte ändern", logs: "Logs", executions: "Ausführungen" },
+    extensionGone:
+      "Die Erweiterung, mit der sie installiert wurde, ist gelöscht. Sie läuft weiter, kann aber nicht aktualisiert werden.",
+    planSecret: "Ohne ihre Geheimnisse, die bleiben, wie sie sind, lässt sich hier nicht ermitteln, was sie täte.",
+    neverInstalled: "Sie wurde nie ganz installiert, daher gibt es nichts zu aktualisieren.",
+    manyExecutions: "Aufgeführt sind nur die unter den letzten 100 Ausführungen der Organisation.",
     updateThere: "Ihre Erweiterung hat inzwischen einen anderen Text.",
     update: "Aktualisieren",
     change: "Werte ändern",

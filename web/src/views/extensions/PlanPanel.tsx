@@ -9,18 +9,21 @@ interface Props {
   error: Error | null;
   /** False while a newer plan is awaited. */
   isCurrent: boolean;
+  /** The server cannot make one, and this is no fault of the values. */
+  isUnknown?: boolean;
   /** What follows the plan: the way to carry it out. */
   children: ComponentChildren;
 }
 
 /** The plan as the server makes it of the present values. It stays in sight while the next one is made. */
-export function PlanPanel({ plan, error, isCurrent, children }: Props) {
-  const t = useText().extensionRun;
+export function PlanPanel({ plan, error, isCurrent, isUnknown = false, children }: Props) {
+  const { extensionRun: t, installations } = useText();
   const waits = error && Object.keys(problemsByName(error)).length > 0;
   return (
     <section class="card stack plan" aria-busy={!isCurrent}>
       <h2>{t.plan}</h2>
-      {!plan && !error && <p class="muted">{t.planLoading}</p>}
+      {isUnknown && <p class="muted">{installations.planSecret}</p>}
+      {!plan && !error && !isUnknown && <p class="muted">{t.planLoading}</p>}
       {error && <p class="muted">{waits ? t.planWaits : t.planFails}</p>}
       {error && !waits && <p class="problem-text break">{error.message}</p>}
       {plan && !error && <PlanView plan={plan} />}

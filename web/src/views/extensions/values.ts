@@ -34,8 +34,7 @@ export function shownValue(
   const own = given[variable.variable_name];
   if (own !== undefined) return own;
   if (variable.variable_type === "secret") return "";
-  const known = stored && variable.variable_name in stored ? stored[variable.variable_name] : variable.default_value;
-  return valueText(known);
+  return valueText(stored?.[variable.variable_name] ?? variable.default_value);
 }
 
 export function give(given: Given, name: string, value: string, unchanged: string): Given {
