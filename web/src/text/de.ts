@@ -623,6 +623,7 @@ export const de: Text = {
       failed: "gescheitert",
       cancelled: "abgebrochen",
     },
+    notReached: "nicht erreicht",
     stepStates: {
       pending: "noch nicht",
       running: "läuft",

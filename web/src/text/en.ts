@@ -603,6 +603,7 @@ export const en = {
       failed: "failed",
       cancelled: "cancelled",
     },
+    notReached: "not reached",
     stepStates: {
       pending: "not yet",
       running: "running",

@@ -1,11 +1,20 @@
 // Extensions: the catalog, what one would do, what was run, what is installed, and the text of an own one. The server of the walk has no
-// container engine. Steps that are commands need none: what is run and installed here is real, on the machine of the walk, inside its
-// data folder.
+// container engine. Steps that are commands need none: what is run and installed here is real, on the machine of the walk, inside a
+// folder of its own.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { newPage } from "../browser.mjs";
 
 const HOSTILE = "<img src=x onerror=document.title=1>";
 
-export default async function walk(given) {
+export default async function walk(walked) {
+  // The server refuses to write into its own data folder.
+  const folder = mkdtempSync(join(tmpdir(), "windlass-extensions-"));
+  await walkIn({ ...walked, folder }).finally(() => rmSync(folder, { recursive: true, force: true }));
+}
+
+async function walkIn(given) {
   await lookAtWhatIsEmpty(given);
   await browseTheCatalog(given);
   await planARun(given);
@@ -106,7 +115,13 @@ async function planARun({ page, origin, look, expect }) {
   await look(page, "extension-plan");
 }
 
-const stateBecomes = (page, state) => page.locator("h1 + [role=status]").getByText(state, { exact: true }).waitFor();
+/** Where it becomes another one, the page says why. */
+async function stateBecomes(page, state) {
+  const badge = page.locator("h1 + [role=status]").getByText(state, { exact: true });
+  await badge.waitFor({ timeout: 15_000 }).catch(async () => {
+    throw new Error(`not ${state}: ${await page.locator("main").textContent()}`);
+  });
+}
 
 async function runToTheEnd({ page, origin, folder, api, look, expect }) {
   await api(page, "POST", "/extensions", { yaml_content: commandsText("note", "run", folder) });
@@ -119,7 +134,7 @@ async function runToTheEnd({ page, origin, folder, api, look, expect }) {
   await look(page, "extension-run-problem");
   await page.getByLabel("Note").fill("good evening");
   await page.getByLabel("Words").fill("one\ntwo");
-  await page.getByLabel("Token").fill("not for any eyes");
+  await page.getByRole("textbox", { name: "Token" }).fill("not for any eyes");
   await page.getByText("runs a command on the host").first().waitFor();
   await page.getByLabel("I have read").check();
   await look(page, "extension-run-host");
@@ -229,13 +244,13 @@ async function showWhatAnEngineWouldRun({ page, origin, api, look, expect }) {
     ...{ message: `line ${n} ${HOSTILE}`, stream: n % 7 ? "stdout" : "stderr", created_at: new Date().toISOString() },
   });
   let newest = 5_003;
-  await page.route("**/extensions/installations?*", (route) =>
+  await page.route("**/api/v1/extensions/installations?*", (route) =>
     route.fulfill(envelope({ installations: [changed], pagination })),
   );
-  await page.route(`**/extensions/installations/${real.id}`, (route) =>
+  await page.route(`**/api/v1/extensions/installations/${real.id}`, (route) =>
     route.request().method() === "GET" ? route.fulfill(envelope(changed)) : route.fallback(),
   );
-  await page.route(`**/extensions/installations/${real.id}/logs?*`, (route) => {
+  await page.route(`**/api/v1/extensions/installations/${real.id}/logs?*`, (route) => {
     const query = new URL(route.request().url()).searchParams;
     const after = Number(query.get("after"));
     const count = Math.max(0, Math.min(newest - after, Number(query.get("limit"))));

@@ -40,21 +40,21 @@ export function ExecutionPage({ id }: { id: string }) {
     >
       <Failure execution={execution} />
       {execution.status === "pending" && <p class="notice">{t.executions.waiting}</p>}
-      <div class="columns execution-columns">
+      <div class="columns">
         <section class="card stack">
           <h2>{t.executions.steps}</h2>
-          <StepTable steps={execution.steps} />
+          <StepTable execution={execution} />
         </section>
         <section class="card stack">
           <h2>{t.executions.facts}</h2>
           <Facts rows={facts(t, execution)} />
-          {execution.kind !== "uninstall" && (
-            <>
-              <h2>{t.executions.values}</h2>
-              <Values text={execution.variable_values} />
-            </>
-          )}
         </section>
+        {execution.kind !== "uninstall" && (
+          <section class="card stack">
+            <h2>{t.executions.values}</h2>
+            <Values text={execution.variable_values} />
+          </section>
+        )}
       </div>
       <section class="stack">
         <h2>{t.executions.log}</h2>
@@ -143,6 +143,6 @@ function facts(t: Text, execution: Execution): Parameters<typeof Facts>[0]["rows
     [t.executions.started, <Time key="t" at={execution.created_at} />],
     [t.executions.duration, started_at && <Duration from={started_at} to={completed_at} />],
     [t.executions.host, execution.server_hostname],
-    [t.executions.exitCode, execution.exit_code !== null && String(execution.exit_code)],
+    [t.executions.exitCode, Boolean(execution.exit_code) && String(execution.exit_code)],
   ];
 }

@@ -1,6 +1,6 @@
 import type { Execution } from "../../api/executions";
 import { useText } from "../../text";
-import { whatIsLeft } from "./left";
+import { evidenceOf, whatIsLeft } from "./left";
 
 /** Why it failed or was cancelled: the step, what was seen, what was undone and what was not. */
 export function Failure({ execution }: { execution: Execution }) {
@@ -9,15 +9,11 @@ export function Failure({ execution }: { execution: Execution }) {
   const failed = execution.steps.find(({ status }) => status === "failed");
   const isFailed = execution.status === "failed";
   const left = whatIsLeft(execution.steps);
-  const output = failed?.output.trim() ?? "";
-  // The reason is often the end of the output too.
-  const isRepeated = output.includes(execution.error_message.trim());
+  const { reason, output } = evidenceOf(execution.error_message, failed);
   return (
     <section class={`notice ${isFailed ? "bad" : ""}`} aria-labelledby="failure">
       <h2 id="failure">{!isFailed ? t.cancelledTitle : failed ? t.failedStep(failed.step_name) : t.failedTitle}</h2>
-      {execution.error_message && !(isRepeated && output === execution.error_message.trim()) && (
-        <p class="break">{execution.error_message}</p>
-      )}
+      {reason && <p class="break">{reason}</p>}
       {isFailed && output && (
         <>
           <h3>{t.output}</h3>

@@ -1,15 +1,15 @@
-import type { ExecutionStep } from "../../api/executions";
+import { type Execution, type ExecutionStep, isUnderWay } from "../../api/executions";
 import { useText } from "../../text";
 import { Duration } from "../../ui/Time";
 import "../deployments/deployment.css";
 import "./executions.css";
 
 /** Each step with its state, how long it took, and what became of it. */
-export function StepTable({ steps }: { steps: readonly ExecutionStep[] }) {
+export function StepTable({ execution }: { execution: Execution }) {
   return (
     <ol class="steps execution-steps">
-      {steps.map((step) => (
-        <Step key={step.id} step={step} />
+      {execution.steps.map((step) => (
+        <Step key={step.id} step={step} execution={execution} />
       ))}
     </ol>
   );
@@ -24,10 +24,13 @@ const LOOKS: Readonly<Record<ExecutionStep["status"], string>> = {
   cancelled: "later",
 };
 
-function Step({ step }: { step: ExecutionStep }) {
+function Step({ step, execution }: { step: ExecutionStep; execution: Execution }) {
   const t = useText();
   const { started_at, completed_at, status, undo_status } = step;
   const isOver = status !== "running";
+  const isNeverReached = status === "pending" && !isUnderWay(execution);
+  // Where it failed, what could not be undone is told above.
+  const message = execution.status === "completed" ? step.undo_message : "";
   return (
     <li class={LOOKS[status]} aria-current={status === "running" ? "step" : undefined}>
       <span class="execution-step">
@@ -37,10 +40,10 @@ function Step({ step }: { step: ExecutionStep }) {
             .filter(Boolean)
             .join(" · ")}
         </span>
-        {step.undo_message && <span class="small break">{step.undo_message}</span>}
+        {message && <span class="small break">{message}</span>}
       </span>
       <span class="execution-step-end">
-        <span class="small">{t.executions.stepStates[status]}</span>
+        <span class="small">{isNeverReached ? t.executions.notReached : t.executions.stepStates[status]}</span>
         {started_at && <Duration from={started_at} to={isOver ? (completed_at ?? started_at) : null} />}
       </span>
     </li>

@@ -50,7 +50,12 @@ export function VariableField({ variable, value, problem, secretHint, onValue }:
   );
 }
 
-const join = (...parts: (string | false)[]): string => parts.filter(Boolean).join(" ");
+/** Sentences one after the other, also where an author has left out the full stop. */
+const join = (...parts: (string | false)[]): string =>
+  parts
+    .filter((part): part is string => Boolean(part))
+    .map((part, at, all) => (at < all.length - 1 && !/[.!?:]$/.test(part.trim()) ? `${part.trim()}.` : part))
+    .join(" ");
 
 type SecretProps = Parameters<typeof TextField>[0];
 

@@ -99,8 +99,13 @@ function UpdateForm({ installation, extension }: { installation: Installation; e
           );
         })}
       </section>
-      <PlanPanel plan={plan.data} error={planError} isCurrent={isCurrent} isUnknown={isUnknown}>
-        <WhatChanges installation={installation} extension={extension} plan={plan.data} given={given} />
+      <PlanPanel
+        plan={plan.data}
+        error={planError}
+        isCurrent={isCurrent}
+        isUnknown={isUnknown}
+        head={<WhatChanges installation={installation} extension={extension} plan={plan.data} given={given} />}
+      >
         <p class="muted small">{t.installations.updateText}</p>
         {mustRead && plan.data?.is_allowed && (
           <CheckField label={t.extensionRun.agree} checked={hasRead} onChecked={setRead} />
