@@ -188,6 +188,7 @@ async function installUpdateGoBack({ page, origin, folder, api, look, expect }) 
   await page.getByRole("button", { name: "Install", exact: true }).click();
   await stateBecomes(page, "completed");
   await page.goto(`${origin}/extensions/board/run`);
+  await page.getByLabel("Name of the installation").waitFor();
   expect((await page.getByLabel("Name of the installation").inputValue()) === "board-2", "a taken name is proposed");
   await page.goto(`${origin}/extensions?search=board`);
   await page.getByText("installed", { exact: true }).waitFor();

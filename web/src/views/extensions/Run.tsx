@@ -6,6 +6,7 @@ import { ALL, type Installation, useInstallations, useVolumesLeftBehind } from "
 import { useMay } from "../../session";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
+import { Loading } from "../../ui/Empty";
 import { CheckField, TextField } from "../../ui/Field";
 import { useKept } from "../../ui/kept";
 import { fieldMessage, ProblemText, split } from "../../ui/Problem";
@@ -37,7 +38,8 @@ export function Run({ extension }: { extension: Extension }) {
   const [hasRead, setRead] = useState(false);
   const run = useRun(extension.id);
   const isInstall = extension.extension_type === "install";
-  const installed = useInstallations(1, ALL).data?.installations;
+  const installations = useInstallations(1, ALL);
+  const installed = installations.data?.installations;
   const name = draft.name ?? freeName(extension.extension_id, takenNames(extension, installed ?? []));
   const left = (useVolumesLeftBehind(isInstall).data ?? []).filter((volume) => volume.application_name === name);
 
@@ -46,9 +48,11 @@ export function Run({ extension }: { extension: Extension }) {
   const volumes = draft.volumes.filter((one) => left.some((volume) => volume.name === one));
   if (volumes.length > 0) body.volumes = [...volumes];
   const settled = useSettled(JSON.stringify(body), TYPING_MS);
-  const plan = usePlan(extension, JSON.parse(settled) as RunExtension, !isInstall || installed !== undefined);
+  const plan = usePlan(extension, JSON.parse(settled) as RunExtension, !isInstall || !installations.isPending);
   const isCurrent = settled === JSON.stringify(body) && !plan.isFetching;
 
+  // A name is proposed once it is known which are taken.
+  if (isInstall && installations.isPending) return <Loading />;
   if (!mayRun) return <p class="notice">{t.extensions.viewer}</p>;
   const error = run.error ?? plan.error;
   const problems = problemsByName(error);

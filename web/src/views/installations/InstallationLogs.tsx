@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Installation, InstallationLog } from "../../api/installations";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
@@ -21,6 +21,7 @@ export function InstallationLogs({ installation }: { installation: Installation 
 
   const toEnd = () => {
     setAtEnd(true);
+    if (state?.isCut) again();
     box.current?.scrollTo(0, box.current.scrollHeight);
   };
   const last = shown.at(-1)?.sequence;
@@ -72,22 +73,21 @@ export function InstallationLogs({ installation }: { installation: Installation 
 
 /** When earlier lines come, what is read stays where it is. */
 function useKeepPlace(box: { current: HTMLDivElement | null }, first: number | undefined): void {
-  const before = useRef({ first, height: 0 });
+  const before = useRef<{ first: number | undefined; top: number }>({ first, top: 0 });
+  const rowOf = (sequence: number | undefined) =>
+    box.current?.querySelector<HTMLElement>(`[data-sequence="${sequence}"]`) ?? null;
   useLayoutEffect(() => {
-    const at = box.current;
-    if (!at) return;
-    const { first: old, height } = before.current;
-    if (old && first && first < old) at.scrollTop += at.scrollHeight - height;
-  }, [first, box]);
-  useEffect(() => {
-    before.current = { first, height: box.current?.scrollHeight ?? 0 };
-  });
+    const { first: old, top } = before.current;
+    const row = rowOf(old);
+    if (box.current && row && old && first && first < old) box.current.scrollTop += row.offsetTop - top;
+    before.current = { first, top: rowOf(first)?.offsetTop ?? 0 };
+  }, [first]);
 }
 
 function Line({ line }: { line: InstallationLog }) {
   const t = useText().installations;
   return (
-    <div class={`installation-line ${line.stream}`}>
+    <div class={`installation-line ${line.stream}`} data-sequence={line.sequence}>
       <time class="log-time" dateTime={line.created_at} title={line.created_at}>
         {new Date(line.created_at).toLocaleTimeString(undefined, { hour12: false })}
       </time>

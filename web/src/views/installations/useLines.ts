@@ -56,9 +56,9 @@ export function useLines(id: string, isFollowing: boolean) {
       setError(thrown as Error);
     }
   };
+  /** Begins anew at the newest lines. */
   const again = () => {
     setError(null);
-    setState(null);
     setAttempt(attempt + 1);
   };
   return { state, error, earlier, again };
