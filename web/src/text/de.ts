@@ -467,8 +467,9 @@ export const de: Text = {
     installedTimes: (n) => `${n}-mal installiert`,
     updateThere: "Update verfügbar",
     verified: "Geprüft",
-    verifiedText: "Sie gehört zu Windlass und wurde damit geprüft.",
-    unverifiedText: "Sie stammt aus dieser Organisation. Windlass hat nicht geprüft, was sie tut.",
+    verifiedText: "Sie gehört zu Windlass.",
+    unverifiedText:
+      "Sie stammt aus dieser Organisation und gehört nicht zu Windlass. Lesen Sie, was sie tut, bevor Sie sie ausführen.",
     own: "Eigene",
     draft: "Entwurf",
     fork: "Abwandlung",

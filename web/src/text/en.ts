@@ -451,8 +451,9 @@ export const en = {
     installedTimes: (n: number) => `installed ${n} times`,
     updateThere: "update available",
     verified: "Verified",
-    verifiedText: "It comes with Windlass and was checked with it.",
-    unverifiedText: "It was made in this organization. Windlass has not checked what it does.",
+    verifiedText: "It comes with Windlass.",
+    unverifiedText:
+      "It was made in this organization and does not come with Windlass. Read what it does before you run it.",
     own: "Own",
     draft: "Draft",
     fork: "Fork",

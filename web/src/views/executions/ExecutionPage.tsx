@@ -20,7 +20,7 @@ import { StepTable } from "./StepTable";
 import { UserName } from "./UserName";
 
 /** One execution, watched as it goes on. */
-export function ExecutionPage({ id }: { id: string }) {
+export default function ExecutionPage({ id }: { id: string }) {
   const t = useText();
   const { data: execution, error, refetch } = useExecution(id);
   if (error && !execution) {

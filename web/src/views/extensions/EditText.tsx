@@ -21,7 +21,7 @@ interface TextDraft {
 }
 
 /** The text of an extension. What is stored meanwhile never touches what is being written. */
-export function EditText({ extension }: { extension: Extension }) {
+export default function EditText({ extension }: { extension: Extension }) {
   const t = useText();
   const problemsId = useId();
   const editor = useRef<EditorHandle | null>(null);
@@ -93,6 +93,7 @@ export function EditText({ extension }: { extension: Extension }) {
         readOnly={!mayEdit}
         problems={problems}
         describedBy={problems.length > 0 ? problemsId : ""}
+        hint={t.extensionText.actsLater}
         handle={editor}
         onText={onText}
       />
@@ -112,7 +113,7 @@ export function EditText({ extension }: { extension: Extension }) {
             </Button>
           )}
           <span class="muted" role="status">
-            {isChanged ? t.extensionText.changed : t.extensionText.unchanged}. {t.extensionText.actsLater}
+            {isChanged ? t.extensionText.changed : t.extensionText.unchanged}
           </span>
           {error && found.length === 0 && <ProblemText error={error} />}
         </div>

@@ -1,3 +1,4 @@
+import { lazy } from "preact-iso";
 import { type Extension, useExtension } from "../../api/extensions";
 import { useMay } from "../../session";
 import { type Text, useText } from "../../text";
@@ -8,12 +9,13 @@ import { Tabs } from "../../ui/Tabs";
 import { ExecutionList } from "../executions/ExecutionList";
 import { NotFound } from "../NotFound";
 import { Actions } from "./Actions";
-import { EditText } from "./EditText";
 import { addressOf } from "./facts";
 import { ExtensionIcon } from "./Icon";
 import { Marks } from "./Marks";
 import { Overview } from "./Overview";
 import { Run } from "./Run";
+
+const EditText = lazy(() => import("./EditText"));
 
 const TABS = ["overview", "run", "text", "executions"] as const;
 type TabName = (typeof TABS)[number];

@@ -14,7 +14,9 @@ export function HostAccess({ isNeeded, dangers }: Props) {
   if (!isNeeded) return <p class="muted">{t.noHost}</p>;
   return (
     <div class={`notice ${mayReach ? "warn" : "bad"}`}>
-      <h3>{t.hostTitle}</h3>
+      <p>
+        <strong>{t.hostTitle}</strong>
+      </p>
       <p>{dangers.length > 0 ? t.hostText : t.hostByType}</p>
       {dangers.length > 0 && (
         <ul class="bullets">

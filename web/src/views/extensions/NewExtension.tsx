@@ -16,7 +16,7 @@ import { TextProblems } from "./TextProblems";
 import "../settings/settings.css";
 
 /** An extension from an example that can be run as it is. */
-export function NewExtension() {
+export default function NewExtension() {
   const t = useText();
   const { route } = useLocation();
   const { membership, may } = useSession();

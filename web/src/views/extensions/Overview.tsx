@@ -22,11 +22,6 @@ export function Overview({ extension }: { extension: Extension }) {
       <p class="prose">{extension.description}</p>
       <InstalledHere extension={extension} />
       <div class="columns">
-        <section class="card stack">
-          <h2>{t.extensions.about}</h2>
-          <Facts rows={facts(t, extension)} />
-          <p class="muted small">{extension.is_verified ? t.extensions.verifiedText : t.extensions.unverifiedText}</p>
-        </section>
         {extension.validation_status === "valid" && (
           <section class="card stack">
             <Host extension={extension} />
@@ -34,6 +29,11 @@ export function Overview({ extension }: { extension: Extension }) {
             <Steps title={t.extensions.phase.validate} steps={steps.validate} />
           </section>
         )}
+        <section class="card stack">
+          <h2>{t.extensions.about}</h2>
+          <Facts rows={facts(t, extension)} />
+          <p class="muted small">{extension.is_verified ? t.extensions.verifiedText : t.extensions.unverifiedText}</p>
+        </section>
       </div>
       <section class="stack">
         <h2>{t.extensions.variables}</h2>

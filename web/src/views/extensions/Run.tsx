@@ -13,6 +13,7 @@ import { fieldMessage, ProblemText, split } from "../../ui/Problem";
 import { useSettled } from "../../ui/settled";
 import { PlanPanel } from "./PlanPanel";
 import { VariableField } from "./VariableField";
+import { VolumesLeft } from "./VolumesLeft";
 import { freeName, type Given, give, otherProblem, problemsByName, sentValues, shownValue } from "./values";
 import "../deployments/deployment.css";
 import "./run.css";
@@ -118,26 +119,7 @@ export function Run({ extension }: { extension: Extension }) {
             />
           );
         })}
-        {left.length > 0 && (
-          <fieldset class="stack">
-            <legend>{t.extensionRun.volumes}</legend>
-            <p class="hint">{t.extensionRun.volumesHint}</p>
-            {left.map((volume) => (
-              <CheckField
-                key={volume.id}
-                label={volume.name}
-                checked={draft.volumes.includes(volume.name)}
-                onChecked={(checked) =>
-                  change({
-                    volumes: checked
-                      ? [...draft.volumes, volume.name]
-                      : draft.volumes.filter((one) => one !== volume.name),
-                  })
-                }
-              />
-            ))}
-          </fieldset>
-        )}
+        <VolumesLeft left={left} chosen={draft.volumes} onChosen={(chosen) => change({ volumes: chosen })} />
       </section>
       <PlanPanel plan={plan.data} error={plan.error} isCurrent={isCurrent}>
         {mustRead && plan.data?.is_allowed && (

@@ -16,12 +16,13 @@ interface Props {
   problems: readonly Problem[];
   /** Of what belongs to the field, such as the list of problems. */
   describedBy: string;
+  hint?: string;
   handle: { current: EditorHandle | null };
   onText: (text: string) => void;
 }
 
 /** A plain text field with the numbers of its lines. Lines with problems are marked. */
-export function TextEditor({ label, text, readOnly, problems, describedBy, handle, onText }: Props) {
+export function TextEditor({ label, text, readOnly, problems, describedBy, hint, handle, onText }: Props) {
   const t = useText().extensionText;
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
@@ -106,7 +107,7 @@ export function TextEditor({ label, text, readOnly, problems, describedBy, handl
       </div>
       {!readOnly && (
         <p class="hint" id={`${id}-hint`}>
-          {t.hint}
+          {t.hint} {hint}
         </p>
       )}
     </div>

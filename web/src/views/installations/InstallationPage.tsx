@@ -19,7 +19,7 @@ const TABS = ["overview", "update", "logs", "executions"] as const;
 const MOST_EXECUTIONS = 100;
 
 /** One installation: its head stays while its parts change below it. */
-export function InstallationPage({ id, tab: wanted }: { id: string; tab: string }) {
+export default function InstallationPage({ id, tab: wanted }: { id: string; tab: string }) {
   const t = useText();
   const mayRun = useMay("extension:run");
   const tab = TABS.find((one) => one === wanted);
