@@ -9,6 +9,7 @@ export type ExecutionStep = Schemas["ExecutionStep"];
 
 const PAGE_SIZE = 25;
 const STEPS_MS = 2_000;
+const LIST_MS = 5_000;
 
 export const isUnderWay = ({ status }: { status: ExecutionStatus }): boolean =>
   status === "pending" || status === "running";
@@ -28,7 +29,7 @@ export function useExecutions(page: number, status?: ExecutionStatus, extensionI
         : request("get", "/extensions/executions", { query, signal }),
     placeholderData: keepPreviousData,
     // Not every change is an event.
-    refetchInterval: ({ state }) => (state.data?.executions.some(isUnderWay) ? STEPS_MS : false),
+    refetchInterval: ({ state }) => (state.data?.executions.some(isUnderWay) ? LIST_MS : false),
   });
 }
 

@@ -576,7 +576,7 @@ export const de: Text = {
     hint: "Tab rückt ein, sobald Sie hier getippt oder geklickt haben; Escape, dann Tab, verlässt das Feld.",
     problems: (n) => (n === 1 ? "1 Sache ist falsch" : `${n} Sachen sind falsch`),
     line: (line, column) => `Zeile ${line}, Spalte ${column}`,
-    stale: "Das war am Text falsch, als er zuletzt gespeichert wurde.",
+    stale: "Sie haben den Text geändert, seit er geprüft wurde.",
     save: "Speichern",
     saveDraft: "Als Entwurf speichern",
     savedDraft: "Als Entwurf gespeichert. Er kann erst laufen, wenn alles stimmt.",

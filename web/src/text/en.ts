@@ -558,7 +558,7 @@ export const en = {
     hint: "Tab indents once you have typed or clicked here; Escape, then Tab, leaves the field.",
     problems: (n: number) => (n === 1 ? "1 thing is wrong" : `${n} things are wrong`),
     line: (line: number, column: number) => `Line ${line}, column ${column}`,
-    stale: "This is what was wrong with the text when it was last saved.",
+    stale: "You have changed the text since it was checked.",
     save: "Save",
     saveDraft: "Save as a draft",
     savedDraft: "Saved as a draft. It cannot be run until everything is right.",

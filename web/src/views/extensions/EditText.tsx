@@ -29,6 +29,8 @@ export default function EditText({ extension }: { extension: Extension }) {
   const [draft, setDraft] = useKept<TextDraft | null>(`text ${extension.id}`, null);
   const update = useUpdateExtension(extension.id);
   const [error, setError] = useState<Error | null>(null);
+  /** The text that the error is about. */
+  const [sent, setSent] = useState("");
   const [isBusy, setBusy] = useState(false);
 
   const stored = extension.yaml_content;
@@ -46,6 +48,7 @@ export default function EditText({ extension }: { extension: Extension }) {
 
   const save = async (isDraft: boolean) => {
     setBusy(true);
+    setSent(text);
     setError(null);
     try {
       // The stored text is looked at once more, so that nothing unseen is overwritten.
@@ -84,7 +87,7 @@ export default function EditText({ extension }: { extension: Extension }) {
       <TextProblems
         id={problemsId}
         problems={problems}
-        isStale={!error && isChanged}
+        isStale={error ? sent !== text : isChanged}
         onGoTo={(line, column) => editor.current?.goTo(line, column)}
       />
       <TextEditor

@@ -57,7 +57,7 @@ export default function NewExtension() {
         <TextProblems
           id={problemsId}
           problems={problems}
-          isStale={false}
+          isStale={create.variables?.yaml_content !== text}
           onGoTo={(line, column) => editor.current?.goTo(line, column)}
         />
         <TextEditor

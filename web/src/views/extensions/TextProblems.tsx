@@ -4,7 +4,7 @@ import type { Problem } from "./problems";
 interface Props {
   id: string;
   problems: readonly Problem[];
-  /** They are about the text as it was stored, which has been changed since. */
+  /** They are about the text as it was before the last changes. */
   isStale: boolean;
   onGoTo: (line: number, column: number) => void;
 }

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Installation, InstallationLog } from "../../api/installations";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
@@ -21,13 +21,18 @@ export function InstallationLogs({ installation }: { installation: Installation 
 
   const toEnd = () => {
     setAtEnd(true);
-    if (state?.isCut) again();
     box.current?.scrollTo(0, box.current.scrollHeight);
   };
+  // Lines that were let go while the reader was far back are read again.
+  const isCut = state?.isCut ?? false;
+  useEffect(() => {
+    if (isAtEnd && isCut) again();
+  }, [isAtEnd, isCut]);
   const last = shown.at(-1)?.sequence;
   useLayoutEffect(() => {
     if (isAtEnd) box.current?.scrollTo(0, box.current.scrollHeight);
   }, [last, isAtEnd, service]);
+  useResize(box, isAtEnd ? toEnd : null);
   useKeepPlace(box, shown[0]?.sequence);
 
   if (error) return <Problem error={error} onAgain={again} />;
@@ -69,6 +74,19 @@ export function InstallationLogs({ installation }: { installation: Installation 
       </p>
     </section>
   );
+}
+
+/** Lines that wrap otherwise are of another height. */
+function useResize(box: { current: HTMLDivElement | null }, onResize: (() => void) | null): void {
+  const latest = useRef(onResize);
+  latest.current = onResize;
+  const element = box.current;
+  useEffect(() => {
+    if (!element) return;
+    const observer = new ResizeObserver(() => latest.current?.());
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [element]);
 }
 
 /** When earlier lines come, what is read stays where it is. */
