@@ -174,9 +174,9 @@ async function cancelARun({ page, origin, look }) {
   await stateBecomes(page, "running");
   await page.getByText("hello").first().waitFor();
   await look(page, "execution-running");
-  await page.getByRole("button", { name: "Cancel…" }).click();
+  await page.getByRole("button", { name: "Stop…" }).click();
   await look(page, "execution-cancel");
-  await page.getByRole("button", { name: "Cancel the execution" }).click();
+  await page.getByRole("button", { name: "Stop and undo" }).click();
   await stateBecomes(page, "cancelled");
   await look(page, "execution-cancelled");
 }

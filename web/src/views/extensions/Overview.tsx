@@ -1,14 +1,14 @@
-import { type Extension, type ExtensionVariable, useExtension, usePlan } from "../../api/extensions";
+import { type Extension, useExtension, usePlan } from "../../api/extensions";
 import { ALL, useInstallations } from "../../api/installations";
 import { useMay } from "../../session";
 import { type Text, useText } from "../../text";
 import { Facts } from "../../ui/Facts";
-import { type Column, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
-import { addressOf, asksForNothing, changesTheMachine, type Step, stepsOf, valueText } from "./facts";
+import { addressOf, asksForNothing, changesTheMachine, type Step, stepsOf } from "./facts";
 import { HostAccess } from "./HostAccess";
 import { problemsIn } from "./problems";
 import { InstallationStateBadge } from "./State";
+import { VariableTable } from "./VariableTable";
 
 /** What it does, what it asks for, who made it. */
 export function Overview({ extension }: { extension: Extension }) {
@@ -35,19 +35,7 @@ export function Overview({ extension }: { extension: Extension }) {
           <p class="muted small">{extension.is_verified ? t.extensions.verifiedText : t.extensions.unverifiedText}</p>
         </section>
       </div>
-      <section class="stack">
-        <h2>{t.extensions.variables}</h2>
-        {extension.variables.length === 0 ? (
-          <p class="muted">{t.extensions.noVariables}</p>
-        ) : (
-          <Table
-            label={t.extensions.variables}
-            columns={columns(t)}
-            rows={extension.variables}
-            rowKey={({ id }) => id}
-          />
-        )}
-      </section>
+      {extension.validation_status === "valid" && <VariableTable of={extension.variables} />}
     </>
   );
 }
@@ -111,23 +99,6 @@ function Steps({ title, steps }: { title: string; steps: readonly Step[] }) {
       </ol>
     </div>
   );
-}
-
-function columns(t: Text): Column<ExtensionVariable>[] {
-  return [
-    { title: t.extensions.variable, isName: true, cell: (one) => <code>{one.variable_name}</code> },
-    { title: t.extensions.kind, bare: true, cell: (one) => t.extensions.variableType[one.variable_type] },
-    { title: t.extensions.meaning, bare: true, cell: (one) => one.description },
-    { title: t.extensions.value, cell: (one) => <Default of={one} /> },
-  ];
-}
-
-function Default({ of }: { of: ExtensionVariable }) {
-  const t = useText();
-  const text = valueText(of.default_value).split("\n").join(", ");
-  if (text !== "") return <code>{text}</code>;
-  if (of.is_required) return <span class="tag">{t.extensions.required}</span>;
-  return <span class="muted">{of.variable_type === "secret" ? t.extensions.madeUp : t.extensions.none}</span>;
 }
 
 function InstalledHere({ extension }: { extension: Extension }) {
