@@ -52,6 +52,9 @@ export function listenToEvents(organizationId: string): () => void {
   };
 }
 
+/** Beginnings of keys: an execution changes what it has installed as well, and its event does not tell which. */
+const ABOUT_EXECUTIONS = ["execution", "executions", "installation", "installations"];
+
 /** Collects what events were about, so that a burst of them asks for each thing once. */
 class Staleness {
   private ids = new Set<string>();
@@ -62,6 +65,7 @@ class Staleness {
     if (!event) this.everything = true;
     if (event?.application_id) this.ids.add(event.application_id);
     if (event?.deployment_id) this.ids.add(event.deployment_id);
+    if (event?.name.startsWith("execution.")) for (const part of ABOUT_EXECUTIONS) this.ids.add(part);
     this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);
   }
 

@@ -5,6 +5,7 @@ import { NotFound } from "./NotFound";
 
 const NewApplication = lazy(() => import("./applications/NewApplication"));
 const ApplicationPage = lazy(() => import("./application/ApplicationPage"));
+const Extensions = lazy(() => import("./extensions/Extensions"));
 const Account = lazy(() => import("./account/Account"));
 
 const LATER_MS = 1_500;
@@ -13,7 +14,7 @@ const LATER_MS = 1_500;
 function usePreload(): void {
   useEffect(() => {
     const timer = setTimeout(() => {
-      for (const view of [ApplicationPage, NewApplication, Account]) view.preload().catch(() => {});
+      for (const view of [ApplicationPage, NewApplication, Extensions, Account]) view.preload().catch(() => {});
     }, LATER_MS);
     return () => clearTimeout(timer);
   }, []);
@@ -28,6 +29,7 @@ export function Views() {
       <Route path="/applications" component={Applications} />
       <Route path="/applications/new" component={NewApplication} />
       <Route path="/applications/:id/:tab?/:item?" component={ApplicationPage} />
+      <Route path="/extensions/:part?/:item?/:tab?" component={Extensions} />
       <Route path="/account/:tab?" component={Account} />
       <Route default component={NotFound} />
     </Router>

@@ -1,0 +1,68 @@
+import { useState } from "preact/hooks";
+import { useLocation } from "preact-iso";
+import { type Installation, isBusy, useUninstall } from "../../api/installations";
+import { useText } from "../../text";
+import { Button } from "../../ui/Button";
+import { Confirm } from "../../ui/Confirm";
+import { CheckField } from "../../ui/Field";
+import { sizeText } from "./size";
+import "../settings/settings.css";
+
+export function Uninstall({ installation }: { installation: Installation }) {
+  const t = useText().installations;
+  const [asks, setAsks] = useState(false);
+  if (isBusy(installation)) return null;
+  return (
+    <section class="card danger stack">
+      <h2>{t.danger}</h2>
+      <p>{t.uninstallText}</p>
+      <p>
+        <Button kind="danger" onClick={() => setAsks(true)}>
+          {t.uninstall}…
+        </Button>
+      </p>
+      {asks && <Ask installation={installation} onClose={() => setAsks(false)} />}
+    </section>
+  );
+}
+
+function Ask({ installation, onClose }: { installation: Installation; onClose: () => void }) {
+  const t = useText().installations;
+  const { route } = useLocation();
+  const uninstall = useUninstall(installation.id);
+  const [deleted, setDeleted] = useState<readonly string[]>([]);
+  const [force, setForce] = useState(false);
+  const { name, volumes } = installation;
+  const body = { name, ...(deleted.length > 0 ? { volumes: [...deleted] } : {}), ...(force ? { force } : {}) };
+  return (
+    <Confirm
+      title={t.uninstallTitle(name)}
+      action={t.uninstall}
+      danger
+      typed={{ label: t.uninstallConfirm, text: name }}
+      busy={uninstall.isPending}
+      error={uninstall.error}
+      onClose={onClose}
+      onConfirm={() => uninstall.mutate(body, { onSuccess: ({ id }) => route(`/extensions/executions/${id}`) })}
+    >
+      <p>{t.uninstallText}</p>
+      {volumes.length > 0 && (
+        <fieldset class="stack">
+          <legend>{t.uninstallVolumes}</legend>
+          {volumes.map((volume) => (
+            <CheckField
+              key={volume.id}
+              label={[volume.name, sizeText(volume.size_bytes)].filter(Boolean).join(", ")}
+              checked={deleted.includes(volume.name)}
+              onChecked={(checked) =>
+                setDeleted(checked ? [...deleted, volume.name] : deleted.filter((other) => other !== volume.name))
+              }
+            />
+          ))}
+          <p class="hint">{t.uninstallStay}</p>
+        </fieldset>
+      )}
+      {installation.state === "failed" && <CheckField label={t.uninstallForce} checked={force} onChecked={setForce} />}
+    </Confirm>
+  );
+}
