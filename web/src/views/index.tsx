@@ -6,6 +6,9 @@ import { NotFound } from "./NotFound";
 const NewApplication = lazy(() => import("./applications/NewApplication"));
 const ApplicationPage = lazy(() => import("./application/ApplicationPage"));
 const Account = lazy(() => import("./account/Account"));
+const Connections = lazy(() => import("./connections/Connections"));
+const NewConnection = lazy(() => import("./connections/NewConnection"));
+const ConnectionPage = lazy(() => import("./connections/ConnectionPage"));
 
 const LATER_MS = 1_500;
 
@@ -29,6 +32,9 @@ export function Views() {
       <Route path="/applications/new" component={NewApplication} />
       <Route path="/applications/:id/:tab?/:item?" component={ApplicationPage} />
       <Route path="/account/:tab?" component={Account} />
+      <Route path="/connections" component={Connections} />
+      <Route path="/connections/new" component={NewConnection} />
+      <Route path="/connections/:id" component={ConnectionPage} />
       <Route default component={NotFound} />
     </Router>
   );

@@ -44,7 +44,8 @@ export default function NewApplication() {
       const made = await createApplication(body, sent.current.key);
       setDraft(() => EMPTY_DRAFT);
       const [deployment] = made.deployments;
-      route(`/applications/${made.id}${deployment ? `/deployments/${deployment.id}` : ""}`);
+      // Without a deployment it waits for its first push.
+      route(`/applications/${made.id}/${deployment ? `deployments/${deployment.id}` : "pushes"}`);
     } catch (thrown) {
       setError(thrown as Error);
       setBusy(false);
