@@ -8,6 +8,7 @@ export type CreateConnection = Schemas["CreateConnection"];
 export type UpdateConnection = Schemas["UpdateConnection"];
 export type HostedRepository = Schemas["HostedRepository"];
 
+/** The most that the server takes. */
 const PAGE_SIZE = 50;
 
 export function useConnections(enabled = true, everyMs: number | false = false) {
@@ -84,7 +85,7 @@ export function useBranches(connectionId: string, repository: string) {
     queryFn: ({ pageParam, signal }) =>
       request("get", "/connections/{connection_id}/branches", {
         path: { connection_id: connectionId },
-        query: { repository, page: pageParam, page_size: 100 },
+        query: { repository, page: pageParam, page_size: PAGE_SIZE },
         signal,
       }),
     getNextPageParam: ({ next_page }) => next_page,

@@ -133,7 +133,9 @@ function github() {
       ({ answer, url, body }) => {
         const { redirect_url } = JSON.parse(new URLSearchParams(body).get("manifest"));
         const back = `${redirect_url}?code=walk&state=${encodeURIComponent(url.searchParams.get("state"))}`;
-        answer.writeHead(302, { Location: back }).end();
+        answer
+          .writeHead(200, { "Content-Type": "text/html" })
+          .end(`<a href="${back.replaceAll("&", "&amp;")}">Create</a>`);
       },
     ],
     [
@@ -143,6 +145,9 @@ function github() {
         send(answer, 201, {
           id: 7,
           slug: "windlass-walk",
+          name: "Windlass walk",
+          client_id: "walk",
+          client_secret: "walk",
           pem,
           webhook_secret: "0123456789abcdef0123",
           html_url: `${origin}/apps/windlass-walk`,

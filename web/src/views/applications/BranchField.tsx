@@ -4,7 +4,7 @@ import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { SelectField, TextField } from "../../ui/Field";
 
-/** Of a hundred branches each. A repository with more is rare, and its branch can be typed. */
+/** Of fifty branches each. A repository with more is rare, and its branch can be typed. */
 const MOST_PAGES = 10;
 
 interface Props {

@@ -124,7 +124,7 @@ function AtGithub({ link, name, onAgain, onDone }: AtGithubProps) {
         ))}
       </ol>
       <p class="muted" role="status">
-        {t.connections.appWaiting} {t.connections.appExpires} <Time at={link.expires_at} />.
+        {t.connections.appWaiting} {t.connections.appExpires} <Time at={link.expires_at} />
       </p>
       <div class="row">
         <Outside href={link.link} button="primary">

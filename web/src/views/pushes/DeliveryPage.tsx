@@ -29,7 +29,7 @@ export default function DeliveryPage({ application, id }: { application: Applica
   if (!mayOpen) return <p class="notice">{t.pushes.deliveryViewer}</p>;
   if (error && !delivery) return <Problem error={error} onAgain={() => void refetch()} />;
   if (!delivery) return <Loading />;
-  const isKept = delivery.body !== "" || delivery.body_bytes === 0;
+  const isRefused = delivery.verdict === "refused";
   return (
     <>
       <Back href={`${at}/pushes`} label={t.pushes.allDeliveries} />
@@ -38,7 +38,7 @@ export default function DeliveryPage({ application, id }: { application: Applica
           <h2>{delivery.event || t.pushes.unknownEvent}</h2>
           <VerdictBadge of={delivery.verdict} />
         </div>
-        {isKept && delivery.verdict !== "refused" && (
+        {delivery.body !== "" && (
           <Button
             busy={replay.isPending}
             title={t.pushes.replayHint}
@@ -56,7 +56,7 @@ export default function DeliveryPage({ application, id }: { application: Applica
           </Button>
         )}
       </div>
-      {delivery.reason && <p class={`notice ${delivery.verdict === "refused" ? "bad" : ""}`}>{delivery.reason}</p>}
+      {delivery.reason && <p class={`notice ${isRefused ? "bad" : ""}`}>{delivery.reason}</p>}
       <div class="columns">
         <section class="card stack">
           <h2>{t.deployment.facts}</h2>
@@ -78,7 +78,7 @@ export default function DeliveryPage({ application, id }: { application: Applica
         {delivery.body ? (
           <pre class="evidence delivery-body">{readable(delivery.body)}</pre>
         ) : (
-          <p class="muted">{isKept ? t.pushes.noBody : t.pushes.bodyTooLong}</p>
+          <p class="muted">{isRefused ? t.pushes.noBody : t.pushes.bodyTooLong}</p>
         )}
       </section>
     </>

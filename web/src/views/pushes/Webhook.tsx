@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Application } from "../../api/applications";
 import { useConnection } from "../../api/connections";
@@ -47,10 +48,9 @@ export function Webhook({ application }: { application: Application }) {
               </span>
             )}
           </div>
-          <Registration application={application} isRegistered={webhook.is_registered} />
-          <div class="row">
+          <Registration application={application} isRegistered={webhook.is_registered}>
             <Button onClick={() => setRotates(true)}>{t.pushes.rotate}</Button>
-          </div>
+          </Registration>
           <ByHand />
           {rotates && (
             <RotateSecret
@@ -65,37 +65,43 @@ export function Webhook({ application }: { application: Application }) {
   );
 }
 
+interface RegistrationProps {
+  application: Application;
+  isRegistered: boolean;
+  /** What else can be done with the webhook. */
+  children: ComponentChildren;
+}
+
 /** With a connection, Windlass enters the webhook at the code host by itself. */
-function Registration({ application, isRegistered }: { application: Application; isRegistered: boolean }) {
+function Registration(props: RegistrationProps) {
   const t = useText();
-  if (!application.connection_id) {
-    return (
+  const { application, children } = props;
+  if (application.connection_id) return <ThroughConnection {...props} id={application.connection_id} />;
+  return (
+    <>
       <p class="muted">
         {t.pushes.noConnection} <a href={`/applications/${application.id}/settings`}>{t.deployment.toSettings}</a>
       </p>
-    );
-  }
-  return <ThroughConnection application={application} id={application.connection_id} isRegistered={isRegistered} />;
+      <div class="row">{children}</div>
+    </>
+  );
 }
 
-interface ThroughProps {
-  application: Application;
-  id: string;
-  isRegistered: boolean;
-}
-
-function ThroughConnection({ application, id, isRegistered }: ThroughProps) {
+function ThroughConnection({ application, id, isRegistered, children }: RegistrationProps & { id: string }) {
   const t = useText();
   const { data: connection } = useConnection(id);
   const register = useRegisterWebhook(application.id);
   const tellProblem = useTellProblem();
-  if (!connection) return null;
+  if (!connection) return <div class="row">{children}</div>;
   const link = <a href={`/connections/${id}`}>{connection.name}</a>;
   if (connection.kind === "github_app") {
     return (
-      <p>
-        {t.pushes.byApp} {link}
-      </p>
+      <>
+        <p>
+          {t.pushes.byApp} {link}
+        </p>
+        <div class="row">{children}</div>
+      </>
     );
   }
   const run = (wanted: boolean) =>
@@ -127,6 +133,7 @@ function ThroughConnection({ application, id, isRegistered }: ThroughProps) {
             {t.pushes.unregister}
           </Button>
         )}
+        {children}
       </div>
     </div>
   );
