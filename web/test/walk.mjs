@@ -93,7 +93,7 @@ async function pickARepository() {
   expect((await page.getByLabel("Name").inputValue()) === "blog", "the name is not proposed");
   expect((await page.getByLabel("Branch").inputValue()) === "trunk", "the branch is not proposed");
   await page.unrouteAll();
-  await page.getByLabel("Repository address").check();
+  await page.getByLabel("At an address").check();
 }
 
 async function openEveryView() {

@@ -140,7 +140,7 @@ export const de: Text = {
   create: {
     title: "Neue Anwendung",
     source: "Wo der Code liegt",
-    ways: { address: "Adresse des Repositorys", connection: "Aus einer Verbindung", push: "Push zu Windlass" },
+    ways: { address: "Unter einer Adresse", connection: "Aus einer Verbindung", push: "Push zu Windlass" },
     pushHint: "Ohne Code-Host: Windlass bewahrt das Repository auf, und Sie pushen dorthin. Danach steht da, wie.",
     pushBranchHint: "Leer: der zuerst gepushte Branch.",
     defaultBranch: "der Standard-Branch",
@@ -162,6 +162,7 @@ export const de: Text = {
     variables: "Variablen",
     variablesHint: "Je Zeile ein NAME=Wert, wie in einer .env-Datei.",
     secrets: "Nie zeigen die Werte von",
+    submitPushed: "Anlegen",
     submit: "Ausrollen",
   },
   application: {

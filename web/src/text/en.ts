@@ -140,7 +140,7 @@ export const en = {
   create: {
     title: "New application",
     source: "Where the code is",
-    ways: { address: "Repository address", connection: "From a connection", push: "Push to Windlass" },
+    ways: { address: "At an address", connection: "From a connection", push: "Push to Windlass" },
     pushHint: "Without a code host: Windlass keeps the repository, and you push to it. After this it tells you how.",
     pushBranchHint: "Empty: the first branch that is pushed.",
     defaultBranch: "the default branch",
@@ -162,6 +162,7 @@ export const en = {
     variables: "Variables",
     variablesHint: "One NAME=value per line, as in a .env file.",
     secrets: "Never show the values of",
+    submitPushed: "Create",
     submit: "Deploy",
   },
   application: {

@@ -33,9 +33,9 @@ async function changeVariables({ page, look, expect, api, application }) {
   await api(page, "PUT", "/deploy/application", body);
   await page.reload();
   await page.getByRole("button", { name: "Change" }).click();
-  await page.getByLabel("Variables").fill("GREETING=preview\nbroken");
+  await page.getByRole("textbox", { name: "Variables" }).fill("GREETING=preview\nbroken");
   await page.getByText("is not NAME=value").waitFor();
-  await page.getByLabel("Variables").fill("GREETING=preview");
+  await page.getByRole("textbox", { name: "Variables" }).fill("GREETING=preview");
   await page.getByLabel("API_TOKEN").check();
   await look(page, "preview-variables");
   await page.getByRole("button", { name: "Save" }).click();

@@ -126,7 +126,7 @@ async function pushToWindlass({ page, origin, look, expect }) {
   await page.getByLabel("Push to Windlass").check();
   await page.getByLabel("Name").fill("pushed");
   await look(page, "new-pushed");
-  await page.getByRole("button", { name: "Deploy", exact: true }).click();
+  await page.getByRole("button", { name: "Create", exact: true }).click();
   await page.getByRole("heading", { name: "Push to Windlass" }).waitFor();
   expect((await page.getByText("git remote add windlass").count()) === 1, "the command is not shown");
   await look(page, "push-here");

@@ -19,9 +19,11 @@ export function Overview({ application }: { application: Application }) {
     <>
       <Pending application={application} />
       {application.preview_of && (
-        <p class="notice row between">
-          {t.application.previewOf}
-          <a href={`/applications/${application.preview_of}/previews`}>{t.previews.toApplication}</a>
+        <p class="notice">
+          <span class="row between">
+            {t.application.previewOf}
+            <a href={`/applications/${application.preview_of}/previews`}>{t.previews.toApplication}</a>
+          </span>
         </p>
       )}
       <div class="columns">

@@ -62,16 +62,18 @@ function Switch({ application }: { application: Application }) {
   const tellProblem = useTellProblem();
   if (application.triggers.previews) return null;
   return (
-    <div class="notice row between">
-      <p>{t.previews.off}</p>
-      {mayUpdate && (
-        <Button
-          busy={update.isPending}
-          onClick={() => update.mutate({ id: application.id, previews: true }, { onError: tellProblem })}
-        >
-          {t.previews.switchOn}
-        </Button>
-      )}
+    <div class="notice">
+      <div class="row between">
+        <p>{t.previews.off}</p>
+        {mayUpdate && (
+          <Button
+            busy={update.isPending}
+            onClick={() => update.mutate({ id: application.id, previews: true }, { onError: tellProblem })}
+          >
+            {t.previews.switchOn}
+          </Button>
+        )}
+      </div>
     </div>
   );
 }

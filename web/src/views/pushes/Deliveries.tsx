@@ -90,7 +90,11 @@ function columns(t: Text, applicationId: string, mayOpen: boolean): Column<Deliv
     {
       title: t.pushes.sender,
       minor: true,
-      cell: ({ sender, host }) => <span title={HOSTS[host]}>{sender || HOSTS[host]}</span>,
+      cell: ({ sender, host }) => (
+        <span class="nowrap" title={HOSTS[host]}>
+          {sender || HOSTS[host]}
+        </span>
+      ),
     },
     { title: t.deployments.started, bare: true, cell: ({ created_at }) => <Time at={created_at} /> },
     {

@@ -12,7 +12,8 @@ export function useOptions(kind: FieldKind, value: string): readonly Option[] {
   const mayRead = useMay("connection:read");
   const { data } = useConnections(mayRead && kind.name === "connection_id");
   const options = kind.name === "connection_id" ? connectionOptions(t, data?.connections ?? []) : buildPacks(t);
-  return options.some(([name]) => name === value) ? options : [...options, [value, value]];
+  const isUnknown = !options.some(([name]) => name === value);
+  return isUnknown ? [...options, [value, data || kind.name !== "connection_id" ? value : t.common.loading]] : options;
 }
 
 type Connections = NonNullable<ReturnType<typeof useConnections>["data"]>["connections"];

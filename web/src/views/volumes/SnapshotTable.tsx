@@ -33,8 +33,11 @@ export function SnapshotTable({ application, snapshots, into }: Props) {
   const { may } = useSession();
   const tellProblem = useTellProblem();
   const [opened, setOpened] = useState<{ what: "restore" | "delete"; snapshot: Snapshot } | null>(null);
+  // Nothing is restored into a folder of the machine.
   const mayRestore =
-    may("deploy:update") && !application.preview_of && (into ? !into.host_path : application.volumes.length > 0);
+    may("deploy:update") &&
+    !application.preview_of &&
+    (into ? [into] : application.volumes).some(({ host_path }) => host_path === "");
   const columns: Column<Snapshot>[] = [
     { title: t.volumes.taken, isName: true, cell: ({ created_at }) => <Time at={created_at} /> },
     ...(into ? [] : [ownerColumn(t.volumes.of)]),

@@ -1,6 +1,8 @@
+import { useState } from "preact/hooks";
 import { useText } from "../../text";
 import { CheckField, TextField } from "../../ui/Field";
 import type { VolumeDraft } from "./draft";
+import "./volumes.css";
 
 interface Props {
   draft: VolumeDraft;
@@ -12,6 +14,8 @@ interface Props {
 export function VolumeFields({ draft, change, isNew, problem }: Props) {
   const t = useText();
   const shared = problem("shared");
+  // Only what was there at first opens it, so that it stays open while a field in it is emptied.
+  const [begunOpen] = useState(draft.shared || draft.before !== "" || draft.after !== "");
   const hasMore = ["host_path", "before_snapshot", "after_snapshot"].some((name) => problem(name));
   return (
     <>
@@ -36,7 +40,7 @@ export function VolumeFields({ draft, change, isNew, problem }: Props) {
         onValue={(path) => change({ path })}
         problem={problem("path")}
       />
-      <div class="fields">
+      <div class="pair">
         <TextField
           label={t.volumes.hours}
           hint={t.volumes.hoursHint}
@@ -60,7 +64,7 @@ export function VolumeFields({ draft, change, isNew, problem }: Props) {
           problem={problem("kept_snapshots")}
         />
       </div>
-      <details open={hasMore || draft.shared || draft.before !== "" || draft.after !== "" || undefined}>
+      <details open={hasMore || begunOpen || undefined}>
         <summary>{t.volumes.advanced}</summary>
         <div class="stack">
           <CheckField
