@@ -400,10 +400,7 @@ export const de: Text = {
       environment: pair("Umgebung", "Ein eigenes Wort, etwa production oder staging."),
       labels: pair("Labels", "Durch Kommas getrennt."),
       branch: pair("Branch, Tag oder Commit", "Leer: der Standard-Branch des Repositorys."),
-      connection_id: pair(
-        "Verbindung",
-        "Durch sie wird das Repository geholt, und an Commits gemeldet, was aus ihnen wurde. Was durch eine andere eingetragen wurde, wird dort entfernt.",
-      ),
+      connection_id: pair("Verbindung", "Sie holt das Repository und meldet an seinen Commits, was aus ihnen wurde."),
       build_pack: pair("Gebaut durch", ""),
       base_path: pair("Ordner", "Der Ordner des Repositorys, der gebaut wird."),
       dockerfile_path: pair("Dockerfile", "Unterhalb des Ordners."),

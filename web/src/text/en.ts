@@ -387,10 +387,7 @@ export const en = {
       environment: pair("Environment", "A word of your own, such as production or staging."),
       labels: pair("Labels", "Separated by commas."),
       branch: pair("Branch, tag or commit", "Empty: the repository's default branch."),
-      connection_id: pair(
-        "Connection",
-        "By it the repository is fetched, and commits are told what became of them. What was entered through another one is removed there.",
-      ),
+      connection_id: pair("Connection", "It fetches the repository, and reports at its commits what became of them."),
       build_pack: pair("Built by", ""),
       base_path: pair("Folder", "The folder of the repository that is built."),
       dockerfile_path: pair("Dockerfile", "Below the folder."),

@@ -115,11 +115,11 @@ async function changeTheConnection({ page, origin, look, expect, api, applicatio
   expect((await field.locator("option:checked").textContent()) === "GitLab (GitLab)", "the connection is not shown");
   await field.selectOption({ label: "Our app (GitHub)" });
   await page.getByRole("button", { name: "Save" }).click();
-  await page.waitForTimeout(500);
+  await page.getByText("Nothing changed").waitFor();
   await look(page, "settings-connection");
   await field.selectOption({ label: "none" });
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved.").waitFor();
+  await page.getByText("Nothing changed").waitFor();
   const stored = await api(page, "GET", `/deploy/application?id=${application}`);
   expect(stored.connection_id === null, "the connection is not taken away");
   await field.selectOption({ label: "GitLab (GitLab)" });
