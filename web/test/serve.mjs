@@ -34,6 +34,8 @@ async function startWindlass(binary) {
   const folder = mkdtempSync(join(tmpdir(), "windlass-walk-"));
   const port = 20_000 + Math.floor(Math.random() * 20_000);
   const args = ["serve", "--data-dir", folder, "--listen", `127.0.0.1:${port}`, "--edge-http", "127.0.0.1:0"];
+  // A code host that a test stands in for is on this machine.
+  args.push("--allow-private-targets", "true");
   const child = spawn(binary, args, { stdio: process.env.WINDLASS_VERBOSE ? "inherit" : "ignore" });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const stop = async () => {

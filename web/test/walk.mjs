@@ -8,6 +8,7 @@ import { expect, launch, look, newPage, problems } from "./browser.mjs";
 import { serve } from "./serve.mjs";
 import { totp } from "./totp.mjs";
 import extensions from "./walk/extensions.mjs";
+import hosts from "./walk/hosts.mjs";
 
 const ADA = { email: "ada@example.org", password: "correct horse battery", username: "Ada" };
 const GRACE = { email: "grace@example.org", password: "another good one" };
@@ -433,7 +434,7 @@ async function changeTheLook() {
 page.on("dialog", (dialog) => dialog.accept());
 
 /** Each file in test/walk/ walks through the views of its nouns, with what it needs made through the API. */
-const FILES = { extensions };
+const FILES = { extensions, hosts };
 
 const STEPS = {
   createAnApplication,

@@ -39,7 +39,7 @@ export class ApiError extends Error {
 
   /** The field that the message is about: messages of invalid requests begin with its name. */
   get field(): string | null {
-    if (this.code !== "invalid_request") return null;
+    if (this.code !== "invalid_request" && this.code !== "name_taken") return null;
     return /^([a-z][a-z0-9_]*)[^:\s]*: /.exec(this.message)?.[1] ?? null;
   }
 }

@@ -7,6 +7,9 @@ const NewApplication = lazy(() => import("./applications/NewApplication"));
 const ApplicationPage = lazy(() => import("./application/ApplicationPage"));
 const Extensions = lazy(() => import("./extensions/Extensions"));
 const Account = lazy(() => import("./account/Account"));
+const Connections = lazy(() => import("./connections/Connections"));
+const NewConnection = lazy(() => import("./connections/NewConnection"));
+const ConnectionPage = lazy(() => import("./connections/ConnectionPage"));
 
 const LATER_MS = 1_500;
 
@@ -31,6 +34,9 @@ export function Views() {
       <Route path="/applications/:id/:tab?/:item?" component={ApplicationPage} />
       <Route path="/extensions/:part?/:item?/:tab?" component={Extensions} />
       <Route path="/account/:tab?" component={Account} />
+      <Route path="/connections" component={Connections} />
+      <Route path="/connections/new" component={NewConnection} />
+      <Route path="/connections/:id" component={ConnectionPage} />
       <Route default component={NotFound} />
     </Router>
   );

@@ -19,6 +19,11 @@ const DeploymentPage = lazy(() => import("../deployments/DeploymentPage"));
 const Logs = lazy(() => import("./Logs"));
 const Variables = lazy(() => import("../variables/Variables"));
 const Settings = lazy(() => import("../settings/Settings"));
+const Pushes = lazy(() => import("../pushes/Pushes"));
+const DeliveryPage = lazy(() => import("../pushes/DeliveryPage"));
+const Previews = lazy(() => import("../previews/Previews"));
+const Volumes = lazy(() => import("../volumes/Volumes"));
+const VolumePage = lazy(() => import("../volumes/VolumePage"));
 
 /** The parts of the page, once it has been shown. */
 function usePreload(): void {
@@ -27,8 +32,18 @@ function usePreload(): void {
   }, []);
 }
 
-const TABS = ["overview", "deployments", "logs", "variables", "settings"] as const;
+const TABS = ["overview", "deployments", "logs", "variables", "volumes", "pushes", "previews", "settings"] as const;
 type TabName = (typeof TABS)[number];
+
+/** A preview is pushed to and has previews only through the application that it belongs to. */
+const NOT_OF_PREVIEWS: readonly TabName[] = ["pushes", "previews"];
+
+function labelOf(t: Text, name: TabName): string {
+  if (name === "pushes") return t.pushes.title;
+  if (name === "previews") return t.previews.title;
+  if (name === "volumes") return t.volumes.title;
+  return t.application[name];
+}
 
 /** One application: its head stays while its parts change below it. */
 export default function ApplicationPage() {
@@ -51,20 +66,21 @@ export default function ApplicationPage() {
   return (
     <Page
       key={id}
-      title={tab === "overview" ? application.name : `${application.name}: ${t.application[tab]}`}
+      title={tab === "overview" ? application.name : `${application.name}: ${labelOf(t, tab)}`}
       heading={<Head application={application} />}
       actions={<Actions application={application} />}
     >
-      <Tabs label={t.application.tabs} tabs={tabs(t, id, tab)} />
+      <Tabs label={t.application.tabs} tabs={tabs(t, application, tab)} />
       <Part application={application} tab={tab} item={params.item} />
     </Page>
   );
 }
 
-function tabs(t: Text, id: string, current: TabName) {
-  return TABS.map((name) => ({
+function tabs(t: Text, { id, preview_of }: Application, current: TabName) {
+  const shown = TABS.filter((name) => !preview_of || !NOT_OF_PREVIEWS.includes(name));
+  return shown.map((name) => ({
     href: `/applications/${id}${name === "overview" ? "" : `/${name}`}`,
-    label: t.application[name],
+    label: labelOf(t, name),
     current: name === current,
   }));
 }
@@ -86,6 +102,11 @@ function Part({ application, tab, item }: { application: Application; tab: TabNa
   if (tab === "deployments") return <Deployments application={application} />;
   if (tab === "logs") return <Logs application={application} />;
   if (tab === "variables") return <Variables application={application} />;
+  if (tab === "volumes" && item) return <VolumePage key={item} application={application} name={item} />;
+  if (tab === "volumes") return <Volumes application={application} />;
+  if (tab === "pushes" && item) return <DeliveryPage key={item} application={application} id={item} />;
+  if (tab === "pushes") return <Pushes application={application} />;
+  if (tab === "previews") return <Previews application={application} />;
   if (tab === "settings") return <Settings application={application} />;
   return <Overview application={application} />;
 }

@@ -4,6 +4,7 @@ import { type Text, useText } from "../../text";
 import { Facts } from "../../ui/Facts";
 import { Time } from "../../ui/Time";
 import { repositoryName } from "../applications/facts";
+import { PUSHED } from "../applications/newApplication";
 import { Commit } from "../deployments/Commit";
 import { DeploymentTable } from "../deployments/DeploymentTable";
 import { Instances } from "../deployments/Instances";
@@ -18,7 +19,14 @@ export function Overview({ application }: { application: Application }) {
   return (
     <>
       <Pending application={application} />
-      {application.preview_of && <p class="notice">{t.application.previewOf}</p>}
+      {application.preview_of && (
+        <p class="notice">
+          <span class="row between">
+            {t.application.previewOf}
+            <a href={`/applications/${application.preview_of}/previews`}>{t.previews.toApplication}</a>
+          </span>
+        </p>
+      )}
       <div class="columns">
         <section class="card stack">
           <h2>{t.application.live}</h2>
@@ -73,6 +81,8 @@ function Labels({ labels }: { labels: string[] }) {
 
 /** A link only where a browser can follow it: never an address of another kind. */
 function Repository({ address }: { address: string }) {
+  const t = useText();
+  if (address === PUSHED) return <>{t.create.ways.push}</>;
   const name = repositoryName(address);
   if (!/^https?:\/\//.test(address)) return <>{name}</>;
   return (

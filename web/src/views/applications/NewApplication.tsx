@@ -11,7 +11,7 @@ import { Page } from "../../ui/Page";
 import { fieldMessage, ProblemText, split } from "../../ui/Problem";
 import { parse } from "../variables/dotenv";
 import { LineProblems } from "../variables/LineProblems";
-import { bodyOf, EMPTY_DRAFT, isSecret, type NewApplicationDraft, nameOf } from "./newApplication";
+import { bodyOf, EMPTY_DRAFT, isSecret, type NewApplicationDraft, nameOf, PUSHED } from "./newApplication";
 import { SourceFields } from "./SourceFields";
 import "../settings/settings.css";
 import "./applications.css";
@@ -44,7 +44,8 @@ export default function NewApplication() {
       const made = await createApplication(body, sent.current.key);
       setDraft(() => EMPTY_DRAFT);
       const [deployment] = made.deployments;
-      route(`/applications/${made.id}${deployment ? `/deployments/${deployment.id}` : ""}`);
+      // Without a deployment it waits for its first push.
+      route(`/applications/${made.id}/${deployment ? `deployments/${deployment.id}` : "pushes"}`);
     } catch (thrown) {
       setError(thrown as Error);
       setBusy(false);
@@ -112,7 +113,7 @@ export default function NewApplication() {
         {rest && <ProblemText error={rest} />}
         <div class="row">
           <Button type="submit" kind="primary" busy={busy} disabled={draft.repository === ""}>
-            {t.create.submit}
+            {draft.repository === PUSHED ? t.create.submitPushed : t.create.submit}
           </Button>
           <ButtonLink kind="quiet" href="/applications">
             {t.common.cancel}

@@ -1,9 +1,11 @@
-import { useState } from "preact/hooks";
-import { useBranches, useConnections } from "../../api/connections";
+import { useEffect, useState } from "preact/hooks";
+import { useLocation } from "preact-iso";
+import { useConnections } from "../../api/connections";
 import { useMay } from "../../session";
 import { useText } from "../../text";
 import { TextField } from "../../ui/Field";
-import type { NewApplicationDraft } from "./newApplication";
+import { BranchField } from "./BranchField";
+import { type NewApplicationDraft, PUSHED } from "./newApplication";
 import { RepositoryPicker } from "./RepositoryPicker";
 
 interface Props {
@@ -12,49 +14,68 @@ interface Props {
   problem: (field: string) => string | null;
 }
 
-/** Where the code is: an address, or a repository that a connection reaches. */
+type Way = "address" | "connection" | "push";
+
+function wayOf({ connectionId, repository }: NewApplicationDraft): Way {
+  if (connectionId) return "connection";
+  return repository === PUSHED ? "push" : "address";
+}
+
+/** Where the code is: at an address, in a repository that a connection reaches, or pushed to Windlass itself. */
 export function SourceFields({ draft, change, problem }: Props) {
   const t = useText();
+  const { query } = useLocation();
   const connections = useConnections(useMay("connection:update")).data?.connections ?? [];
-  const [byConnection, setByConnection] = useState(draft.connectionId !== "");
+  const [way, setWay] = useState<Way>(query.connection ? "connection" : wayOf(draft));
   const [fullName, setFullName] = useState("");
-  const branches = useBranches(byConnection ? draft.connectionId : "", fullName);
+  // A link from a connection's list of repositories says which one is meant.
+  useEffect(() => {
+    if (query.connection) change({ connectionId: query.connection, repository: "", name: null, token: "" });
+  }, []);
+
+  const choose = (next: Way) => {
+    setWay(next);
+    setFullName("");
+    change({
+      connectionId: next === "connection" ? (connections[0]?.id ?? "") : "",
+      repository: next === "push" ? PUSHED : "",
+      branch: "",
+      token: "",
+    });
+  };
+  const ways: Way[] = connections.length > 0 ? ["address", "connection", "push"] : ["address", "push"];
   return (
     <section class="card stack">
       <h2>{t.create.source}</h2>
-      {connections.length > 0 && (
-        <fieldset class="choices">
-          <legend class="hidden-text">{t.create.source}</legend>
-          {[false, true].map((way) => (
-            <label key={String(way)}>
-              <input
-                type="radio"
-                name="way"
-                checked={byConnection === way}
-                onChange={() => {
-                  setByConnection(way);
-                  setFullName("");
-                  change({ connectionId: way ? (connections[0]?.id ?? "") : "", repository: "" });
-                }}
-              />
-              {way ? t.create.byConnection : t.create.byAddress}
-            </label>
-          ))}
-        </fieldset>
-      )}
+      <fieldset class="choices">
+        <legend class="hidden-text">{t.create.source}</legend>
+        {ways.map((name) => (
+          <label key={name}>
+            <input type="radio" name="way" checked={way === name} onChange={() => choose(name)} />
+            {t.create.ways[name]}
+          </label>
+        ))}
+      </fieldset>
+      {way === "push" && <p class="muted">{t.create.pushHint}</p>}
       <div class="fields">
-        {byConnection ? (
+        {way === "connection" && (
           <RepositoryPicker
+            key={draft.connectionId}
             connections={connections}
             connectionId={draft.connectionId}
             chosen={draft.repository}
-            onConnection={(connectionId) => change({ connectionId, repository: "" })}
+            wanted={draft.connectionId === query.connection ? (query.repository ?? "") : ""}
+            onConnection={(connectionId) => {
+              setFullName("");
+              change({ connectionId, repository: "" });
+            }}
             onRepository={(repository) => {
               setFullName(repository.full_name);
               change({ repository: repository.clone_url, branch: repository.default_branch });
             }}
           />
-        ) : (
+        )}
+        {way === "address" && (
           <>
             <TextField
               label={t.create.repository}
@@ -77,21 +98,15 @@ export function SourceFields({ draft, change, problem }: Props) {
             />
           </>
         )}
-        <TextField
-          label={t.create.branch}
-          hint={t.create.branchHint}
-          optional
-          autocomplete="off"
-          list="branches"
+        <BranchField
+          key={fullName}
+          connectionId={way === "connection" ? draft.connectionId : ""}
+          fullName={fullName}
+          hint={way === "push" ? t.create.pushBranchHint : t.create.branchHint}
           value={draft.branch}
           onValue={(branch) => change({ branch })}
           problem={problem("branch")}
         />
-        <datalist id="branches">
-          {branches.data?.references.map(({ name }) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
       </div>
     </section>
   );

@@ -27,7 +27,12 @@ export const EMPTY_DRAFT: NewApplicationDraft = {
   secrets: {},
 };
 
-export const nameOf = (draft: NewApplicationDraft): string => draft.name ?? proposedName(draft.repository);
+/** In place of an address: the repository is kept by Windlass and pushed to. */
+export const PUSHED = "push";
+
+/** What is pushed to has no address that a name could be made of. */
+export const nameOf = (draft: NewApplicationDraft): string =>
+  draft.name ?? (draft.repository === PUSHED ? "" : proposedName(draft.repository));
 
 export const isSecret = (draft: NewApplicationDraft, name: string): boolean => draft.secrets[name] ?? looksSecret(name);
 

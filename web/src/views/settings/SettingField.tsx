@@ -1,8 +1,9 @@
 import { useSession } from "../../session";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
-import { AreaField, CheckField, TextField } from "../../ui/Field";
+import { AreaField, CheckField, SelectField, TextField } from "../../ui/Field";
 import type { FieldKind } from "./fields";
+import { useOptions } from "./options";
 
 interface Props {
   kind: FieldKind;
@@ -19,6 +20,7 @@ interface Props {
 export function SettingField({ kind, value, theirs, problem, readOnly, onValue, onTakeTheirs, onKeepMine }: Props) {
   const t = useText();
   const { may } = useSession();
+  const options = useOptions(kind, String(value));
   const [label, hint] = t.settings.field[kind.name];
   const isLocked = readOnly || (kind.needs !== undefined && !may(kind.needs));
   const conflict = theirs !== null && (
@@ -30,6 +32,8 @@ export function SettingField({ kind, value, theirs, problem, readOnly, onValue, 
   );
   function wordFor(other: string | boolean): string {
     if (typeof other === "boolean") return other ? t.common.yes : t.common.no;
+    const option = options.find(([name]) => name === other);
+    if (option) return option[1];
     return other || t.settings.empty;
   }
 
@@ -48,6 +52,17 @@ export function SettingField({ kind, value, theirs, problem, readOnly, onValue, 
     );
   }
   const common = { label, hint, problem, value: String(value), onValue, readOnly: isLocked, children: conflict };
+  if (kind.as === "select") {
+    const { readOnly: disabled, ...rest } = common;
+    return <SelectField {...rest} disabled={disabled} options={options} />;
+  }
+  if (kind.as === "key") {
+    return (
+      <div class="wide">
+        <AreaField {...common} rows={2} autocomplete="off" placeholder="-----BEGIN OPENSSH PRIVATE KEY-----" />
+      </div>
+    );
+  }
   if (kind.as === "lines" || kind.as === "command") {
     return (
       <div class="wide">

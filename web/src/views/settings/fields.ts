@@ -5,7 +5,7 @@ export type FieldName = keyof Text["settings"]["field"];
 
 export interface FieldKind {
   name: FieldName;
-  as: "text" | "number" | "check" | "lines" | "command" | "password";
+  as: "text" | "number" | "check" | "lines" | "command" | "password" | "key" | "select";
   /** What a member needs beside `deploy:update`. */
   needs?: "deploy:forks";
 }
@@ -16,7 +16,18 @@ const field = (name: FieldName, as: FieldKind["as"] = "text"): FieldKind => ({ n
 
 export const SECTIONS: readonly [Section, readonly FieldKind[]][] = [
   ["general", [field("name"), field("domain"), field("environment"), field("labels")]],
-  ["source", [field("branch"), field("base_path"), field("dockerfile_path"), field("repository_token", "password")]],
+  [
+    "source",
+    [
+      field("branch"),
+      field("connection_id", "select"),
+      field("build_pack", "select"),
+      field("base_path"),
+      field("dockerfile_path"),
+      field("repository_token", "password"),
+      field("repository_ssh_key", "key"),
+    ],
+  ],
   [
     "running",
     [
@@ -69,9 +80,12 @@ export function storedValues(application: Application): Values {
     environment: application.environment,
     labels: application.labels.join(", "),
     branch: application.branch,
+    connection_id: application.connection_id ?? "",
+    build_pack: application.build_pack,
     base_path: application.base_path,
     dockerfile_path: application.dockerfile_path,
     repository_token: "",
+    repository_ssh_key: "",
     port: String(application.port),
     replicas: String(settings.replicas),
     health_path: settings.health_path,

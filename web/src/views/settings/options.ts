@@ -1,0 +1,30 @@
+import { useConnections } from "../../api/connections";
+import { useMay } from "../../session";
+import { type Text, useText } from "../../text";
+import { HOSTS } from "../connections/hosts";
+import type { FieldKind } from "./fields";
+
+type Option = readonly [value: string, label: string];
+
+/** What a field that is chosen from can be. What is stored is always among it. */
+export function useOptions(kind: FieldKind, value: string): readonly Option[] {
+  const t = useText();
+  const mayRead = useMay("connection:read");
+  const { data } = useConnections(mayRead && kind.name === "connection_id");
+  const options = kind.name === "connection_id" ? connectionOptions(t, data?.connections ?? []) : buildPacks(t);
+  const isUnknown = !options.some(([name]) => name === value);
+  return isUnknown ? [...options, [value, data || kind.name !== "connection_id" ? value : t.common.loading]] : options;
+}
+
+type Connections = NonNullable<ReturnType<typeof useConnections>["data"]>["connections"];
+
+function connectionOptions(t: Text, connections: Connections): readonly Option[] {
+  const named = connections.map(({ id, name, host }) => [id, `${name} (${HOSTS[host]})`] as const);
+  return [["", t.settings.noConnection], ...named];
+}
+
+/** Those that the server supports. */
+const buildPacks = (t: Text): readonly Option[] => [
+  ["auto", t.settings.buildPacks.auto],
+  ["dockerfile", t.settings.buildPacks.dockerfile],
+];
