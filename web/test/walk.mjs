@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect, launch, look, newPage, problems } from "./browser.mjs";
 import { serve } from "./serve.mjs";
 import { totp } from "./totp.mjs";
+import organization from "./walk/organization.mjs";
 
 const ADA = { email: "ada@example.org", password: "correct horse battery", username: "Ada" };
 const GRACE = { email: "grace@example.org", password: "another good one" };
@@ -432,7 +433,7 @@ async function changeTheLook() {
 page.on("dialog", (dialog) => dialog.accept());
 
 /** Each file in test/walk/ walks through the views of its nouns, with what it needs made through the API. */
-const FILES = {};
+const FILES = { organization };
 
 const STEPS = {
   createAnApplication,

@@ -5,6 +5,8 @@ import { NotFound } from "./NotFound";
 
 const NewApplication = lazy(() => import("./applications/NewApplication"));
 const ApplicationPage = lazy(() => import("./application/ApplicationPage"));
+const OrganizationPage = lazy(() => import("./organization/OrganizationPage"));
+const Audit = lazy(() => import("./audit/Audit"));
 const Account = lazy(() => import("./account/Account"));
 
 const LATER_MS = 1_500;
@@ -28,6 +30,8 @@ export function Views() {
       <Route path="/applications" component={Applications} />
       <Route path="/applications/new" component={NewApplication} />
       <Route path="/applications/:id/:tab?/:item?" component={ApplicationPage} />
+      <Route path="/organization/:tab?" component={OrganizationPage} />
+      <Route path="/audit" component={Audit} />
       <Route path="/account/:tab?" component={Account} />
       <Route default component={NotFound} />
     </Router>
