@@ -11,22 +11,27 @@ const NewOrganization = lazy(() => import("../views/organization/NewOrganization
 
 export function TopBar({ onPalette, onShortcuts }: { onPalette: () => void; onShortcuts: () => void }) {
   const t = useText();
+  const { switchTo } = useSession();
+  const [creates, setCreates] = useState(false);
   return (
-    <header class="top">
-      <a class="brand" href="/" aria-label={t.product}>
-        <LogoIcon />
-        <span class="brand-name">{t.product}</span>
-      </a>
-      <OrganizationMenu />
-      <Places />
-      <span class="grow" />
-      <Button class="palette-button" onClick={onPalette} aria-keyshortcuts="Control+K">
-        <SearchIcon />
-        <span class="hidden-text">{t.shell.commands}</span>
-        <kbd>{isApple ? "⌘K" : "Ctrl K"}</kbd>
-      </Button>
-      <AccountMenu onShortcuts={onShortcuts} />
-    </header>
+    <>
+      <header class="top">
+        <a class="brand" href="/" aria-label={t.product}>
+          <LogoIcon />
+          <span class="brand-name">{t.product}</span>
+        </a>
+        <OrganizationMenu onCreate={() => setCreates(true)} />
+        <Places />
+        <span class="grow" />
+        <Button class="palette-button" onClick={onPalette} aria-keyshortcuts="Control+K">
+          <SearchIcon />
+          <span class="hidden-text">{t.shell.commands}</span>
+          <kbd>{isApple ? "⌘K" : "Ctrl K"}</kbd>
+        </Button>
+        <AccountMenu onShortcuts={onShortcuts} />
+      </header>
+      {creates && <NewOrganization onClose={() => setCreates(false)} onCreated={switchTo} />}
+    </>
   );
 }
 
@@ -59,52 +64,48 @@ function Places() {
 
 const isApple = /Mac|iP(hone|ad)/.test(navigator.platform);
 
-function OrganizationMenu() {
+function OrganizationMenu({ onCreate }: { onCreate: () => void }) {
   const t = useText();
   const { route } = useLocation();
   const session = useSession();
-  const [creates, setCreates] = useState(false);
   return (
-    <>
-      <Menu
-        class="organization"
-        label={t.shell.organizationIs(session.organizationName)}
-        shown={
-          <>
-            <span class="clip">{session.organizationName}</span>
-            <ChevronIcon />
-          </>
-        }
-      >
-        {session.memberships.map((membership) => {
-          const isCurrent = membership.organization_id === session.membership.organization_id;
-          return (
-            <button
-              key={membership.id}
-              type="button"
-              aria-current={isCurrent || undefined}
-              onClick={() => {
-                if (isCurrent) return;
-                // What is open belongs to the organization that is left.
-                route("/applications");
-                session.switchTo(membership.organization_id);
-              }}
-            >
-              <span class="menu-mark">{isCurrent && <CheckIcon />}</span>
-              {organizationName(membership)}
-            </button>
-          );
-        })}
-        <hr />
-        <button type="button" onClick={() => setCreates(true)}>
-          <span class="menu-mark">
-            <PlusIcon />
-          </span>
-          {t.organization.create}
-        </button>
-      </Menu>
-      {creates && <NewOrganization onClose={() => setCreates(false)} onCreated={session.switchTo} />}
-    </>
+    <Menu
+      class="organization"
+      label={t.shell.organizationIs(session.organizationName)}
+      shown={
+        <>
+          <span class="clip">{session.organizationName}</span>
+          <ChevronIcon />
+        </>
+      }
+    >
+      {session.memberships.map((membership) => {
+        const isCurrent = membership.organization_id === session.membership.organization_id;
+        return (
+          <button
+            key={membership.id}
+            type="button"
+            aria-current={isCurrent || undefined}
+            onClick={() => {
+              if (isCurrent) return;
+              // What is open belongs to the organization that is left.
+              route("/applications");
+              session.switchTo(membership.organization_id);
+            }}
+          >
+            <span class="menu-mark">{isCurrent && <CheckIcon />}</span>
+            {organizationName(membership)}
+          </button>
+        );
+      })}
+      <hr />
+      <button type="button" onClick={onCreate}>
+        <span class="menu-mark">
+          <PlusIcon />
+        </span>
+        {t.organization.create}
+      </button>
+    </Menu>
   );
 }
 

@@ -7,6 +7,7 @@ const NewApplication = lazy(() => import("./applications/NewApplication"));
 const ApplicationPage = lazy(() => import("./application/ApplicationPage"));
 const OrganizationPage = lazy(() => import("./organization/OrganizationPage"));
 const Audit = lazy(() => import("./audit/Audit"));
+const InstancePage = lazy(() => import("./instance/InstancePage"));
 const Account = lazy(() => import("./account/Account"));
 
 const LATER_MS = 1_500;
@@ -15,7 +16,8 @@ const LATER_MS = 1_500;
 function usePreload(): void {
   useEffect(() => {
     const timer = setTimeout(() => {
-      for (const view of [ApplicationPage, NewApplication, Account]) view.preload().catch(() => {});
+      for (const view of [ApplicationPage, NewApplication, OrganizationPage, Audit, Account])
+        view.preload().catch(() => {});
     }, LATER_MS);
     return () => clearTimeout(timer);
   }, []);
@@ -32,6 +34,7 @@ export function Views() {
       <Route path="/applications/:id/:tab?/:item?" component={ApplicationPage} />
       <Route path="/organization/:tab?" component={OrganizationPage} />
       <Route path="/audit" component={Audit} />
+      <Route path="/instance/:tab?" component={InstancePage} />
       <Route path="/account/:tab?" component={Account} />
       <Route default component={NotFound} />
     </Router>

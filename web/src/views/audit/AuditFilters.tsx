@@ -24,7 +24,7 @@ export function AuditFilters({ filter, onFilter }: Props) {
     onFilter(Object.fromEntries(Object.entries(kept).filter(([, value]) => value)) as AuditFilter);
   };
   return (
-    <search class="filters">
+    <search class="filters audit-filters">
       <TypedInput
         class="filter-search"
         type="search"
@@ -81,13 +81,15 @@ export function AuditFilters({ filter, onFilter }: Props) {
         >
           {(["organization", "instance"] as const).map((name) => (
             <option key={name} value={name}>
-              {`${t.audit.scope}: ${t.audit.scopes[name]}`}
+              {t.audit.scopes[name]}
             </option>
           ))}
         </select>
       )}
-      <Day label={t.audit.from} value={filter.from} onValue={(from) => change({ from })} />
-      <Day label={t.audit.to} value={filter.to} onValue={(to) => change({ to })} />
+      <span class="filter-days">
+        <Day label={t.audit.from} value={filter.from} onValue={(from) => change({ from })} />
+        <Day label={t.audit.to} value={filter.to} onValue={(to) => change({ to })} />
+      </span>
       {isFiltered(filter) && (
         <Button kind="quiet" onClick={() => onFilter(filter.scope ? { scope: filter.scope } : {})}>
           {t.audit.clear}

@@ -9,7 +9,7 @@ export function Verified({ found, onClose }: { found: AuditVerification; onClose
   const isWhole = found.broken_at === null;
   return (
     <div class={`notice verified ${isWhole ? "good" : "bad"}`} role="status">
-      <div class="row between nowrap">
+      <div class="verified-head">
         <h2>{found.broken_at === null ? t.audit.verified(found.entries) : t.audit.broken(found.broken_at)}</h2>
         <Button kind="quiet" class="icon-only" aria-label={t.common.close} onClick={onClose}>
           <CloseIcon />

@@ -5,16 +5,25 @@ import { useText } from "../../text";
 import { Page } from "../../ui/Page";
 import { Tabs } from "../../ui/Tabs";
 import { NotFound } from "../NotFound";
+import { About } from "./About";
 import { Invitations } from "./Invitations";
+import { Keys } from "./Keys";
 import { Members } from "./Members";
+import { Notifications } from "./Notifications";
 import "../application/application.css";
 import "./organization.css";
 
-const PARTS = { members: Members, invitations: Invitations };
+const PARTS = { members: Members, invitations: Invitations, keys: Keys, notifications: Notifications, about: About };
 type PartName = keyof typeof PARTS;
 const NAMES = Object.keys(PARTS) as PartName[];
 /** The way to a part is shown to those who may do this. The part itself explains it to all others. */
-const NEEDS: Readonly<Record<PartName, Permission>> = { members: "member:read", invitations: "member:read" };
+const NEEDS: Readonly<Record<PartName, Permission>> = {
+  members: "member:read",
+  invitations: "member:read",
+  keys: "api_key:read",
+  notifications: "webhook:read",
+  about: "organization:read",
+};
 
 export default function OrganizationPage() {
   const t = useText();
