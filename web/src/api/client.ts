@@ -104,10 +104,14 @@ export async function open(url: string, init: RequestInit = {}): Promise<Respons
   const began = Date.now();
   const once = () => send(url, { ...init, headers: { ...commonHeaders(url), ...init.headers } });
   let answer = await once();
-  // Nothing was done with the login that has just been renewed, so it can be sent again with the new one.
-  if (answer.status === 401 && (await wasOvertaken(Date.now() - began))) answer = await once();
   if (answer.ok) return answer;
-  const error = await refusal(answer);
+  let error = await refusal(answer);
+  if (error.code === "unauthenticated" && (await wasOvertaken(url, Date.now() - began))) {
+    // Nothing was done with the login that has just been renewed, so it can be sent again with the new one.
+    answer = await once();
+    if (answer.ok) return answer;
+    error = await refusal(answer);
+  }
   if (error.code === "unauthenticated") onUnauthenticated();
   throw error;
 }

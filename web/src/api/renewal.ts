@@ -9,6 +9,7 @@ const DAY_MS = 86_400_000;
 const LONGEST_MS = 30_000;
 const SETTLING_MS = 300;
 
+export const RENEWAL_PATH = "/auth/refresh";
 export const RENEWAL_LOCK = "windlass-renewal";
 
 export interface KnownLogin {
@@ -60,7 +61,9 @@ export function sinceRenewal(): number {
  * Whether a request that took so long was perhaps sent with a login that was being renewed, whose old token stops working at once.
  * Answers when the new one is there.
  */
-export async function wasOvertaken(tookMs: number): Promise<boolean> {
+export async function wasOvertaken(url: string, tookMs: number): Promise<boolean> {
+  // A renewal would wait for itself.
+  if (url.endsWith(RENEWAL_PATH)) return false;
   if (sinceRenewal() > tookMs + LONGEST_MS) return false;
   await navigator.locks?.request(RENEWAL_LOCK, { mode: "shared" }, () => {});
   await new Promise((resolve) => setTimeout(resolve, SETTLING_MS));

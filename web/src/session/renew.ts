@@ -1,5 +1,13 @@
 import { address, open, type Schemas } from "../api/client";
-import { beginRenewal, isDue, RENEWAL_LOCK, recallLogin, rememberLogin, sinceRenewal } from "../api/renewal";
+import {
+  beginRenewal,
+  isDue,
+  RENEWAL_LOCK,
+  RENEWAL_PATH,
+  recallLogin,
+  rememberLogin,
+  sinceRenewal,
+} from "../api/renewal";
 
 const FIRST_LOOK_MS = 3_000;
 const LEAST_MS_BETWEEN_LOOKS = 60_000;
@@ -38,7 +46,7 @@ async function renewOnce(): Promise<void> {
 async function renew(): Promise<void> {
   if (!isDue(recallLogin(), Date.now()) || !beginRenewal()) return;
   // The answer carries the new login: it must arrive although the tab is closed meanwhile.
-  const answer = await open(address("/auth/refresh"), { method: "POST", keepalive: true });
+  const answer = await open(address(RENEWAL_PATH), { method: "POST", keepalive: true });
   const { data } = (await answer.json()) as { data: Schemas["LoggedIn"] };
   rememberLogin(data.expires_at);
 }

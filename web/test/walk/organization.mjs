@@ -1,30 +1,51 @@
-// The organization, its audit log and the installation: as owner, admin, member and viewer.
+// An organization of its own, so that nothing that others have made disturbs it: its parts, its audit log and the installation, as owner,
+// admin, member and viewer.
 import { newPage } from "../browser.mjs";
 import { audit } from "./audit.mjs";
 import { instance } from "./instance.mjs";
 
-const GRACE = { email: "grace@example.org", password: "another good one", username: "Grace" };
+const GRACE = { email: "grace@weavers.example.org", password: "another good one", username: "Grace" };
 
-export default async function organization(walk) {
+export default async function organization(given) {
+  const walk = { ...given, team: await found(given) };
   await inviteByDashboard(walk);
-  const graces = await join(walk, GRACE, "member");
+  const graces = await join(walk);
   await changeMembers(walk);
   await revokeAKey(walk);
   await storeChannels(walk);
   await lookAsEachRole(walk, graces);
   await audit(walk);
   await instance(walk, graces);
+  await describe(walk);
   await leaveAndBegin(walk, graces);
-  await describeAndDelete(walk);
+  await deleteIt(walk);
 }
 
-/** A person with an account and a role in Ada's organization, in a browser of their own. */
-async function join({ browser, page, origin, api }, person, role) {
-  const { token } = await api(page, "POST", "/organizations/invite/send", { email: person.email, role });
+/** From the menu. The id of the new organization. */
+async function found({ page, origin, api, look, expect }) {
+  await page.goto(origin);
+  await page.getByRole("button", { name: /^Organization: / }).click();
+  await look(page, "organization-menu");
+  await page.getByRole("button", { name: "New organization" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("Weavers");
+  await look(page, "organization-create");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("heading", { name: "Weavers", level: 1 }).waitFor();
+  await page.getByRole("button", { name: "Organization: Weavers" }).waitFor();
+  expect(page.url().endsWith("/organization"), `the new organization opens at ${page.url()}`);
+  const memberships = await api(page, "GET", "/user/organizations");
+  return memberships.find((one) => one.organization.name === "Weavers").organization_id;
+}
+
+/** Grace, with an account and a role in the organization, in a browser of her own. */
+async function join({ browser, page, origin, api, team }) {
+  const invitation = { email: GRACE.email, role: "member", organization_id: team };
+  const { token } = await api(page, "POST", "/organizations/invite/send", invitation);
   const context = await browser.newContext({ colorScheme: process.env.DARK ? "dark" : "light" });
   const theirs = await newPage(context);
   await theirs.goto(origin);
-  await api(theirs, "POST", "/auth/register", { ...person, token });
+  await api(theirs, "POST", "/auth/register", { ...GRACE, token });
   return theirs;
 }
 
@@ -92,11 +113,12 @@ async function changeMembers({ page, origin, look, expect }) {
   expect(focused === "Remove Grace", `the focus is at ${focused}`);
 }
 
-async function revokeAKey({ page, origin, api, look }) {
+async function revokeAKey({ page, origin, api, look, team }) {
   await page.goto(`${origin}/organization/keys`);
   await page.getByText("No API keys").waitFor();
   await look(page, "organization-keys-empty");
-  await api(page, "POST", "/auth/api-keys", { name: "ci", permissions: ["deploy:read", "deploy:create"] });
+  const key = { name: "ci", permissions: ["deploy:read", "deploy:create"], organization_id: team };
+  await api(page, "POST", "/auth/api-keys", key);
   await page.reload();
   await page.getByRole("cell", { name: "Ada" }).waitFor();
   await look(page, "organization-keys");
@@ -112,7 +134,7 @@ async function storeChannels({ page, origin, look, expect }) {
   await look(page, "notifications-empty");
   await page.getByRole("button", { name: "Set up: Slack" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Address").fill("http://127.0.0.1/hook");
+  await dialog.getByLabel("Address").fill("https://ada:secret@hooks.example.org/x");
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.locator("[aria-invalid=true]").waitFor();
   await look(page, "webhook-problem");
@@ -146,11 +168,10 @@ async function storeChannels({ page, origin, look, expect }) {
 }
 
 /** What each role is offered, in Grace's browser. Ada changes her role behind it. */
-async function lookAsEachRole({ page, origin, api, look, expect }, graces) {
-  const { id: graceId } = await api(graces, "GET", "/user");
-  const members = await api(page, "GET", "/organizations/users");
-  const teamId = members[0].organization_id;
-  expect(members.length === 2, `there are ${members.length} members`);
+async function lookAsEachRole({ page, origin, api, look, expect, team }, graces) {
+  const { id: user_id } = await api(graces, "GET", "/user");
+  const become = (role) =>
+    api(page, "POST", "/organizations/update-user-role", { user_id, role, organization_id: team });
   const has = (name) => graces.getByRole("button", { name }).count();
   const tabs = () => graces.getByRole("navigation", { name: "Parts of the organization" }).getByRole("link").count();
   const offers = {
@@ -160,9 +181,7 @@ async function lookAsEachRole({ page, origin, api, look, expect }, graces) {
     owner: { tabs: 5, role: 2, invite: 1, setUp: 3, mail: 1, save: 1 },
   };
   for (const [role, offered] of Object.entries(offers)) {
-    await api(page, "POST", "/organizations/update-user-role", {
-      ...{ user_id: graceId, role, organization_id: teamId },
-    });
+    await become(role);
     const found = {};
     await graces.goto(`${origin}/organization`);
     await graces.getByRole("table", { name: "Members" }).waitFor();
@@ -184,7 +203,7 @@ async function lookAsEachRole({ page, origin, api, look, expect }, graces) {
     if (role === "viewer") await look(graces, "about-viewer");
     expect(JSON.stringify(found) === JSON.stringify(offered), `${role} is offered ${JSON.stringify(found)}`);
   }
-  await api(page, "POST", "/organizations/update-user-role", { user_id: graceId, role: "viewer" });
+  await become("viewer");
   await graces.goto(`${origin}/organization/keys`);
   await graces.getByText("Keys of all members are shown to admins and owners.").waitFor();
   await look(graces, "organization-keys-viewer");
@@ -208,30 +227,31 @@ async function leaveAndBegin({ origin, look }, graces) {
   await graces.context().close();
 }
 
-/** A second organization from the menu, which is renamed and deleted. Ada then is in her first one again. */
-async function describeAndDelete({ page, origin, look, expect }) {
-  await page.goto(origin);
-  await page.getByRole("button", { name: "Organization: Ada's team" }).click();
-  await look(page, "organization-menu");
-  await page.getByRole("button", { name: "New organization" }).click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Name").fill("Difference Engines");
-  await look(page, "organization-create");
-  await dialog.getByRole("button", { name: "Create" }).click();
-  await page.getByRole("heading", { name: "Difference Engines", level: 1 }).waitFor();
-  expect(page.url().endsWith("/organization"), `the new organization opens at ${page.url()}`);
-  await page.getByRole("link", { name: "About" }).click();
-  await page.getByLabel("Name").fill("Analytical Engines");
+async function describe({ page, origin, look }) {
+  await page.goto(`${origin}/organization/about`);
+  await page.getByLabel("Name").fill("Analytical Weavers");
   await page.getByLabel("Description").fill("Weaves patterns");
   await look(page, "about");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByRole("button", { name: "Organization: Analytical Engines" }).waitFor();
+  await page.getByRole("button", { name: "Organization: Analytical Weavers" }).waitFor();
   await page.getByRole("button", { name: "Delete…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Type the name to confirm").fill("Analytical Weavers");
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await dialog.getByText("still has 1 other member").waitFor();
+  await look(page, "organization-delete-refused");
+}
+
+/** Once Grace has left. Ada then is in her first organization again. */
+async function deleteIt({ page, origin, look, expect }) {
+  await page.goto(`${origin}/organization/about`);
+  await page.getByRole("button", { name: "Delete…" }).click();
+  const dialog = page.getByRole("dialog");
   expect(await dialog.getByRole("button", { name: "Delete" }).isDisabled(), "it can be deleted without its name");
-  await dialog.getByLabel("Type the name to confirm").fill("Analytical Engines");
+  await dialog.getByLabel("Type the name to confirm").fill("Analytical Weavers");
   await look(page, "organization-delete");
   await dialog.getByRole("button", { name: "Delete" }).click();
-  await page.getByText("Analytical Engines is deleted.").waitFor();
+  await page.getByText("Analytical Weavers is deleted.").waitFor();
   await page.getByRole("button", { name: "Organization: Ada's team" }).waitFor();
   await page.getByRole("heading", { name: "Applications", level: 1 }).waitFor();
 }
