@@ -1,5 +1,5 @@
 /**
- * When this browser's login was made or renewed last, and when it ends, as all tabs know it. The login itself is in a cookie that
+ * When this browser's login was made, renewed or first looked at, and when it ends, as all tabs know it. The login itself is in a cookie that
  * no script reads.
  */
 const MEMORY = "windlass-login";
@@ -18,8 +18,7 @@ export interface KnownLogin {
 }
 
 /** Once a day, or half-way where logins are shorter: so a login ends only in a browser that is not used for almost all its life. */
-export function isDue(login: KnownLogin | null, now: number): boolean {
-  if (!login) return true;
+export function isDue(login: KnownLogin, now: number): boolean {
   return now - login.from >= Math.min(DAY_MS, (login.until - login.from) / 2);
 }
 

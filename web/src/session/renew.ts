@@ -1,4 +1,4 @@
-import { address, open, type Schemas } from "../api/client";
+import { address, open, request, type Schemas } from "../api/client";
 import {
   beginRenewal,
   isDue,
@@ -21,7 +21,9 @@ export function keepLoginAlive(): () => void {
   const look = () => {
     if (document.hidden || Date.now() - lastLook < LEAST_MS_BETWEEN_LOOKS) return;
     lastLook = Date.now();
-    if (isDue(recallLogin(), Date.now())) renewOnce().catch(() => {});
+    const login = recallLogin();
+    if (!login) learn().catch(() => {});
+    else if (isDue(login, Date.now())) renewOnce().catch(() => {});
   };
   // Opening the dashboard is use as well; what it asks for first goes before.
   const timer = setTimeout(look, FIRST_LOOK_MS);
@@ -34,6 +36,13 @@ export function keepLoginAlive(): () => void {
   };
 }
 
+/** When the login ends, where no tab of this browser has noted it. */
+async function learn(): Promise<void> {
+  const sessions = await request("get", "/auth/sessions");
+  const present = sessions.find(({ current }) => current);
+  if (present) rememberLogin(present.expires_at);
+}
+
 async function renewOnce(): Promise<void> {
   if (navigator.locks) {
     await navigator.locks.request(RENEWAL_LOCK, { ifAvailable: true }, (lock) => (lock ? renew() : undefined));
@@ -44,7 +53,9 @@ async function renewOnce(): Promise<void> {
 }
 
 async function renew(): Promise<void> {
-  if (!isDue(recallLogin(), Date.now()) || !beginRenewal()) return;
+  const login = recallLogin();
+  // Another tab may have been quicker.
+  if (!login || !isDue(login, Date.now()) || !beginRenewal()) return;
   // The answer carries the new login: it must arrive although the tab is closed meanwhile.
   const answer = await open(address(RENEWAL_PATH), { method: "POST", keepalive: true });
   const { data } = (await answer.json()) as { data: Schemas["LoggedIn"] };

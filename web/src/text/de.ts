@@ -584,7 +584,7 @@ export const de: Text = {
   audit: {
     title: "Protokoll",
     search: "Suchen",
-    searchHint: "Wörter, eine Id oder eine Adresse",
+    searchHint: "Durchsuchen",
     actor: "Wer",
     action: "Aktion",
     resource: "Betrifft",
@@ -593,7 +593,7 @@ export const de: Text = {
     to: "Bis",
     clear: "Filter löschen",
     scope: "Protokoll",
-    scopes: { organization: "Diese Organisation", instance: "Die Installation" },
+    scopes: { organization: "Organisation", instance: "Installation" },
     actions: { create: "angelegt", update: "geändert", delete: "gelöscht", access: "benutzt" },
     resources: {
       user: "Konto",
@@ -674,7 +674,7 @@ export const de: Text = {
   instance: {
     title: "Installation",
     tabs: "Teile der Installation",
-    health: "Befinden",
+    health: "Zustand",
     settings: "Einstellungen",
     users: "Benutzer",
     adminsOnly: "Das ist für Admins der Installation",

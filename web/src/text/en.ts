@@ -563,7 +563,7 @@ export const en = {
   audit: {
     title: "Audit log",
     search: "Search",
-    searchHint: "Words, an id or an address",
+    searchHint: "Search the log",
     actor: "Who",
     action: "Action",
     resource: "About",
@@ -572,7 +572,7 @@ export const en = {
     to: "Until",
     clear: "Clear filters",
     scope: "Log of",
-    scopes: { organization: "This organization", instance: "The installation" },
+    scopes: { organization: "Organization", instance: "Installation" },
     actions: { create: "created", update: "changed", delete: "deleted", access: "used" } as Readonly<
       Record<string, string>
     >,

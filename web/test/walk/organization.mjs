@@ -16,6 +16,7 @@ export default async function organization(given) {
   await lookAsEachRole(walk, graces);
   await audit(walk);
   await instance(walk, graces);
+  await lookInGerman(walk);
   await describe(walk);
   await leaveAndBegin(walk, graces);
   await deleteIt(walk);
@@ -225,6 +226,21 @@ async function leaveAndBegin({ origin, look }, graces) {
   await graces.getByRole("button", { name: "Create" }).click();
   await graces.getByRole("heading", { name: "Compilers", level: 1 }).waitFor();
   await graces.context().close();
+}
+
+/** Its words are longer. */
+async function lookInGerman({ page, origin, api, look }) {
+  await api(page, "PATCH", "/user/settings/language", { language: "de" });
+  for (const [name, address, heading] of [
+    ["members", "/organization", "Weavers"],
+    ["notifications", "/organization/notifications", "Weavers"],
+    ["audit", "/audit", "Protokoll"],
+  ]) {
+    await page.goto(`${origin}${address}`);
+    await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+    await look(page, `${name}-german`);
+  }
+  await api(page, "PATCH", "/user/settings/language", { language: "en" });
 }
 
 async function describe({ page, origin, look }) {

@@ -25,16 +25,24 @@ export default function Audit() {
   const { data, error, refetch } = useAudit(queryOf(filter));
   const verify = useVerifyAudit();
   const show = (next: AuditFilter, replace: boolean) => route(filterAddress(next), replace);
+  const clear = () => show(filter.scope ? { scope: filter.scope } : {}, true);
 
   return (
     <Page
       title={t.audit.title}
       actions={
-        !filter.scope && (
-          <Button busy={verify.isPending} title={t.audit.verifyHint} onClick={() => verify.mutate()}>
-            {t.audit.verify}
-          </Button>
-        )
+        <>
+          {isFiltered(filter) && (
+            <Button kind="quiet" onClick={clear}>
+              {t.audit.clear}
+            </Button>
+          )}
+          {!filter.scope && (
+            <Button busy={verify.isPending} title={t.audit.verifyHint} onClick={() => verify.mutate()}>
+              {t.audit.verify}
+            </Button>
+          )}
+        </>
       }
     >
       {!filter.scope && verify.error && <Problem error={verify.error} onAgain={() => verify.mutate()} />}
@@ -44,9 +52,7 @@ export default function Audit() {
       {!data && !error && <Loading />}
       {data?.activities.length === 0 && (
         <Empty title={isFiltered(filter) ? t.audit.nothingFound : t.audit.empty}>
-          {isFiltered(filter) && (
-            <Button onClick={() => show(filter.scope ? { scope: filter.scope } : {}, true)}>{t.audit.clear}</Button>
-          )}
+          {isFiltered(filter) && <Button onClick={clear}>{t.audit.clear}</Button>}
         </Empty>
       )}
       {data && data.activities.length > 0 && (

@@ -3,10 +3,9 @@ import type { AuditAction, AuditScope } from "../../api/audit";
 import { useMembers } from "../../api/organization";
 import { useSession } from "../../session";
 import { useText } from "../../text";
-import { Button } from "../../ui/Button";
 import { TypedInput } from "../applications/Filters";
 import { nameOf } from "../organization/roles";
-import { ACTIONS, type AuditFilter, isFiltered, RESOURCES } from "./filter";
+import { ACTIONS, type AuditFilter, RESOURCES } from "./filter";
 
 interface Props {
   filter: AuditFilter;
@@ -90,11 +89,6 @@ export function AuditFilters({ filter, onFilter }: Props) {
         <Day label={t.audit.from} value={filter.from} onValue={(from) => change({ from })} />
         <Day label={t.audit.to} value={filter.to} onValue={(to) => change({ to })} />
       </span>
-      {isFiltered(filter) && (
-        <Button kind="quiet" onClick={() => onFilter(filter.scope ? { scope: filter.scope } : {})}>
-          {t.audit.clear}
-        </Button>
-      )}
     </search>
   );
 }
