@@ -1,5 +1,8 @@
+import { useEffect, useState } from "preact/hooks";
+import { lazy } from "preact-iso";
 import { usePhase } from "./session";
 import { invitationToken } from "./session/invitation";
+import { resetToken } from "./session/reset";
 import { Shell } from "./shell/Shell";
 import { Views } from "./views";
 import { Gate } from "./views/login/Gate";
@@ -7,9 +10,24 @@ import { Invited } from "./views/login/Invited";
 import { Lapsed } from "./views/login/Lapsed";
 import { Homeless, Unreachable } from "./views/login/Stuck";
 
+const ResetPassword = lazy(() => import("./views/login/ResetPassword"));
+
+/** The token of a password link, also when the link is opened in this tab: what differs only behind the # loads no page. */
+function useResetToken(): string | null {
+  const [token, setToken] = useState(resetToken);
+  useEffect(() => {
+    const look = () => setToken((before) => resetToken() ?? before);
+    addEventListener("hashchange", look);
+    return () => removeEventListener("hashchange", look);
+  }, []);
+  return token;
+}
+
 /** Decides by who is logged in. Below that, the address decides. */
 export function App() {
   const phase = usePhase();
+  const token = useResetToken();
+  if (token) return <ResetPassword key={token} token={token} />;
   if (phase.is === "unknown") return null;
   if (phase.is === "unreachable") return <Unreachable error={phase.error} onAgain={phase.again} />;
   if (phase.is === "out") return <Gate onEntered={phase.entered} />;

@@ -9,6 +9,7 @@ import { serve } from "./serve.mjs";
 import { totp } from "./totp.mjs";
 import extensions from "./walk/extensions.mjs";
 import hosts from "./walk/hosts.mjs";
+import organization from "./walk/organization.mjs";
 
 const ADA = { email: "ada@example.org", password: "correct horse battery", username: "Ada" };
 const GRACE = { email: "grace@example.org", password: "another good one" };
@@ -434,7 +435,7 @@ async function changeTheLook() {
 page.on("dialog", (dialog) => dialog.accept());
 
 /** Each file in test/walk/ walks through the views of its nouns, with what it needs made through the API. */
-const FILES = { extensions, hosts };
+const FILES = { extensions, hosts, organization };
 
 const STEPS = {
   createAnApplication,

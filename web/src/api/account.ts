@@ -8,7 +8,7 @@ export type Membership = Schemas["OrganizationUser"];
 export type Permission = Schemas["Permission"];
 
 const USER = ["user"];
-const MEMBERSHIPS = ["memberships"];
+export const MEMBERSHIPS = ["memberships"];
 const SETTINGS = ["settings"];
 const SESSIONS = ["sessions"];
 const KEYS = ["api-keys"];

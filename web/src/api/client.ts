@@ -1,3 +1,4 @@
+import { wasOvertaken } from "./renewal";
 import type { components, paths } from "./schema";
 
 export type Schemas = components["schemas"];
@@ -73,9 +74,12 @@ export function address(path: string, query?: object): string {
   return `/api/v1${path}${text && `?${text}`}`;
 }
 
-export function commonHeaders(): Record<string, string> {
+/** These belong to the user, and must be answered when the user is no longer in the organization that is open. */
+const OF_THE_USER = /^\/api\/v1\/(user|auth)(\/|\?|$)/;
+
+function commonHeaders(url: string): Record<string, string> {
   const headers: Record<string, string> = { "X-Windlass-Client": "browser" };
-  if (organizationId) headers["X-Organization-Id"] = organizationId;
+  if (organizationId && !OF_THE_USER.test(url)) headers["X-Organization-Id"] = organizationId;
   return headers;
 }
 
@@ -97,9 +101,17 @@ async function refusal(answer: Response): Promise<ApiError> {
 
 /** Sends a request and throws what went wrong. A stream's answer is returned as it is. */
 export async function open(url: string, init: RequestInit = {}): Promise<Response> {
-  const answer = await send(url, { ...init, headers: { ...commonHeaders(), ...init.headers } });
+  const began = Date.now();
+  const once = () => send(url, { ...init, headers: { ...commonHeaders(url), ...init.headers } });
+  let answer = await once();
   if (answer.ok) return answer;
-  const error = await refusal(answer);
+  let error = await refusal(answer);
+  if (error.code === "unauthenticated" && (await wasOvertaken(url, Date.now() - began))) {
+    // Nothing was done with the login that has just been renewed, so it can be sent again with the new one.
+    answer = await once();
+    if (answer.ok) return answer;
+    error = await refusal(answer);
+  }
   if (error.code === "unauthenticated") onUnauthenticated();
   throw error;
 }

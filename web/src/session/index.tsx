@@ -7,6 +7,7 @@ import { logOut } from "../api/login";
 import { TextProvider } from "../text";
 import { wear } from "../theme";
 import { recallOrganization, rememberOrganization } from "./organization";
+import { keepLoginAlive } from "./renew";
 
 export interface Session {
   user: User;
@@ -63,6 +64,9 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     whenUnauthenticated(() => setLapsed(true));
   }, []);
   useEffect(() => {
+    if (isIn && !lapsed) return keepLoginAlive();
+  }, [isIn, lapsed]);
+  useEffect(() => {
     if (settings.data) wear(settings.data);
   }, [settings.data]);
 
@@ -88,7 +92,10 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
       return { is: "unreachable", error, again: () => void cache.refetchQueries() };
     }
     if (!user.data || !mine) return { is: "unknown" };
-    if (mine.length === 0) return { is: "homeless", user: user.data, end };
+    if (mine.length === 0) {
+      actIn(null);
+      return { is: "homeless", user: user.data, end };
+    }
     const id = isChosenMine ? chosen : fallback;
     const membership = mine.find((candidate) => candidate.organization_id === id);
     if (!membership) return { is: "unknown" };

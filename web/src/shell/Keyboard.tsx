@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { lazy, useLocation } from "preact-iso";
 import { useSession } from "../session";
-import { PLACES } from "./places";
+import { INSTANCE, isAdmin, PLACES } from "./places";
 
 const Palette = lazy(() => import("./Palette"));
 const Shortcuts = lazy(() => import("./Shortcuts"));
@@ -27,6 +27,7 @@ export function Keyboard({ opened, onOpen }: { opened: Opened; onOpen: (opened: 
       ),
       n: () => session.may("deploy:create") && route("/applications/new"),
       u: () => route("/account"),
+      [INSTANCE.key]: () => isAdmin(session.user) && route(INSTANCE.href),
     };
     const single: Record<string, () => void> = {
       "?": () => onOpen("shortcuts"),

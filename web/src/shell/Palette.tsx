@@ -8,7 +8,7 @@ import { THEME_NAMES } from "../theme/names";
 import { Dialog } from "../ui/Dialog";
 import { useSettled } from "../ui/settled";
 import { best } from "./match";
-import { PLACES } from "./places";
+import { INSTANCE, isAdmin, PLACES } from "./places";
 import "./palette.css";
 
 interface Command {
@@ -17,6 +17,14 @@ interface Command {
   name: string;
   run: () => void;
 }
+
+/** Parts of the organization that can be gone to directly. */
+const PARTS = [
+  { name: "invitations", may: "member:read", href: "/organization/invitations" },
+  { name: "keys", may: "api_key:read", href: "/organization/keys" },
+  { name: "notifications", may: "webhook:read", href: "/organization/notifications" },
+  { name: "about", may: "organization:read", href: "/organization/about" },
+] as const;
 
 const SHOWN = 12;
 const TYPING_MS = 120;
@@ -40,6 +48,10 @@ function useCommands(t: Text, typed: string): Command[] {
   }));
   const views = [
     ...PLACES.filter((place) => session.may(place.may)).map((place) => go(place.name(t), place.href)),
+    ...PARTS.filter(({ may }) => session.may(may)).map(({ name, href }) =>
+      go(`${t.shell.organization}: ${t.organization[name]}`, href),
+    ),
+    ...(isAdmin(session.user) ? [go(t.instance.title, INSTANCE.href)] : []),
     ...(session.may("deploy:create") ? [go(t.applications.create, "/applications/new")] : []),
     go(`${t.shell.account}: ${t.account.profile}`, "/account"),
     go(`${t.shell.account}: ${t.account.security}`, "/account/security"),

@@ -1,9 +1,11 @@
+import { useSession } from "../session";
 import { useText } from "../text";
 import { Dialog } from "../ui/Dialog";
-import { PLACES } from "./places";
+import { INSTANCE, isAdmin, PLACES } from "./places";
 
 export default function Shortcuts({ onClose }: { onClose: () => void }) {
   const t = useText();
+  const { user } = useSession();
   const all: [keys: string[], meaning: string][] = [
     [["Ctrl K", "⌘K"], t.shortcuts.palette],
     [["?"], t.shortcuts.help],
@@ -11,6 +13,7 @@ export default function Shortcuts({ onClose }: { onClose: () => void }) {
     ...PLACES.map((place): [string[], string] => [[`g ${place.key}`], place.name(t)]),
     [["g n"], t.shortcuts.create],
     [["g u"], t.shortcuts.account],
+    ...(isAdmin(user) ? [[[`g ${INSTANCE.key}`], t.instance.title] as [string[], string]] : []),
     [["Esc"], t.shortcuts.dismiss],
   ];
   return (

@@ -1,45 +1,70 @@
-import { useLocation } from "preact-iso";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { lazy, useLocation } from "preact-iso";
 import { organizationName, useSession } from "../session";
 import { useText } from "../text";
 import { Button } from "../ui/Button";
-import { CheckIcon, ChevronIcon, LogoIcon, SearchIcon, UserIcon } from "../ui/icons";
+import { CheckIcon, ChevronIcon, LogoIcon, PlusIcon, SearchIcon, UserIcon } from "../ui/icons";
 import { Menu } from "../ui/Menu";
-import { PLACES } from "./places";
+import { INSTANCE, isAdmin, PLACES } from "./places";
+
+const NewOrganization = lazy(() => import("../views/organization/NewOrganization"));
 
 export function TopBar({ onPalette, onShortcuts }: { onPalette: () => void; onShortcuts: () => void }) {
   const t = useText();
+  const { switchTo } = useSession();
+  const [creates, setCreates] = useState(false);
+  return (
+    <>
+      <header class="top">
+        <a class="brand" href="/" aria-label={t.product}>
+          <LogoIcon />
+          <span class="brand-name">{t.product}</span>
+        </a>
+        <OrganizationMenu onCreate={() => setCreates(true)} />
+        <Places />
+        <span class="grow" />
+        <Button class="palette-button" onClick={onPalette} aria-keyshortcuts="Control+K">
+          <SearchIcon />
+          <span class="hidden-text">{t.shell.commands}</span>
+          <kbd>{isApple ? "⌘K" : "Ctrl K"}</kbd>
+        </Button>
+        <AccountMenu onShortcuts={onShortcuts} />
+      </header>
+      {creates && <NewOrganization onClose={() => setCreates(false)} onCreated={switchTo} />}
+    </>
+  );
+}
+
+function Places() {
+  const t = useText();
   const { path } = useLocation();
   const session = useSession();
+  const bar = useRef<HTMLElement>(null);
   const at = path === "/" ? "/applications" : path;
-  const isAt = (start: string) => at === start || at.startsWith(`${start}/`);
+  const current = PLACES.find(({ href }) => at === href || at.startsWith(`${href}/`))?.href;
+  useEffect(() => {
+    const show = () => {
+      const [box, link] = [bar.current, bar.current?.querySelector<HTMLElement>(`[href="${current}"]`)];
+      if (box && link) box.scrollLeft = link.offsetLeft - (box.clientWidth - link.offsetWidth) / 2;
+    };
+    show();
+    addEventListener("resize", show);
+    return () => removeEventListener("resize", show);
+  }, [current]);
   return (
-    <header class="top">
-      <a class="brand" href="/" aria-label={t.product}>
-        <LogoIcon />
-        <span class="brand-name">{t.product}</span>
-      </a>
-      <OrganizationMenu />
-      <nav class="top-links" aria-label={t.shell.navigation}>
-        {PLACES.filter((place) => session.may(place.may)).map((place) => (
-          <a key={place.href} href={place.href} aria-current={isAt(place.href) ? "page" : undefined}>
-            {place.name(t)}
-          </a>
-        ))}
-      </nav>
-      <span class="grow" />
-      <Button class="palette-button" onClick={onPalette} aria-keyshortcuts="Control+K">
-        <SearchIcon />
-        <span class="hidden-text">{t.shell.commands}</span>
-        <kbd>{isApple ? "⌘K" : "Ctrl K"}</kbd>
-      </Button>
-      <AccountMenu onShortcuts={onShortcuts} />
-    </header>
+    <nav class="top-links" aria-label={t.shell.navigation} ref={bar}>
+      {PLACES.filter((place) => session.may(place.may)).map(({ href, name }) => (
+        <a key={href} href={href} aria-current={href === current ? "page" : undefined}>
+          {name(t)}
+        </a>
+      ))}
+    </nav>
   );
 }
 
 const isApple = /Mac|iP(hone|ad)/.test(navigator.platform);
 
-function OrganizationMenu() {
+function OrganizationMenu({ onCreate }: { onCreate: () => void }) {
   const t = useText();
   const { route } = useLocation();
   const session = useSession();
@@ -73,6 +98,13 @@ function OrganizationMenu() {
           </button>
         );
       })}
+      <hr />
+      <button type="button" onClick={onCreate}>
+        <span class="menu-mark">
+          <PlusIcon />
+        </span>
+        {t.organization.create}
+      </button>
     </Menu>
   );
 }
@@ -89,6 +121,7 @@ function AccountMenu({ onShortcuts }: { onShortcuts: () => void }) {
       </p>
       <hr />
       <a href="/account">{t.shell.account}</a>
+      {isAdmin(user) && <a href={INSTANCE.href}>{t.instance.title}</a>}
       <button type="button" onClick={onShortcuts}>
         {t.shell.shortcuts}
       </button>

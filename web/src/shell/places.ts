@@ -1,4 +1,4 @@
-import type { Permission } from "../api/account";
+import type { Permission, User } from "../api/account";
 import type { Text } from "../text";
 
 export interface Place {
@@ -18,3 +18,7 @@ export const PLACES: Place[] = [
   { href: "/audit", name: (t) => t.shell.audit, may: "audit:read", key: "l" },
   { href: "/organization", name: (t) => t.shell.organization, may: "organization:read", key: "o" },
 ];
+
+/** The installation itself, which belongs to no organization and is for its admins. */
+export const INSTANCE = { href: "/instance", key: "i" };
+export const isAdmin = (user: User): boolean => user.type === "admin";

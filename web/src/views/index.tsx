@@ -6,6 +6,9 @@ import { NotFound } from "./NotFound";
 const NewApplication = lazy(() => import("./applications/NewApplication"));
 const ApplicationPage = lazy(() => import("./application/ApplicationPage"));
 const Extensions = lazy(() => import("./extensions/Extensions"));
+const OrganizationPage = lazy(() => import("./organization/OrganizationPage"));
+const Audit = lazy(() => import("./audit/Audit"));
+const InstancePage = lazy(() => import("./instance/InstancePage"));
 const Account = lazy(() => import("./account/Account"));
 const Connections = lazy(() => import("./connections/Connections"));
 const NewConnection = lazy(() => import("./connections/NewConnection"));
@@ -17,7 +20,8 @@ const LATER_MS = 1_500;
 function usePreload(): void {
   useEffect(() => {
     const timer = setTimeout(() => {
-      for (const view of [ApplicationPage, NewApplication, Extensions, Account]) view.preload().catch(() => {});
+      const likely = [ApplicationPage, NewApplication, Extensions, Connections, OrganizationPage, Audit, Account];
+      for (const view of likely) view.preload().catch(() => {});
     }, LATER_MS);
     return () => clearTimeout(timer);
   }, []);
@@ -33,6 +37,9 @@ export function Views() {
       <Route path="/applications/new" component={NewApplication} />
       <Route path="/applications/:id/:tab?/:item?" component={ApplicationPage} />
       <Route path="/extensions/:part?/:item?/:tab?" component={Extensions} />
+      <Route path="/organization/:tab?" component={OrganizationPage} />
+      <Route path="/audit" component={Audit} />
+      <Route path="/instance/:tab?" component={InstancePage} />
       <Route path="/account/:tab?" component={Account} />
       <Route path="/connections" component={Connections} />
       <Route path="/connections/new" component={NewConnection} />

@@ -97,7 +97,7 @@ interface TypedProps {
 }
 
 /** Tells its value when typing has paused. */
-function TypedInput({ label, value, onValue, ...rest }: TypedProps) {
+export function TypedInput({ label, value, onValue, ...rest }: TypedProps) {
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {

@@ -1,0 +1,48 @@
+import { useRoute } from "preact-iso";
+import type { Permission } from "../../api/account";
+import { useSession } from "../../session";
+import { useText } from "../../text";
+import { Page } from "../../ui/Page";
+import { Tabs } from "../../ui/Tabs";
+import { NotFound } from "../NotFound";
+import { About } from "./About";
+import { Invitations } from "./Invitations";
+import { Keys } from "./Keys";
+import { Members } from "./Members";
+import { Notifications } from "./Notifications";
+import "../application/application.css";
+import "./organization.css";
+
+const PARTS = { members: Members, invitations: Invitations, keys: Keys, notifications: Notifications, about: About };
+type PartName = keyof typeof PARTS;
+const NAMES = Object.keys(PARTS) as PartName[];
+/** The way to a part is shown to those who may do this. The part itself explains it to all others. */
+const NEEDS: Readonly<Record<PartName, Permission>> = {
+  members: "member:read",
+  invitations: "member:read",
+  keys: "api_key:read",
+  notifications: "webhook:read",
+  about: "organization:read",
+};
+
+export default function OrganizationPage() {
+  const t = useText();
+  const { may, organizationName } = useSession();
+  const { params } = useRoute();
+  const current = NAMES.find((name) => name === (params.tab ?? "members"));
+  if (!current) return <NotFound />;
+  const Part = PARTS[current];
+  return (
+    <Page title={`${organizationName}: ${t.organization[current]}`} heading={<h1>{organizationName}</h1>}>
+      <Tabs
+        label={t.organization.tabs}
+        tabs={NAMES.filter((name) => name === current || may(NEEDS[name])).map((name) => ({
+          href: name === "members" ? "/organization" : `/organization/${name}`,
+          label: t.organization[name],
+          current: name === current,
+        }))}
+      />
+      <Part />
+    </Page>
+  );
+}

@@ -1,0 +1,67 @@
+// The audit log: its filters, pages and what each entry holds.
+const envelope = (data) => ({ json: { status: "success", message: "", data } });
+
+export async function audit({ page, origin, api, look, expect, team }) {
+  await page.goto(`${origin}/audit`);
+  await page.getByText("invited alan@example.org as viewer").first().click();
+  await page.locator("details[open]").getByText("From the address").waitFor();
+  await look(page, "audit");
+  await page.locator("details[open]").getByRole("link", { name: "Open: invitation" }).click();
+  await page.getByText("No open invitations").waitFor();
+  await filter({ page, origin, look, expect });
+  await turnPages({ page, origin, api, look, expect, team });
+  await verify({ page, origin, look });
+}
+
+async function filter({ page, origin, look, expect }) {
+  await page.goto(`${origin}/audit`);
+  await page.getByLabel("Who").fill("Grace");
+  await page.getByText("Grace joined as member").waitFor();
+  await page.getByText("invited alan").first().waitFor({ state: "detached" });
+  expect(page.url().includes("actor=Grace"), "the filter is not in the address");
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await page.getByLabel("About").selectOption("member");
+  await page.getByLabel("Action").selectOption("update");
+  await page.getByText("changed the role of grace@weavers.example.org").first().waitFor();
+  await page.getByText("invited alan").first().waitFor({ state: "detached" });
+  await page.reload();
+  await page.getByText("changed the role of grace@weavers.example.org").first().waitFor();
+  await look(page, "audit-filtered");
+  await page.getByLabel("Until").fill("2020-01-01");
+  await page.getByText("No entry matches these filters").waitFor();
+  await look(page, "audit-nothing");
+  await page.getByRole("button", { name: "Clear filters" }).last().click();
+  await page.getByLabel("Log of").selectOption("instance");
+  await page.getByText("Grace registered").first().waitFor();
+  await look(page, "audit-instance");
+}
+
+async function turnPages({ page, origin, api, look, expect, team }) {
+  for (let n = 0; n < 45; n += 1) await api(page, "PUT", "/organizations", { id: team, description: `Number ${n}` });
+  await page.goto(`${origin}/audit`);
+  await page.getByText("Page 1 of 2").waitFor();
+  await page.getByRole("button", { name: "Next" }).click();
+  await page.getByText("Page 2 of 2").waitFor();
+  await page.getByText("created the organization").first().waitFor();
+  await look(page, "audit-second-page");
+  await page.goBack();
+  await page.getByText("Page 1 of 2").waitFor();
+  expect(!page.url().includes("page="), "going back does not lead to the first page");
+}
+
+/** No entry can be changed by hand from here, so the answers are put in place of the server's. */
+async function verify({ page, origin, look }) {
+  const answers = [
+    { entries: 71, broken_at: null, problem: "" },
+    { entries: 71, broken_at: 17, problem: "the entry is not what was written: its message was changed" },
+  ];
+  await page.route("**/api/v1/audit/verify", (route) => route.fulfill(envelope(answers.shift())));
+  await page.goto(`${origin}/audit`);
+  await page.getByRole("button", { name: "Verify" }).click();
+  await page.getByText("All 71 entries are as they were written.").waitFor();
+  await look(page, "audit-verified");
+  await page.getByRole("button", { name: "Verify" }).click();
+  await page.getByText("The log was changed by hand at entry 17").waitFor();
+  await look(page, "audit-broken");
+  await page.unrouteAll();
+}
