@@ -1,4 +1,5 @@
 // Runs topics one after the other on one server, engine and browser. scripts/browser starts it.
+import { join } from "node:path";
 import { problems } from "./pages.mjs";
 import { startPlatform } from "./platform.mjs";
 import { TOPICS } from "./topics.mjs";
@@ -21,6 +22,15 @@ async function stop() {
 }
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => stop().then(() => process.exit(130)));
 
+/** What was on the pages of a topic that has failed, for its reader. */
+async function keepPictures(name) {
+  const pages = platform.browser.contexts().flatMap((context) => context.pages());
+  const folder = process.env.SHOTS;
+  if (!folder) return;
+  const path = (index) => join(folder, `FAILED-${name}-${index}.png`);
+  await Promise.all(pages.map((page, index) => page.screenshot({ path: path(index) }).catch(() => {})));
+}
+
 /** A topic has failed if it throws, or if a page has had a problem meanwhile. */
 async function passes(name) {
   const began = Date.now();
@@ -31,6 +41,7 @@ async function passes(name) {
   } catch (error) {
     problems.push(`${error.stack ?? error}${error.cause ? `\n${error.cause.stack ?? error.cause}` : ""}`);
   }
+  if (problems.length > 0) await keepPictures(name);
   const left = platform.browser.contexts().filter((context) => !before.includes(context));
   await Promise.all(left.map((context) => context.close().catch(() => {})));
   const seconds = ((Date.now() - began) / 1000).toFixed(1);

@@ -13,7 +13,7 @@ import { Duration, Time } from "../../ui/Time";
 import { tell, useTellProblem } from "../../ui/Toast";
 import { duration } from "../../ui/time";
 import { Commit } from "./Commit";
-import { Failure } from "./Failure";
+import { Failure, LOG_ID } from "./Failure";
 import { Instances } from "./Instances";
 import { RollBack } from "./RollBack";
 import { Steps } from "./Steps";
@@ -66,7 +66,7 @@ export default function DeploymentPage({ application, id }: { application: Appli
           <Facts rows={facts(t, deployment)} />
         </section>
       </div>
-      <section class="stack">
+      <section id={LOG_ID} class="stack">
         <h2>{t.deployment.log}</h2>
         <LogView source={{ of: "deployment", id }} isLive={underWay || deployment.id === live?.id} />
       </section>
