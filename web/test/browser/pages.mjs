@@ -16,14 +16,13 @@ export const launch = (args = []) =>
 /** Refusals of requests that a test causes on purpose are in the console too. */
 const isExpected = (text) => /status of (401|400|404|409)|ERR_INTERNET_DISCONNECTED/.test(text);
 
-/** In every page, before any script of its own. Hostile texts would set `ran`. */
+/** In every page, before any script of its own. Hostile texts would call `ran`. */
 function watchFromInside() {
   addEventListener("securitypolicyviolation", (event) => {
     globalThis.reportProblem(`the policy refuses ${event.violatedDirective}: ${event.blockedURI} ${event.sample}`);
   });
-  Object.defineProperty(globalThis, "ran", {
-    set: (where) => globalThis.reportProblem(`a hostile text runs: ${where}`),
-  });
+  const value = (where) => globalThis.reportProblem(`a hostile text runs: ${where}`);
+  Object.defineProperty(globalThis, "ran", { value });
 }
 
 export async function newContext(browser, options = {}) {

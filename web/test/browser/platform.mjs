@@ -32,6 +32,7 @@ export async function startPlatform() {
 }
 
 class Platform {
+  password = PASSWORD;
   #people = new Map();
   #tokens = new Map();
 
