@@ -22,7 +22,7 @@ export const api = (page, verb, path, body) =>
     [verb, path, body],
   );
 
-async function registerTheAdmin(page, origin) {
+export async function registerTheAdmin(page, origin) {
   await page.goto(origin);
   await page.getByLabel("E-mail address").fill("ada@example.org");
   await page.getByLabel("Password").fill("correct horse battery");

@@ -10,8 +10,13 @@ export function expect(isTrue, sentence) {
   if (!isTrue) problems.push(sentence);
 }
 
-export const launch = (args = []) =>
-  chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", ...args] });
+/** scripts/browser names a library in BROWSER_PRELOAD: no-netlink.c. */
+export const launch = () =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+    env: { ...process.env, ...(process.env.BROWSER_PRELOAD && { LD_PRELOAD: process.env.BROWSER_PRELOAD }) },
+  });
 
 /** Refusals of requests that a test causes on purpose are in the console too. */
 const isExpected = (text) => /status of (401|400|404|409)|ERR_INTERNET_DISCONNECTED/.test(text);

@@ -10,14 +10,17 @@ import { until } from "./until.mjs";
 export const PASSWORD = "correct horse battery";
 export const ROLES = ["viewer", "member", "admin", "owner"];
 const FINAL = ["deployed", "failed", "cancelled"];
-/** In the engine's own network the port that addresses without one mean is free, so that links to applications can be followed. */
-const EDGE = "127.0.0.1:80";
+/**
+ * In the engine's own network the port that addresses without one mean is free, so that links to applications can be followed. Each
+ * process that runs topics has a loopback address of its own; browsers look for `*.localhost` at the first.
+ */
+const EDGE = { host: `127.0.0.${1 + Number(process.env.LANE ?? 0)}`, port: 80 };
 
 /** What most applications of the tests are: quick to stop. */
 const QUICK = { stop_seconds: 1, drain_seconds: 1 };
 
-export async function startPlatform() {
-  const server = await startServer({ edge: EDGE, args: ["--allow-private-targets", "true"] });
+export async function startPlatform({ isLong }) {
+  const server = await startServer({ edge: `${EDGE.host}:${EDGE.port}`, args: ["--allow-private-targets", "true"] });
   const files = process.env.DIST ? await serve({ api: server.origin }) : null;
   const browser = await launch().catch(async (error) => {
     await server.stop();
@@ -28,7 +31,7 @@ export async function startPlatform() {
     await files?.stop();
     await server.stop();
   };
-  return new Platform({ browser, stop, server, origin: files?.origin ?? server.origin, folder: server.folder });
+  return new Platform({ isLong, browser, stop, server, origin: files?.origin ?? server.origin, folder: server.folder });
 }
 
 class Platform {
@@ -143,9 +146,8 @@ class Platform {
 
   /** What a visitor of this host gets. */
   visit(host, path = "/") {
-    const [hostname, port] = EDGE.split(":");
     return new Promise((resolve, reject) => {
-      const asked = request({ hostname, port, path, headers: { host }, timeout: 10_000 }, (answer) => {
+      const asked = request({ ...EDGE, path, headers: { host }, timeout: 10_000 }, (answer) => {
         let text = "";
         answer.on("data", (part) => {
           text += part;
