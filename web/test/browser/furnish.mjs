@@ -55,7 +55,7 @@ async function logInAs(platform, agent) {
 /** One that runs, was deployed twice and then failed to build, and a second one that is stopped. */
 async function applications(platform, words) {
   const { commit: message, author, branch } = words;
-  const repository = platform.repository("furnished", files(words, "one"), {
+  const repository = platform.repository("shop", files(words, "one"), {
     message: "First version",
     author,
     branch,

@@ -1,5 +1,5 @@
-// Preloaded into Chromium. When the engine makes a network for containers, Chromium would take that for a change of its own network, and
-// break off every request that is under way. So it is not told of networks at all, and takes itself to be online.
+// Preloaded into Chromium, so that it hears nothing of networks. Beside an engine it would: with loopback alone it takes itself to be
+// offline, and each network that the engine makes for containers is a change, at which it breaks off requests that are under way.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

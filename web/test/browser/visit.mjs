@@ -31,8 +31,8 @@ export async function openView(platform, page, view, words = HOSTILE) {
 }
 
 /** Calls `onView` with each view that this role may open, in one page. */
-export async function openEveryView(platform, role, onView, words = HOSTILE) {
-  const page = await platform.page(role);
+export async function openEveryView(platform, role, onView, words = HOSTILE, options = {}) {
+  const page = await platform.page(role, options);
   const permissions = await permissionsOf(platform, role);
   for (const view of viewsThatAre()) {
     if (view.needs && !permissions.includes(view.needs)) continue;
