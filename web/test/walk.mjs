@@ -1,15 +1,20 @@
 // Walks through the views of nouns, without an engine: `npm run walk`. Each file in test/walk/ exports a function that makes what it needs
 // through the real API, opens its views and looks at them. `scripts/browser walk` runs the same on a server with an engine.
 // WINDLASS names the server's binary; ONLY one file; SHOTS a folder for pictures; CHROMIUM the browser; DARK=1 walks in the dark.
+import { existsSync, readdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { look } from "./browser/look.mjs";
 import { expect, launch, newContext, newPage, problems } from "./browser/pages.mjs";
 import { serve } from "./serve.mjs";
 
-/** Each file in test/walk/ walks through the views of its nouns, with what it needs made through the API. */
-const FILES = {};
-
-export { FILES };
+/** By the names of the files in test/walk/: what they export, if it is a walk. */
+export async function walks() {
+  const files = existsSync("test/walk") ? readdirSync("test/walk").filter((name) => name.endsWith(".mjs")) : [];
+  const found = await Promise.all(
+    files.map(async (name) => [name.slice(0, -".mjs".length), await import(`./walk/${name}`)]),
+  );
+  return found.filter(([, { default: walk }]) => walk).map(([name, { default: walk }]) => [name, walk]);
+}
 
 /** The same request as the dashboard's own, with the login of the page. */
 export const api = (page, verb, path, body) =>
@@ -38,7 +43,7 @@ async function walk() {
     const context = await newContext(browser, { colorScheme: process.env.DARK ? "dark" : "light" });
     const page = await newPage(context);
     await registerTheAdmin(page, origin);
-    for (const [name, walkThrough] of Object.entries(FILES)) {
+    for (const [name, walkThrough] of await walks()) {
       const isChosen = !process.env.ONLY || process.env.ONLY === name;
       if (isChosen) await walkThrough({ browser, context, page, origin, folder, api, look, expect });
     }

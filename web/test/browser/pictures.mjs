@@ -26,7 +26,7 @@ export async function takePictures(platform) {
       bytes += picture.length;
       writeFileSync(join(FOLDER, `${view.name}-${size.width}.webp`), picture);
     };
-    await openEveryView(platform, "owner", take, PLEASANT, { viewport: size });
+    await openEveryView(platform, "owner", take, { words: PLEASANT, viewport: size });
   }
   console.log(`       ${(bytes / 1024 / 1024).toFixed(2)} MB in docs/dashboard`);
 }

@@ -20,7 +20,7 @@ const EDGE = { host: `127.0.0.${1 + Number(process.env.LANE ?? 0)}`, port: 80 };
 const QUICK = { stop_seconds: 1, drain_seconds: 1 };
 
 export async function startPlatform({ isLong }) {
-  const server = await startServer({ edge: `${EDGE.host}:${EDGE.port}`, args: ["--allow-private-targets", "true"] });
+  const server = await startServer({ edge: `${EDGE.host}:${EDGE.port}` });
   const files = process.env.DIST ? await serve({ api: server.origin }) : null;
   const browser = await launch().catch(async (error) => {
     await server.stop();

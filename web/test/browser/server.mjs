@@ -9,8 +9,11 @@ import { until } from "./until.mjs";
 const BINARY = process.env.WINDLASS ?? "../target/debug/windlass";
 const KEPT_OUTPUT = 20_000;
 
-/** Tests ask more often than people do, and log in more often. */
-const GENEROUS = ["--address-requests", "0", "--account-requests", "0", "--login-attempts", "10000"];
+/** Tests ask more often than people do, and log in more often. A code host that a test stands in for is on this machine. */
+const GENEROUS = [
+  ...["--address-requests", "0", "--account-requests", "0", "--login-attempts", "10000"],
+  ...["--allow-private-targets", "true"],
+];
 
 async function freePort() {
   const server = createServer();

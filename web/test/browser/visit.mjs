@@ -17,9 +17,22 @@ export async function permissionsOf(platform, role) {
   return membership.permissions;
 }
 
-export async function openView(platform, page, view, words = HOSTILE) {
+/** As a click on a link does it, without loading the dashboard anew. */
+async function follow(page, address) {
+  await page.evaluate((href) => {
+    const link = Object.assign(document.createElement("a"), { href });
+    document.body.append(link);
+    link.click();
+    link.remove();
+  }, address);
+  await page.waitForURL(`**${address}`, { waitUntil: "commit" });
+}
+
+export async function openView(platform, page, view, words = HOSTILE, inPlace = false) {
   const place = await furnished(platform, words);
-  await page.goto(`${platform.origin}${view.at(place)}`);
+  const address = view.at(place);
+  if (inPlace && page.url() !== "about:blank") await follow(page, address);
+  else await page.goto(`${platform.origin}${address}`);
   const heading = wordOf(view.heading, words);
   await page
     .getByRole("heading", { level: 1, ...(heading && { name: heading, exact: true }) })
@@ -30,13 +43,13 @@ export async function openView(platform, page, view, words = HOSTILE) {
   await settle(page);
 }
 
-/** Calls `onView` with each view that this role may open, in one page. */
-export async function openEveryView(platform, role, onView, words = HOSTILE, options = {}) {
+/** Calls `onView` with each view that this role may open, in one page. `inPlace`: by links, instead of loading each of them. */
+export async function openEveryView(platform, role, onView, { words = HOSTILE, inPlace = false, ...options } = {}) {
   const page = await platform.page(role, options);
   const permissions = await permissionsOf(platform, role);
   for (const view of viewsThatAre()) {
     if (view.needs && !permissions.includes(view.needs)) continue;
-    await openView(platform, page, view, words);
+    await openView(platform, page, view, words, inPlace);
     await onView(view, page, permissions);
   }
   await page.context().close();

@@ -10,12 +10,13 @@ export default async function roles(platform) {
   await furnished(platform);
   const toTheOwner = new Set();
   for (const role of ROLES) {
-    await openEveryView(platform, role, async (view, page, permissions) => {
+    const look = async (view, page, permissions) => {
       for (const name of new Set(await offered(page))) {
         judge(view, role, nameInTable(name), permissions);
         if (role === "owner") toTheOwner.add(`${view.route} ${nameInTable(name)}`);
       }
-    });
+    };
+    await openEveryView(platform, role, look, { inPlace: true });
   }
   nothingIsListedInVain(toTheOwner);
 }

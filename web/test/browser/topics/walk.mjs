@@ -1,13 +1,13 @@
 // The walks through the views of each noun (test/walk), each on a server of its own, with an engine.
 
 import { serve } from "../../serve.mjs";
-import { api, FILES, registerTheAdmin } from "../../walk.mjs";
+import { api, registerTheAdmin, walks } from "../../walk.mjs";
 import { look } from "../look.mjs";
 import { expect, newContext, newPage, problems } from "../pages.mjs";
 import { startServer } from "../server.mjs";
 
 export default async function walk({ browser }) {
-  for (const [name, walkThrough] of Object.entries(FILES)) {
+  for (const [name, walkThrough] of await walks()) {
     const server = await startServer();
     const files = process.env.DIST ? await serve({ api: server.origin }) : null;
     try {
