@@ -1,4 +1,3 @@
-import { useEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { organizationName, useSession } from "../session";
 import { useText } from "../text";
@@ -12,11 +11,6 @@ export function TopBar({ onPalette, onShortcuts }: { onPalette: () => void; onSh
   const { path } = useLocation();
   const session = useSession();
   const at = path === "/" ? "/applications" : path;
-  const links = useRef<HTMLElement>(null);
-  // In a narrow window not all of them are in sight.
-  useEffect(() => {
-    links.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [at]);
   const isAt = (start: string) => at === start || at.startsWith(`${start}/`);
   return (
     <header class="top">
@@ -25,7 +19,7 @@ export function TopBar({ onPalette, onShortcuts }: { onPalette: () => void; onSh
         <span class="brand-name">{t.product}</span>
       </a>
       <OrganizationMenu />
-      <nav class="top-links" aria-label={t.shell.navigation} ref={links}>
+      <nav class="top-links" aria-label={t.shell.navigation}>
         {PLACES.filter((place) => session.may(place.may)).map((place) => (
           <a key={place.href} href={place.href} aria-current={isAt(place.href) ? "page" : undefined}>
             {place.name(t)}
