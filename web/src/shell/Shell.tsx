@@ -24,8 +24,9 @@ export function Shell({ isLapsed, children }: { isLapsed: boolean; children: Com
   }, [membership.organization_id, isLapsed]);
   useFocusOnNewPage(path, main);
 
+  // What was typed stays, but after a login has ended nothing of it is to be seen.
   return (
-    <>
+    <div class={isLapsed ? "veiled" : undefined}>
       <a class="skip" href="#content">
         {t.common.skip}
       </a>
@@ -39,7 +40,7 @@ export function Shell({ isLapsed, children }: { isLapsed: boolean; children: Com
       </main>
       <Keyboard opened={opened} onOpen={setOpened} />
       <Toasts />
-    </>
+    </div>
   );
 }
 

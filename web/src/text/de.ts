@@ -290,6 +290,7 @@ export const de: Text = {
     whatToDo: "Was zu tun ist",
     oldServes: "Das Release davor bedient weiter.",
     toSettings: "Zu den Einstellungen",
+    toLine: "Zur Zeile im Log",
   },
   failure: {
     repository_unreachable: ["Das Repository ist nicht erreichbar", "Prüfen Sie Adresse, Token und Netz."],

@@ -288,6 +288,7 @@ export const en = {
     whatToDo: "What to do",
     oldServes: "The release before goes on serving.",
     toSettings: "To the settings",
+    toLine: "To the line of the log",
   },
   failure: {
     repository_unreachable: ["The repository cannot be reached", "Check its address, its token and the network."],

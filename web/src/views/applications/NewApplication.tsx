@@ -2,9 +2,10 @@ import { useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { createApplication } from "../../api/applications";
 import { randomId } from "../../api/random";
-import { useSession } from "../../session";
+import { useMay, useSession } from "../../session";
 import { useText } from "../../text";
 import { Button, ButtonLink } from "../../ui/Button";
+import { Empty } from "../../ui/Empty";
 import { AreaField, CheckField, TextField } from "../../ui/Field";
 import { useKept } from "../../ui/kept";
 import { Page } from "../../ui/Page";
@@ -18,7 +19,20 @@ import "./applications.css";
 
 const FIELDS = ["repository", "branch", "name", "port", "environment_variables", "repository_token"];
 
+/** An address can be followed by every role. */
 export default function NewApplication() {
+  const t = useText();
+  if (useMay("deploy:create")) return <CreateForm />;
+  return (
+    <Page title={t.create.title}>
+      <Empty title={t.problem.forbidden}>
+        <ButtonLink href="/applications">{t.shell.toApplications}</ButtonLink>
+      </Empty>
+    </Page>
+  );
+}
+
+function CreateForm() {
   const t = useText();
   const { route } = useLocation();
   const { membership } = useSession();

@@ -15,7 +15,7 @@ import { duration } from "../../ui/time";
 import { author } from "./author";
 import { Commit } from "./Commit";
 import { Compare } from "./Compare";
-import { Failure } from "./Failure";
+import { Failure, LOG_ID } from "./Failure";
 import { Instances } from "./Instances";
 import { RollBack } from "./RollBack";
 import { Steps } from "./Steps";
@@ -69,7 +69,7 @@ export default function DeploymentPage({ application, id }: { application: Appli
         </section>
       </div>
       <Compare application={application} deployment={deployment} />
-      <section class="stack">
+      <section id={LOG_ID} class="stack">
         <h2>{t.deployment.log}</h2>
         <LogView source={{ of: "deployment", id }} isLive={underWay || deployment.id === live?.id} />
       </section>

@@ -1,6 +1,9 @@
 import type { Deployment } from "../../api/deployments";
 import { useText } from "../../text";
 
+/** Of the part of the page that has the log. */
+export const LOG_ID = "deployment-log";
+
 /** What a change of the settings can repair. */
 const REPAIRED_IN_SETTINGS = [
   "repository_unreachable",
@@ -11,9 +14,16 @@ const REPAIRED_IN_SETTINGS = [
   "unhealthy_answer",
 ];
 
+/** The line in which Windlass says it in the log, right below what the failed step has printed. */
+function lineOf({ logs, reason }: Deployment): string | undefined {
+  const [first = ""] = reason.split("\n");
+  return logs.find(({ stream, log }) => stream === "windlass" && log === `Failed: ${first}`)?.cursor;
+}
+
 /** Why a deployment failed: its class in words, what was seen, what to do. */
 export function Failure({ deployment, isServed }: { deployment: Deployment; isServed: boolean }) {
   const t = useText();
+  const line = lineOf(deployment);
   const [title, advice] = t.failure[deployment.failure] ?? [deployment.failure, ""];
   return (
     <section class="notice bad" aria-labelledby="failure">
@@ -33,6 +43,13 @@ export function Failure({ deployment, isServed }: { deployment: Deployment; isSe
           <h3>{t.deployment.evidence}</h3>
           <pre class="evidence">{deployment.reason}</pre>
         </>
+      )}
+      {line && (
+        <p>
+          <a href={`#line=${line}`} onClick={() => document.getElementById(LOG_ID)?.scrollIntoView()}>
+            {t.deployment.toLine}
+          </a>
+        </p>
       )}
       {isServed && <p class="muted">{t.deployment.oldServes}</p>}
     </section>

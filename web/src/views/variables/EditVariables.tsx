@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { type Application, useUpdateApplication } from "../../api/applications";
+import { type Application, applicationQuery, useUpdateApplication } from "../../api/applications";
+import { cache } from "../../api/cache";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
@@ -25,7 +26,10 @@ export function EditVariables({ application, kind, onClose }: Props) {
   const [text, setText] = useState(() => format(stored));
   const [decided, setDecided] = useState<Readonly<Record<string, boolean>>>({});
   const [isReview, setReview] = useState(false);
+  const [isLooking, setLooking] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
   const update = useUpdateApplication();
+  const problem = error ?? update.error;
   const parsed = parse(text);
 
   const secretsBefore = new Set(application.secret_names);
@@ -33,6 +37,19 @@ export function EditVariables({ application, kind, onClose }: Props) {
     decided[name] ?? (secretsBefore.has(name) || (how === "added" && looksSecret(name)));
   const all = changes(stored, parsed.variables);
   const shown = all.filter((change) => change.kind !== "same" || isSecret(change) !== secretsBefore.has(change.name));
+
+  /** The stream may be late: what is stored is looked at once more, so that nothing unseen is overwritten. */
+  const saveIfSeen = async () => {
+    setLooking(true);
+    try {
+      const fresh = await cache.fetchQuery({ ...applicationQuery(application.id), staleTime: 0 });
+      setError(null);
+      if (fresh[kind] === application[kind]) save();
+    } catch (thrown) {
+      setError(thrown as Error);
+    }
+    setLooking(false);
+  };
 
   const save = () => {
     const decidedNow = new Map(
@@ -74,12 +91,17 @@ export function EditVariables({ application, kind, onClose }: Props) {
           <LineProblems problems={parsed.problems} />
         </>
       )}
-      {update.error && <ProblemText error={update.error} />}
+      {problem && <ProblemText error={problem} />}
       <div class="dialog-actions">
         {isReview ? (
           <>
             <Button onClick={() => setReview(false)}>{t.common.back}</Button>
-            <Button kind="primary" busy={update.isPending} disabled={shown.length === 0} onClick={save}>
+            <Button
+              kind="primary"
+              busy={isLooking || update.isPending}
+              disabled={shown.length === 0}
+              onClick={() => void saveIfSeen()}
+            >
               {t.common.save}
             </Button>
           </>

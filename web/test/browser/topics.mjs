@@ -1,0 +1,24 @@
+// What is tried. Each topic makes what it needs.
+import account from "./topics/account.mjs";
+import conflict from "./topics/conflict.mjs";
+import everyView from "./topics/every-view.mjs";
+import failure from "./topics/failure.mjs";
+import firstStart from "./topics/first-start.mjs";
+import forms from "./topics/forms.mjs";
+import invitation from "./topics/invitation.mjs";
+import log from "./topics/log.mjs";
+import roles from "./topics/roles.mjs";
+import rollback from "./topics/rollback.mjs";
+import session from "./topics/session.mjs";
+import shell from "./topics/shell.mjs";
+import walk from "./topics/walk.mjs";
+
+/** Two lists that take about the same time, for two processors. Each has a server of its own, and is done in this order. */
+export const LANES = [
+  // The first one registers the admin in the browser.
+  { "first-start": firstStart, failure, rollback, log, conflict, session, forms, shell, invitation, account },
+  // The first two fill the organization with hostile texts.
+  { "every-view": everyView, roles, walk },
+];
+
+export const TOPICS = Object.assign({}, ...LANES);

@@ -1,0 +1,61 @@
+// Every view with hostile texts wherever a person or a program can put one: they are seen as text, nothing runs, the policy refuses
+// nothing (pages.mjs listens), axe finds nothing, and nothing is wider than the window.
+import { look } from "../look.mjs";
+import { expect, problems } from "../pages.mjs";
+import { routes, VIEWS } from "../views.mjs";
+import { furnished, openEveryView } from "../visit.mjs";
+import { HOSTILE } from "../words.mjs";
+
+export default async function everyView(platform) {
+  const missing = routes().filter((route) => !VIEWS.some((view) => view.route === route));
+  expect(missing.length === 0, `test/browser/views.mjs has no view of ${missing}`);
+  await refusals(platform);
+  const links = new Map();
+  await openEveryView(platform, "owner", async (view, page) => {
+    const text = await allText(page);
+    for (const name of view.shows ?? [])
+      expect(text.includes(HOSTILE[name]), `${view.name} does not show ${HOSTILE[name]}`);
+    for (const href of await linksIn(page)) links.set(href, view.name);
+    await look(page, view.name);
+  });
+  await allLinksAreKnown(platform, links);
+}
+
+/** Where the server takes no text that could be more than a name, no view has to be careful. */
+async function refusals(platform) {
+  const { path } = platform.repository("refused");
+  for (const fields of [{ domain: HOSTILE.label }, { environment: HOSTILE.label }, { health_path: HOSTILE.label }]) {
+    const { status } = await platform.ask("POST", "/deploy/application", {
+      name: "refused",
+      repository: path,
+      ...fields,
+    });
+    expect(status === 400, `${JSON.stringify(fields)} is taken: put it into furnish.mjs`);
+  }
+}
+
+/** Also what is in fields, and what is told when the pointer rests on something. */
+const allText = (page) =>
+  page.evaluate(() => {
+    const titles = [...document.querySelectorAll("[title]")].map(({ title }) => title);
+    const values = [...document.querySelectorAll("input, textarea, option")].map(({ value }) => value);
+    return [document.body.textContent, ...titles, ...values].join("\n");
+  });
+
+const linksIn = (page) =>
+  page.locator("a[href^='/']").evaluateAll((links) => [...new Set(links.map((link) => link.pathname))]);
+
+/** A tab or a page that a view leads to is in the table too. */
+async function allLinksAreKnown(platform, links) {
+  const place = await furnished(platform);
+  const general = (path) =>
+    path
+      .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ":id")
+      .replace(/^\/extensions\/(?!new|installations|executions)[^/]+/, "/extensions/:id");
+  const known = new Set(VIEWS.map((view) => general(view.at(place))));
+  for (const [path, from] of links) {
+    const isServers = path.startsWith("/api/");
+    if (!isServers && !known.has(general(path)))
+      problems.push(`${from} leads to ${general(path)}, which test/browser/views.mjs does not have`);
+  }
+}

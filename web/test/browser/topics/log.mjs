@@ -1,0 +1,191 @@
+// A long log, really printed by a container and stored by the server: the viewer opens at its end, scrolls, goes to a time, searches,
+// and needs little memory. 100,000 lines; 1,000,000 with --long.
+import assert from "node:assert/strict";
+import { settle } from "../look.mjs";
+import { framesWhileScrolling, heapMb, rendererMb, told } from "../measure.mjs";
+import { launch, newContext, newPage } from "../pages.mjs";
+import { PASSWORD } from "../platform.mjs";
+import { until } from "../until.mjs";
+
+const LIMIT_MB = 150;
+/** Machines differ: this only notices a viewer that stands still. */
+const LEAST_FRAMES = 10;
+const WIDTH = 7;
+const NEEDLE = "needle";
+
+const printer = (count) => ({
+  Dockerfile: [
+    "FROM busybox:1",
+    "COPY print.awk /print.awk",
+    "EXPOSE 8080",
+    `CMD ["sh", "-c", "awk -f /print.awk; mkdir /www; exec httpd -f -p 8080 -h /www"]`,
+    "",
+  ].join("\n"),
+  // Every one of them has a number; one in the middle has what is searched for.
+  "print.awk": `BEGIN { for (n = 1; n <= ${count}; n++) printf "line %0${WIDTH}d GET /orders/%d 200 in %d ms%s\\n", n, n, n % 97, n == ${count / 2} ? " ${NEEDLE}" : "" }\n`,
+});
+const lineText = (n) => `line ${String(n).padStart(WIDTH, "0")} `;
+
+export default async function log(platform) {
+  const count = platform.isLong ? 1_000_000 : 100_000;
+  const application = await print(platform, count);
+  // A browser of its own, so that its one page has one process.
+  const browser = await launch();
+  try {
+    const page = await open(platform, browser, application);
+    await opensAtTheEnd(page, count);
+    await goesToTheOldestAndBack(page, count);
+    await scrolls(page, count);
+    await searches(page, count);
+    await goesToATime(platform, page, application, count);
+    await needsLittleMemory(browser, page, count);
+  } finally {
+    await browser.close();
+  }
+  await platform.api("DELETE", "/deploy/application", { id: application.id, name: "printer" });
+}
+
+async function print(platform, count) {
+  const began = Date.now();
+  const repository = platform.repository("printer", printer(count));
+  const application = await platform.deploy("printer", { repository, health_seconds: 300 });
+  const seconds = platform.isLong ? 300 : 60;
+  await until("all lines are stored", async () => (await stored(platform, application, count)).length > 0, seconds);
+  console.log(
+    `       ${count} lines printed by a container and stored within ${((Date.now() - began) / 1000).toFixed(1)} s`,
+  );
+  return application;
+}
+
+const stored = async (platform, { id }, n) =>
+  (
+    await platform.api(
+      "GET",
+      `/deploy/application/logs/${id}?relations=none&page_size=1&search_term=${lineText(n).trim().replace(" ", "+")}`,
+    )
+  ).logs;
+
+async function open(platform, browser, application) {
+  const { email } = await platform.person("viewer");
+  const context = await newContext(browser);
+  await context.request.post(`${platform.origin}/api/v1/auth/login`, {
+    headers: { "X-Windlass-Client": "browser" },
+    data: { email, password: PASSWORD },
+  });
+  const page = await newPage(context);
+  await page.goto(`${platform.origin}/applications/${application.id}/logs`);
+  return page;
+}
+
+/** The numbers of the lines that are seen, from top to bottom. */
+const seen = (page) =>
+  page.getByRole("log").evaluate((box) => {
+    const { top, bottom } = box.getBoundingClientRect();
+    return [...box.querySelectorAll(".log-line")]
+      .map((row) => ({ at: row.getBoundingClientRect().top, number: /line (\d+) /.exec(row.textContent)?.[1] }))
+      .filter(({ at, number }) => number && at > top - 20 && at < bottom)
+      .sort((a, b) => a.at - b.at)
+      .map(({ number }) => Number(number));
+  });
+
+const untilSeen = (page, what, holds) =>
+  until(what, async () => {
+    const numbers = await seen(page);
+    return numbers.length > 0 && holds(numbers) && numbers;
+  });
+
+function assertWithoutHoles(numbers) {
+  assert.deepEqual(
+    numbers,
+    numbers.map((_, index) => numbers[0] + index),
+  );
+}
+
+async function opensAtTheEnd(page, count) {
+  await untilSeen(page, "the newest line is shown first", (numbers) => numbers.at(-1) === count);
+  const drawn = await page.locator(".log-line").count();
+  assert.ok(drawn < 200, `${drawn} lines are drawn, which is more than are seen`);
+}
+
+async function goesToTheOldestAndBack(page, count) {
+  await page.getByRole("log").focus();
+  await page.keyboard.press("Home");
+  await untilSeen(page, "the oldest", (numbers) => numbers[0] === 1);
+  await page.keyboard.press("End");
+  await untilSeen(page, "the newest", (numbers) => numbers.at(-1) === count);
+}
+
+/** Up through more than the window holds: every line is passed. */
+async function scrolls(page, count) {
+  const passed = new Set();
+  const target = count - (count > 100_000 ? 7_000 : 2_500);
+  await page.getByRole("log").hover();
+  await until(
+    "some thousand lines are scrolled through",
+    async () => {
+      const numbers = await seen(page);
+      assertWithoutHoles(numbers);
+      for (const number of numbers) passed.add(number);
+      if (numbers[0] <= target) return true;
+      await page.mouse.wheel(0, -20 * (numbers.length - 2));
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      return false;
+    },
+    60,
+  );
+  const first = Math.min(...passed);
+  const missed = Array.from({ length: count - first }, (_, index) => first + index).filter((n) => !passed.has(n));
+  assert.deepEqual(missed.slice(0, 5), [], "lines that were skipped");
+}
+
+async function searches(page, count) {
+  const field = page.getByRole("searchbox", { name: "Search the log" });
+  await field.fill(NEEDLE);
+  await page.getByLabel("Only matching lines").check();
+  const [found] = await untilSeen(page, "the one hit", (numbers) => numbers.length === 1);
+  assert.equal(found, count / 2);
+  await page.getByRole("button", { name: "context" }).click();
+  const around = await untilSeen(page, "the lines around it", (numbers) => numbers.length > 10);
+  assertWithoutHoles(around);
+  assert.ok(around.includes(count / 2));
+  await field.fill("");
+  await page.locator(".log-line mark").waitFor({ state: "detached" });
+}
+
+async function goesToATime(platform, page, application, count) {
+  await page.getByRole("button", { name: /newest/ }).click();
+  await untilSeen(page, "the newest", (numbers) => numbers.at(-1) === count);
+  const [middle] = await stored(platform, application, count / 2);
+  const second = middle.created_at.slice(0, 19);
+  const { logs } = await platform.api(
+    "GET",
+    `/deploy/application/logs/${application.id}?relations=none&page_size=1&after=0&search_term=line&start_time=${second}Z`,
+  );
+  const expected = Number(/line (\d+) /.exec(logs[0].log)[1]);
+  await page.getByRole("button", { name: "Time" }).click();
+  const local = await page.evaluate((utc) => {
+    const at = new Date(`${utc}Z`);
+    return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  }, second);
+  await page.getByLabel("Go to a time").fill(local);
+  await page.getByRole("button", { name: "Go", exact: true }).click();
+  await untilSeen(page, `line ${expected}, the first of ${second}`, (numbers) => numbers.includes(expected));
+  await page.keyboard.press("Escape");
+}
+
+async function needsLittleMemory(browser, page, count) {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("Emulation.setCPUThrottlingRate", { rate: 4 });
+  const frames = await framesWhileScrolling(page, -120, platformSeconds(count));
+  await devtools.send("Emulation.setCPUThrottlingRate", { rate: 1 });
+  console.log(`       scrolling, processor slowed 4 times: ${told(frames)}`);
+  await settle(page);
+  const heap = await heapMb(devtools);
+  const renderer = await rendererMb(browser);
+  const { nodes } = await devtools.send("Memory.getDOMCounters");
+  console.log(`       memory: heap ${heap.toFixed(1)} MB, the tab's process ${renderer.toFixed(1)} MB, ${nodes} nodes`);
+  assert.ok(heap < LIMIT_MB && renderer < LIMIT_MB, "the tab needs too much memory");
+  assert.ok(frames.fps > LEAST_FRAMES, "the viewer stands still while it scrolls");
+}
+
+const platformSeconds = (count) => (count > 100_000 ? 10 : 3);

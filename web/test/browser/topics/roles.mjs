@@ -1,0 +1,46 @@
+// Every view as every role: no request is answered 403 (pages.mjs listens), and nothing is offered that the role may not do.
+import { OFFERS, offered } from "../offers.mjs";
+import { problems } from "../pages.mjs";
+import { ROLES } from "../platform.mjs";
+import { viewsThatAre } from "../views.mjs";
+import { furnished, openEveryView } from "../visit.mjs";
+import { HOSTILE } from "../words.mjs";
+
+export default async function roles(platform) {
+  await furnished(platform);
+  const toTheOwner = new Set();
+  for (const role of ROLES) {
+    const look = async (view, page, permissions) => {
+      for (const name of new Set(await offered(page))) {
+        judge(view, role, nameInTable(name), permissions);
+        if (role === "owner") toTheOwner.add(`${view.route} ${nameInTable(name)}`);
+      }
+    };
+    await openEveryView(platform, role, look, { inPlace: true });
+  }
+  nothingIsListedInVain(toTheOwner);
+}
+
+/** Words of the person who made something are in the names of some buttons. */
+function nameInTable(name) {
+  const word = Object.keys(HOSTILE).find((key) => name.includes(HOSTILE[key]));
+  return word ? name.replace(HOSTILE[word], `$${word}`) : name;
+}
+
+function judge({ name: view, route }, role, name, permissions) {
+  const permission = OFFERS[route]?.[name];
+  if (permission === undefined)
+    problems.push(`"${name}" of ${route} (${view}, ${role}) is not in test/browser/offers.mjs`);
+  else if (permission && !permissions.includes(permission)) {
+    problems.push(`${view} offers "${name}" to the ${role}, who lacks ${permission}`);
+  }
+}
+
+/** What takes a permission is offered to the owner, or else the test would try nothing. */
+function nothingIsListedInVain(seen) {
+  for (const route of new Set(viewsThatAre().map((view) => view.route))) {
+    for (const [name, permission] of Object.entries(OFFERS[route] ?? {})) {
+      if (permission && !seen.has(`${route} ${name}`)) problems.push(`"${name}" is offered by no view of ${route}`);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// A session is ended from another browser: the page says so by itself, shows nothing from then on, and keeps what was typed.
+import assert from "node:assert/strict";
+import { look } from "../look.mjs";
+import { PASSWORD } from "../platform.mjs";
+import { dockerfile } from "../repository.mjs";
+import { until } from "../until.mjs";
+
+/** Prints a line again and again. */
+const CHATTY = {
+  Dockerfile: dockerfile()
+    .replace(/CMD .*/, 'CMD ["sh", "/chat.sh"]')
+    .replace("COPY www /www", "COPY chat.sh /chat.sh"),
+  "chat.sh": "mkdir /www; httpd -p 8080 -h /www; n=0; while true; do n=$((n+1)); echo said $n; usleep 100000; done\n",
+};
+
+export default async function session(platform) {
+  const application = await platform.deploy("chatty", { repository: platform.repository("chatty", CHATTY) });
+  await keepTheDraft(platform, application);
+  await endTheLog(platform, application);
+  await platform.api("DELETE", "/deploy/application", { id: application.id, name: "chatty" });
+}
+
+/** Ends all other sessions of the person, in a browser of its own. */
+async function endOtherSessions(platform, role) {
+  const page = await platform.page(role);
+  await page.goto(`${platform.origin}/account/sessions`);
+  const others = page.getByRole("row").filter({ has: page.getByRole("button", { name: "End" }) });
+  await others.first().waitFor();
+  for (let left = await others.count(); left > 0; left -= 1) {
+    await others.first().getByRole("button", { name: "End" }).click();
+    await page.getByText("The session has ended.").last().waitFor();
+    await others.nth(left - 1).waitFor({ state: "detached" });
+  }
+}
+
+async function keepTheDraft(platform, application) {
+  const page = await platform.page("member");
+  await page.goto(`${platform.origin}/applications/${application.id}/settings`);
+  await page.getByLabel("Health path").fill("/draft");
+  await endOtherSessions(platform, "member");
+  await page.getByRole("button", { name: "Save" }).click();
+  const dialog = page.getByRole("dialog", { name: "Your login has ended" });
+  await dialog.waitFor();
+  await look(page, "lapsed");
+  assert.equal(await page.getByText("chatty").first().isVisible(), false, "what was loaded before is still shown");
+
+  await dialog.getByLabel("Password").fill(PASSWORD);
+  await dialog.getByRole("button", { name: "Log in" }).click();
+  await dialog.waitFor({ state: "detached" });
+  assert.equal(await page.getByLabel("Health path").inputValue(), "/draft", "the draft is lost");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+}
+
+/** A log that is being followed when the session ends. */
+async function endTheLog(platform, application) {
+  const page = await platform.page("member");
+  await page.goto(`${platform.origin}/applications/${application.id}/logs`);
+  await page
+    .locator(".log-line", { hasText: /said \d+/ })
+    .first()
+    .waitFor();
+  await endOtherSessions(platform, "member");
+  // Nothing is clicked: the streams end, and so the page hears of it.
+  await page.getByRole("dialog", { name: "Your login has ended" }).waitFor({ timeout: 30_000 });
+  const newest = () =>
+    page.locator(".log-line").evaluateAll((rows) => Math.max(...rows.map((row) => row.dataset.cursor)));
+  const atTheEnd = await newest();
+  const log = `/deploy/application/logs/${application.id}?relations=none&page_size=1`;
+  await until("more is printed", async () => {
+    const { logs } = await platform.api("GET", log);
+    return Number(logs[0].cursor) > atTheEnd + 20;
+  });
+  assert.equal(await newest(), atTheEnd, "lines go on to be shown");
+
+  await page.reload();
+  await page.getByRole("button", { name: "Log in" }).waitFor();
+  assert.equal(await page.getByText("chatty").count(), 0, "something is shown without a login");
+}

@@ -1,0 +1,119 @@
+// Every view of the dashboard: what opens it, and what is there. A new view is an entry; `topics/every-view.mjs` fails for an address in
+// src/views/index.tsx, or a link in any view, that has none.
+import { existsSync, readFileSync } from "node:fs";
+
+/**
+ * `route` is the pattern in src/views/index.tsx; `at` makes the address of what `furnish` has made; `heading` is the view's own, a name of
+ * words.mjs after `$`; `shows` names words that must be seen there; `act` does more before it is looked at; `needs` is the
+ * permission without which it explains itself; `pictured: false` has no picture in docs/dashboard.
+ */
+export const VIEWS = [
+  {
+    name: "applications",
+    route: "/applications",
+    at: () => "/applications",
+    heading: "Applications",
+    shows: ["application"],
+  },
+  { name: "home", route: "/", at: () => "/", heading: "Applications", shows: ["organization"], pictured: false },
+  { name: "new-application", route: "/applications/new", at: () => "/applications/new", heading: "New application" },
+  {
+    name: "new-application-from-a-connection",
+    route: "/applications/new",
+    at: () => "/applications/new",
+    heading: "New application",
+    needs: "deploy:create",
+    shows: ["connection", "repository", "branch"],
+    act: pickARepository,
+  },
+  ofApplication("overview", "", ["label", "commit", "branch"]),
+  ofApplication("deployments", "/deployments", ["commit"]),
+  ofApplication("deployment", ({ deployed }) => `/deployments/${deployed}`, ["commit", "line"]),
+  ofApplication("deployment-failed", ({ failed }) => `/deployments/${failed}`, ["error"]),
+  ofApplication("logs", "/logs", ["line", "error"]),
+  ofApplication("variables", "/variables", ["variable"]),
+  ofApplication("settings", "/settings", ["branch", "label"]),
+  ofApplication("volumes", "/volumes", [], "volumes"),
+  ofApplication("pushes", "/pushes", [], "pushes"),
+  ofApplication("previews", "/previews", [], "previews"),
+  ...[
+    "/organization",
+    "/organization/invitations",
+    "/organization/keys",
+    "/organization/notifications",
+    "/organization/settings",
+  ].map((path) => ({
+    name: path.slice(1).replaceAll("/", "-"),
+    route: "/organization/:tab?",
+    at: () => path,
+    heading: "$organization",
+    shows: path.endsWith("invitations") ? ["invitation"] : [],
+  })),
+  { name: "audit", route: "/audit", at: () => "/audit", heading: "Audit log", shows: ["user"] },
+  {
+    name: "connections",
+    route: "/connections",
+    at: () => "/connections",
+    heading: "Code hosts",
+    shows: ["connection"],
+  },
+  { name: "new-connection", route: "/connections/new", at: () => "/connections/new" },
+  {
+    name: "connection",
+    route: "/connections/:id",
+    at: ({ connection }) => `/connections/${connection}`,
+    heading: "$connection",
+    shows: ["connection", "repository"],
+  },
+  ofExtensions("extensions", () => "", ["extension"]),
+  ofExtensions("new-extension", () => "/new", []),
+  ofExtensions("extension", ({ extension }) => `/${extension}`, ["extension", "description"]),
+  ofExtensions("installations", () => "/installations", []),
+  ofExtensions("installation", ({ installation }) => `/installations/${installation}`, []),
+  ofExtensions("executions", () => "/executions", ["extension"]),
+  ofExtensions("execution", ({ execution }) => `/executions/${execution}`, ["extension"]),
+  ofAccount("profile", "", ["user"]),
+  ofAccount("security", "/security"),
+  ofAccount("sessions", "/sessions", ["agent"]),
+  ofAccount("keys", "/keys", ["key", "organization"]),
+  ofAccount("appearance", "/appearance"),
+  { name: "not-found", route: "default", at: () => "/nowhere", heading: "There is no such page" },
+];
+
+function ofApplication(name, path, shows, folder = "application") {
+  const rest = typeof path === "string" ? () => path : path;
+  const at = (place) => `/applications/${place.application}${rest(place)}`;
+  return {
+    name,
+    route: "/applications/:id/:tab?/:item?",
+    at,
+    heading: "$application",
+    shows: ["application", ...shows],
+    folder,
+  };
+}
+
+function ofExtensions(name, path, shows) {
+  return { name, route: "/extensions/:part?/:item?/:tab?", at: (place) => `/extensions${path(place)}`, shows };
+}
+
+function ofAccount(name, path, shows = []) {
+  return { name, route: "/account/:tab?", at: () => `/account${path}`, heading: "Account", shows };
+}
+
+async function pickARepository(page, words) {
+  await page.getByLabel("From a connection").check();
+  await page.getByLabel(words.repository).check();
+}
+
+/** The patterns of src/views/index.tsx. */
+export function routes() {
+  const source = readFileSync("src/views/index.tsx", "utf8");
+  const found = [...source.matchAll(/<Route (?:path="([^"]+)"|(default))/g)].map(([, path, other]) => path ?? other);
+  if (found.length < 5) throw new Error("no addresses are found in src/views/index.tsx");
+  return found;
+}
+
+/** Those whose address leads somewhere, and whose sources are there. */
+export const viewsThatAre = () =>
+  VIEWS.filter(({ route, folder = "" }) => routes().includes(route) && existsSync(`src/views/${folder}`));

@@ -1,0 +1,38 @@
+// The texts that `furnish` fills an organization with: those of a pleasant example, and those of an attacker.
+
+export const PLEASANT = {
+  user: "Ada",
+  organization: "Analytical Engines",
+  application: "shop",
+  label: "web",
+  variable: "GREETING",
+  value: "Good morning",
+  branch: "main",
+  commit: "Show the price with taxes",
+  author: "Ada",
+  line: "GET /basket 200 in 3 ms",
+  error: "src/prices.c:12: missing semicolon",
+  connection: "Our Gitea",
+  account: "ada",
+  repository: "engines/shop",
+  extension: "Greeter",
+  description: "A page with a greeting.",
+  greeting: "Good morning",
+  invitation: "alan@example.org",
+  key: "build server",
+  agent: "curl/8.14.1",
+};
+
+/** Runs if any page takes it for more than text. The name tells which text it was. */
+const hostile = (name) => `<img src=x onerror="ran('${name}')">`;
+const NO_SPACE = (name) => `<img/src=x/onerror=ran('${name}')>`;
+
+export const HOSTILE = {
+  ...Object.fromEntries(Object.keys(PLEASANT).map((name) => [name, hostile(name)])),
+  application: `${hostile("application")}`,
+  // No "=" may be in the name of a variable.
+  variable: "<script>ran('variable')</script>",
+  branch: NO_SPACE("branch"),
+  repository: `engines/${NO_SPACE("repository").replaceAll("/", "-")}`,
+  invitation: `<img/src=x/onerror=ran('invitation')>@example.org`,
+};
