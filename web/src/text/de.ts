@@ -1358,8 +1358,6 @@ export const de: Text = {
     databases: { sqlite: "SQLite", postgres: "PostgreSQL" },
     publicUrl: "Öffentliche Adresse",
     edgeAddresses: "Besucher kommen zu",
-    engine: "Container-Engine",
-    engineNone: "nicht erreicht",
     room: "Platz",
     disk: "Festplatte",
     diskText: (free, total) => `${free} von ${total} frei`,

@@ -1321,8 +1321,6 @@ export const en = {
     databases: { sqlite: "SQLite", postgres: "PostgreSQL" } as Readonly<Record<string, string>>,
     publicUrl: "Public address",
     edgeAddresses: "Visitors come to",
-    engine: "Container engine",
-    engineNone: "not reached",
     room: "Room",
     disk: "Disk",
     diskText: (free: string, total: string) => `${free} of ${total} free`,

@@ -62,7 +62,6 @@ function Parts({ health }: { health: Schemas["Health"] }) {
 
 function Server({ instance }: { instance: Instance }) {
   const t = useText();
-  const { engine } = instance;
   return (
     <section class="card stack">
       <h2>{t.instance.server}</h2>
@@ -71,7 +70,6 @@ function Server({ instance }: { instance: Instance }) {
           [t.instance.version, instance.version],
           [t.instance.since, <Time key="since" at={instance.started_at} />],
           [t.instance.database, t.instance.databases[instance.database] ?? instance.database],
-          [t.instance.engine, engine.problem ? <span class="problem-text">{engine.problem}</span> : engine.version],
           [t.instance.publicUrl, instance.public_url],
           [t.instance.edgeAddresses, instance.edge_addresses.join(", ")],
         ]}
@@ -86,23 +84,24 @@ const VERY_LOW = 0.05;
 
 function Room({ disk, cache }: { disk: Instance["disk"]; cache: Schemas["BuildCache"] }) {
   const t = useText();
-  const size = (count: number) => bytes(count);
-  const free = disk.total_bytes > 0 ? disk.free_bytes / disk.total_bytes : 1;
+  const free = disk && disk.total_bytes > 0 ? disk.free_bytes / disk.total_bytes : 1;
   return (
     <section class="card stack">
       <h2>{t.instance.room}</h2>
-      <Meter
-        label={t.instance.disk}
-        text={t.instance.diskText(size(disk.free_bytes), size(disk.total_bytes))}
-        part={1 - free}
-        tone={free < VERY_LOW ? "bad" : free < LOW ? "warn" : undefined}
-      />
+      {disk && (
+        <Meter
+          label={t.instance.disk}
+          text={t.instance.diskText(bytes(disk.free_bytes), bytes(disk.total_bytes))}
+          part={1 - free}
+          tone={free < VERY_LOW ? "bad" : free < LOW ? "warn" : undefined}
+        />
+      )}
       <Meter
         label={t.instance.cache}
         text={
           cache.budget_bytes > 0
-            ? t.instance.cacheText(size(cache.bytes), size(cache.budget_bytes))
-            : t.instance.cacheNoLimit(size(cache.bytes))
+            ? t.instance.cacheText(bytes(cache.bytes), bytes(cache.budget_bytes))
+            : t.instance.cacheNoLimit(bytes(cache.bytes))
         }
         part={cache.budget_bytes > 0 ? cache.bytes / cache.budget_bytes : 0}
       />

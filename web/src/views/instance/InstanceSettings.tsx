@@ -20,9 +20,10 @@ export function InstanceSettings() {
     {
       title: t.instance.setting,
       isName: true,
-      cell: ({ name, is_default }) => (
+      cell: ({ name, help, is_default }) => (
         <>
           <code>{name}</code> {!is_default && <span class="tag">{t.instance.changed}</span>}
+          <span class="setting-help muted small">{help}</span>
         </>
       ),
     },
