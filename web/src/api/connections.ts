@@ -53,7 +53,14 @@ export const useUpdateConnection = (id: string) =>
 export const useDeleteConnection = (id: string) =>
   useMutation({
     mutationFn: () => request("delete", "/connections/{connection_id}", { path: { connection_id: id } }),
-    onSuccess: () => cache.invalidateQueries({ queryKey: inOrganization("connections") }),
+    onSuccess: () => {
+      // The list that is opened next is not to show it for a moment.
+      cache.setQueryData<Schemas["Connections"]>(
+        inOrganization("connections"),
+        (before) => before && { connections: before.connections.filter((connection) => connection.id !== id) },
+      );
+      return cache.invalidateQueries({ queryKey: inOrganization("connections") });
+    },
   });
 
 export const useCreateGithubApp = () =>

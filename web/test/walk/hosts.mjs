@@ -174,7 +174,7 @@ async function lookAsAViewer({ page, browser, origin, look, expect, api, applica
     ["connections-viewer", "/connections", "GitLab", "Connect"],
     ["connection-viewer", `/connections/${connection}`, "your role only lets you see", "Change", "Delete"],
     ["connection-new-viewer", "/connections/new", "your role only lets you look", "Connect", "Go on"],
-    ["pushes-viewer", `/applications/${application}/pushes`, "Members who may change", "New secret", "Enter it there"],
+    ["pushes-viewer", `/applications/${application}/pushes`, "Members who may change", "New secret", "Set it up there"],
     ["previews-viewer", `/applications/${application}/previews`, "What previews get", "New preview", "Change"],
     ["volumes-viewer", `/applications/${application}/volumes`, "uploads", "Add a volume", "Attach"],
     ["volume-viewer", `/applications/${application}/volumes/uploads`, "Folder in the container", "Change", "Delete"],

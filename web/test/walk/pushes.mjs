@@ -7,7 +7,7 @@ export async function pushes(given) {
   await page.goto(`${origin}/applications/${application}/pushes`);
   await page.getByText("Nothing has been sent yet").waitFor();
   await look(page, "pushes-empty");
-  await enterTheWebhook(given);
+  await setUpTheWebhook(given);
   await changeTheSecret(given);
   await receiveDeliveries(given);
   await openADelivery(given);
@@ -15,15 +15,15 @@ export async function pushes(given) {
   await pushToWindlass(given);
 }
 
-async function enterTheWebhook({ page, expect, host }) {
-  await page.getByRole("button", { name: "Enter it there" }).click();
-  await page.getByText("entered at the code host", { exact: true }).waitFor();
+async function setUpTheWebhook({ page, expect, host }) {
+  await page.getByRole("button", { name: "Set it up there" }).click();
+  await page.getByText("set up at the code host", { exact: true }).waitFor();
   expect(host.seen.hooks.length === 1, "the code host has no webhook");
   await page.getByRole("button", { name: "Remove it there" }).click();
-  await page.getByText("not entered at the code host").waitFor();
+  await page.getByText("not set up at the code host").waitFor();
   expect(host.seen.hooks.length === 0, "the code host still has the webhook");
-  await page.getByRole("button", { name: "Enter it there" }).click();
-  await page.getByRole("button", { name: "Enter it again" }).waitFor();
+  await page.getByRole("button", { name: "Set it up there" }).click();
+  await page.getByRole("button", { name: "Set it up again" }).waitFor();
 }
 
 async function changeTheSecret({ page, look, expect, host }) {
@@ -42,9 +42,9 @@ async function changeTheSecret({ page, look, expect, host }) {
   expect(after !== before, "the code host was not told the new secret");
   await page.getByRole("button", { name: "Show: Secret" }).click();
   await page.getByText(after).waitFor();
-  await page.getByText("Enter it by hand").click();
+  await page.getByText("Set it up by hand").click();
   await look(page, "pushes-webhook");
-  await page.getByText("Enter it by hand").click();
+  await page.getByText("Set it up by hand").click();
 }
 
 /** What GitLab would send. */

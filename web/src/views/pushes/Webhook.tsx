@@ -72,7 +72,7 @@ interface RegistrationProps {
   children: ComponentChildren;
 }
 
-/** With a connection, Windlass enters the webhook at the code host by itself. */
+/** With a connection, Windlass sets up the webhook at the code host by itself. */
 function Registration(props: RegistrationProps) {
   const t = useText();
   const { application, children } = props;
