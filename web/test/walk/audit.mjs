@@ -3,7 +3,7 @@ const envelope = (data) => ({ json: { status: "success", message: "", data } });
 
 export async function audit({ page, origin, api, look, expect, team }) {
   await page.goto(`${origin}/audit`);
-  await page.getByText("invited alan@example.org as viewer").first().click();
+  await page.getByText("invited guest@example.org as viewer").first().click();
   await page.locator("details[open]").getByText("From the address").waitFor();
   await look(page, "audit");
   await page.locator("details[open]").getByRole("link", { name: "Open: invitation" }).click();
@@ -17,13 +17,13 @@ async function filter({ page, origin, look, expect }) {
   await page.goto(`${origin}/audit`);
   await page.getByLabel("Who").fill("Grace");
   await page.getByText("Grace joined as member").waitFor();
-  await page.getByText("invited alan").first().waitFor({ state: "detached" });
+  await page.getByText("invited guest").first().waitFor({ state: "detached" });
   expect(page.url().includes("actor=Grace"), "the filter is not in the address");
   await page.getByRole("button", { name: "Clear filters" }).click();
   await page.getByLabel("About").selectOption("member");
   await page.getByLabel("Action").selectOption("update");
   await page.getByText("changed the role of grace@weavers.example.org").first().waitFor();
-  await page.getByText("invited alan").first().waitFor({ state: "detached" });
+  await page.getByText("invited guest").first().waitFor({ state: "detached" });
   await page.reload();
   await page.getByText("changed the role of grace@weavers.example.org").first().waitFor();
   await look(page, "audit-filtered");

@@ -66,10 +66,10 @@ async function inviteByDashboard({ page, origin, look, expect }) {
   await dialog.getByText("is a member of the organization already").waitFor();
   expect((await dialog.locator("[aria-invalid=true]").count()) === 1, "the problem is not at the address");
   await look(page, "invite-problem");
-  await dialog.getByLabel("E-mail address").fill("alan@example.org");
+  await dialog.getByLabel("E-mail address").fill("guest@example.org");
   await dialog.getByLabel("viewer").check();
   await dialog.getByRole("button", { name: "Make the link" }).click();
-  await page.getByRole("heading", { name: "The link for alan@example.org" }).waitFor();
+  await page.getByRole("heading", { name: "The link for guest@example.org" }).waitFor();
   const link = await page.getByLabel("Link", { exact: true }).inputValue();
   expect(link.includes("/#invitation="), `the link is ${link}`);
   await look(page, "invitation-link");
@@ -77,12 +77,12 @@ async function inviteByDashboard({ page, origin, look, expect }) {
   await page.getByRole("cell", { name: "viewer" }).waitFor();
   expect(!page.url().includes("invite"), "the form would open again");
   await look(page, "invitations");
-  await page.getByRole("button", { name: "New link for alan@example.org" }).click();
+  await page.getByRole("button", { name: "New link for guest@example.org" }).click();
   await dialog.getByRole("button", { name: "Make the link" }).click();
-  await page.getByRole("heading", { name: "The link for alan@example.org" }).waitFor();
+  await page.getByRole("heading", { name: "The link for guest@example.org" }).waitFor();
   expect((await page.getByLabel("Link", { exact: true }).inputValue()) !== link, "the link is the old one");
   await dialog.getByRole("button", { name: "Close" }).click();
-  await page.getByRole("button", { name: "Withdraw the invitation of alan@example.org" }).click();
+  await page.getByRole("button", { name: "Withdraw the invitation of guest@example.org" }).click();
   await look(page, "invitation-withdraw");
   await dialog.getByRole("button", { name: "Withdraw" }).click();
   await page.getByText("No open invitations").waitFor();
