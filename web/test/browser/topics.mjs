@@ -16,9 +16,9 @@ import walk from "./topics/walk.mjs";
 /** Two lists that take about the same time, for two processors. Each has a server of its own, and is done in this order. */
 export const LANES = [
   // The first one registers the admin in the browser.
-  { "first-start": firstStart, failure, rollback, log, conflict, session, forms, shell, invitation, account },
-  // The first two fill the organization with hostile texts.
-  { "every-view": everyView, roles, walk },
+  { "first-start": firstStart, failure, rollback, log, conflict, session, forms, shell, invitation, account, walk },
+  // They fill the organization with hostile texts.
+  { "every-view": everyView, roles },
 ];
 
 export const TOPICS = Object.assign({}, ...LANES);
