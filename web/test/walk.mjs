@@ -1,5 +1,5 @@
 // Walks through the views of nouns, without an engine: `npm run walk`. Each file in test/walk/ exports a function that makes what it needs
-// through the real API, opens its views and looks at them. `scripts/browser walk` runs the same on a server with an engine.
+// through the real API, opens its views and looks at them. `scripts/browser walk` runs the same.
 // WINDLASS names the server's binary; ONLY one file; SHOTS a folder for pictures; CHROMIUM the browser; DARK=1 walks in the dark.
 import { existsSync, readdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";

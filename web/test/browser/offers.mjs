@@ -3,7 +3,7 @@
 
 const LOG = { "Filter (0)": "", Time: "", Go: "", Download: "", "To the newest line": "" };
 
-/** By the pattern of the address in src/views/index.tsx. */
+/** By the pattern of the address in src/views/index.tsx, or by the `folder` of a view beside it. */
 export const OFFERS = {
   "/": { "New application": "deploy:create" },
   "/applications": { "New application": "deploy:create" },
@@ -28,8 +28,54 @@ export const OFFERS = {
     "New API key": "",
     Revoke: "",
   },
+  volumes: { "Add a volume": "deploy:update" },
+  pushes: { "New secret": "deploy:update", "Show: Secret": "deploy:update", Copy: "" },
+  previews: { "New preview": "deploy:create", "Switch on": "deploy:update", Change: "deploy:update" },
+  "/organization/:tab?": {
+    Invite: "member:create",
+    "Change role: $person": "member:update",
+    "Remove $person": "member:delete",
+    Leave: "",
+    "New link for $invitation": "member:create",
+    "Withdraw the invitation of $invitation": "member:create",
+    "Revoke: $key": "api_key:delete",
+    "To your own API keys": "",
+    "Set up: Slack": "webhook:create",
+    "Set up: Discord": "webhook:create",
+    "Set up: Another receiver": "webhook:create",
+    "Set up: Mail server": "smtp:update",
+    Save: "organization:update",
+    "Delete…": "organization:delete",
+  },
+  "/audit": { Verify: "" },
+  // Only an admin of the installation is shown more, whatever the role in an organization.
+  "/instance/:tab?": { "To the applications": "", "Try again": "" },
+  "/connections": { Connect: "connection:create" },
+  "/connections/new": { "Go on": "connection:create", Cancel: "", "To the applications": "" },
+  "/connections/:id": { Change: "connection:update", Delete: "connection:delete", Deploy: "deploy:create" },
+  "/extensions/:part?/:item?/:tab?": {
+    ...LOG,
+    Copy: "",
+    Cancel: "",
+    Previous: "",
+    Next: "",
+    "To the installation": "",
+    "New extension": "extension:create",
+    Create: "extension:create",
+    Save: "extension:create",
+    Fork: "extension:create",
+    Actions: "extension:create",
+    "Delete…": "extension:delete",
+    "Install…": "extension:run",
+    Install: "extension:run",
+    Update: "extension:run",
+    "Uninstall…": "extension:run",
+  },
   default: { "To the applications": "" },
 };
+
+/** What this view may offer. */
+export const offersOf = ({ route, folder }) => ({ ...OFFERS[route], ...OFFERS[folder] });
 
 /** The names of all buttons in the view, also of those in menus that are closed. */
 export const offered = (page) =>

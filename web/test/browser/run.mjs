@@ -1,4 +1,4 @@
-// Runs topics: those that are named one after the other, or else all of them, in two processes. scripts/browser starts it.
+// Runs topics: those that are named one after the other, or else all of them, in a process for each list of topics.mjs. scripts/browser starts it.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { problems } from "./pages.mjs";

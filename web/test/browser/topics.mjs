@@ -13,12 +13,13 @@ import session from "./topics/session.mjs";
 import shell from "./topics/shell.mjs";
 import walk from "./topics/walk.mjs";
 
-/** Two lists that take about the same time, for two processors. Each has a server of its own, and is done in this order. */
+/** Done at the same time, each by a process with a server of its own, and each in this order. */
 export const LANES = [
   // The first one registers the admin in the browser.
   { "first-start": firstStart, failure, rollback, log, conflict, session, forms, shell, invitation, account },
-  // The first two fill the organization with hostile texts.
-  { "every-view": everyView, roles, walk },
+  // They fill the organization with hostile texts.
+  { "every-view": everyView, roles },
+  { walk },
 ];
 
 export const TOPICS = Object.assign({}, ...LANES);

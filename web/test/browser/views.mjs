@@ -36,19 +36,14 @@ export const VIEWS = [
   ofApplication("volumes", "/volumes", [], "volumes"),
   ofApplication("pushes", "/pushes", [], "pushes"),
   ofApplication("previews", "/previews", [], "previews"),
-  ...[
-    "/organization",
-    "/organization/invitations",
-    "/organization/keys",
-    "/organization/notifications",
-    "/organization/settings",
-  ].map((path) => ({
-    name: path.slice(1).replaceAll("/", "-"),
-    route: "/organization/:tab?",
-    at: () => path,
-    heading: "$organization",
-    shows: path.endsWith("invitations") ? ["invitation"] : [],
-  })),
+  ofOrganization("members", "", ["user"]),
+  ofOrganization("invitations", "/invitations", ["invitation"]),
+  ofOrganization("organization-keys", "/keys", []),
+  ofOrganization("notifications", "/notifications", []),
+  ofOrganization("organization", "/about", ["organization", "description"]),
+  ofInstance("instance", ""),
+  ofInstance("instance-users", "/users"),
+  ofInstance("instance-settings", "/settings"),
   { name: "audit", route: "/audit", at: () => "/audit", heading: "Audit log", shows: ["user"] },
   {
     name: "connections",
@@ -68,8 +63,14 @@ export const VIEWS = [
   ofExtensions("extensions", () => "", ["extension"]),
   ofExtensions("new-extension", () => "/new", []),
   ofExtensions("extension", ({ extension }) => `/${extension}`, ["extension", "description"]),
+  ofExtensions("extension-run", ({ extension }) => `/${extension}/run`, ["extension", "greeting"]),
+  ofExtensions("extension-text", ({ extension }) => `/${extension}/text`, ["extension"]),
+  ofExtensions("extension-executions", ({ extension }) => `/${extension}/executions`, ["extension"]),
   ofExtensions("installations", () => "/installations", []),
   ofExtensions("installation", ({ installation }) => `/installations/${installation}`, []),
+  ofExtensions("installation-update", ({ installation }) => `/installations/${installation}/update`, []),
+  ofExtensions("installation-logs", ({ installation }) => `/installations/${installation}/logs`, ["greeting"]),
+  ofExtensions("installation-executions", ({ installation }) => `/installations/${installation}/executions`, []),
   ofExtensions("executions", () => "/executions", ["extension"]),
   ofExtensions("execution", ({ execution }) => `/executions/${execution}`, ["extension"]),
   ofAccount("profile", "", ["user"]),
@@ -91,6 +92,14 @@ function ofApplication(name, path, shows, folder = "application") {
     shows: ["application", ...shows],
     folder,
   };
+}
+
+function ofOrganization(name, path, shows) {
+  return { name, route: "/organization/:tab?", at: () => `/organization${path}`, heading: "$organization", shows };
+}
+
+function ofInstance(name, path) {
+  return { name, route: "/instance/:tab?", at: () => `/instance${path}`, shows: [] };
 }
 
 function ofExtensions(name, path, shows) {

@@ -1,6 +1,7 @@
 // Opens each view as a role sees it.
 import { furnish } from "./furnish.mjs";
 import { settle } from "./look.mjs";
+import { problems } from "./pages.mjs";
 import { viewsThatAre } from "./views.mjs";
 import { HOSTILE } from "./words.mjs";
 
@@ -49,8 +50,13 @@ export async function openEveryView(platform, role, onView, { words = HOSTILE, i
   const permissions = await permissionsOf(platform, role);
   for (const view of viewsThatAre()) {
     if (view.needs && !permissions.includes(view.needs)) continue;
-    await openView(platform, page, view, words, inPlace);
-    await onView(view, page, permissions);
+    try {
+      await openView(platform, page, view, words, inPlace);
+      await onView(view, page, permissions);
+    } catch (error) {
+      // The others are looked at all the same.
+      problems.push(`${view.name}, as ${role}: ${error.stack ?? error}`);
+    }
   }
   await page.context().close();
 }

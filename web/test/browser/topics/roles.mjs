@@ -1,10 +1,12 @@
 // Every view as every role: no request is answered 403 (pages.mjs listens), and nothing is offered that the role may not do.
-import { OFFERS, offered } from "../offers.mjs";
+import { offered, offersOf } from "../offers.mjs";
 import { problems } from "../pages.mjs";
 import { ROLES } from "../platform.mjs";
 import { viewsThatAre } from "../views.mjs";
 import { furnished, openEveryView } from "../visit.mjs";
 import { HOSTILE } from "../words.mjs";
+
+const PERSON = /Grace the [a-z-]+/;
 
 export default async function roles(platform) {
   await furnished(platform);
@@ -23,12 +25,14 @@ export default async function roles(platform) {
 
 /** Words of the person who made something are in the names of some buttons. */
 function nameInTable(name) {
+  if (PERSON.test(name)) return name.replace(PERSON, "$person");
   const word = Object.keys(HOSTILE).find((key) => name.includes(HOSTILE[key]));
   return word ? name.replace(HOSTILE[word], `$${word}`) : name;
 }
 
-function judge({ name: view, route }, role, name, permissions) {
-  const permission = OFFERS[route]?.[name];
+function judge(shown, role, name, permissions) {
+  const { name: view, route } = shown;
+  const permission = offersOf(shown)[name];
   if (permission === undefined)
     problems.push(`"${name}" of ${route} (${view}, ${role}) is not in test/browser/offers.mjs`);
   else if (permission && !permissions.includes(permission)) {
@@ -38,9 +42,10 @@ function judge({ name: view, route }, role, name, permissions) {
 
 /** What takes a permission is offered to the owner, or else the test would try nothing. */
 function nothingIsListedInVain(seen) {
-  for (const route of new Set(viewsThatAre().map((view) => view.route))) {
-    for (const [name, permission] of Object.entries(OFFERS[route] ?? {})) {
-      if (permission && !seen.has(`${route} ${name}`)) problems.push(`"${name}" is offered by no view of ${route}`);
+  for (const view of viewsThatAre()) {
+    for (const [name, permission] of Object.entries(offersOf(view))) {
+      if (permission && !seen.has(`${view.route} ${name}`))
+        problems.push(`"${name}" is offered by no view of ${view.route}`);
     }
   }
 }

@@ -1,4 +1,4 @@
-// The walks through the views of each noun (test/walk), each on a server of its own, with an engine.
+// The walks through the views of each noun (test/walk), each on a server of its own, and without an engine, as `npm run walk` has them.
 
 import { serve } from "../../serve.mjs";
 import { api, registerTheAdmin, walks } from "../../walk.mjs";
@@ -8,7 +8,7 @@ import { startServer } from "../server.mjs";
 
 export default async function walk({ browser }) {
   for (const [name, walkThrough] of await walks()) {
-    const server = await startServer();
+    const server = await startServer({ args: ["--docker-socket", "/nowhere"] });
     const files = process.env.DIST ? await serve({ api: server.origin }) : null;
     try {
       const origin = files?.origin ?? server.origin;
@@ -19,6 +19,8 @@ export default async function walk({ browser }) {
     } catch (error) {
       problems.push(`${name}: ${error.stack ?? error}`);
     } finally {
+      // A page whose server goes away has reason to complain.
+      await Promise.all(browser.contexts().map((context) => context.close().catch(() => {})));
       await files?.stop();
       await server.stop();
     }
