@@ -1,1 +1,0 @@
-import{t as e}from"./LogView-CGgjkPjE.js";import{m as t}from"./libraries-CSOWZnsQ.js";function n({application:n}){return t(e,{source:{of:`application`,id:n.id},isLive:!0})}export{n as default};
