@@ -1,4 +1,5 @@
-import { pair, type Text } from "./en";
+import type { Text } from "./en";
+import { pair } from "./enLater";
 
 export const de: Text = {
   language: "de",

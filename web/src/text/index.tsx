@@ -5,12 +5,15 @@ import { en, type Text } from "./en";
 
 export type { Text };
 
+/** English without what has not been loaded: only views that are `late` read that. */
+const english = en as Text;
+
 export const LANGUAGES: Readonly<Record<string, string>> = { en: "English", de: "Deutsch" };
 
-const TextContext = createContext<Text>(en);
+const TextContext = createContext<Text>(english);
 export const useText = (): Text => useContext(TextContext);
 
-let current: Text = en;
+let current: Text = english;
 /** For what is not a component. Components use `useText`. */
 export const text = (): Text => current;
 
@@ -21,7 +24,7 @@ function known(language: string): string {
 }
 
 async function load(language: string): Promise<Text> {
-  return language === "de" ? (await import("./de")).de : en;
+  return language === "de" ? (await import("./de")).de : english;
 }
 
 /** Without a language of the user, the browser's. */
@@ -41,4 +44,18 @@ export function TextProvider({ language, children }: { language: string | null; 
     };
   }, [wanted]);
   return <TextContext.Provider value={value}>{children}</TextContext.Provider>;
+}
+
+let loading: Promise<void> | null = null;
+
+/** English as a whole; other languages are in one file. */
+export function loadLater(): Promise<void> {
+  loading ??= import("./enLater").then(
+    ({ later }) => void Object.assign(en, later),
+    (error: unknown) => {
+      loading = null;
+      throw error;
+    },
+  );
+  return loading;
 }

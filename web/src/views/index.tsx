@@ -1,18 +1,19 @@
 import { useEffect } from "preact/hooks";
-import { lazy, Route, Router } from "preact-iso";
+import { Route, Router } from "preact-iso";
 import { Applications } from "./applications/Applications";
+import { late } from "./late";
 import { NotFound } from "./NotFound";
 
-const NewApplication = lazy(() => import("./applications/NewApplication"));
-const ApplicationPage = lazy(() => import("./application/ApplicationPage"));
-const Extensions = lazy(() => import("./extensions/Extensions"));
-const OrganizationPage = lazy(() => import("./organization/OrganizationPage"));
-const Audit = lazy(() => import("./audit/Audit"));
-const InstancePage = lazy(() => import("./instance/InstancePage"));
-const Account = lazy(() => import("./account/Account"));
-const Connections = lazy(() => import("./connections/Connections"));
-const NewConnection = lazy(() => import("./connections/NewConnection"));
-const ConnectionPage = lazy(() => import("./connections/ConnectionPage"));
+const NewApplication = late(() => import("./applications/NewApplication"));
+const ApplicationPage = late(() => import("./application/ApplicationPage"));
+const Extensions = late(() => import("./extensions/Extensions"));
+const OrganizationPage = late(() => import("./organization/OrganizationPage"));
+const Audit = late(() => import("./audit/Audit"));
+const InstancePage = late(() => import("./instance/InstancePage"));
+const Account = late(() => import("./account/Account"));
+const Connections = late(() => import("./connections/Connections"));
+const NewConnection = late(() => import("./connections/NewConnection"));
+const ConnectionPage = late(() => import("./connections/ConnectionPage"));
 
 const LATER_MS = 1_500;
 
