@@ -1,4 +1,4 @@
-// Runs topics: those that are named one after the other, or else all of them, in a process for each list of topics.mjs. scripts/browser starts it.
+// Runs topics: those that are named, or else all of them, in a process for each list of topics.mjs. scripts/browser starts it.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { problems } from "./pages.mjs";
@@ -72,7 +72,7 @@ function runLane(topics, index) {
 
 async function run() {
   if (options.includes("--pictures")) return runHere([["pictures", takePictures]]);
-  if (chosen.length > 0) return runHere(chosen.map((name) => [name, TOPICS[name]]));
+  if (chosen.length > 0) return runHere(Object.entries(TOPICS).filter(([name]) => chosen.includes(name)));
   return (await Promise.all(LANES.map(runLane))).every(Boolean);
 }
 
