@@ -17,7 +17,7 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: "libraries", test: /node_modules/ },
-            { name: "base", test: /src\/(api|session|theme|ui|text\/(en|index))/ },
+            { name: "base", test: /src\/(api|session|theme|ui|text\/(en\.|index))/ },
           ],
         },
       },

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { type Extension, useExtension, usePlan } from "../../api/extensions";
 import { type Installation, isBusy, useUpdateInstallation } from "../../api/installations";
+import { useMay } from "../../session";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { Loading } from "../../ui/Empty";
@@ -20,8 +21,10 @@ import "../extensions/run.css";
 
 /** Other values, and the text that the extension has now. */
 export function Update({ installation }: { installation: Installation }) {
-  const t = useText().installations;
+  const { installations: t, extensions } = useText();
+  const mayRun = useMay("extension:run");
   const { data: extension, error } = useExtension(installation.extension_id);
+  if (!mayRun) return <p class="notice">{extensions.viewer}</p>;
   if (error || extension?.deleted_at) return <p class="notice warn">{t.extensionGone}</p>;
   if (installation.execution_id === null) return <p class="notice warn">{t.neverInstalled}</p>;
   if (!extension) return <Loading />;
