@@ -84,10 +84,10 @@ pub struct LogFilter {
     /// than 16 KiB, the first 16 KiB are looked at.
     #[serde(deserialize_with = "as_written", skip_serializing_if = "Option::is_none")]
     pub regex: Option<Sought<500>>,
-    /// One, or several separated by commas.
+    /// Given several times, or separated by commas: any of them.
     #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub stream: Option<Several<LogStream>>,
-    /// One, or several separated by commas.
+    /// Given several times, or separated by commas: any of them.
     #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub step: Option<Several<LogStep>>,
     /// `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`.
@@ -168,7 +168,7 @@ impl<T: Serialize> Serialize for Several<T> {
     }
 }
 
-impl<T> JsonSchema for Several<T> {
+impl<T: JsonSchema> JsonSchema for Several<T> {
     fn schema_name() -> Cow<'static, str> {
         "Several".into()
     }
@@ -177,8 +177,8 @@ impl<T> JsonSchema for Several<T> {
         true
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string" })
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": T::json_schema(generator) })
     }
 }
 

@@ -123,20 +123,22 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ApplicationLog>();
     tried.json::<ApplicationLogs>();
     tried.json::<ApplicationStatus>();
+    tried.json::<ApplicationTraffic>();
     tried.json::<ApplicationWebhook>();
     tried.json::<Applications>();
     tried.json::<AttachVolume>();
     tried.json::<AuditActivities>();
     tried.json::<AuditActivity>();
+    tried.json::<AuditVerification>();
     tried.json::<BuildCache>();
     tried.json::<ChangePassword>();
     tried.json::<Connection>();
     tried.json::<Connections>();
     tried.json::<CreateApiKey>();
     tried.json::<CreateConnection>();
-    tried.json::<CreateGithubApp>();
     tried.json::<CreateDeployment>();
     tried.json::<CreateExtension>();
+    tried.json::<CreateGithubApp>();
     tried.json::<CreateOrganization>();
     tried.json::<CreateSmtpConfig>();
     tried.json::<CreateWebhookConfig>();
@@ -152,6 +154,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<DeploymentInstance>();
     tried.json::<DeploymentStatus>();
     tried.json::<Deployments>();
+    tried.json::<DiskSpace>();
     tried.json::<Event>();
     tried.json::<ExecutionLog>();
     tried.json::<ExecutionLogs>();
@@ -176,23 +179,32 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<InstalledDomain>();
     tried.json::<InstalledService>();
     tried.json::<InstalledVolume>();
+    tried.json::<Instance>();
+    tried.json::<InstanceSetting>();
+    tried.json::<InstanceUser>();
+    tried.json::<InstanceUsers>();
     tried.json::<Invitation>();
     tried.json::<InvitationCreated>();
     tried.json::<ListedExtension>();
     tried.json::<LoggedIn>();
     tried.json::<Login>();
-    tried.json::<Organization>();
     tried.json::<NewVolume>();
+    tried.json::<Organization>();
     tried.json::<OrganizationId>();
     tried.json::<OrganizationUser>();
     tried.json::<Pagination>();
+    tried.json::<PasswordReset>();
     tried.json::<PlannedStep>();
     tried.json::<Preview>();
     tried.json::<Previews>();
+    tried.json::<Queue>();
     tried.json::<RecoveryCodes>();
     tried.json::<Redeploy>();
     tried.json::<Register>();
+    tried.json::<ReleaseChange>();
+    tried.json::<ReleaseComparison>();
     tried.json::<RemoveUser>();
+    tried.json::<ResetPassword>();
     tried.json::<Restart>();
     tried.json::<RestoreSnapshot>();
     tried.json::<Rollback>();
@@ -206,6 +218,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Snapshot>();
     tried.json::<Snapshots>();
     tried.json::<SwitchOrganization>();
+    tried.json::<Traffic>();
     tried.json::<Triggers>();
     tried.json::<TwoFactorCode>();
     tried.json::<TwoFactorSetup>();
@@ -241,6 +254,9 @@ fn records_and_requests_are_written_as_they_are_read() {
 
 #[test]
 fn queries_are_written_as_they_are_read() {
+    query::<ComparisonQuery>();
+    query::<InstanceUsersQuery>();
+    query::<TrafficQuery>();
     query::<ApplicationQuery>();
     query::<ApplicationsQuery>();
     query::<AuditQuery>();

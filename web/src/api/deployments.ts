@@ -53,7 +53,7 @@ export function useDeploymentNotes(id: string, underWay: boolean) {
     queryFn: ({ signal }) =>
       request("get", "/deploy/application/deployments/{deployment_id}/logs", {
         path: { deployment_id: id },
-        query: { after: "0", page_size: 1000, stream: "windlass", relations: "none" },
+        query: { after: "0", page_size: 1000, stream: ["windlass"], relations: "none" },
         signal,
       }),
   });

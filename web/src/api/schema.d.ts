@@ -15697,10 +15697,12 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /** @description One, or several separated by commas. */
-                stream?: string;
-                /** @description One, or several separated by commas. */
-                step?: string;
+                /** @description Given several times, or separated by commas: any of them. */
+                stream?: ("stdout" | "stderr" | "windlass")[];
+                /** @description Given several times, or separated by commas: any of them. */
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
+                colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */
@@ -15822,10 +15824,12 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /** @description One, or several separated by commas. */
-                stream?: string;
-                /** @description One, or several separated by commas. */
-                step?: string;
+                /** @description Given several times, or separated by commas: any of them. */
+                stream?: ("stdout" | "stderr" | "windlass")[];
+                /** @description Given several times, or separated by commas: any of them. */
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
+                colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */
@@ -15939,10 +15943,12 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /** @description One, or several separated by commas. */
-                stream?: string;
-                /** @description One, or several separated by commas. */
-                step?: string;
+                /** @description Given several times, or separated by commas: any of them. */
+                stream?: ("stdout" | "stderr" | "windlass")[];
+                /** @description Given several times, or separated by commas: any of them. */
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
+                colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */
@@ -16070,10 +16076,12 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /** @description One, or several separated by commas. */
-                stream?: string;
-                /** @description One, or several separated by commas. */
-                step?: string;
+                /** @description Given several times, or separated by commas: any of them. */
+                stream?: ("stdout" | "stderr" | "windlass")[];
+                /** @description Given several times, or separated by commas: any of them. */
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
+                colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */
@@ -16190,10 +16198,12 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /** @description One, or several separated by commas. */
-                stream?: string;
-                /** @description One, or several separated by commas. */
-                step?: string;
+                /** @description Given several times, or separated by commas: any of them. */
+                stream?: ("stdout" | "stderr" | "windlass")[];
+                /** @description Given several times, or separated by commas: any of them. */
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
+                colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */
@@ -16302,10 +16312,12 @@ export interface operations {
                  *     than 16 KiB, the first 16 KiB are looked at.
                  */
                 regex?: string;
-                /** @description One, or several separated by commas. */
-                stream?: string;
-                /** @description One, or several separated by commas. */
-                step?: string;
+                /** @description Given several times, or separated by commas: any of them. */
+                stream?: ("stdout" | "stderr" | "windlass")[];
+                /** @description Given several times, or separated by commas: any of them. */
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
+                colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
                 start_time?: string;
                 /** @description Before this time. */

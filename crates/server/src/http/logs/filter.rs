@@ -37,7 +37,7 @@ pub async fn of(ctx: &Ctx, application_id: Uuid, deployment_id: Option<Uuid>) ->
 }
 
 pub async fn query(of: Of, params: &RawParams) -> Result<Query> {
-    let given: LogFilter = params.parse()?;
+    let given: LogFilter = params.joining("stream")?.joining("step")?.parse()?;
     let filter = match given.search_term.is_some() || given.regex.is_some() {
         false => filter(&given)?,
         // Away from the async threads: a pattern can take its time.
