@@ -49,7 +49,8 @@ export const OFFERS = {
   },
   "/audit": { Verify: "" },
   // Only an admin of the installation is shown more, whatever the role in an organization.
-  "/instance/:tab?": { "To the applications": "", "Try again": "" },
+  // Who is no admin of the installation is only told so.
+  "/instance/:tab?": { "To the applications": "", "Password link for $person": "" },
   "/connections": { Connect: "connection:create" },
   "/connections/new": { "Go on": "connection:create", Cancel: "", "To the applications": "" },
   "/connections/:id": { Change: "connection:update", Delete: "connection:delete", Deploy: "deploy:create" },

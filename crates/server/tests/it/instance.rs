@@ -110,7 +110,7 @@ async fn an_audit_log_is_verified(server: TestServer) {
     let grace = server.join(&ada, "grace", Role::Admin).await;
     let eve = server.stranger(&ada, "eve").await;
     let whole = server.get("/audit/verify").by(&grace).ok().await;
-    assert_eq!(whole, json!({ "entries": 6, "broken_at": null, "problem": "" }));
+    assert_eq!(whole, json!({ "entries": 7, "broken_at": null, "problem": "" }));
     server.get(&format!("/audit/verify?id={}", ada.organization_id)).by(&eve).fails(404, "not_found").await;
     let others = server.post("/organizations", json!({ "name": "Others" })).by(&grace).ok().await;
     let change = "update audit_entries set message = 'nothing' where message like '%invited grace%'";

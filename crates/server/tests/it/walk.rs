@@ -210,8 +210,8 @@ impl World {
                 (operation.path.replace("{user_id}", &self.stranger.user_id.to_string()), Value::Null)
             }
             "reset_password" => {
-                let name = format!("forgetful-{}", self.server.app.new_id());
-                let person = self.server.join(self.owner(), &name, Role::Viewer).await;
+                let guest = fresh.replace("@example.org", "");
+                let person = self.server.join(self.owner(), &guest, Role::Viewer).await;
                 let path = format!("/instance/users/{}/password-reset", person.user_id);
                 let token = self.server.post(&path, json!({})).by(self.owner()).ok().await["token"].clone();
                 plain(json!({ "token": token, "password": PASSWORD }))
