@@ -1,5 +1,5 @@
 import { keepPreviousData, useMutation, useQuery } from "@tanstack/preact-query";
-import { cache, inOrganization } from "./cache";
+import { inOrganization } from "./cache";
 import { request, type Schemas } from "./client";
 
 export type AuditActivity = Schemas["AuditActivity"];
@@ -27,8 +27,6 @@ export function useAudit(query: AuditQuery) {
     placeholderData: keepPreviousData,
   });
 }
-
-export const refreshAudit = () => cache.invalidateQueries({ queryKey: inOrganization("audit") });
 
 export type AuditVerification = Schemas["AuditVerification"];
 

@@ -58,10 +58,11 @@ export function useDeliveries(applicationId: string, page: number, verdict: Verd
   });
 }
 
-export function useDelivery(id: string) {
+export function useDelivery(id: string, enabled: boolean) {
   return useQuery({
     queryKey: inOrganization("delivery", id),
     queryFn: ({ signal }) => request("get", "/deploy/deliveries/{delivery_id}", { path: { delivery_id: id }, signal }),
+    enabled,
   });
 }
 

@@ -69,12 +69,6 @@ export function liveOf(deployments: readonly Deployment[]): Deployment | undefin
   return deployments.find((deployment) => stateOf(deployment) === "deployed");
 }
 
-export function durationMs(deployment: Deployment, now: number): number | null {
-  if (!deployment.started_at) return null;
-  const end = deployment.completed_at ? Date.parse(deployment.completed_at) : now;
-  return Math.max(0, end - Date.parse(deployment.started_at));
-}
-
 function useDeploymentMutation<T, V>(applicationId: string, mutationFn: (variables: V) => Promise<T>) {
   return useMutation({
     mutationFn,

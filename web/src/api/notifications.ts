@@ -7,7 +7,7 @@ export type WebhookType = Schemas["WebhookType"];
 export type SmtpConfig = Schemas["SmtpConfig"];
 export type SmtpSecurity = Schemas["SmtpSecurity"];
 
-const webhookKey = (type: WebhookType) => inOrganization("webhook", type);
+const webhookKey = (type: WebhookType) => inOrganization("notification-webhook", type);
 const smtpKey = () => inOrganization("smtp");
 
 /** There is none until it is set up: to the API that is not found, and to the views nothing went wrong. */
@@ -20,7 +20,7 @@ async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   }
 }
 
-export const useWebhook = (type: WebhookType) =>
+export const useNotificationWebhook = (type: WebhookType) =>
   useQuery({
     queryKey: webhookKey(type),
     queryFn: ({ signal }) => orNull(request("get", "/notification/webhook/{type}", { path: { type }, signal })),

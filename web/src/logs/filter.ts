@@ -12,7 +12,6 @@ export interface Filter {
   steps: readonly Step[];
 }
 
-export const EVERYTHING: Filter = { search: null, streams: [], steps: [] };
 export const STREAMS: readonly Stream[] = ["stdout", "stderr", "windlass"];
 export const STEPS: readonly Step[] = [
   "queue",

@@ -7,5 +7,3 @@ export function resetToken(): string | null {
 export function forgetReset(): void {
   history.replaceState(null, "", location.pathname + location.search);
 }
-
-export const resetLink = (token: string): string => `${location.origin}/#reset=${encodeURIComponent(token)}`;

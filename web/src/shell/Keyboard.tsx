@@ -39,7 +39,7 @@ export function Keyboard({ opened, onOpen }: { opened: Opened; onOpen: (opened: 
     const onKey = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
         event.preventDefault();
-        onOpen("palette");
+        if (!document.querySelector("dialog[open]")) onOpen("palette");
         return;
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;

@@ -37,7 +37,7 @@ export const OFFERS = {
     "Remove $person": "member:delete",
     Leave: "",
     "New link for $invitation": "member:create",
-    "Withdraw the invitation of $invitation": "member:create",
+    "Withdraw the invitation for $invitation": "member:create",
     "Revoke: $key": "api_key:delete",
     "To your own API keys": "",
     "Set up: Slack": "webhook:create",

@@ -82,7 +82,7 @@ async function inviteByDashboard({ page, origin, look, expect }) {
   await page.getByRole("heading", { name: "The link for guest@example.org" }).waitFor();
   expect((await page.getByLabel("Link", { exact: true }).inputValue()) !== link, "the link is the old one");
   await dialog.getByRole("button", { name: "Close" }).click();
-  await page.getByRole("button", { name: "Withdraw the invitation of guest@example.org" }).click();
+  await page.getByRole("button", { name: "Withdraw the invitation for guest@example.org" }).click();
   await look(page, "invitation-withdraw");
   await dialog.getByRole("button", { name: "Withdraw" }).click();
   await page.getByText("No open invitations").waitFor();

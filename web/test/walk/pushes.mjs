@@ -37,7 +37,7 @@ async function changeTheSecret({ page, look, expect, host }) {
   await page.getByLabel("Take the present secret for").selectOption("600");
   await page.getByRole("dialog").getByRole("button", { name: "New secret" }).click();
   await page.getByText("The secret is changed.").waitFor();
-  await page.getByText("The secret before is taken too").waitFor();
+  await page.getByText("The secret before this one is accepted too").waitFor();
   const after = host.seen.hooks[0].token;
   expect(after !== before, "the code host was not told the new secret");
   await page.getByRole("button", { name: "Show: Secret" }).click();

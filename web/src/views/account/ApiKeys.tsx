@@ -78,7 +78,7 @@ export function ApiKeys() {
         />
       )}
       {made && (
-        <Dialog title={t.account.keyShown} onClose={() => setMade(null)}>
+        <Dialog title={t.account.keyShown}>
           <p>{t.account.keyShownText}</p>
           <p class="row">
             <code class="break">{made}</code> <Copy value={made} label={t.common.copy} />

@@ -65,7 +65,7 @@ export function SecondFactor() {
         />
       )}
       {codes.length > 0 && (
-        <Dialog title={t.account.recoveryTitle} onClose={() => setCodes([])}>
+        <Dialog title={t.account.recoveryTitle}>
           <p>{t.account.recovery}</p>
           <ul class="codes mono">
             {codes.map((code) => (

@@ -21,11 +21,15 @@ interface Props {
 export function BranchField({ connectionId, fullName, hint, value, onValue, problem }: Props) {
   const t = useText();
   const [types, setTypes] = useState(false);
-  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = useBranches(connectionId, fullName);
+  const { data, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = useBranches(
+    connectionId,
+    fullName,
+  );
+  const wantsMore = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
   const pages = data?.pages ?? [];
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && pages.length < MOST_PAGES) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, pages.length, fetchNextPage]);
+    if (wantsMore && pages.length < MOST_PAGES) void fetchNextPage();
+  }, [wantsMore, pages.length, fetchNextPage]);
 
   const names = pages.flatMap(({ references }) => references.map(({ name }) => name));
   const isList = names.length > 0 && fullName !== "" && !types;

@@ -15,8 +15,8 @@ export function Compare({ application, deployment }: { application: Application;
   const others = application.deployments.filter(({ id }) => id !== deployment.id);
   const before = others.find((other) => other.created_at < deployment.created_at && stateOf(other) === "deployed");
   const [chosen, setChosen] = useState("");
-  const withId = chosen || before?.id || others[0]?.id;
-  if (!withId) return null;
+  const withId = chosen || (before?.id ?? "");
+  if (others.length === 0) return null;
   const name = (other: Deployment) =>
     [t.deployments.kind[other.kind], shortCommit(other.commit_hash), exact(Date.parse(other.created_at), t.language)]
       .filter(Boolean)
@@ -28,11 +28,14 @@ export function Compare({ application, deployment }: { application: Application;
         <SelectField
           label={t.deployments.compareWith}
           value={withId}
-          options={others.map((other) => [other.id, name(other)])}
+          options={[
+            ...(before ? [] : [["", "–"] as const]),
+            ...others.map((other) => [other.id, name(other)] as const),
+          ]}
           onValue={setChosen}
         />
       </div>
-      <Compared id={deployment.id} withId={withId} />
+      {withId && <Compared id={deployment.id} withId={withId} />}
     </section>
   );
 }

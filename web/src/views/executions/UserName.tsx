@@ -1,6 +1,5 @@
-import { useQuery } from "@tanstack/preact-query";
-import { inOrganization } from "../../api/cache";
-import { linked, request } from "../../api/client";
+import { linked } from "../../api/client";
+import { useMembers } from "../../api/organization";
 import { useSession } from "../../session";
 import { useText } from "../../text";
 
@@ -8,11 +7,7 @@ import { useText } from "../../text";
 export function UserName({ id }: { id: string }) {
   const t = useText().executions;
   const { user, may } = useSession();
-  const { data: members = [] } = useQuery({
-    queryKey: inOrganization("members"),
-    queryFn: ({ signal }) => request("get", "/organizations/users", { signal }),
-    enabled: may("member:read"),
-  });
+  const { data: members = [] } = useMembers(may("member:read"));
   if (id === user.id) return <span>{t.you}</span>;
   const member = members.find(({ user_id }) => user_id === id);
   return <span>{(member && linked(member.user)?.username) ?? ""}</span>;

@@ -36,7 +36,7 @@ export function Run({ extension }: { extension: Extension }) {
   const form = useRef<HTMLFormElement>(null);
   const [draft, setDraft] = useKept(`run ${extension.id}`, NO_DRAFT);
   const [isTried, setTried] = useState(false);
-  const [hasRead, setRead] = useState(false);
+  const [read, setRead] = useState("");
   const run = useRun(extension.id);
   const isInstall = extension.extension_type === "install";
   const installations = useInstallations(1, ALL);
@@ -79,6 +79,8 @@ export function Run({ extension }: { extension: Extension }) {
     });
   };
   const mustRead = plan.data?.needs_host_access ?? false;
+  // Another plan has to be read anew.
+  const hasRead = read === JSON.stringify(plan.data);
   const isRefused = plan.data?.is_allowed === false || (mustRead && !hasRead);
 
   return (
@@ -123,7 +125,11 @@ export function Run({ extension }: { extension: Extension }) {
       </section>
       <PlanPanel plan={plan.data} error={plan.error} isCurrent={isCurrent}>
         {mustRead && plan.data?.is_allowed && (
-          <CheckField label={t.extensionRun.agree} checked={hasRead} onChecked={setRead} />
+          <CheckField
+            label={t.extensionRun.agree}
+            checked={hasRead}
+            onChecked={(is) => setRead(is ? JSON.stringify(plan.data) : "")}
+          />
         )}
         {rest && (run.error || isTried) && <ProblemText error={rest} />}
         <div class="row">

@@ -1,6 +1,7 @@
 import type { Installation } from "../../api/installations";
 import { useMay } from "../../session";
 import { type Text, useText } from "../../text";
+import { bytes } from "../../ui/bytes";
 import { Copy } from "../../ui/Copy";
 import { Facts } from "../../ui/Facts";
 import { type Column, Table } from "../../ui/Table";
@@ -8,7 +9,6 @@ import { Time } from "../../ui/Time";
 import { UserName } from "../executions/UserName";
 import { Values } from "../extensions/Values";
 import { Domains } from "./Domains";
-import { sizeText } from "./size";
 import { Uninstall } from "./Uninstall";
 
 type Service = Installation["services"][number];
@@ -59,7 +59,10 @@ export function Overview({ installation }: { installation: Installation }) {
             <p class="muted">{t.installations.noVolumes}</p>
           ) : (
             <Facts
-              rows={volumes.map(({ name, size_bytes }) => [name, sizeText(size_bytes) || t.installations.sizeUnknown])}
+              rows={volumes.map(({ name, size_bytes }) => [
+                name,
+                size_bytes === null ? t.installations.sizeUnknown : bytes(size_bytes),
+              ])}
             />
           )}
         </section>

@@ -3,9 +3,9 @@ import { useLocation } from "preact-iso";
 import { type Installation, isBusy, useUninstall } from "../../api/installations";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
+import { bytes } from "../../ui/bytes";
 import { Confirm } from "../../ui/Confirm";
 import { CheckField } from "../../ui/Field";
-import { sizeText } from "./size";
 import "../settings/settings.css";
 
 export function Uninstall({ installation }: { installation: Installation }) {
@@ -52,7 +52,7 @@ function Ask({ installation, onClose }: { installation: Installation; onClose: (
           {volumes.map((volume) => (
             <CheckField
               key={volume.id}
-              label={[volume.name, sizeText(volume.size_bytes)].filter(Boolean).join(", ")}
+              label={volume.size_bytes === null ? volume.name : `${volume.name}, ${bytes(volume.size_bytes)}`}
               checked={deleted.includes(volume.name)}
               onChecked={(checked) =>
                 setDeleted(checked ? [...deleted, volume.name] : deleted.filter((other) => other !== volume.name))

@@ -39,7 +39,7 @@ function UpdateForm({ installation, extension }: { installation: Installation; e
   const { route } = useLocation();
   const [given, setGiven] = useKept<Given>(`update ${installation.id}`, NOTHING);
   const [isTried, setTried] = useState(false);
-  const [hasRead, setRead] = useState(false);
+  const [read, setRead] = useState("");
   const update = useUpdateInstallation(installation.id);
   const { variables } = extension;
   const stored = readValues(installation.variable_values);
@@ -58,6 +58,8 @@ function UpdateForm({ installation, extension }: { installation: Installation; e
     variables.map(({ variable_name }) => variable_name),
   );
   const mustRead = plan.data?.needs_host_access ?? false;
+  // Another plan has to be read anew.
+  const hasRead = read === JSON.stringify(plan.data);
   const isRefused = plan.data?.is_allowed === false || (mustRead && !hasRead) || isBusy(installation);
 
   const submit = () => {
@@ -111,7 +113,11 @@ function UpdateForm({ installation, extension }: { installation: Installation; e
       >
         <p class="muted small">{t.installations.updateText}</p>
         {mustRead && plan.data?.is_allowed && (
-          <CheckField label={t.extensionRun.agree} checked={hasRead} onChecked={setRead} />
+          <CheckField
+            label={t.extensionRun.agree}
+            checked={hasRead}
+            onChecked={(is) => setRead(is ? JSON.stringify(plan.data) : "")}
+          />
         )}
         {rest && (update.error || isTried) && <ProblemText error={rest} />}
         <div class="row">

@@ -29,7 +29,7 @@ export function useLines(id: string, isFollowing: boolean) {
         newest.current = more.at(-1)?.sequence ?? newest.current;
         if (more.length > 0) setState((before) => append(before ?? NO_LINES, more));
       }
-      timer = setTimeout(run, POLL_MS);
+      if (!signal.aborted) timer = setTimeout(run, POLL_MS);
     };
     const run = () => void poll().catch(fail);
     const fail = (thrown: Error) => signal.aborted || setError(thrown);

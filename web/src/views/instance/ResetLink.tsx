@@ -1,5 +1,4 @@
 import { type InstanceUser, useMakePasswordReset } from "../../api/instance";
-import { resetLink } from "../../session/reset";
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
 import { ShownOnce } from "../../ui/ShownOnce";
@@ -14,7 +13,7 @@ export function ResetLink({ user, onClose }: { user: InstanceUser; onClose: () =
         title={t.instance.resetAt(user.username)}
         text={t.instance.resetLink}
         label={t.organization.link}
-        value={resetLink(make.data.token)}
+        value={make.data.link}
         ends={make.data.expires_at}
         onClose={onClose}
       />

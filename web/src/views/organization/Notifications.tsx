@@ -1,5 +1,11 @@
 import { useState } from "preact/hooks";
-import { useDeleteSmtp, useDeleteWebhook, useSmtp, useWebhook, type WebhookType } from "../../api/notifications";
+import {
+  useDeleteSmtp,
+  useDeleteWebhook,
+  useNotificationWebhook,
+  useSmtp,
+  type WebhookType,
+} from "../../api/notifications";
 import { useSession } from "../../session";
 import { useText } from "../../text";
 import { Facts } from "../../ui/Facts";
@@ -42,7 +48,7 @@ export function Notifications() {
 function Webhook({ type }: { type: WebhookType }) {
   const t = useText();
   const { may } = useSession();
-  const stored = useWebhook(type);
+  const stored = useNotificationWebhook(type);
   const remove = useDeleteWebhook();
   const [edits, setEdits] = useState(false);
   const name = t.notifications.kind[type];

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Application } from "../../api/applications";
-import { useMay } from "../../session";
+import { useSession } from "../../session";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { Facts } from "../../ui/Facts";
@@ -10,7 +10,8 @@ import { EditPreviewVariables } from "./EditPreviewVariables";
 /** What previews get beside what their application has. */
 export function PreviewSettings({ application }: { application: Application }) {
   const t = useText();
-  const mayUpdate = useMay("deploy:update") && useMay("variable:read");
+  const { may } = useSession();
+  const mayUpdate = may("deploy:update") && may("variable:read");
   const [edits, setEdits] = useState(false);
   const names = Object.keys(readVariables(application.preview_variables)).sort();
   const secrets = application.preview_secret_names;

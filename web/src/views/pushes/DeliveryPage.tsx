@@ -22,7 +22,7 @@ export default function DeliveryPage({ application, id }: { application: Applica
   const t = useText();
   const { route } = useLocation();
   const mayOpen = useMay("deploy:update");
-  const { data: delivery, error, refetch } = useDelivery(id);
+  const { data: delivery, error, refetch } = useDelivery(id, mayOpen);
   const replay = useReplay(application.id);
   const tellProblem = useTellProblem();
   const at = `/applications/${application.id}`;

@@ -37,11 +37,11 @@ export default function Settings({ application }: { application: Application }) 
     setError(null);
     try {
       // The stream may be late: what is stored is looked at once more, so that nothing unseen is overwritten.
-      const fresh = storedValues(await cache.fetchQuery({ ...applicationQuery(application.id), staleTime: 0 }));
-      if (conflicts(draft, fresh).length === 0) {
+      const fresh = await cache.fetchQuery({ ...applicationQuery(application.id), staleTime: 0 });
+      if (conflicts(draft, storedValues(fresh)).length === 0) {
         const requests = requestsFor(application.id, changedValues(draft));
+        if (requests.update) await update.mutateAsync({ ...requests.update, unchanged_since: fresh.updated_at });
         if (requests.labels) await updateLabels.mutateAsync({ id: application.id, labels: requests.labels });
-        if (requests.update) await update.mutateAsync(requests.update);
         setDraft(() => NO_DRAFT);
         tell(t.common.saved);
       }

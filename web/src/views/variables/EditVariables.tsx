@@ -44,14 +44,15 @@ export function EditVariables({ application, kind, onClose }: Props) {
     try {
       const fresh = await cache.fetchQuery({ ...applicationQuery(application.id), staleTime: 0 });
       setError(null);
-      if (fresh[kind] === application[kind]) save();
+      const isSeen = fresh[kind] === application[kind] && `${fresh.secret_names}` === `${application.secret_names}`;
+      if (isSeen) save(fresh.updated_at);
     } catch (thrown) {
       setError(thrown as Error);
     }
     setLooking(false);
   };
 
-  const save = () => {
+  const save = (unchanged_since: string) => {
     const decidedNow = new Map(
       all.filter(({ kind: how }) => how !== "removed").map((one) => [one.name, isSecret(one)]),
     );
@@ -59,7 +60,7 @@ export function EditVariables({ application, kind, onClose }: Props) {
     const secrets = new Set([...secretsBefore].filter((name) => decidedNow.get(name) !== false));
     for (const [name, secret] of decidedNow) if (secret) secrets.add(name);
     update.mutate(
-      { id: application.id, [kind]: parsed.variables, secret_names: [...secrets] },
+      { id: application.id, unchanged_since, [kind]: parsed.variables, secret_names: [...secrets] },
       {
         onSuccess: () => {
           tell(`${t.common.saved} ${t.variables.acts}`);

@@ -38,6 +38,10 @@ export default async function firstStart(platform) {
   ]);
   await visit.getByText("Hello from the first version").waitFor();
   assert.deepEqual(await platform.visit("hello.localhost"), { status: 200, text: "Hello from the first version" });
+
+  // The edge has counted the visits; the server asks it every ten seconds, and the page asks the server.
+  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByText(/^[1-9]\d* requests?, 0 errors/).waitFor({ timeout: 60_000 });
 }
 
 async function registerTheAdmin(page, origin) {
