@@ -70,6 +70,8 @@ pub struct InstalledService {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstalledDomain {
     pub domain: String,
+    /// Where visitors reach it.
+    pub url: String,
     pub service: String,
     pub port: i64,
 }

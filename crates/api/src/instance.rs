@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::closed_set::closed_set;
 use crate::text::absent_when_empty;
-use crate::{NewPassword, Pagination, Presented, Text, Timestamp, UserType, Whole, sent};
+use crate::{Pagination, Text, Timestamp, UserType, Whole};
 
 closed_set! {
     pub enum DatabaseKind {
@@ -90,22 +90,4 @@ pub struct InstanceUsersQuery {
     /// A part of the name or of the e-mail address, in any case.
     #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub search: Option<Text<1, 200>>,
-}
-
-/// Shown only now. It works once; a newer one takes its place.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct PasswordReset {
-    pub token: String,
-    /// Opens the dashboard with the token. Give it to the user.
-    pub link: String,
-    pub expires_at: Timestamp,
-}
-
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ResetPassword {
-    #[serde(serialize_with = "sent::whole")]
-    pub token: Presented,
-    #[serde(serialize_with = "sent::whole")]
-    pub password: NewPassword,
 }

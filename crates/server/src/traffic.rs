@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use uuid::Uuid;
 use windlass_edge::counters::{Cause, Figures};
-use windlass_edge::stats::Stats;
+use windlass_edge::stats::{ServiceStats, Stats};
 use windlass_store::traffic::{self, Requests};
 
 use crate::app::App;
 use crate::edge;
 
 const INTERVAL: Duration = Duration::from_secs(10);
-/// How far back the API shows it.
-pub const KEPT_MINUTES: i64 = 24 * 60;
+/// How far back the API shows it, and one more of its longest slots.
+pub const KEPT_MINUTES: i64 = 25 * 60;
 pub const MINUTE_MICROS: i64 = 60_000_000;
 
 /// Runs until it is dropped. What visitors did while no server ran is not known by the minute, so it is left out.
 pub async fn run(app: Arc<App>) {
     let mut ticks = tokio::time::interval(INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut before: Option<HashMap<Uuid, Requests>> = None;
+    let mut before: Option<HashMap<Uuid, Counted>> = None;
     loop {
         ticks.tick().await;
         let Ok(stats) = edge::stats(&app.config.data_dir).await else { continue };
@@ -45,39 +45,56 @@ async fn add(app: &App, news: &[(Uuid, Requests)]) -> windlass_store::Result<()>
     tx.commit().await
 }
 
-/// Services are named by their application.
-fn counted(stats: &Stats) -> HashMap<Uuid, Requests> {
-    let by_id = |service: &windlass_edge::stats::ServiceStats| {
-        service.name.parse().ok().map(|id| (id, requests(&service.figures)))
-    };
-    stats.services.iter().filter_map(by_id).collect()
+/// What an edge has counted for one application since it was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counted {
+    requests: u64,
+    /// Answers of 5xx.
+    refused: u64,
+    /// Requests without a whole answer, visitors who left apart.
+    failed: u64,
+    answers: u64,
+    answer_us: u64,
 }
 
-fn requests(figures: &Figures) -> Requests {
-    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let faults = [Cause::Connect, Cause::Slow, Cause::Closed, Cause::Invalid, Cause::Cut];
-    let failed: u64 = faults.into_iter().map(|cause| figures.failed(cause)).sum();
-    let answered: u64 = figures.statuses.values().sum();
-    // A request that fails before its answer has begun is answered with 5xx: it must not count twice.
-    let errors = figures.statuses.get("5xx").copied().unwrap_or_default().max(failed);
-    Requests {
-        requests: number(figures.requests),
-        errors: number(errors),
-        answers: number(answered),
-        answer_us: number(figures.latency_us),
+impl Counted {
+    fn new(figures: &Figures) -> Self {
+        let faults = [Cause::Connect, Cause::Slow, Cause::Closed, Cause::Invalid, Cause::Cut];
+        Self {
+            requests: figures.requests,
+            refused: figures.statuses.get("5xx").copied().unwrap_or_default(),
+            failed: faults.into_iter().map(|cause| figures.failed(cause)).sum(),
+            answers: figures.statuses.values().sum(),
+            answer_us: figures.latency_us,
+        }
+    }
+
+    fn since(&self, before: &Self) -> Requests {
+        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let (refused, failed) =
+            (self.refused.saturating_sub(before.refused), self.failed.saturating_sub(before.failed));
+        Requests {
+            requests: number(self.requests.saturating_sub(before.requests)),
+            // A request that fails before its answer has begun is answered with 5xx: it must not count twice.
+            errors: number(refused.max(failed)),
+            answers: number(self.answers.saturating_sub(before.answers)),
+            answer_us: number(self.answer_us.saturating_sub(before.answer_us)),
+        }
     }
 }
 
+/// Services are named by their application.
+fn counted(stats: &Stats) -> HashMap<Uuid, Counted> {
+    let by_id = |service: &ServiceStats| service.name.parse().ok().map(|id| (id, Counted::new(&service.figures)));
+    stats.services.iter().filter_map(by_id).collect()
+}
+
 /// What was counted since. Less than before means that an edge was started anew: then all of it is new.
-fn news(before: &HashMap<Uuid, Requests>, now: &HashMap<Uuid, Requests>) -> Vec<(Uuid, Requests)> {
-    let since = |id: &Uuid, now: &Requests| match before.get(id) {
-        Some(before) if before.requests <= now.requests => Requests {
-            requests: now.requests - before.requests,
-            errors: (now.errors - before.errors).max(0),
-            answers: (now.answers - before.answers).max(0),
-            answer_us: (now.answer_us - before.answer_us).max(0),
-        },
-        _ => *now,
+fn news(before: &HashMap<Uuid, Counted>, now: &HashMap<Uuid, Counted>) -> Vec<(Uuid, Requests)> {
+    let nothing = Counted::default();
+    let since = |id: &Uuid, now: &Counted| {
+        let before = before.get(id).filter(|before| before.requests <= now.requests);
+        now.since(before.unwrap_or(&nothing))
     };
     let news = now.iter().map(|(id, now)| (*id, since(id, now)));
     news.filter(|(_, since)| *since != Requests::default()).collect()
@@ -87,21 +104,30 @@ fn news(before: &HashMap<Uuid, Requests>, now: &HashMap<Uuid, Requests>) -> Vec<
 mod tests {
     use super::*;
 
-    fn seen(requests: i64, errors: i64) -> HashMap<Uuid, Requests> {
-        let counted = Requests { requests, errors, answers: requests, answer_us: requests * 10 };
+    fn seen(requests: u64, refused: u64, failed: u64) -> HashMap<Uuid, Counted> {
+        let counted = Counted { requests, refused, failed, answers: requests, answer_us: requests * 10 };
         HashMap::from([(Uuid::from_u128(1), counted)])
+    }
+
+    fn told(requests: i64, errors: i64) -> Vec<(Uuid, Requests)> {
+        vec![(Uuid::from_u128(1), Requests { requests, errors, answers: requests, answer_us: requests * 10 })]
     }
 
     #[test]
     fn only_what_came_since_is_news() {
-        let expected = seen(3, 1).into_iter().collect::<Vec<_>>();
-        assert_eq!(news(&seen(2, 0), &seen(5, 1)), expected);
-        assert_eq!(news(&seen(5, 1), &seen(5, 1)), []);
-        assert_eq!(news(&HashMap::new(), &seen(3, 1)), expected);
+        assert_eq!(news(&seen(2, 0, 0), &seen(5, 1, 0)), told(3, 1));
+        assert_eq!(news(&seen(5, 1, 1), &seen(5, 1, 1)), []);
+        assert_eq!(news(&HashMap::new(), &seen(3, 1, 0)), told(3, 1));
+    }
+
+    #[test]
+    fn answers_that_broke_off_hide_no_later_errors() {
+        assert_eq!(news(&seen(100, 0, 100), &seen(190, 90, 100)), told(90, 90));
+        assert_eq!(news(&seen(100, 50, 0), &seen(110, 50, 10)), told(10, 10));
     }
 
     #[test]
     fn an_edge_that_was_started_anew_counts_from_nothing() {
-        assert_eq!(news(&seen(50, 4), &seen(3, 1)), seen(3, 1).into_iter().collect::<Vec<_>>());
+        assert_eq!(news(&seen(50, 4, 0), &seen(3, 1, 0)), told(3, 1));
     }
 }

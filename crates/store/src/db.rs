@@ -32,9 +32,9 @@ macro_rules! sql {
 }
 pub(crate) use sql;
 
-/// A part of a text, in lower case, for `like` with `escape '\'`: without any sign that it understands.
+/// A part of a text for `like` with `escape '\'`: without any sign that it understands.
 pub(crate) fn like_part(part: &str) -> String {
-    let escaped = part.to_lowercase().replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
+    let escaped = part.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
     format!("%{escaped}%")
 }
 

@@ -242,7 +242,7 @@ impl Filter {
     }
 
     fn values(&self) -> impl Iterator<Item = String> + '_ {
-        let search = self.search.as_deref().map(like_part);
+        let search = self.search.as_deref().map(|part| like_part(&part.to_lowercase()));
         self.category.clone().into_iter().chain(self.extension_type.clone()).chain(search)
     }
 }

@@ -70,16 +70,20 @@ pub struct Listed {
 
 /// Users whose name or address has the text in it, by address, and how many there are.
 pub async fn page(conn: &mut Conn, search: &str, skip: i64, limit: i64) -> Result<(Vec<Listed>, i64)> {
-    let part = like_part(search);
-    let count = r"select count(*) from users where lower(username) like $1 escape '\' or email like $1 escape '\'";
-    let count = sql!(conn, |c| sqlx::query_scalar(count).bind(&part).fetch_one(c).await)?;
+    // SQLite lowers ASCII only: a name with other capitals is found as it is written.
+    let (part, written) = (like_part(&search.to_lowercase()), like_part(search));
+    let count = r"select count(*) from users u where lower(u.username) like $1 escape '\' or u.username like $2 escape '\' or u.email like $1 escape '\'";
+    let count = sql!(conn, |c| sqlx::query_scalar(count).bind(&part).bind(&written).fetch_one(c).await)?;
     let query = concat!(
         "select ",
         columns!(),
         ", (select count(*) from memberships m where m.user_id = u.id) as organizations from users u ",
-        r"where lower(u.username) like $1 escape '\' or u.email like $1 escape '\' order by u.email limit $2 offset $3"
+        r"where lower(u.username) like $1 escape '\' or u.username like $2 escape '\' or u.email like $1 escape '\' ",
+        "order by u.email limit $3 offset $4"
     );
-    let users = sql!(conn, |c| sqlx::query_as(query).bind(&part).bind(limit).bind(skip).fetch_all(c).await)?;
+    let users = sql!(conn, |c| {
+        sqlx::query_as(query).bind(&part).bind(&written).bind(limit).bind(skip).fetch_all(c).await
+    })?;
     Ok((users, count))
 }
 
@@ -118,7 +122,10 @@ pub async fn rename(tx: &mut Tx, id: Uuid, username: &str, now: Timestamp) -> Re
     Ok(())
 }
 
+/// A link with which it could be set once more ends with it.
 pub async fn set_password(tx: &mut Tx, id: Uuid, password_hash: &str, now: Timestamp) -> Result<()> {
+    let forget = "delete from password_resets where user_id = $1";
+    sql!(tx, |c| sqlx::query(forget).bind(id).execute(c).await.map(drop))?;
     let query = "update users set password_hash = $1, updated_at = $2 where id = $3";
     sql!(tx, |c| sqlx::query(query).bind(password_hash).bind(now.micros()).bind(id).execute(c).await.map(drop))?;
     Ok(())

@@ -100,9 +100,10 @@ pub async fn compare(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer 
     let gone = || Error::not_found("release");
     let before = releases::get(&mut conn, before.row().release_id).await?.ok_or_else(gone)?;
     let release = releases::get(&mut conn, after.row().release_id).await?.ok_or_else(gone)?;
+    let application = applications::get(&mut conn, release.application_id).await?.ok_or_else(gone)?;
     drop(conn);
     let viewer = after.authority().application_viewer(&ctx.app);
-    let changes = changes(&viewer, &before, &release).await?;
+    let changes = changes(&viewer, &application, &before, &release).await?;
     success("What has changed", ReleaseComparison { changes })
 }
 

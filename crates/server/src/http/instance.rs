@@ -1,45 +1,28 @@
 //! The installation as a whole, for its admins.
 
-use std::sync::Arc;
-
-use axum::extract::State;
 use windlass_api::{
-    DatabaseKind, DiskSpace, ErrorCode, Instance, InstanceUsers, InstanceUsersQuery, Pagination, PasswordReset, Queue,
-    ResetPassword, Whole,
+    DatabaseKind, DiskSpace, ErrorCode, Instance, InstanceUsers, InstanceUsersQuery, Pagination, Queue, Whole,
 };
 use windlass_store::{Kind, instance, jobs, users};
 
-use super::body::StrangersPayload;
-use super::params::{Params, PathId};
+use super::params::Params;
 use super::respond::{Answer, success};
-use super::table::{Table, anyone, user};
-use crate::app::App;
-use crate::auth::{Admin, Origin};
+use super::table::{Table, user};
+use crate::auth::Admin;
 use crate::disk;
 use crate::records;
-use crate::service::password_resets;
 
 const PAGE_SIZE: i64 = 25;
-const FOR_ADMINS: &str = "For admins of the installation, with a login.";
+pub const FOR_ADMINS: &str = "For admins of the installation, with a login.";
 
 pub fn routes(table: Table) -> Table {
-    use ErrorCode::{Forbidden, NotFound};
+    use ErrorCode::Forbidden;
     table
         .get("/instance", get, user::<Instance>("Get instance").note(FOR_ADMINS).errors(&[Forbidden]))
         .get(
             "/instance/users",
             list_users,
             user::<InstanceUsers>("List users").query::<InstanceUsersQuery>().note(FOR_ADMINS).errors(&[Forbidden]),
-        )
-        .post(
-            "/instance/users/{user_id}/password-reset",
-            make_password_reset,
-            user::<PasswordReset>("Make password reset").note(FOR_ADMINS).errors(&[Forbidden, NotFound]),
-        )
-        .post(
-            "/auth/reset-password",
-            reset_password,
-            anyone::<()>("Reset password").body::<ResetPassword>().errors(&[NotFound]),
         )
 }
 
@@ -78,19 +61,4 @@ pub async fn list_users(admin: Admin, Params(query): Params<InstanceUsersQuery>)
     let (found, total) = users::page(&mut conn, search, (page - 1) * page_size, page_size).await?;
     let users = found.into_iter().map(records::instance_user).collect();
     success("Users", InstanceUsers { users, pagination: Pagination::new(page, page_size, total) })
-}
-
-pub async fn make_password_reset(admin: Admin, PathId(user_id): PathId) -> Answer {
-    let made = password_resets::make(&admin, user_id).await?;
-    success("Link made; give it to the user", made)
-}
-
-pub async fn reset_password(
-    State(app): State<Arc<App>>,
-    origin: Origin,
-    StrangersPayload(body): StrangersPayload,
-) -> Answer {
-    let input: ResetPassword = body.parse()?;
-    password_resets::reset(&app, &origin, &input).await?;
-    success("Password set; all your sessions have ended. Log in with it", ())
 }

@@ -27,6 +27,7 @@ pub mod openapi;
 mod organizations;
 mod origin;
 mod params;
+mod password_resets;
 mod previews;
 mod push;
 mod read_only;
@@ -68,6 +69,7 @@ fn table() -> Table {
         api_keys::routes,
         users::routes,
         instance::routes,
+        password_resets::routes,
         organizations::routes,
         members::routes,
         invitations::routes,

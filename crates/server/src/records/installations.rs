@@ -11,19 +11,27 @@ use windlass_store::logs::{Stored, line_id};
 use windlass_store::volumes::{self, Volume};
 use windlass_store::{Conn, Result};
 
-pub async fn installation(conn: &mut Conn, row: Installation, may_see_values: bool) -> Result<api::Installation> {
+use crate::config::Config;
+
+pub async fn installation(
+    conn: &mut Conn,
+    config: &Config,
+    row: Installation,
+    may_see_values: bool,
+) -> Result<api::Installation> {
     let parts = Parts::of(conn, std::slice::from_ref(&row)).await?;
-    Ok(parts.record(row, may_see_values))
+    Ok(parts.record(config, row, may_see_values))
 }
 
 /// In five queries, however many there are.
 pub async fn installations(
     conn: &mut Conn,
+    config: &Config,
     rows: Vec<Installation>,
     may_see_values: bool,
 ) -> Result<Vec<api::Installation>> {
     let parts = Parts::of(conn, &rows).await?;
-    Ok(rows.into_iter().map(|row| parts.record(row, may_see_values)).collect())
+    Ok(rows.into_iter().map(|row| parts.record(config, row, may_see_values)).collect())
 }
 
 /// What several installations have.
@@ -49,7 +57,7 @@ impl Parts {
         })
     }
 
-    fn record(&self, row: Installation, may_see_values: bool) -> api::Installation {
+    fn record(&self, config: &Config, row: Installation, may_see_values: bool) -> api::Installation {
         let extension = self.extensions.iter().find(|extension| extension.id == row.extension_id);
         let execution = self.executions.iter().find(|execution| Some(execution.id) == row.execution_id);
         let text = |of: fn(&Execution) -> &String| execution.map(of).cloned().unwrap_or_default();
@@ -73,7 +81,7 @@ impl Parts {
                 .routes
                 .iter()
                 .filter(|route| route.installation_id == row.id && route.is_live)
-                .map(domain)
+                .map(|route| domain(config, route))
                 .collect(),
             volumes: self.volumes.iter().filter(|volume| volume.installation_id == Some(row.id)).map(volume).collect(),
             content_hash,
@@ -106,8 +114,13 @@ fn service(row: &Installation, seen: &Seen) -> api::InstalledService {
     }
 }
 
-fn domain(route: &Route) -> api::InstalledDomain {
-    api::InstalledDomain { domain: route.domain.clone(), service: route.service.clone(), port: route.port }
+fn domain(config: &Config, route: &Route) -> api::InstalledDomain {
+    api::InstalledDomain {
+        domain: route.domain.clone(),
+        url: config.visitors_url(&route.domain),
+        service: route.service.clone(),
+        port: route.port,
+    }
 }
 
 fn volume(volume: &Volume) -> api::InstalledVolume {

@@ -3,20 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_api::{Configuration, MASK, ReleaseChange, Variables};
+use windlass_store::applications::Application;
 use windlass_store::releases::Release;
 
 use super::applications::ApplicationViewer;
 use crate::error::{Error, Result};
 
-/// From one release to another, field by field; variables one by one.
-pub async fn changes(viewer: &ApplicationViewer<'_>, before: &Release, after: &Release) -> Result<Vec<ReleaseChange>> {
-    let (old, new) = (fields(before)?, fields(after)?);
-    let mut changes = differences("", &old, &new, |_| false);
+/// From one release to another, field by field; variables one by one. What is secret in the application by now was perhaps not
+/// marked when the releases were made, and may hold the same value.
+pub async fn changes(
+    viewer: &ApplicationViewer<'_>,
+    application: &Application,
+    before: &Release,
+    after: &Release,
+) -> Result<Vec<ReleaseChange>> {
+    let mut changes = differences(None, &fields(before)?, &fields(after)?, |_| false);
+    let now = viewer.vault.application_variables(application).await?;
     let (old, new) = (viewer.vault.release_variables(before).await?, viewer.vault.release_variables(after).await?);
-    let is_hidden = |name: &str| !viewer.sees_values || old.is_secret(name) || new.is_secret(name);
-    changes.extend(differences("build_variables", &old.build, &new.build, is_hidden));
-    changes.extend(differences("environment_variables", &old.environment, &new.environment, is_hidden));
-    changes.extend(differences("", &marks(&old), &marks(&new), |_| false));
+    let is_hidden = |name: &str| !viewer.sees_values || [&now, &old, &new].iter().any(|all| all.is_secret(name));
+    changes.extend(differences(Some("build_variables"), &old.build, &new.build, is_hidden));
+    changes.extend(differences(Some("environment_variables"), &old.environment, &new.environment, is_hidden));
+    changes.extend(differences(None, &marks(&old), &marks(&new), |_| false));
     Ok(changes)
 }
 
@@ -35,9 +42,9 @@ fn marks(variables: &Variables) -> BTreeMap<String, String> {
     BTreeMap::from([("secret_names".into(), variables.secret_names.join(", "))])
 }
 
-/// Without a field, each key is one; with it, a variable of that field.
+/// Of fields, or of the variables in one field.
 fn differences(
-    field: &str,
+    field: Option<&str>,
     before: &BTreeMap<String, String>,
     after: &BTreeMap<String, String>,
     is_hidden: impl Fn(&str) -> bool,
@@ -48,8 +55,8 @@ fn differences(
     };
     let differing = names.into_iter().filter(|name| before.get(*name) != after.get(*name));
     let change = |name: &String| ReleaseChange {
-        field: if field.is_empty() { name.clone() } else { field.to_owned() },
-        variable: if field.is_empty() { String::new() } else { name.clone() },
+        field: field.unwrap_or(name).to_owned(),
+        variable: field.map(|_| name.clone()).unwrap_or_default(),
         before: shown(name, before.get(name)),
         after: shown(name, after.get(name)),
     };

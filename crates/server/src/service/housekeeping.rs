@@ -73,7 +73,7 @@ pub async fn sweep(app: &App) -> Result<u64> {
 
 /// A little at a time, as below.
 async fn forget_traffic(app: &App) -> Result<u64> {
-    let before = app.now().micros() / MINUTE_MICROS - KEPT_MINUTES - 60;
+    let before = app.now().micros() / MINUTE_MICROS - KEPT_MINUTES;
     let mut forgotten = 0;
     loop {
         let mut tx = app.db.begin().await?;

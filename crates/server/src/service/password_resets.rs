@@ -9,7 +9,7 @@ use crate::auth::token::{self, Token};
 use crate::auth::{Admin, Origin};
 use crate::error::{Error, Result};
 use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::service::tries::limit_guessing;
+use crate::service::tries::limit_address;
 
 const SECONDS: i64 = 30 * 60;
 
@@ -40,7 +40,7 @@ pub async fn make(admin: &Admin, user_id: Uuid) -> Result<PasswordReset> {
 
 /// Sets the password and ends all of the user's sessions. A second factor stays: the link proves no more than a password.
 pub async fn reset(app: &App, origin: &Origin, input: &ResetPassword) -> Result<()> {
-    limit_guessing(app, origin, "a password reset")?;
+    limit_address(app, origin)?;
     let token_hash = token::hash(input.token.reveal());
     let unknown = || {
         Error::new(ErrorCode::NotFound, "token: this link was used, was replaced or has expired. Ask for a new one.")

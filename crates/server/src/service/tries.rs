@@ -13,9 +13,15 @@ const ACCOUNT_FACTOR: u32 = 10;
 
 /// Logins and registrations alike: both let strangers make the server work and guess.
 pub fn limit_guessing(app: &App, origin: &Origin, email: &str) -> Result<()> {
-    let tries = app.config.login_attempts;
-    count_try(app, &format!("address {}", address_key(origin.address)), Limit::a_minute(tries))?;
-    count_try(app, &format!("account {email}"), Limit::a_minute(tries.saturating_mul(ACCOUNT_FACTOR)))
+    limit_address(app, origin)?;
+    let tries = app.config.login_attempts.saturating_mul(ACCOUNT_FACTOR);
+    count_try(app, &format!("account {email}"), Limit::a_minute(tries))
+}
+
+/// Where no account is named before it is proven.
+pub fn limit_address(app: &App, origin: &Origin) -> Result<()> {
+    let key = format!("address {}", address_key(origin.address));
+    count_try(app, &key, Limit::a_minute(app.config.login_attempts))
 }
 
 pub fn count_try(app: &App, key: &str, limit: Limit) -> Result<()> {

@@ -421,6 +421,11 @@ async fn two_releases_are_compared(server: TestServer) {
     assert!(!compared.to_string().contains("entirely new"), "a secret is shown");
     let masked = server.get(&forth).by(&viewer).ok().await;
     assert!(!masked.to_string().contains("green"), "a viewer sees a value");
+    // COLOR is marked later, with the value that it has: what was plain before is hidden too.
+    let mark = json!({ "id": first["id"], "secret_names": ["API_KEY", "COLOR"] });
+    server.put("/deploy/application", mark).by(&ada).ok().await;
+    let hidden = server.get(&forth).by(&ada).ok().await;
+    assert!(!hidden.to_string().contains("green"), "what is secret by now is shown");
     let none = server.get(&path(&second, &second)).by(&ada).ok().await;
     assert_eq!(none["changes"], json!([]));
     let other = server.running(&ada, least("other")).await;

@@ -1,0 +1,45 @@
+//! Links with which users who have forgotten their password set a new one.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use windlass_api::{ErrorCode, PasswordReset, ResetPassword};
+
+use super::body::StrangersPayload;
+use super::instance::FOR_ADMINS;
+use super::params::PathId;
+use super::respond::{Answer, success};
+use super::table::{Table, anyone, user};
+use crate::app::App;
+use crate::auth::{Admin, Origin};
+use crate::service::password_resets;
+
+pub fn routes(table: Table) -> Table {
+    use ErrorCode::{Forbidden, NotFound};
+    table
+        .post(
+            "/instance/users/{user_id}/password-reset",
+            make_password_reset,
+            user::<PasswordReset>("Make password reset").note(FOR_ADMINS).errors(&[Forbidden, NotFound]),
+        )
+        .post(
+            "/auth/reset-password",
+            reset_password,
+            anyone::<()>("Reset password").body::<ResetPassword>().errors(&[NotFound]),
+        )
+}
+
+pub async fn make_password_reset(admin: Admin, PathId(user_id): PathId) -> Answer {
+    let made = password_resets::make(&admin, user_id).await?;
+    success("Link made; give it to the user", made)
+}
+
+pub async fn reset_password(
+    State(app): State<Arc<App>>,
+    origin: Origin,
+    StrangersPayload(body): StrangersPayload,
+) -> Answer {
+    let input: ResetPassword = body.parse()?;
+    password_resets::reset(&app, &origin, &input).await?;
+    success("Password set; all your sessions have ended. Log in with it", ())
+}
