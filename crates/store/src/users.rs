@@ -81,9 +81,8 @@ pub async fn page(conn: &mut Conn, search: &str, skip: i64, limit: i64) -> Resul
         r"where lower(u.username) like $1 escape '\' or u.username like $2 escape '\' or u.email like $1 escape '\' ",
         "order by u.email limit $3 offset $4"
     );
-    let users = sql!(conn, |c| {
-        sqlx::query_as(query).bind(&part).bind(&written).bind(limit).bind(skip).fetch_all(c).await
-    })?;
+    let users =
+        sql!(conn, |c| { sqlx::query_as(query).bind(&part).bind(&written).bind(limit).bind(skip).fetch_all(c).await })?;
     Ok((users, count))
 }
 

@@ -3566,6 +3566,8 @@ export interface components {
         };
         InstalledDomain: {
             domain: string;
+            /** @description Where visitors reach it. */
+            url: string;
             service: string;
             /** Format: int64 */
             port: number;

@@ -68,7 +68,8 @@ pub async fn list(ctx: Ctx, Params(query): Params<InstallationsQuery>) -> Answer
     let (number, size) = (query.page.map_or(1, Whole::get), query.page_size.map_or(PAGE_SIZE, Whole::get));
     let mut conn = ctx.app.db.read().await?;
     let (page, count) = rows::page(&mut conn, authority.organization_id(), ((number - 1) * size, size)).await?;
-    let installations = records::installations(&mut conn, &ctx.app.config, page, authority.may(Can::VariableRead)).await?;
+    let installations =
+        records::installations(&mut conn, &ctx.app.config, page, authority.may(Can::VariableRead)).await?;
     success("Installations", Installations { installations, pagination: Pagination::new(number, size, count) })
 }
 
@@ -77,7 +78,13 @@ pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
     let mut conn = ctx.app.db.read().await?;
     success(
         "Installation",
-        records::installation(&mut conn, &ctx.app.config, granted.row().clone(), granted.authority().may(Can::VariableRead)).await?,
+        records::installation(
+            &mut conn,
+            &ctx.app.config,
+            granted.row().clone(),
+            granted.authority().may(Can::VariableRead),
+        )
+        .await?,
     )
 }
 

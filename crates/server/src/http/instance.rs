@@ -17,13 +17,11 @@ pub const FOR_ADMINS: &str = "For admins of the installation, with a login.";
 
 pub fn routes(table: Table) -> Table {
     use ErrorCode::Forbidden;
-    table
-        .get("/instance", get, user::<Instance>("Get instance").note(FOR_ADMINS).errors(&[Forbidden]))
-        .get(
-            "/instance/users",
-            list_users,
-            user::<InstanceUsers>("List users").query::<InstanceUsersQuery>().note(FOR_ADMINS).errors(&[Forbidden]),
-        )
+    table.get("/instance", get, user::<Instance>("Get instance").note(FOR_ADMINS).errors(&[Forbidden])).get(
+        "/instance/users",
+        list_users,
+        user::<InstanceUsers>("List users").query::<InstanceUsersQuery>().note(FOR_ADMINS).errors(&[Forbidden]),
+    )
 }
 
 pub async fn get(admin: Admin) -> Answer {
