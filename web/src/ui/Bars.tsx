@@ -20,7 +20,14 @@ export function Bars({ label, requests, errors, height, title }: Props) {
   // What is there must be seen, however little it is.
   const tall = (count: number) => (count === 0 ? 0 : Math.max(1.5, (count / highest) * (height - 1)));
   return (
-    <svg class="bars" role="img" aria-label={label} viewBox={`0 0 ${WIDTH} ${height}`} preserveAspectRatio="none">
+    <svg
+      class="bars"
+      role="img"
+      aria-label={label}
+      height={height}
+      viewBox={`0 0 ${WIDTH} ${height}`}
+      preserveAspectRatio="none"
+    >
       <line class="bars-foot" x1="0" x2={WIDTH} y1={height} y2={height} />
       {requests.map((count, slot) => (
         <g key={slot}>

@@ -18,7 +18,7 @@ export function Requests({ applicationId }: { applicationId: string }) {
       <div class="row between">
         <h2>{t.traffic.title}</h2>
         <select
-          class="narrow"
+          class="period"
           aria-label={t.traffic.period}
           value={hours}
           onChange={({ currentTarget }) => setHours(Number(currentTarget.value))}
