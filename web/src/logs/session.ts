@@ -109,9 +109,8 @@ export class LogSession {
 
   again(): void {
     this.error = null;
+    this.wake();
     if (this.window.lines.length === 0) void this.toNewest();
-    else this.wake();
-    this.onChange();
   }
 
   setFollowing(isFollowing: boolean): void {
@@ -126,6 +125,10 @@ export class LogSession {
     this.connection.isLive = isLive;
     if (isLive) this.wake();
     else this.finish();
+  }
+
+  get isAsleep(): boolean {
+    return !this.connection.isAwake;
   }
 
   sleep(): void {

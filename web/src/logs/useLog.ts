@@ -1,4 +1,5 @@
-import { useEffect, useReducer, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useReducer, useState } from "preact/hooks";
+import { useIsLapsed } from "../session";
 import type { Filter } from "./filter";
 import { readerOf } from "./reader";
 import { LogSession } from "./session";
@@ -31,6 +32,13 @@ export function useLog(
   }, [of, id, filter]);
 
   useEffect(() => session?.setLive(isLive), [session, isLive]);
+
+  const isLapsed = useIsLapsed();
+  // The server ends the stream some seconds after the login. In the same frame as the dialog that says so, no line is shown any more.
+  useLayoutEffect(() => {
+    if (isLapsed) session?.sleep();
+    else if (session?.isAsleep) session.again();
+  }, [session, isLapsed]);
   return session;
 }
 

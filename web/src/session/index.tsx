@@ -38,6 +38,11 @@ export function useSession(): Session {
 
 export const useMay = (permission: Permission): boolean => useSession().may(permission);
 
+export function useIsLapsed(): boolean {
+  const phase = usePhase();
+  return phase.is === "in" && phase.lapsed;
+}
+
 export function organizationName(membership: Membership): string {
   return linked(membership.organization)?.name ?? membership.organization_id;
 }
