@@ -17,6 +17,14 @@ export const dockerfile = (...lines) =>
 /** What the page of an application says. */
 export const says = (text, ...lines) => ({ Dockerfile: dockerfile(...lines), "www/index.html": `${text}\n` });
 
+/** Prints a line again and again: "said 1", "said 2" and so on. */
+export const CHATTY = {
+  Dockerfile: dockerfile()
+    .replace(/CMD .*/, 'CMD ["sh", "/chat.sh"]')
+    .replace("COPY www /www", "COPY chat.sh /chat.sh"),
+  "chat.sh": "mkdir /www; httpd -p 8080 -h /www; n=0; while true; do n=$((n+1)); echo said $n; usleep 100000; done\n",
+};
+
 /** A folder with a first commit of these files. Others follow it by `commit`, on its own branch or from there on another. */
 export function makeRepository(path, files, { message = "First version", branch = "main", author = "Ada" } = {}) {
   mkdirSync(path, { recursive: true });
