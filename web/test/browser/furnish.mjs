@@ -1,8 +1,13 @@
 // Fills the first organization with one of everything that views show, made by the real API and the real engine.
-import { request } from "node:http";
+import { join } from "node:path";
 import { startCodeHost } from "./codehost.mjs";
+import { deliver, pullRequestOf, pushOf } from "./deliveries.mjs";
 import { dockerfile } from "./repository.mjs";
 import { until } from "./until.mjs";
+
+const PRIVATE = "engines/blog";
+const VOLUME = "data";
+export const PULL_REQUEST = 7;
 
 const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -17,17 +22,19 @@ const files = (words, version, ...lines) => ({
 export async function furnish(platform, words) {
   const codeHost = await startCodeHost({
     account: words.account,
-    repositories: [words.repository, "engines/blog"],
+    repositories: [words.repository, PRIVATE],
     branches: [words.branch, "next"],
+    page: words.repositoryPage,
+    folder: join(platform.folder, "repositories"),
   });
   await people(platform, words);
-  const place = {
-    ...(await applications(platform, words)),
+  const connection = await connect(platform, words, codeHost);
+  return {
+    connection,
+    ...(await applications(platform, words, codeHost, connection)),
     ...(await extensions(platform, words)),
-    connection: await connect(platform, words, codeHost),
     stop: codeHost.stop,
   };
-  return place;
 }
 
 async function people(platform, words) {
@@ -38,36 +45,96 @@ async function people(platform, words) {
   await logInAs(platform, words.agent);
 }
 
-/** Not by `fetch`, which says of itself who it is. */
 async function logInAs(platform, agent) {
-  const { email, password } = await platform.person("owner").then((ada) => ({ ...ada, password: platform.password }));
-  await new Promise((resolve, reject) => {
-    const asked = request(`${platform.server.origin}/api/v1/auth/login`, {
-      method: "POST",
-      headers: { "User-Agent": agent },
-    });
-    asked.on("response", (answer) => answer.resume().on("end", resolve));
-    asked.on("error", reject);
-    asked.end(JSON.stringify({ email, password }));
+  const { email } = await platform.person("owner");
+  const answer = await fetch(`${platform.server.origin}/api/v1/auth/login`, {
+    method: "POST",
+    headers: { "User-Agent": agent },
+    body: JSON.stringify({ email, password: platform.password }),
   });
+  if (!answer.ok) throw new Error(`${email} cannot log in with ${agent}`);
 }
 
-/** One that runs, was deployed twice and then failed to build, and a second one that is stopped. */
-async function applications(platform, words) {
-  const { commit: message, author, branch } = words;
-  const repository = platform.repository("shop", files(words, "one"), {
+/** One that a push has deployed, whose next build failed, with a preview and a volume; and one whose repository takes a key. */
+async function applications(platform, words, codeHost, connection_id) {
+  const shape = codeHost.shapeOf(words.repository);
+  const repository = platform.repository(`${words.repository}.git`, files(words, "one"), {
     message: "First version",
-    author,
-    branch,
+    author: words.author,
+    branch: words.branch,
   });
-  const fields = { repository, branch, environment_variables: { [words.variable]: words.value } };
-  const application = await platform.deploy(words.application, fields);
-  repository.commit(files(words, "two"), message);
-  const deployed = await platform.redeploy(application);
+  const application = await platform.deploy(words.application, {
+    repository: { path: shape.clone_url },
+    connection_id,
+    branch: words.branch,
+    environment_variables: { [words.variable]: words.value },
+    previews: true,
+    preview_variables: { [words.variable]: words.value },
+    volumes: [{ name: VOLUME, path: words.path, shared: true, after_snapshot: words.command }],
+  });
+  const pushed = await push(platform, words, application, { repository, shape });
+  await otherDeliveries(platform, words, application, shape);
+  await snapshots(platform, words, application);
+  const preview = await openAPullRequest(platform, words, application, { repository, shape });
   repository.commit(files(words, "three", `RUN echo ${quoted(words.error)} && exit 3`), "Try something");
   const failed = await platform.redeploy(application);
   await platform.api("PUT", `/deploy/application/labels?id=${application.id}`, { labels: [words.label] });
-  return { application: application.id, deployed: deployed.id, failed: failed.id };
+  const keyed = await deployKey(platform, words, codeHost.shapeOf(PRIVATE), connection_id);
+  return { application: application.id, ...pushed, failed: failed.id, volume: VOLUME, preview, keyed };
+}
+
+/** The delivery of a push to its branch, and the deployment that it has caused. */
+async function push(platform, words, application, { repository, shape }) {
+  const hash = repository.commit(files(words, "two"), words.commit);
+  await deliver(platform, application, pushOf(words, shape, hash));
+  const { deliveries } = await platform.api("GET", `/deploy/application/${application.id}/deliveries`);
+  const [{ id, deployment_id, reason }] = deliveries;
+  if (!deployment_id) throw new Error(`the push deploys nothing: ${reason}`);
+  const { status } = await platform.ended(deployment_id);
+  if (status.status !== "deployed") throw new Error(`the push is not deployed: ${status.status}`);
+  return { delivery: id, deployed: deployment_id };
+}
+
+/** One of an event that deploys nothing, and one that is not signed with the application's secret. */
+async function otherDeliveries(platform, words, application, repository) {
+  const sent = { event: words.event, agent: words.agent, repository, sender: { login: words.sender } };
+  await deliver(platform, application, sent);
+  const { status } = await deliver(platform, application, { ...sent, secret: "not the application's" });
+  if (status !== 401) throw new Error(`a delivery without the right signature is answered ${status}`);
+}
+
+/** One that is written, and one that a command of the user prevents. */
+async function snapshots(platform, words, application) {
+  const volume = `/deploy/application/${application.id}/volumes/${VOLUME}`;
+  await snapshotThatEnds(platform, volume, "ready");
+  await platform.api("PUT", volume, { before_snapshot: `echo ${quoted(words.outcry)}; exit 3` });
+  await snapshotThatEnds(platform, volume, "failed");
+}
+
+async function snapshotThatEnds(platform, volume, wanted) {
+  const { id } = await platform.api("POST", `${volume}/snapshots`);
+  await until(`the snapshot is ${wanted}`, async () => {
+    const { snapshots: all } = await platform.api("GET", `${volume}/snapshots`);
+    return all.some((one) => one.id === id && one.state === wanted);
+  });
+}
+
+/** The id of its preview, which serves. */
+async function openAPullRequest(platform, words, application, { repository, shape }) {
+  const hash = repository.commit(files(words, "gifts"), words.commit, words.pullBranch);
+  const { message } = await deliver(platform, application, pullRequestOf(words, shape, PULL_REQUEST, hash));
+  const { previews } = await platform.api("GET", `/deploy/application/${application.id}/previews`);
+  if (previews.length !== 1) throw new Error(`the pull request has no preview: ${message}`);
+  const { status } = await platform.ended(previews[0].deployment_id);
+  if (status.status !== "deployed") throw new Error(`the preview is not deployed: ${status.status}`);
+  return previews[0].id;
+}
+
+/** Nothing listens to ssh: its deployment fails, and its key is there all the same. */
+async function deployKey(platform, words, { ssh_url }, connection_id) {
+  const { id } = await platform.deploy(words.keyed, { repository: { path: ssh_url }, connection_id });
+  await platform.api("POST", `/deploy/application/${id}/deploy-key`);
+  return id;
 }
 
 const extensionText = (words) => `

@@ -19,7 +19,7 @@ export async function settle(page) {
     const isStill = await page.evaluate(async () => {
       await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
       const ends = ({ effect }) => effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY;
-      if (document.querySelector(".loading")) return false;
+      if (document.querySelector(".loading, [aria-busy=true]")) return false;
       return !document.getAnimations().some((moving) => moving.playState === "running" && ends(moving));
     });
     return isStill && isQuiet(page);

@@ -28,9 +28,30 @@ export const OFFERS = {
     "New API key": "",
     Revoke: "",
   },
-  volumes: { "Add a volume": "deploy:update" },
-  pushes: { "New secret": "deploy:update", "Show: Secret": "deploy:update", Copy: "" },
-  previews: { "New preview": "deploy:create", "Switch on": "deploy:update", Change: "deploy:update" },
+  volumes: {
+    "Add a volume": "deploy:update",
+    Change: "deploy:update",
+    Delete: "deploy:delete",
+    "Take a snapshot": "deploy:update",
+    Restore: "deploy:update",
+    Download: "deploy:update",
+  },
+  pushes: {
+    "New secret": "deploy:update",
+    "Show: Secret": "deploy:update",
+    Copy: "",
+    "Set it up there": "deploy:update",
+    Replay: "deploy:update",
+    "Another key": "deploy:update",
+    Remove: "deploy:update",
+  },
+  previews: {
+    "New preview": "deploy:create",
+    Change: "deploy:update",
+    Delete: "deploy:delete",
+    // A preview's logs are among them.
+    Actions: "",
+  },
   "/organization/:tab?": {
     Invite: "member:create",
     "Change role: $person": "member:update",
@@ -72,6 +93,7 @@ export const OFFERS = {
     Update: "extension:run",
     "Uninstall…": "extension:run",
   },
+  login: { "Change the password": "", Cancel: "" },
   default: { "To the applications": "" },
 };
 

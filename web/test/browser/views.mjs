@@ -1,10 +1,12 @@
 // Every view of the dashboard: what opens it, and what is there. A new view is an entry; `topics/every-view.mjs` fails for an address in
 // src/views/index.tsx, or a link in any view, that has none.
 import { existsSync, readFileSync } from "node:fs";
+import { PULL_REQUEST } from "./furnish.mjs";
+import { PASSWORD } from "./platform.mjs";
 
 /**
- * `route` is the pattern in src/views/index.tsx; `at` makes the address of what `furnish` has made; `heading` is the view's own, a name of
- * words.mjs after `$`; `shows` names words that must be seen there; `act` does more before it is looked at; `needs` is the
+ * `route` is the pattern in src/views/index.tsx; `at` makes the address of what `furnish` has made; `heading` is the view's own, with names
+ * of words.mjs after `$`; `shows` names words that must be seen there, `says` is text of its own that must; `act` does more before it is looked at; `needs` is the
  * permission without which it explains itself; `pictured: false` has no picture in docs/dashboard.
  */
 export const VIEWS = [
@@ -26,25 +28,53 @@ export const VIEWS = [
     shows: ["connection", "repository", "branch"],
     act: pickARepository,
   },
-  ofApplication("overview", "", ["label", "commit", "branch"]),
+  ofApplication("overview", "", ["label", "commit", "branch", "repository"]),
   ofApplication("deployments", "/deployments", ["commit"]),
   ofApplication("deployment", ({ deployed }) => `/deployments/${deployed}`, ["commit", "line"]),
   ofApplication("deployment-failed", ({ failed }) => `/deployments/${failed}`, ["error"]),
   ofApplication("logs", "/logs", ["line", "error"]),
   ofApplication("variables", "/variables", ["variable"]),
   ofApplication("settings", "/settings", ["branch", "label"]),
-  ofApplication("volumes", "/volumes", [], "volumes"),
-  ofApplication("pushes", "/pushes", [], "pushes"),
-  ofApplication("previews", "/previews", [], "previews"),
+  ofApplication("volumes", "/volumes", ["path"], "volumes"),
+  ofApplication("volume", ({ volume }) => `/volumes/${volume}`, ["path", "command", "outcry"], "volumes"),
+  ofApplication("pushes", "/pushes", ["event", "sender", "branch", "repository", "connection"], "pushes", [
+    "A deployment was queued.",
+    "It was not signed with this application's secret.",
+  ]),
+  {
+    ...ofApplication("delivery", ({ delivery }) => `/pushes/${delivery}`, [], "pushes"),
+    needs: "deploy:update",
+    shows: ["sender", "branch", "commit", "agent", "repository"],
+  },
+  {
+    ...ofApplication("pushes-over-ssh", "/pushes", [], "pushes", ["ssh-ed25519"]),
+    at: ({ keyed }) => `/applications/${keyed}/pushes`,
+    heading: "$keyed",
+    shows: ["keyed", "connection"],
+    pictured: false,
+  },
+  ofApplication("previews", "/previews", ["title", "pullBranch", "variable"], "previews"),
+  {
+    ...ofApplication("preview", "", ["commit", "pullBranch"]),
+    at: ({ preview }) => `/applications/${preview}`,
+    heading: `$application-pr-${PULL_REQUEST}`,
+  },
   ofOrganization("members", "", ["user"]),
   ofOrganization("invitations", "/invitations", ["invitation"]),
-  ofOrganization("organization-keys", "/keys", []),
+  ofOrganization("organization-keys", "/keys", ["key", "user"]),
   ofOrganization("notifications", "/notifications", []),
   ofOrganization("organization", "/about", ["organization", "description"]),
   ofInstance("instance", ""),
   ofInstance("instance-users", "/users"),
   ofInstance("instance-settings", "/settings"),
-  { name: "audit", route: "/audit", at: () => "/audit", heading: "Audit log", shows: ["user"] },
+  {
+    name: "audit",
+    route: "/audit",
+    at: () => "/audit",
+    heading: "Audit log",
+    shows: ["user", "application", "keyed", "key", "connection"],
+    act: openEntries,
+  },
   {
     name: "connections",
     route: "/connections",
@@ -66,9 +96,12 @@ export const VIEWS = [
   ofExtensions("extension-run", ({ extension }) => `/${extension}/run`, ["extension", "greeting"]),
   ofExtensions("extension-text", ({ extension }) => `/${extension}/text`, ["extension"]),
   ofExtensions("extension-executions", ({ extension }) => `/${extension}/executions`, ["extension"]),
-  ofExtensions("installations", () => "/installations", []),
-  ofExtensions("installation", ({ installation }) => `/installations/${installation}`, []),
-  ofExtensions("installation-update", ({ installation }) => `/installations/${installation}/update`, []),
+  ofExtensions("installations", () => "/installations", [], ["furnished"]),
+  ofExtensions("installation", ({ installation }) => `/installations/${installation}`, ["greeting", "user"]),
+  ofExtensions("installation-update", ({ installation }) => `/installations/${installation}/update`, [
+    "greeting",
+    "description",
+  ]),
   ofExtensions("installation-logs", ({ installation }) => `/installations/${installation}/logs`, ["greeting"]),
   ofExtensions("installation-executions", ({ installation }) => `/installations/${installation}/executions`, []),
   ofExtensions("executions", () => "/executions", ["extension"]),
@@ -79,9 +112,20 @@ export const VIEWS = [
   ofAccount("keys", "/keys", ["key", "organization"]),
   ofAccount("appearance", "/appearance"),
   { name: "not-found", route: "default", at: () => "/nowhere", heading: "There is no such page" },
+  // The last one: no link leads out of it.
+  {
+    name: "reset",
+    route: "/",
+    folder: "login",
+    at: () => "/#reset=used-up",
+    heading: "Choose a new password",
+    says: ["This link does not work any more."],
+    act: tryTheLink,
+    pictured: false,
+  },
 ];
 
-function ofApplication(name, path, shows, folder = "application") {
+function ofApplication(name, path, shows, folder = "application", says = []) {
   const rest = typeof path === "string" ? () => path : path;
   const at = (place) => `/applications/${place.application}${rest(place)}`;
   return {
@@ -90,6 +134,7 @@ function ofApplication(name, path, shows, folder = "application") {
     at,
     heading: "$application",
     shows: ["application", ...shows],
+    says,
     folder,
   };
 }
@@ -102,8 +147,8 @@ function ofInstance(name, path) {
   return { name, route: "/instance/:tab?", at: () => `/instance${path}`, shows: [] };
 }
 
-function ofExtensions(name, path, shows) {
-  return { name, route: "/extensions/:part?/:item?/:tab?", at: (place) => `/extensions${path(place)}`, shows };
+function ofExtensions(name, path, shows, says = []) {
+  return { name, route: "/extensions/:part?/:item?/:tab?", at: (place) => `/extensions${path(place)}`, shows, says };
 }
 
 function ofAccount(name, path, shows = []) {
@@ -113,6 +158,20 @@ function ofAccount(name, path, shows = []) {
 async function pickARepository(page, words) {
   await page.getByLabel("From a connection").check();
   await page.getByLabel(words.repository).check();
+}
+
+/** What an entry has changed is only seen when it is open. */
+async function openEntries(page) {
+  await page.locator("main .entries details").evaluateAll((entries) => {
+    for (const entry of entries) entry.open = true;
+  });
+}
+
+/** That the link leads to no account is told when it is used. */
+async function tryTheLink(page) {
+  await page.getByLabel("New password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Change the password" }).click();
+  await page.getByRole("alert").waitFor();
 }
 
 /** The patterns of src/views/index.tsx. */

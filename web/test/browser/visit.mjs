@@ -5,7 +5,7 @@ import { problems } from "./pages.mjs";
 import { viewsThatAre } from "./views.mjs";
 import { HOSTILE } from "./words.mjs";
 
-const wordOf = (text, words) => (text?.startsWith("$") ? words[text.slice(1)] : text);
+const withWords = (text, words) => text?.replaceAll(/\$(\w+)/g, (_, name) => words[name]);
 
 /** Furnished once, with hostile texts, for all topics that look at every view. */
 export function furnished(platform, words = HOSTILE) {
@@ -32,9 +32,10 @@ async function follow(page, address) {
 export async function openView(platform, page, view, words = HOSTILE, inPlace = false) {
   const place = await furnished(platform, words);
   const address = view.at(place);
-  if (inPlace && page.url() !== "about:blank") await follow(page, address);
+  // What follows a # is read when a page is opened with it.
+  if (inPlace && page.url() !== "about:blank" && !address.includes("#")) await follow(page, address);
   else await page.goto(`${platform.origin}${address}`);
-  const heading = wordOf(view.heading, words);
+  const heading = withWords(view.heading, words);
   await page
     .getByRole("heading", { level: 1, ...(heading && { name: heading, exact: true }) })
     .first()

@@ -10,11 +10,21 @@ export const PLEASANT = {
   branch: "main",
   commit: "Show the price with taxes",
   author: "Ada",
+  sender: "ada",
+  event: "issues",
+  title: "A basket for gifts",
+  pullBranch: "gifts",
+  path: "/data",
+  command: "sync",
+  outcry: "The database is locked",
   line: "GET /basket 200 in 3 ms",
   error: "src/prices.c:12: missing semicolon",
   connection: "Our Gitea",
   account: "ada",
   repository: "engines/shop",
+  repositoryPage: "https://git.example.org/engines/shop",
+  pullRequestPage: "https://git.example.org/engines/shop/pulls/7",
+  keyed: "blog",
   extension: "Greeter",
   description: "A page with a greeting.",
   greeting: "Good morning",
@@ -29,10 +39,19 @@ const NO_SPACE = (name) => `<img/src=x/onerror=ran('${name}')>`;
 
 export const HOSTILE = {
   ...Object.fromEntries(Object.keys(PLEASANT).map((name) => [name, hostile(name)])),
-  application: `${hostile("application")}`,
   // No "=" may be in the name of a variable.
   variable: "<script>ran('variable')</script>",
   branch: NO_SPACE("branch"),
+  pullBranch: NO_SPACE("pullBranch"),
+  // Without quotes that JSON escapes, because the body of a delivery is shown as it came.
+  commit: NO_SPACE("commit"),
+  sender: NO_SPACE("sender"),
+  title: NO_SPACE("title"),
+  path: `/${hostile("path")}`,
+  // A comment to the shell that runs it.
+  command: `sync # ${hostile("command")}`,
   repository: `engines/${NO_SPACE("repository").replaceAll("/", "-")}`,
+  repositoryPage: "javascript:ran('repositoryPage')",
+  pullRequestPage: "javascript:ran('pullRequestPage')",
   invitation: `<img/src=x/onerror=ran('invitation')>@example.org`,
 };

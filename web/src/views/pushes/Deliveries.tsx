@@ -119,8 +119,8 @@ export function VerdictBadge({ of }: { of: Verdict }) {
 export function What({ of }: { of: Delivery }) {
   if (!of.reference) return null;
   return (
-    <span class="nowrap">
+    <>
       {shortReference(of.reference)} {of.commit_hash && <code class="muted">{shortCommit(of.commit_hash)}</code>}
-    </span>
+    </>
   );
 }

@@ -7,6 +7,7 @@ import { Back } from "../../ui/Back";
 import { Button } from "../../ui/Button";
 import { Copy } from "../../ui/Copy";
 import { Loading } from "../../ui/Empty";
+import { Evidence } from "../../ui/Evidence";
 import { Facts } from "../../ui/Facts";
 import { Problem } from "../../ui/Problem";
 import { Time } from "../../ui/Time";
@@ -76,7 +77,7 @@ export default function DeliveryPage({ application, id }: { application: Applica
           {delivery.body && <Copy value={delivery.body} label={t.common.copy} />}
         </div>
         {delivery.body ? (
-          <pre class="evidence delivery-body">{readable(delivery.body)}</pre>
+          <Evidence class="delivery-body" label={t.pushes.body} text={readable(delivery.body)} />
         ) : (
           <p class="muted">{isRefused ? t.pushes.noBody : t.pushes.bodyTooLong}</p>
         )}

@@ -15,6 +15,9 @@ export default async function everyView(platform) {
     const text = await allText(page);
     for (const name of view.shows ?? [])
       expect(text.includes(HOSTILE[name]), `${view.name} does not show ${HOSTILE[name]}`);
+    for (const said of view.says ?? []) expect(text.includes(said), `${view.name} does not say ${said}`);
+    for (const found of await hostileElements(page))
+      problems.push(`${view.name} has made an element of a text: ${found}`);
     for (const href of await linksIn(page)) links.set(href, view.name);
     await look(page, view.name);
   });
@@ -24,14 +27,20 @@ export default async function everyView(platform) {
 /** Where the server takes no text that could be more than a name, no view has to be careful. */
 async function refusals(platform) {
   const { path } = platform.repository("refused");
-  for (const fields of [{ domain: HOSTILE.label }, { environment: HOSTILE.label }, { health_path: HOSTILE.label }]) {
-    const { status } = await platform.ask("POST", "/deploy/application", {
-      name: "refused",
-      repository: path,
-      ...fields,
-    });
+  const application = { name: "refused", repository: path };
+  for (const fields of [
+    { domain: HOSTILE.label },
+    { environment: HOSTILE.label },
+    { health_path: HOSTILE.label },
+    { volumes: [{ name: HOSTILE.label, path: "/data" }] },
+  ]) {
+    const { status } = await platform.ask("POST", "/deploy/application", { ...application, ...fields });
     expect(status === 400, `${JSON.stringify(fields)} is taken: put it into furnish.mjs`);
   }
+  const { extension } = await furnished(platform);
+  const installation = { name: HOSTILE.label, variables: {} };
+  const { status } = await platform.ask("POST", `/extensions/${extension}/run`, installation);
+  expect(status === 400, `${JSON.stringify(installation)} is taken: put it into furnish.mjs`);
 }
 
 /** Also what is in fields, and what is told when the pointer rests on something. */
@@ -40,6 +49,15 @@ const allText = (page) =>
     const titles = [...document.querySelectorAll("[title]")].map(({ title }) => title);
     const values = [...document.querySelectorAll("input, textarea, option")].map(({ value }) => value);
     return [document.body.textContent, ...titles, ...values].join("\n");
+  });
+
+/** Whatever could run if the policy did not prevent it: handlers in attributes, and links to scripts. */
+const hostileElements = (page) =>
+  page.evaluate(() => {
+    const hasHandler = (element) => element.getAttributeNames().some((name) => name.startsWith("on"));
+    const isScript = ({ protocol }) => protocol !== undefined && !/^https?:$/.test(protocol);
+    const found = [...document.querySelectorAll("*")].filter((one) => hasHandler(one) || isScript(one));
+    return found.map(({ outerHTML }) => outerHTML.slice(0, 200));
   });
 
 const linksIn = (page) =>

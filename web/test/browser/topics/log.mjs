@@ -1,10 +1,11 @@
 // A long log, really printed by a container and stored by the server: the viewer opens at its end, scrolls, goes to a time, searches,
-// and needs little memory. 100,000 lines; 1,000,000 with --long.
+// and needs little memory. 100,000 lines; 1,000,000 with --long. Beside it, one that goes on while it is read.
 import assert from "node:assert/strict";
 import { settle } from "../look.mjs";
 import { framesWhileScrolling, heapMb, rendererMb, told } from "../measure.mjs";
 import { launch, newContext, newPage } from "../pages.mjs";
 import { PASSWORD } from "../platform.mjs";
+import { CHATTY } from "../repository.mjs";
 import { until } from "../until.mjs";
 
 const LIMIT_MB = 150;
@@ -12,6 +13,8 @@ const LIMIT_MB = 150;
 const LEAST_FRAMES = 10;
 const WIDTH = 7;
 const NEEDLE = "needle";
+/** What the viewer keeps, and the most that one request adds before it gives up as much on the other side. */
+const MOST_KEPT = 5_000 + 500;
 
 const printer = (count) => ({
   Dockerfile: [
@@ -36,6 +39,7 @@ export default async function log(platform) {
     await opensAtTheEnd(page, count);
     await goesToTheOldestAndBack(page, count);
     await scrolls(page, count);
+    await keepsAPart(page);
     await searches(page, count);
     await goesToATime(platform, page, application, count);
     await needsLittleMemory(browser, page, count);
@@ -43,6 +47,7 @@ export default async function log(platform) {
     await browser.close();
   }
   await platform.api("DELETE", "/deploy/application", { id: application.id, name: "printer" });
+  await staysWithTheReader(platform);
 }
 
 async function print(platform, count) {
@@ -82,7 +87,7 @@ const seen = (page) =>
   page.getByRole("log").evaluate((box) => {
     const { top, bottom } = box.getBoundingClientRect();
     return [...box.querySelectorAll(".log-line")]
-      .map((row) => ({ at: row.getBoundingClientRect().top, number: /line (\d+) /.exec(row.textContent)?.[1] }))
+      .map((row) => ({ at: row.getBoundingClientRect().top, number: /(?:line|said) (\d+)/.exec(row.textContent)?.[1] }))
       .filter(({ at, number }) => number && at > top - 20 && at < bottom)
       .sort((a, b) => a.at - b.at)
       .map(({ number }) => Number(number));
@@ -143,6 +148,45 @@ async function scrolls(page, count) {
   const first = Math.min(...passed);
   const missed = Array.from({ length: count - first }, (_, index) => first + index).filter((n) => !passed.has(n));
   assert.deepEqual(missed.slice(0, 5), [], "lines that were skipped");
+}
+
+/** What is read at one end is given up at the other, however far the reader goes. */
+async function keepsAPart(page) {
+  const [begin] = await seen(page);
+  await until("more than the viewer keeps is scrolled through", async () => {
+    const [first] = await seen(page);
+    if (first < begin - MOST_KEPT) return true;
+    await page.mouse.wheel(0, -4_000);
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    return false;
+  });
+  // What can be scrolled through is what is kept: there is nothing below the last line.
+  const kept = await page
+    .getByRole("log")
+    .evaluate((box) => box.scrollHeight / box.querySelector(".log-line").getBoundingClientRect().height);
+  assert.ok(kept <= MOST_KEPT, `${kept} lines are kept`);
+}
+
+/** While more is printed, nothing moves under a reader who has left the end, until they ask for the newest line. */
+async function staysWithTheReader(platform) {
+  const application = await platform.deploy("chatty", { repository: platform.repository("chatty", CHATTY) });
+  const page = await platform.page("viewer");
+  await page.goto(`${platform.origin}/applications/${application.id}/logs`);
+  const box = page.getByRole("log");
+  await until("there is more than is seen", () => box.evaluate((log) => log.scrollHeight > 1.5 * log.clientHeight));
+  await box.hover();
+  await page.mouse.wheel(0, -100);
+  const told = page.getByRole("button", { name: /^\d+ new lines?/ });
+  const unseen = async () => Number.parseInt(await told.textContent(), 10);
+  await told.waitFor();
+  const before = await seen(page);
+  const known = await unseen();
+  await until("twenty more are told of", async () => (await unseen()) >= known + 20);
+  assert.deepEqual(await seen(page), before, "the reader is moved");
+  await told.click();
+  const [newest] = (await untilSeen(page, "the newest", (numbers) => numbers.at(-1) >= before.at(-1) + 20)).slice(-1);
+  await untilSeen(page, "the log is followed again", (numbers) => numbers.at(-1) >= newest + 5);
+  await platform.api("DELETE", "/deploy/application", { id: application.id, name: "chatty" });
 }
 
 async function searches(page, count) {

@@ -2,16 +2,8 @@
 import assert from "node:assert/strict";
 import { look } from "../look.mjs";
 import { PASSWORD } from "../platform.mjs";
-import { dockerfile } from "../repository.mjs";
+import { CHATTY } from "../repository.mjs";
 import { until } from "../until.mjs";
-
-/** Prints a line again and again. */
-const CHATTY = {
-  Dockerfile: dockerfile()
-    .replace(/CMD .*/, 'CMD ["sh", "/chat.sh"]')
-    .replace("COPY www /www", "COPY chat.sh /chat.sh"),
-  "chat.sh": "mkdir /www; httpd -p 8080 -h /www; n=0; while true; do n=$((n+1)); echo said $n; usleep 100000; done\n",
-};
 
 export default async function session(platform) {
   const application = await platform.deploy("chatty", { repository: platform.repository("chatty", CHATTY) });
