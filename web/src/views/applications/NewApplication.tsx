@@ -14,7 +14,6 @@ import { parse } from "../variables/dotenv";
 import { LineProblems } from "../variables/LineProblems";
 import { bodyOf, EMPTY_DRAFT, isSecret, type NewApplicationDraft, nameOf, PUSHED } from "./newApplication";
 import { SourceFields } from "./SourceFields";
-import "../settings/settings.css";
 import "./applications.css";
 
 const FIELDS = ["repository", "branch", "name", "port", "environment_variables", "repository_token"];

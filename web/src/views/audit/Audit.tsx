@@ -11,7 +11,6 @@ import { AuditFilters } from "./AuditFilters";
 import { Entries } from "./Entries";
 import { type AuditFilter, auditAddress, isFiltered, queryOf, readFilter } from "./filter";
 import { Verified } from "./Verify";
-import "../application/application.css";
 import "./audit.css";
 
 export default function Audit() {

@@ -10,8 +10,6 @@ import { tell } from "../../ui/Toast";
 import { AppForm } from "./AppForm";
 import { bodyOf, type ConnectionDraft, EMPTY_DRAFT, HOSTS } from "./hosts";
 import { TokenFields } from "./TokenFields";
-import "../applications/applications.css";
-import "../settings/settings.css";
 import "./connections.css";
 
 const FIELDS = ["name", "base_url", "workspace", "username", "token"];

@@ -1,5 +1,6 @@
 import type { Deployment } from "../../api/deployments";
 import { useText } from "../../text";
+import { Evidence } from "../../ui/Evidence";
 
 /** Of the part of the page that has the log. */
 export const LOG_ID = "deployment-log";
@@ -41,7 +42,7 @@ export function Failure({ deployment, isServed }: { deployment: Deployment; isSe
       {deployment.reason && (
         <>
           <h3>{t.deployment.evidence}</h3>
-          <pre class="evidence">{deployment.reason}</pre>
+          <Evidence text={deployment.reason} />
         </>
       )}
       {line && (

@@ -1,5 +1,6 @@
 import type { Execution } from "../../api/executions";
 import { useText } from "../../text";
+import { Evidence } from "../../ui/Evidence";
 import { evidenceOf, whatIsLeft } from "./left";
 
 /** Why it failed or was cancelled: the step, what was seen, what was undone and what was not. */
@@ -17,7 +18,7 @@ export function Failure({ execution }: { execution: Execution }) {
       {isFailed && output && (
         <>
           <h3>{t.output}</h3>
-          <pre class="evidence">{output}</pre>
+          <Evidence text={output} />
         </>
       )}
       {left.undone > 0 && <p>{t.undone(left.undone)}</p>}

@@ -7,12 +7,12 @@ import { Button } from "../../ui/Button";
 import { Copy } from "../../ui/Copy";
 import { useKept } from "../../ui/kept";
 import { ProblemText } from "../../ui/Problem";
+import { SaveBar } from "../../ui/SaveBar";
 import { tell } from "../../ui/Toast";
 import { Conflict } from "./Conflict";
 import { placeIn, problemsIn, problemsOf } from "./problems";
 import { type EditorHandle, TextEditor } from "./TextEditor";
 import { TextProblems } from "./TextProblems";
-import "../settings/settings.css";
 
 /** A changed text, and the hash of the one that it was made of. */
 interface TextDraft {
@@ -101,7 +101,7 @@ export default function EditText({ extension }: { extension: Extension }) {
         onText={onText}
       />
       {mayEdit ? (
-        <div class="save-bar row">
+        <SaveBar>
           <Button type="submit" kind="primary" busy={isBusy} disabled={!isChanged || isInConflict}>
             {t.extensionText.save}
           </Button>
@@ -119,7 +119,7 @@ export default function EditText({ extension }: { extension: Extension }) {
             {isChanged ? t.extensionText.changed : t.extensionText.unchanged}
           </span>
           {error && found.length === 0 && <ProblemText error={error} />}
-        </div>
+        </SaveBar>
       ) : (
         <p>
           <Copy value={text} label={t.common.copy} />

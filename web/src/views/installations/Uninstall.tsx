@@ -2,27 +2,19 @@ import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { type Installation, isBusy, useUninstall } from "../../api/installations";
 import { useText } from "../../text";
-import { Button } from "../../ui/Button";
 import { bytes } from "../../ui/bytes";
 import { Confirm } from "../../ui/Confirm";
+import { Danger } from "../../ui/Danger";
 import { CheckField } from "../../ui/Field";
-import "../settings/settings.css";
 
 export function Uninstall({ installation }: { installation: Installation }) {
   const t = useText().installations;
   const [asks, setAsks] = useState(false);
   if (isBusy(installation)) return null;
   return (
-    <section class="card danger stack">
-      <h2>{t.danger}</h2>
-      <p>{t.uninstallText}</p>
-      <p>
-        <Button kind="danger" onClick={() => setAsks(true)}>
-          {t.uninstall}…
-        </Button>
-      </p>
+    <Danger title={t.danger} text={t.uninstallText} action={t.uninstall} onAsk={() => setAsks(true)}>
       {asks && <Ask installation={installation} onClose={() => setAsks(false)} />}
-    </section>
+    </Danger>
   );
 }
 

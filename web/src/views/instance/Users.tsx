@@ -8,11 +8,11 @@ import { Empty, Loading } from "../../ui/Empty";
 import { FilterSearch, Filters } from "../../ui/Filter";
 import { filterAddress, readPage } from "../../ui/filter";
 import { Pages } from "../../ui/Pages";
+import { Person } from "../../ui/Person";
 import { Problem } from "../../ui/Problem";
 import { type Column, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
 import { ResetLink } from "./ResetLink";
-import "../organization/organization.css";
 
 export function Users() {
   const t = useText();
@@ -57,13 +57,10 @@ function columns(t: Text, myId: string, onReset: (user: InstanceUser) => void): 
       title: t.instance.user,
       isName: true,
       cell: ({ id, username, email, type }) => (
-        <div class="person">
-          <span>
-            {username} {type === "admin" && <span class="tag">{t.instance.admin}</span>}{" "}
-            {id === myId && <span class="tag">{t.organization.you}</span>}
-          </span>
-          <span class="muted small">{email}</span>
-        </div>
+        <Person name={username} email={email}>
+          {type === "admin" && <span class="tag">{t.instance.admin}</span>}{" "}
+          {id === myId && <span class="tag">{t.organization.you}</span>}
+        </Person>
       ),
     },
     {

@@ -7,6 +7,7 @@ import { Back } from "../../ui/Back";
 import { Button } from "../../ui/Button";
 import { Copy } from "../../ui/Copy";
 import { Loading } from "../../ui/Empty";
+import { Evidence } from "../../ui/Evidence";
 import { Facts } from "../../ui/Facts";
 import { Problem } from "../../ui/Problem";
 import { Time } from "../../ui/Time";
@@ -14,7 +15,6 @@ import { tell, useTellProblem } from "../../ui/Toast";
 import { HOSTS } from "../connections/hosts";
 import { VerdictBadge, What } from "./Deliveries";
 import { readable } from "./facts";
-import "../deployments/deployment.css";
 import "./pushes.css";
 
 /** One delivery, with what was sent. */
@@ -76,7 +76,7 @@ export default function DeliveryPage({ application, id }: { application: Applica
           {delivery.body && <Copy value={delivery.body} label={t.common.copy} />}
         </div>
         {delivery.body ? (
-          <pre class="evidence delivery-body">{readable(delivery.body)}</pre>
+          <Evidence text={readable(delivery.body)} long />
         ) : (
           <p class="muted">{isRefused ? t.pushes.noBody : t.pushes.bodyTooLong}</p>
         )}

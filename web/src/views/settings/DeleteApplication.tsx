@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { type Application, useDeleteApplication } from "../../api/applications";
 import { useText } from "../../text";
-import { Button } from "../../ui/Button";
 import { Confirm } from "../../ui/Confirm";
+import { Danger } from "../../ui/Danger";
 import { CheckField } from "../../ui/Field";
 import { tell } from "../../ui/Toast";
 
@@ -15,14 +15,12 @@ export function DeleteApplication({ application }: { application: Application })
   const [volumes, setVolumes] = useState<readonly string[]>([]);
   const { id, name } = application;
   return (
-    <section class="card danger stack">
-      <h2>{t.application.danger}</h2>
-      <p>{t.application.removeText}</p>
-      <p>
-        <Button kind="danger" onClick={() => setAsks(true)}>
-          {t.application.remove}…
-        </Button>
-      </p>
+    <Danger
+      title={t.application.danger}
+      text={t.application.removeText}
+      action={t.application.remove}
+      onAsk={() => setAsks(true)}
+    >
       {asks && (
         <Confirm
           title={t.application.removeTitle(name)}
@@ -62,6 +60,6 @@ export function DeleteApplication({ application }: { application: Application })
           )}
         </Confirm>
       )}
-    </section>
+    </Danger>
   );
 }

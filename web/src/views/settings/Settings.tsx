@@ -7,6 +7,7 @@ import { Button } from "../../ui/Button";
 import { changed, changedValues, conflicts, type Draft, edit, insist, shown, without } from "../../ui/draft";
 import { useKept } from "../../ui/kept";
 import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { SaveBar } from "../../ui/SaveBar";
 import { tell } from "../../ui/Toast";
 import { Pending } from "../application/Pending";
 import { DeleteApplication } from "./DeleteApplication";
@@ -83,7 +84,7 @@ export default function Settings({ application }: { application: Application }) 
           </section>
         ))}
         {mayUpdate && (
-          <div class="save-bar row">
+          <SaveBar>
             <Button type="submit" kind="primary" busy={busy} disabled={count === 0 || inConflict.length > 0}>
               {t.common.save}
             </Button>
@@ -97,7 +98,7 @@ export default function Settings({ application }: { application: Application }) 
             </span>
             {inConflict.length > 0 && <p class="problem-text">{t.settings.resolve}</p>}
             {rest && <ProblemText error={rest} />}
-          </div>
+          </SaveBar>
         )}
       </form>
       {mayDelete && <DeleteApplication application={application} />}
