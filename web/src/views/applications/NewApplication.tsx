@@ -9,7 +9,7 @@ import { Empty } from "../../ui/Empty";
 import { AreaField, CheckField, TextField } from "../../ui/Field";
 import { useKept } from "../../ui/kept";
 import { Page } from "../../ui/Page";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { ProblemText, splitProblem } from "../../ui/Problem";
 import { parse } from "../variables/dotenv";
 import { LineProblems } from "../variables/LineProblems";
 import { bodyOf, EMPTY_DRAFT, isSecret, type NewApplicationDraft, nameOf, PUSHED } from "./newApplication";
@@ -42,8 +42,7 @@ function CreateForm() {
   const sent = useRef({ body: "", key: "" });
 
   const change = (part: Partial<NewApplicationDraft>) => setDraft((before) => ({ ...before, ...part }));
-  const [field, rest] = split(error, FIELDS);
-  const problem = (name: string) => (error && field === name ? fieldMessage(error) : null);
+  const [problem, rest] = splitProblem(error, FIELDS);
   const parsed = parse(draft.variables);
   const names = Object.keys(parsed.variables);
 
@@ -123,7 +122,7 @@ function CreateForm() {
             </fieldset>
           )}
         </section>
-        {rest && <ProblemText error={rest} />}
+        <ProblemText error={rest} />
         <div class="row">
           <Button type="submit" kind="primary" busy={busy} disabled={draft.repository === ""}>
             {draft.repository === PUSHED ? t.create.submitPushed : t.create.submit}

@@ -118,7 +118,7 @@ export default function EditText({ extension }: { extension: Extension }) {
           <span class="muted" role="status">
             {isChanged ? t.extensionText.changed : t.extensionText.unchanged}
           </span>
-          {error && found.length === 0 && <ProblemText error={error} />}
+          {found.length === 0 && <ProblemText error={error} />}
         </SaveBar>
       ) : (
         <p>

@@ -81,7 +81,7 @@ export default function NewExtension() {
           <ButtonLink kind="quiet" href="/extensions">
             {t.common.cancel}
           </ButtonLink>
-          {create.error && found.length === 0 && <ProblemText error={create.error} />}
+          {found.length === 0 && <ProblemText error={create.error} />}
         </SaveBar>
       </form>
     </Page>

@@ -9,7 +9,7 @@ import { Button } from "../../ui/Button";
 import { Loading } from "../../ui/Empty";
 import { TextField } from "../../ui/Field";
 import { useKept } from "../../ui/kept";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { ProblemText, splitProblem } from "../../ui/Problem";
 import { Agreement, PlannedForm } from "./PlannedForm";
 import { PlanPanel } from "./PlanPanel";
 import { usePlanned } from "./usePlanned";
@@ -57,7 +57,7 @@ function RunForm({ extension, installed }: { extension: Extension; installed: re
     error,
     variables.map(({ variable_name }) => variable_name),
   );
-  const [field, rest] = split(other, ["name"]);
+  const [problem, rest] = splitProblem(other, ["name"]);
   const change = (part: Partial<RunDraft>) => {
     run.reset();
     setDraft((before) => ({ ...before, ...part }));
@@ -76,19 +76,13 @@ function RunForm({ extension, installed }: { extension: Extension; installed: re
       <section class="card stack">
         <h2>{t.extensionRun.values}</h2>
         {variables.length === 0 && !isInstall && <p class="muted">{t.extensionRun.noValues}</p>}
-        {isInstall && (
-          <NameField
-            name={name}
-            problem={other && field === "name" ? fieldMessage(other) : null}
-            onName={(typed) => change({ name: typed })}
-          />
-        )}
+        {isInstall && <NameField name={name} problem={problem("name")} onName={(typed) => change({ name: typed })} />}
         <VariableFields {...{ variables, given: draft.given, error, isTried }} onGiven={(given) => change({ given })} />
         <VolumesLeft left={left} chosen={draft.volumes} onChosen={(chosen) => change({ volumes: chosen })} />
       </section>
       <PlanPanel planned={planned} error={planned.error}>
         <Agreement planned={planned} />
-        {rest && (run.error || isTried) && <ProblemText error={rest} />}
+        {(run.error || isTried) && <ProblemText error={rest} />}
         <div class="row">
           <Button type="submit" kind="primary" busy={run.isPending} disabled={!canSubmit}>
             {isInstall ? t.extensions.install : t.extensions.run}

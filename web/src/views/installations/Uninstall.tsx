@@ -5,7 +5,7 @@ import { useText } from "../../text";
 import { bytes } from "../../ui/bytes";
 import { Confirm } from "../../ui/Confirm";
 import { Danger } from "../../ui/Danger";
-import { CheckField } from "../../ui/Field";
+import { CheckField, CheckList } from "../../ui/Field";
 
 export function Uninstall({ installation }: { installation: Installation }) {
   const t = useText().installations;
@@ -41,16 +41,14 @@ function Ask({ installation, onClose }: { installation: Installation; onClose: (
       {volumes.length > 0 && (
         <fieldset class="stack">
           <legend>{t.uninstallVolumes}</legend>
-          {volumes.map((volume) => (
-            <CheckField
-              key={volume.id}
-              label={volume.size_bytes === null ? volume.name : `${volume.name}, ${bytes(volume.size_bytes)}`}
-              checked={deleted.includes(volume.name)}
-              onChecked={(checked) =>
-                setDeleted(checked ? [...deleted, volume.name] : deleted.filter((other) => other !== volume.name))
-              }
-            />
-          ))}
+          <CheckList
+            options={volumes.map(({ name: volume, size_bytes }) => [
+              volume,
+              size_bytes === null ? volume : `${volume}, ${bytes(size_bytes)}`,
+            ])}
+            chosen={deleted}
+            onChosen={setDeleted}
+          />
           <p class="hint">{t.uninstallStay}</p>
         </fieldset>
       )}

@@ -76,7 +76,7 @@ function UpdateForm({ installation, extension }: { installation: Installation; e
       >
         <p class="muted small">{t.installations.updateText}</p>
         <Agreement planned={planned} />
-        {rest && (update.error || isTried) && <ProblemText error={rest} />}
+        {(update.error || isTried) && <ProblemText error={rest} />}
         <div class="row">
           <Button type="submit" kind="primary" busy={update.isPending} disabled={!canSubmit}>
             {t.installations.update}

@@ -4,7 +4,7 @@ import { type Application, useDeleteApplication } from "../../api/applications";
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
 import { Danger } from "../../ui/Danger";
-import { CheckField } from "../../ui/Field";
+import { CheckList } from "../../ui/Field";
 import { tell } from "../../ui/Toast";
 
 export function DeleteApplication({ application }: { application: Application }) {
@@ -46,16 +46,11 @@ export function DeleteApplication({ application }: { application: Application })
           {application.volumes.length > 0 && (
             <fieldset class="stack">
               <legend>{t.application.removeVolumes}</legend>
-              {application.volumes.map((volume) => (
-                <CheckField
-                  key={volume.id}
-                  label={volume.name}
-                  checked={volumes.includes(volume.name)}
-                  onChecked={(checked) =>
-                    setVolumes(checked ? [...volumes, volume.name] : volumes.filter((other) => other !== volume.name))
-                  }
-                />
-              ))}
+              <CheckList
+                options={application.volumes.map((volume) => [volume.name, volume.name])}
+                chosen={volumes}
+                onChosen={setVolumes}
+              />
             </fieldset>
           )}
         </Confirm>

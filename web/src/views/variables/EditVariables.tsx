@@ -93,7 +93,7 @@ export function EditVariables({ application, kind, onClose }: Props) {
           <LineProblems problems={parsed.problems} />
         </>
       )}
-      {problem && <ProblemText error={problem} />}
+      <ProblemText error={problem} />
       <div class="dialog-actions">
         {isReview ? (
           <>
