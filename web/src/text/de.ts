@@ -76,7 +76,7 @@ export const de: Text = {
     register: "Registrieren",
     haveAccount: "Ich habe ein Konto: anmelden",
     forgotten:
-      "Passwort vergessen? Bitten Sie einen Admin dieser Installation um einen Link. Ist Ihr Authenticator verloren, hilft ihr Betreiber.",
+      "Passwort vergessen? Bitten Sie einen Admin dieses Servers um einen Link. Ist Ihr Authenticator verloren, hilft sein Betreiber.",
   },
   register: {
     firstTitle: "Admin registrieren",
@@ -1240,7 +1240,7 @@ export const de: Text = {
     from: "Von",
     to: "Bis",
     scope: "Protokoll",
-    scopes: { organization: "Organisation", instance: "Installation" },
+    scopes: { organization: "Organisation", instance: "Dieser Server" },
     actions: { create: "angelegt", update: "geändert", delete: "gelöscht", access: "benutzt" },
     resources: {
       user: "Konto",
@@ -1264,7 +1264,7 @@ export const de: Text = {
       denial: "Abweisung",
       master_key: "Hauptschlüssel",
       audit_chain: "Protokoll",
-      instance: "Installation",
+      instance: "Server",
     },
     facts: {
       email: "E-Mail-Adresse",
@@ -1317,13 +1317,13 @@ export const de: Text = {
     brokenAdvice: "Der Betreiber dieses Servers kann es mit einem Export vergleichen: windlass audit verify --against.",
   },
   instance: {
-    title: "Installation",
-    tabs: "Teile der Installation",
+    title: "Dieser Server",
+    tabs: "Teile dieses Servers",
     health: "Zustand",
     settings: "Einstellungen",
     users: "Benutzer",
-    adminsOnly: "Das ist für Admins der Installation",
-    adminsOnlyText: "Sie sehen, wie es dem Server geht, wie er eingestellt ist und wer ein Konto hat.",
+    adminsOnly: "Das ist für Admins dieses Servers",
+    adminsOnlyText: "Sie sehen, wie es ihm geht, wie er eingestellt ist und wer ein Konto hat.",
     well: "Alles in Ordnung",
     unwell: (n) => (n === 1 ? "1 Teil ist nicht in Ordnung" : `${n} Teile sind nicht in Ordnung`),
     dependencies: "Teile",

@@ -77,7 +77,7 @@ export const en = {
     register: "Register",
     haveAccount: "I have an account: log in",
     forgotten:
-      "Forgotten your password? Ask an admin of this installation for a link. If your authenticator is lost, its operator can help.",
+      "Forgotten your password? Ask an admin of this server for a link. If your authenticator is lost, its operator can help.",
   },
   register: {
     firstTitle: "Register the admin",
@@ -416,13 +416,13 @@ export const en = {
     deleted: (name: string) => `${name} is deleted.`,
   },
   instance: {
-    title: "Installation",
-    tabs: "Parts of the installation",
+    title: "This server",
+    tabs: "Parts of this server",
     health: "Health",
     settings: "Settings",
     users: "Users",
-    adminsOnly: "This is for admins of the installation",
-    adminsOnlyText: "They see how the server is, how it is set up and who has an account.",
+    adminsOnly: "This is for admins of this server",
+    adminsOnlyText: "They see how it is, how it is set up and who has an account.",
     well: "All parts work",
     unwell: (n: number) => (n === 1 ? "1 part does not work" : `${n} parts do not work`),
     dependencies: "Parts",

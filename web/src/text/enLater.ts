@@ -792,7 +792,7 @@ export const later = {
     from: "From",
     to: "Until",
     scope: "Log of",
-    scopes: { organization: "Organization", instance: "Installation" },
+    scopes: { organization: "Organization", instance: "This server" },
     actions: { create: "created", update: "changed", delete: "deleted", access: "used" } as Readonly<
       Record<string, string>
     >,
@@ -818,7 +818,7 @@ export const later = {
       denial: "refusal",
       master_key: "master key",
       audit_chain: "audit log",
-      instance: "installation",
+      instance: "server",
     } as Readonly<Record<string, string>>,
     facts: {
       email: "E-mail address",

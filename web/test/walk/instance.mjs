@@ -8,7 +8,7 @@ export async function instance({ context, page, origin, api, look, expect }, gra
   await openEachPart({ page, origin, look, expect });
   await resetAPassword({ page, origin, look, expect }, graces, grace.email);
   await graces.goto(`${origin}/instance`);
-  await graces.getByText("This is for admins of the installation").waitFor();
+  await graces.getByText("This is for admins of this server").waitFor();
   await look(graces, "instance-user");
   await renewTheLogin({ context, page, origin, expect });
 }
@@ -17,7 +17,7 @@ async function openEachPart({ page, origin, look, expect }) {
   await page.goto(origin);
   await page.getByRole("button", { name: "Account of Ada" }).click();
   await look(page, "account-menu");
-  await page.getByRole("link", { name: "Installation" }).click();
+  await page.getByRole("link", { name: "This server" }).click();
   await page.getByText("Log store").waitFor();
   await page.getByText(/^\d.* of \d.* free$/).waitFor();
   await look(page, "instance-health");

@@ -18,7 +18,7 @@ export default function Audit() {
   const { user } = useSession();
   const { query, route } = useLocation();
   const { scope, ...rest } = readFilter(query);
-  // What the installation's own log has is told to its admins only.
+  // What the server's own log has is told to its admins only.
   const filter: AuditFilter = scope && user.type === "admin" ? { ...rest, scope } : rest;
   const { data, error, refetch } = useAudit(queryOf(filter));
   const verify = useVerifyAudit();

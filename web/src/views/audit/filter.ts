@@ -15,7 +15,7 @@ export interface AuditFilter {
 
 export const ACTIONS: readonly AuditAction[] = ["create", "update", "delete", "access"];
 
-/** The kinds of things that the log of an organization, and that of the installation, is about. */
+/** The kinds of things that the log of an organization, and that of this server, is about. */
 export const RESOURCES: Readonly<Record<AuditScope, readonly string[]>> = {
   organization: [
     "application",
