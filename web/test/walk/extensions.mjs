@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newPage } from "../browser.mjs";
+import { newPage } from "../browser/pages.mjs";
 
 const HOSTILE = "<img src=x onerror=document.title=1>";
 

@@ -1,5 +1,5 @@
 // The installation, password links, and the login that is renewed.
-import { newPage } from "../browser.mjs";
+import { newPage } from "../browser/pages.mjs";
 
 const NEW_PASSWORD = "quite another password";
 
