@@ -1,4 +1,4 @@
-// The installation, password links, and the login that is renewed.
+// This server, password links, and the login, which is renewed and shared by tabs.
 import { newPage } from "../browser/pages.mjs";
 
 const NEW_PASSWORD = "quite another password";
@@ -11,6 +11,7 @@ export async function instance({ context, page, origin, api, look, expect }, gra
   await graces.getByText("This is for admins of this server").waitFor();
   await look(graces, "instance-user");
   await renewTheLogin({ context, page, origin, expect });
+  await noticeAnotherUser(graces, origin, grace.email);
 }
 
 async function openEachPart({ page, origin, look, expect }) {
@@ -101,4 +102,18 @@ async function renewTheLogin({ context, page, origin, expect }) {
   expect((await other.getByText("Your login has ended").count()) === 0, "a renewal looks like the end of the login");
   await other.unrouteAll();
   await other.close();
+}
+
+/** Another user logs in in another tab of Grace's browser: this one becomes theirs as soon as it is looked at. */
+async function noticeAnotherUser(graces, origin, email) {
+  await graces.goto(`${origin}/applications`);
+  await graces.getByRole("button", { name: "Account of Grace" }).waitFor();
+  const logIn = async (name, data) => {
+    const headers = { "X-Windlass-Client": "browser" };
+    await graces.context().request.post(`${origin}/api/v1/auth/login`, { headers, data });
+    await graces.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
+    await graces.getByRole("button", { name: `Account of ${name}` }).waitFor();
+  };
+  await logIn("Ada", { email: "ada@example.org", password: "correct horse battery" });
+  await logIn("Grace", { email, password: NEW_PASSWORD });
 }

@@ -13,7 +13,7 @@ import { ProblemText, splitProblem } from "../../ui/Problem";
 import { parse } from "../variables/dotenv";
 import { LineProblems } from "../variables/LineProblems";
 import { bodyOf, EMPTY_DRAFT, isSecret, type NewApplicationDraft, nameOf, PUSHED } from "./newApplication";
-import { SourceFields } from "./SourceFields";
+import { type PartProps, SourceFields } from "./SourceFields";
 import "./applications.css";
 
 const FIELDS = ["repository", "branch", "name", "port", "environment_variables", "repository_token"];
@@ -43,8 +43,6 @@ function CreateForm() {
 
   const change = (part: Partial<NewApplicationDraft>) => setDraft((before) => ({ ...before, ...part }));
   const [problem, rest] = splitProblem(error, FIELDS);
-  const parsed = parse(draft.variables);
-  const names = Object.keys(parsed.variables);
 
   const submit = async () => {
     const body = bodyOf(draft);
@@ -70,7 +68,7 @@ function CreateForm() {
         class="stack form-page"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!busy && parsed.problems.length === 0) void submit();
+          if (!busy && parse(draft.variables).problems.length === 0) void submit();
         }}
       >
         <SourceFields draft={draft} change={change} problem={problem} />
@@ -95,33 +93,7 @@ function CreateForm() {
             problem={problem("port")}
           />
         </section>
-        <section class="card stack">
-          <AreaField
-            label={t.create.variables}
-            hint={t.create.variablesHint}
-            optional
-            rows={5}
-            value={draft.variables}
-            onValue={(variables) => change({ variables })}
-            problem={problem("environment_variables")}
-          />
-          <LineProblems problems={parsed.problems} />
-          {names.length > 0 && (
-            <fieldset class="stack">
-              <legend>{t.create.secrets}</legend>
-              <div class="choices">
-                {names.map((name) => (
-                  <CheckField
-                    key={name}
-                    label={name}
-                    checked={isSecret(draft, name)}
-                    onChecked={(checked) => change({ secrets: { ...draft.secrets, [name]: checked } })}
-                  />
-                ))}
-              </div>
-            </fieldset>
-          )}
-        </section>
+        <VariableFields draft={draft} change={change} problem={problem} />
         <ProblemText error={rest} />
         <div class="row">
           <Button type="submit" kind="primary" busy={busy} disabled={draft.repository === ""}>
@@ -133,5 +105,41 @@ function CreateForm() {
         </div>
       </form>
     </Page>
+  );
+}
+
+/** Variables as one text, and which of them are secrets. */
+function VariableFields({ draft, change, problem }: PartProps) {
+  const t = useText().create;
+  const { variables, problems } = parse(draft.variables);
+  const names = Object.keys(variables);
+  return (
+    <section class="card stack">
+      <AreaField
+        label={t.variables}
+        hint={t.variablesHint}
+        optional
+        rows={5}
+        value={draft.variables}
+        onValue={(text) => change({ variables: text })}
+        problem={problem("environment_variables")}
+      />
+      <LineProblems problems={problems} />
+      {names.length > 0 && (
+        <fieldset class="stack">
+          <legend>{t.secrets}</legend>
+          <div class="choices">
+            {names.map((name) => (
+              <CheckField
+                key={name}
+                label={name}
+                checked={isSecret(draft, name)}
+                onChecked={(checked) => change({ secrets: { ...draft.secrets, [name]: checked } })}
+              />
+            ))}
+          </div>
+        </fieldset>
+      )}
+    </section>
   );
 }
