@@ -43,8 +43,10 @@ async function resetAPassword({ page, origin, look, expect }, graces, email) {
   await page.getByRole("button", { name: "Password link for Grace" }).click();
   await look(page, "password-link-ask");
   await page.getByRole("button", { name: "Make the link" }).click();
-  const link = await page.getByLabel("Link", { exact: true }).inputValue();
-  expect(link.startsWith(`${origin}/#reset=`), `the link is ${link}`);
+  const { hash } = new URL(await page.getByLabel("Link", { exact: true }).inputValue());
+  expect(hash.startsWith("#reset="), `the link ends with ${hash}`);
+  // The server names its own address, which is not the one of the files that are walked through.
+  const link = `${origin}/${hash}`;
   await look(page, "password-link");
   await graces.goto(link);
   await graces.getByLabel("New password").fill("short");
