@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { lazy } from "preact-iso";
 import { usePhase } from "./session";
-import { invitationToken } from "./session/invitation";
-import { resetToken } from "./session/reset";
+import { linkToken } from "./session/linkToken";
 import { Shell } from "./shell/Shell";
 import { Views } from "./views";
 import { Gate } from "./views/login/Gate";
@@ -14,9 +13,9 @@ const ResetPassword = lazy(() => import("./views/login/ResetPassword"));
 
 /** The token of a password link, also when the link is opened in this tab: what differs only behind the # loads no page. */
 function useResetToken(): string | null {
-  const [token, setToken] = useState(resetToken);
+  const [token, setToken] = useState(() => linkToken("reset"));
   useEffect(() => {
-    const look = () => setToken((before) => resetToken() ?? before);
+    const look = () => setToken((before) => linkToken("reset") ?? before);
     addEventListener("hashchange", look);
     return () => removeEventListener("hashchange", look);
   }, []);
@@ -31,7 +30,7 @@ export function App() {
   if (phase.is === "unknown") return null;
   if (phase.is === "unreachable") return <Unreachable error={phase.error} onAgain={phase.again} />;
   if (phase.is === "out") return <Gate onEntered={phase.entered} />;
-  if (invitationToken()) return <Invited user={phase.is === "in" ? phase.session.user : phase.user} />;
+  if (linkToken("invitation")) return <Invited user={phase.is === "in" ? phase.session.user : phase.user} />;
   if (phase.is === "homeless") return <Homeless onEnd={phase.end} />;
   // Another organization begins with nothing of the one before.
   return (

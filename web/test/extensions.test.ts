@@ -8,7 +8,7 @@ import { evidenceOf, whatIsLeft } from "../src/views/executions/left.ts";
 import { diff } from "../src/views/extensions/diff.ts";
 import { indent, newLine, offsetOf, outdent } from "../src/views/extensions/editing.ts";
 import { addressOf, labelOf } from "../src/views/extensions/facts.ts";
-import { filterAddress, readFilter } from "../src/views/extensions/filter.ts";
+import { extensionsAddress, readFilter } from "../src/views/extensions/filter.ts";
 import { placeIn, problemsOf } from "../src/views/extensions/problems.ts";
 import {
   freeName,
@@ -30,7 +30,7 @@ const invalid = (message: string) => new ApiError(400, "invalid_request", messag
 
 test("a filter of the catalog survives its address", () => {
   const filter = { search: "a b", category: "Web Server", type: "run", page: 2 };
-  const query = Object.fromEntries(new URL(filterAddress(filter), "http://h").searchParams);
+  const query = Object.fromEntries(new URL(extensionsAddress(filter), "http://h").searchParams);
   assert.deepEqual(readFilter(query), filter);
   assert.deepEqual(readFilter({ type: "odd", page: "0" }), {});
 });

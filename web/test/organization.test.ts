@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Member, Role } from "../src/api/organization.ts";
 import { isDue } from "../src/api/renewal.ts";
-import { filterAddress, isFiltered, queryOf, readFilter } from "../src/views/audit/filter.ts";
+import { auditAddress, isFiltered, queryOf, readFilter } from "../src/views/audit/filter.ts";
 import { placeOf } from "../src/views/audit/links.ts";
 import { matching } from "../src/views/instance/settings.ts";
 import { maskedUrl } from "../src/views/organization/masked.ts";
@@ -49,7 +49,7 @@ test("a filter of the audit log survives its address", () => {
     ...{ search: "a b", actor: "Ada", action: "delete" as const, resource: "member", from: "2026-11-01" },
     ...{ to: "2026-11-02", scope: "instance" as const, page: 2 },
   };
-  const query = Object.fromEntries(new URL(filterAddress(filter), "http://h").searchParams);
+  const query = Object.fromEntries(new URL(auditAddress(filter), "http://h").searchParams);
   assert.deepEqual(readFilter(query), filter);
   assert.deepEqual(readFilter({ from: "yesterday", action: "odd", scope: "organization", page: "x" }), {});
   assert.equal(isFiltered({ scope: "instance", page: 3 }), false);

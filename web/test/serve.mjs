@@ -15,11 +15,11 @@ const TYPES = {
   ".svg": "image/svg+xml",
 };
 
-function sendFile(url, answer) {
-  const path = join("dist", decodeURIComponent(new URL(url, "http://x").pathname));
-  const isFile = path.startsWith("dist") && existsSync(path) && statSync(path).isFile();
-  if (!isFile && path.startsWith(join("dist", "assets"))) return answer.writeHead(404).end();
-  const file = isFile ? path : "dist/index.html";
+function sendFile(root, url, answer) {
+  const path = join(root, decodeURIComponent(new URL(url, "http://x").pathname));
+  const isFile = path.startsWith(root) && existsSync(path) && statSync(path).isFile();
+  if (!isFile && path.startsWith(join(root, "assets"))) return answer.writeHead(404).end();
+  const file = isFile ? path : join(root, "index.html");
   answer.writeHead(200, {
     "Content-Type": TYPES[extname(file)] ?? "application/octet-stream",
     "Content-Security-Policy": POLICY,
@@ -28,11 +28,11 @@ function sendFile(url, answer) {
   answer.end(readFileSync(file));
 }
 
-/** `api` is the origin of a server that runs already. */
-export async function serve({ port = 0, api = process.env.WINDLASS_API } = {}) {
+/** `api` is the origin of a server that runs already; `root` the folder with the files. */
+export async function serve({ port = 0, api = process.env.WINDLASS_API, root = "dist" } = {}) {
   const windlass = api ? { origin: api, stop: async () => {}, folder: null } : await startServer();
   const server = createServer((asked, answer) => {
-    if (!asked.url.startsWith("/api/")) return sendFile(asked.url, answer);
+    if (!asked.url.startsWith("/api/")) return sendFile(root, asked.url, answer);
     const passed = request(windlass.origin + asked.url, { method: asked.method, headers: asked.headers }, (got) => {
       answer.writeHead(got.statusCode, got.headers);
       got.pipe(answer);

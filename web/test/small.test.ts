@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ApplicationFilter } from "../src/api/applications.ts";
 import { ApiError, address, linked } from "../src/api/client.ts";
 import { fontStack } from "../src/theme/font.ts";
+import { changeFilter, isFiltered } from "../src/ui/filter.ts";
 import { clientName } from "../src/views/account/clientName.ts";
 import { proposedName, repositoryName } from "../src/views/applications/facts.ts";
-import { filterAddress, readFilter } from "../src/views/applications/filter.ts";
+import { applicationsAddress, readFilter } from "../src/views/applications/filter.ts";
 
 test("a message names the field that it is about", () => {
   const field = (message: string) => new ApiError(400, "invalid_request", message, null).field;
@@ -16,6 +18,7 @@ test("a message names the field that it is about", () => {
 
 test("what is empty is not in the address", () => {
   assert.equal(address("/a", { b: "", c: undefined, d: 0, e: ["x y", "z"] }), "/api/v1/a?d=0&e=x+y%2Cz");
+  assert.equal(address("/a", { b: [], c: null }), "/api/v1/a");
   assert.equal(address("/a"), "/api/v1/a");
 });
 
@@ -40,9 +43,19 @@ test("a name is proposed from any address of a repository", () => {
 
 test("a filter survives its address", () => {
   const filter = { search: "a b", label: ["x", "y"], environment: "staging", state: "failed" as const, page: 3 };
-  const query = Object.fromEntries(new URL(filterAddress(filter), "http://h").searchParams);
+  const query = Object.fromEntries(new URL(applicationsAddress(filter), "http://h").searchParams);
   assert.deepEqual(readFilter(query), filter);
   assert.deepEqual(readFilter({ state: "odd", page: "-1" }), {});
+});
+
+test("of several values each is sent once", () => {
+  assert.equal(address("/a", { b: ["x", "y", "x"] }), "/api/v1/a?b=x%2Cy");
+});
+
+test("a changed filter begins at its first page, and what is empty does not filter", () => {
+  assert.deepEqual(changeFilter<ApplicationFilter>({ search: "a", page: 3 }, { search: "b" }), { search: "b" });
+  assert.deepEqual(changeFilter<ApplicationFilter>({ search: "a", label: ["x"] }, { search: "", label: [] }), {});
+  assert.equal(isFiltered({ page: 2 }), false);
 });
 
 test("programs are called by what people call them", () => {

@@ -14,7 +14,13 @@ const SESSIONS = ["sessions"];
 const KEYS = ["api-keys"];
 
 export const useUser = () =>
-  useQuery({ queryKey: USER, queryFn: ({ signal }) => request("get", "/user", { signal }), retry: false });
+  useQuery({
+    queryKey: USER,
+    queryFn: ({ signal }) => request("get", "/user", { signal }),
+    retry: false,
+    // Another user may have logged in in another tab while this one was not looked at.
+    refetchOnWindowFocus: "always",
+  });
 
 export const useMemberships = (enabled: boolean) =>
   useQuery({

@@ -64,14 +64,19 @@ export function whenUnauthenticated(action: () => void): void {
   onUnauthenticated = action;
 }
 
-export function address(path: string, query?: object): string {
+/** What stands behind the path of an address: of several values each once, and of what is empty nothing. */
+export function queryText(query: object): string {
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query ?? {})) {
-    if (value === undefined || value === null || value === "") continue;
-    search.append(name, Array.isArray(value) ? value.join(",") : String(value));
+  for (const [name, value] of Object.entries(query)) {
+    const text = Array.isArray(value) ? [...new Set(value)].join(",") : String(value ?? "");
+    if (text !== "") search.append(name, text);
   }
   const text = search.toString();
-  return `/api/v1${path}${text && `?${text}`}`;
+  return text && `?${text}`;
+}
+
+export function address(path: string, query: object = {}): string {
+  return `/api/v1${path}${queryText(query)}`;
 }
 
 /** These belong to the user, and must be answered when the user is no longer in the organization that is open. */

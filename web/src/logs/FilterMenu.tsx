@@ -1,4 +1,5 @@
 import { useText } from "../text";
+import { CheckList } from "../ui/Field";
 import { Menu } from "../ui/Menu";
 import { STEPS, STREAMS } from "./filter";
 import type { Question } from "./useQuestion";
@@ -53,18 +54,7 @@ function Choices<T extends string>({ title, all, chosen, name, onChange }: Choic
   return (
     <fieldset class="log-choices">
       <legend>{title}</legend>
-      {all.map((one) => (
-        <label key={one} class="check">
-          <input
-            type="checkbox"
-            checked={chosen.includes(one)}
-            onChange={({ currentTarget }) =>
-              onChange(currentTarget.checked ? [...chosen, one] : chosen.filter((other) => other !== one))
-            }
-          />
-          {name(one)}
-        </label>
-      ))}
+      <CheckList options={all.map((one) => [one, name(one)])} chosen={chosen} onChosen={onChange} />
     </fieldset>
   );
 }

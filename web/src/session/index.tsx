@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext } from "preact";
-import { useContext, useEffect, useMemo, useState } from "preact/hooks";
+import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Membership, type Permission, type User, useMemberships, useSettings, useUser } from "../api/account";
 import { cache } from "../api/cache";
 import { ApiError, actIn, linked, request, whenUnauthenticated } from "../api/client";
@@ -56,8 +56,18 @@ async function end(): Promise<void> {
 
 const isRefused = (error: Error | null): boolean => error instanceof ApiError && error.status === 401;
 
+/** All tabs share one login. Where another user has logged in in another tab, everything in memory belongs to the user before. */
+function useReloadForAnotherUser(id: string | undefined): void {
+  const first = useRef(id);
+  useEffect(() => {
+    first.current ??= id;
+    if (id !== first.current) location.reload();
+  }, [id]);
+}
+
 export function SessionProvider({ children }: { children: ComponentChildren }) {
   const user = useUser();
+  useReloadForAnotherUser(user.data?.id);
   const isIn = user.data !== undefined;
   const memberships = useMemberships(isIn);
   const settings = useSettings(isIn);

@@ -1,6 +1,7 @@
 import { useSession } from "../session";
 import { useText } from "../text";
 import { Dialog } from "../ui/Dialog";
+import "../ui/facts.css";
 import { INSTANCE, isAdmin, PLACES } from "./places";
 
 export default function Shortcuts({ onClose }: { onClose: () => void }) {

@@ -19,6 +19,6 @@ export const PLACES: Place[] = [
   { href: "/organization", name: (t) => t.shell.organization, may: "organization:read", key: "o" },
 ];
 
-/** The installation itself, which belongs to no organization and is for its admins. */
+/** This server itself, which belongs to no organization and is for its admins. */
 export const INSTANCE = { href: "/instance", key: "i" };
 export const isAdmin = (user: User): boolean => user.type === "admin";

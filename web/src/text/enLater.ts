@@ -148,9 +148,7 @@ export const later = {
     search: "Search",
     searchHint: "Name or description",
     category: "Category",
-    any: "any",
     kind: "Type",
-    clear: "Clear filters",
     count: (n: number) => (n === 1 ? "1 extension" : `${n} extensions`),
     nothingFound: "No extension matches these filters",
     nothingFoundHint: "Search for another word, or write an extension of your own.",
@@ -791,12 +789,10 @@ export const later = {
     actor: "Who",
     action: "Action",
     resource: "About",
-    any: "any",
     from: "From",
     to: "Until",
-    clear: "Clear filters",
     scope: "Log of",
-    scopes: { organization: "Organization", instance: "Installation" },
+    scopes: { organization: "Organization", instance: "This server" },
     actions: { create: "created", update: "changed", delete: "deleted", access: "used" } as Readonly<
       Record<string, string>
     >,
@@ -822,7 +818,7 @@ export const later = {
       denial: "refusal",
       master_key: "master key",
       audit_chain: "audit log",
-      instance: "installation",
+      instance: "server",
     } as Readonly<Record<string, string>>,
     facts: {
       email: "E-mail address",

@@ -37,7 +37,7 @@ export function Confirm({ title, action, danger = false, typed, busy, error, onC
         {typed && (
           <TextField label={typed.label} value={text} onValue={setText} autocomplete="off" spellcheck={false} />
         )}
-        {error && <ProblemText error={error} />}
+        <ProblemText error={error} />
         <div class="dialog-actions">
           <Button onClick={onClose}>{t.common.cancel}</Button>
           <Button type="submit" kind={danger ? "danger" : "primary"} busy={busy} disabled={!isAllowed}>

@@ -1,15 +1,18 @@
+import "./evidence.css";
+
 interface Props {
   /** What it is, for those who do not see what is above it. */
   label: string;
   text: string;
-  class?: string;
+  /** More of it is seen at once. */
+  long?: boolean;
 }
 
-/** What a program or a code host has said, as it came. */
-export function Evidence({ label, text, class: more = "" }: Props) {
+/** A text of a program or a code host, exactly as it was: an output, a command, the body of a request. What is longer scrolls. */
+export function Evidence({ label, text, long = false }: Props) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section class={`evidence ${more}`} aria-label={label} tabIndex={0}>
+    <section class={long ? "evidence long" : "evidence"} aria-label={label} tabIndex={0}>
       <pre>{text}</pre>
     </section>
   );

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import "./facts.css";
 
 /** Names and what they are. What is absent is left out. */
 export function Facts({ rows }: { rows: [name: string, value: ComponentChildren][] }) {

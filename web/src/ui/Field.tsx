@@ -131,3 +131,21 @@ export function CheckField({ label, checked, onChecked, disabled, children }: Ch
     </div>
   );
 }
+
+interface CheckListProps<T extends string> {
+  options: readonly (readonly [value: T, label: string])[];
+  chosen: readonly T[];
+  onChosen: (chosen: readonly T[]) => void;
+}
+
+/** Any number of them can be chosen. */
+export function CheckList<T extends string>({ options, chosen, onChosen }: CheckListProps<T>) {
+  return options.map(([value, label]) => (
+    <CheckField
+      key={value}
+      label={label}
+      checked={chosen.includes(value)}
+      onChecked={(is) => onChosen(is ? [...chosen, value] : chosen.filter((other) => other !== value))}
+    />
+  ));
+}

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { useText } from "../text";
+import "./page.css";
 
 interface Props {
   /** Of the browser's tab, and of the page unless it has a heading of its own. */

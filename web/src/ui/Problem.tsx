@@ -19,9 +19,11 @@ export function describe(error: Error, t: Text): { message: string; advice: stri
 }
 
 /** In a form: a sentence. */
-export function ProblemText({ error }: { error: Error }) {
-  const { message, advice } = describe(error, useText());
+export function ProblemText({ error }: { error: Error | null }) {
+  const t = useText();
   const phase = usePhase();
+  if (!error) return null;
+  const { message, advice } = describe(error, t);
   const isOver = error instanceof ApiError && error.code === "unauthenticated" && phase.is === "in" && !phase.lapsed;
   if (isOver) return null;
   return (
@@ -49,10 +51,14 @@ export function Problem({ error, onAgain }: { error: Error; onAgain?: () => void
   );
 }
 
-/** What the server says about one field, and what it says about the whole. */
-export function split(error: Error | null, fields: readonly string[]): [field: string | null, rest: Error | null] {
-  const field = error instanceof ApiError ? error.field : null;
-  return field && fields.includes(field) ? [field, null] : [null, error];
+/** What the server says about each field of a form, and what it says about none of them. */
+export function splitProblem(
+  error: Error | null,
+  fields: readonly string[],
+): [problem: (field: string) => string | null, rest: Error | null] {
+  const about = error instanceof ApiError ? error.field : null;
+  if (!error || !about || !fields.includes(about)) return [() => null, error];
+  return [(field) => (field === about ? fieldMessage(error) : null), null];
 }
 
 /** The message without the field's name, which stands above it, and without its place in a body that users do not see. */

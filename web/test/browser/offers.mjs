@@ -26,7 +26,7 @@ export const OFFERS = {
     "Set up": "",
     End: "",
     "New API key": "",
-    Revoke: "",
+    "Revoke: $key": "",
   },
   volumes: {
     "Add a volume": "deploy:update",

@@ -1,5 +1,5 @@
 // Code hosts, pushes, previews and volumes: with a stand-in for the code host, and the real server for everything else.
-import { newPage } from "../browser.mjs";
+import { newPage } from "../browser/pages.mjs";
 import { startCodeHost, TOKEN } from "./codeHost.mjs";
 import { previews } from "./previews.mjs";
 import { pushes } from "./pushes.mjs";

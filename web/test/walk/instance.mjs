@@ -1,5 +1,5 @@
-// The installation, password links, and the login that is renewed.
-import { newPage } from "../browser.mjs";
+// This server, password links, and the login, which is renewed and shared by tabs.
+import { newPage } from "../browser/pages.mjs";
 
 const NEW_PASSWORD = "quite another password";
 
@@ -8,16 +8,17 @@ export async function instance({ context, page, origin, api, look, expect }, gra
   await openEachPart({ page, origin, look, expect });
   await resetAPassword({ page, origin, look, expect }, graces, grace.email);
   await graces.goto(`${origin}/instance`);
-  await graces.getByText("This is for admins of the installation").waitFor();
+  await graces.getByText("This is for admins of this server").waitFor();
   await look(graces, "instance-user");
   await renewTheLogin({ context, page, origin, expect });
+  await noticeAnotherUser(graces, origin, grace.email);
 }
 
 async function openEachPart({ page, origin, look, expect }) {
   await page.goto(origin);
   await page.getByRole("button", { name: "Account of Ada" }).click();
   await look(page, "account-menu");
-  await page.getByRole("link", { name: "Installation" }).click();
+  await page.getByRole("link", { name: "This server" }).click();
   await page.getByText("Log store").waitFor();
   await page.getByText(/^\d.* of \d.* free$/).waitFor();
   await look(page, "instance-health");
@@ -42,8 +43,10 @@ async function resetAPassword({ page, origin, look, expect }, graces, email) {
   await page.getByRole("button", { name: "Password link for Grace" }).click();
   await look(page, "password-link-ask");
   await page.getByRole("button", { name: "Make the link" }).click();
-  const link = await page.getByLabel("Link", { exact: true }).inputValue();
-  expect(link.startsWith(`${origin}/#reset=`), `the link is ${link}`);
+  const { hash } = new URL(await page.getByLabel("Link", { exact: true }).inputValue());
+  expect(hash.startsWith("#reset="), `the link ends with ${hash}`);
+  // The server names its own address, which is not the one of the files that are walked through.
+  const link = `${origin}/${hash}`;
   await look(page, "password-link");
   await graces.goto(link);
   await graces.getByLabel("New password").fill("short");
@@ -101,4 +104,18 @@ async function renewTheLogin({ context, page, origin, expect }) {
   expect((await other.getByText("Your login has ended").count()) === 0, "a renewal looks like the end of the login");
   await other.unrouteAll();
   await other.close();
+}
+
+/** Another user logs in in another tab of Grace's browser: this one becomes theirs as soon as it is looked at. */
+async function noticeAnotherUser(graces, origin, email) {
+  await graces.goto(`${origin}/applications`);
+  await graces.getByRole("button", { name: "Account of Grace" }).waitFor();
+  const logIn = async (name, data) => {
+    const headers = { "X-Windlass-Client": "browser" };
+    await graces.context().request.post(`${origin}/api/v1/auth/login`, { headers, data });
+    await graces.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
+    await graces.getByRole("button", { name: `Account of ${name}` }).waitFor();
+  };
+  await logIn("Ada", { email: "ada@example.org", password: "correct horse battery" });
+  await logIn("Grace", { email, password: NEW_PASSWORD });
 }

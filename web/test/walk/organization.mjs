@@ -1,6 +1,6 @@
-// An organization of its own, so that nothing that others have made disturbs it: its parts, its audit log and the installation, as owner,
+// An organization of its own, so that nothing that others have made disturbs it: its parts, its audit log and this server, as owner,
 // admin, member and viewer.
-import { newPage } from "../browser.mjs";
+import { newPage } from "../browser/pages.mjs";
 import { audit } from "./audit.mjs";
 import { instance } from "./instance.mjs";
 

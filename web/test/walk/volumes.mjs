@@ -19,7 +19,7 @@ async function addAVolume({ page, look, expect, api, application }) {
   await page.locator("[aria-invalid=true]").waitFor();
   await look(page, "volume-add");
   await page.getByLabel("Folder in the container").fill("/data/uploads");
-  await page.getByLabel("Snapshot every").fill("24");
+  await page.getByLabel("Hours between snapshots").fill("24");
   await page.getByText("More", { exact: true }).click();
   await page.getByLabel("Command before a snapshot").fill("sync");
   await look(page, "volume-add-more");

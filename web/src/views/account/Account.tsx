@@ -8,7 +8,6 @@ import { Appearance } from "./Appearance";
 import { Profile } from "./Profile";
 import { Security } from "./Security";
 import { Sessions } from "./Sessions";
-import "../application/application.css";
 
 const PARTS = { profile: Profile, security: Security, sessions: Sessions, keys: ApiKeys, appearance: Appearance };
 type PartName = keyof typeof PARTS;

@@ -5,7 +5,7 @@ import { THEME_NAMES } from "../../theme/names";
 import { Button } from "../../ui/Button";
 import { Loading } from "../../ui/Empty";
 import { SelectField, TextField } from "../../ui/Field";
-import { fieldMessage, Problem, ProblemText, split } from "../../ui/Problem";
+import { Problem, ProblemText, splitProblem } from "../../ui/Problem";
 import { useTellProblem } from "../../ui/Toast";
 import "./account.css";
 
@@ -55,8 +55,7 @@ function Font({ settings }: { settings: UserSettings }) {
   const stored = settings.font_family === "outfit" ? "" : settings.font_family;
   const [family, setFamily] = useState<string | null>(null);
   const [size, setSize] = useState<string | null>(null);
-  const [field, rest] = split(update.error, ["font_family", "font_size"]);
-  const problem = (name: string) => (update.error && field === name ? fieldMessage(update.error) : null);
+  const [problem, rest] = splitProblem(update.error, ["font_family", "font_size"]);
   const isChanged =
     (family ?? stored) !== stored || (size ?? String(settings.font_size)) !== String(settings.font_size);
   return (
@@ -104,7 +103,7 @@ function Font({ settings }: { settings: UserSettings }) {
         onValue={setSize}
         problem={problem("font_size")}
       />
-      {rest && <ProblemText error={rest} />}
+      <ProblemText error={rest} />
       <div class="row">
         <Button type="submit" kind="primary" busy={update.isPending} disabled={!isChanged}>
           {t.common.save}

@@ -3,8 +3,8 @@ import { type Permission, useCreateApiKey } from "../../api/account";
 import { useSession } from "../../session";
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
-import { CheckField, TextField } from "../../ui/Field";
-import { fieldMessage, split } from "../../ui/Problem";
+import { CheckList, TextField } from "../../ui/Field";
+import { splitProblem } from "../../ui/Problem";
 import "./account.css";
 
 const USUAL: readonly Permission[] = ["deploy:read", "deploy:create", "deploy:update"];
@@ -20,8 +20,7 @@ export function CreateApiKey({ onClose, onMade }: { onClose: () => void; onMade:
   const [chosen, setChosen] = useState<readonly Permission[]>(
     membership.permissions.filter((permission) => USUAL.includes(permission)),
   );
-  const [field, rest] = split(create.error, FIELDS);
-  const problem = (one: string) => (create.error && field === one ? fieldMessage(create.error) : null);
+  const [problem, rest] = splitProblem(create.error, FIELDS);
   return (
     <Confirm
       title={`${t.account.keyCreate}: ${organizationName}`}
@@ -63,16 +62,11 @@ export function CreateApiKey({ onClose, onMade }: { onClose: () => void; onMade:
       <fieldset class="stack">
         <legend>{t.account.keyPermissions}</legend>
         <div class="permissions">
-          {membership.permissions.map((permission) => (
-            <CheckField
-              key={permission}
-              label={permission}
-              checked={chosen.includes(permission)}
-              onChecked={(checked) =>
-                setChosen(checked ? [...chosen, permission] : chosen.filter((other) => other !== permission))
-              }
-            />
-          ))}
+          <CheckList
+            options={membership.permissions.map((permission) => [permission, permission])}
+            chosen={chosen}
+            onChosen={setChosen}
+          />
         </div>
       </fieldset>
     </Confirm>

@@ -5,7 +5,7 @@ import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { Facts } from "../../ui/Facts";
 import { TextField } from "../../ui/Field";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { ProblemText, splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 
 export function Profile() {
@@ -14,7 +14,7 @@ export function Profile() {
   const rename = useRename();
   const [typed, setTyped] = useState<string | null>(null);
   const name = typed ?? user.username;
-  const [field, rest] = split(rename.error, ["name"]);
+  const [problem, rest] = splitProblem(rename.error, ["name"]);
   return (
     <section class="card stack narrow">
       <h2>{t.account.profile}</h2>
@@ -48,9 +48,9 @@ export function Profile() {
           required
           value={name}
           onValue={setTyped}
-          problem={rename.error && field ? fieldMessage(rename.error) : null}
+          problem={problem("name")}
         />
-        {rest && <ProblemText error={rest} />}
+        <ProblemText error={rest} />
         <div class="row">
           <Button type="submit" kind="primary" busy={rename.isPending} disabled={name === user.username}>
             {t.common.save}

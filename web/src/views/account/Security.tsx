@@ -3,7 +3,7 @@ import { useChangePassword } from "../../api/account";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { TextField } from "../../ui/Field";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { ProblemText, splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 import { SecondFactor } from "./SecondFactor";
 
@@ -23,8 +23,7 @@ function Password() {
   const change = useChangePassword();
   const [current, setCurrent] = useState("");
   const [fresh, setFresh] = useState("");
-  const [field, rest] = split(change.error, FIELDS);
-  const problem = (name: string) => (change.error && field === name ? fieldMessage(change.error) : null);
+  const [problem, rest] = splitProblem(change.error, FIELDS);
   return (
     <section class="card stack">
       <h2>{t.account.passwordTitle}</h2>
@@ -63,7 +62,7 @@ function Password() {
           onValue={setFresh}
           problem={problem("new_password")}
         />
-        {rest && <ProblemText error={rest} />}
+        <ProblemText error={rest} />
         <div class="row">
           <Button type="submit" kind="primary" busy={change.isPending}>
             {t.account.changePassword}

@@ -87,7 +87,7 @@ function tabs(t: Text, { id, preview_of }: Application, current: TabName) {
 
 function Head({ application }: { application: Application }) {
   return (
-    <div class="row application-head">
+    <div class="row page-title">
       <h1>{application.name}</h1>
       <ApplicationStateBadge state={stateOfApplication(application)} />
       <a class="row break" href={application.url} target="_blank" rel="noreferrer">

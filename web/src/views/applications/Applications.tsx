@@ -7,6 +7,7 @@ import { type Text, useText } from "../../text";
 import { Bars } from "../../ui/Bars";
 import { ButtonLink } from "../../ui/Button";
 import { Empty, Loading } from "../../ui/Empty";
+import { isFiltered } from "../../ui/filter";
 import { PlusIcon } from "../../ui/icons";
 import { Page } from "../../ui/Page";
 import { Pages } from "../../ui/Pages";
@@ -14,9 +15,9 @@ import { Problem } from "../../ui/Problem";
 import { ApplicationStateBadge, DeploymentStateBadge } from "../../ui/State";
 import { type Column, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
-import { Filters } from "./Filters";
+import { ApplicationFilters } from "./ApplicationFilters";
 import { stateOfApplication } from "./facts";
-import { filterAddress, isFiltered, readFilter } from "./filter";
+import { applicationsAddress, readFilter } from "./filter";
 import "./applications.css";
 
 export function Applications() {
@@ -38,13 +39,17 @@ export function Applications() {
   return (
     <Page title={t.applications.title} actions={!(isEmpty && !isFiltered(filter)) && create}>
       {(!isEmpty || isFiltered(filter)) && (
-        <Filters filter={filter} listed={applications} onFilter={(next) => route(filterAddress(next), true)} />
+        <ApplicationFilters
+          filter={filter}
+          listed={applications}
+          onFilter={(next) => route(applicationsAddress(next), true)}
+        />
       )}
       {error && <Problem error={error} onAgain={() => void refetch()} />}
       {!data && !error && <Loading />}
       {isEmpty && isFiltered(filter) && (
         <Empty title={t.applications.nothingFound}>
-          <ButtonLink href="/applications">{t.applications.clear}</ButtonLink>
+          <ButtonLink href="/applications">{t.common.clearFilters}</ButtonLink>
         </Empty>
       )}
       {isEmpty && !isFiltered(filter) && (
@@ -59,7 +64,7 @@ export function Applications() {
       {data && !isEmpty && (
         <div class="row between">
           <p class="muted">{t.applications.count(data.pagination.total_count)}</p>
-          <Pages of={data.pagination} onPage={(page) => route(filterAddress({ ...filter, page }))} />
+          <Pages of={data.pagination} onPage={(page) => route(applicationsAddress({ ...filter, page }))} />
         </div>
       )}
     </Page>

@@ -9,12 +9,11 @@ import { Empty } from "../../ui/Empty";
 import { AreaField, CheckField, TextField } from "../../ui/Field";
 import { useKept } from "../../ui/kept";
 import { Page } from "../../ui/Page";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { ProblemText, splitProblem } from "../../ui/Problem";
 import { parse } from "../variables/dotenv";
 import { LineProblems } from "../variables/LineProblems";
 import { bodyOf, EMPTY_DRAFT, isSecret, type NewApplicationDraft, nameOf, PUSHED } from "./newApplication";
-import { SourceFields } from "./SourceFields";
-import "../settings/settings.css";
+import { type PartProps, SourceFields } from "./SourceFields";
 import "./applications.css";
 
 const FIELDS = ["repository", "branch", "name", "port", "environment_variables", "repository_token"];
@@ -43,10 +42,7 @@ function CreateForm() {
   const sent = useRef({ body: "", key: "" });
 
   const change = (part: Partial<NewApplicationDraft>) => setDraft((before) => ({ ...before, ...part }));
-  const [field, rest] = split(error, FIELDS);
-  const problem = (name: string) => (error && field === name ? fieldMessage(error) : null);
-  const parsed = parse(draft.variables);
-  const names = Object.keys(parsed.variables);
+  const [problem, rest] = splitProblem(error, FIELDS);
 
   const submit = async () => {
     const body = bodyOf(draft);
@@ -72,7 +68,7 @@ function CreateForm() {
         class="stack form-page"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!busy && parsed.problems.length === 0) void submit();
+          if (!busy && parse(draft.variables).problems.length === 0) void submit();
         }}
       >
         <SourceFields draft={draft} change={change} problem={problem} />
@@ -97,34 +93,8 @@ function CreateForm() {
             problem={problem("port")}
           />
         </section>
-        <section class="card stack">
-          <AreaField
-            label={t.create.variables}
-            hint={t.create.variablesHint}
-            optional
-            rows={5}
-            value={draft.variables}
-            onValue={(variables) => change({ variables })}
-            problem={problem("environment_variables")}
-          />
-          <LineProblems problems={parsed.problems} />
-          {names.length > 0 && (
-            <fieldset class="stack">
-              <legend>{t.create.secrets}</legend>
-              <div class="choices">
-                {names.map((name) => (
-                  <CheckField
-                    key={name}
-                    label={name}
-                    checked={isSecret(draft, name)}
-                    onChecked={(checked) => change({ secrets: { ...draft.secrets, [name]: checked } })}
-                  />
-                ))}
-              </div>
-            </fieldset>
-          )}
-        </section>
-        {rest && <ProblemText error={rest} />}
+        <VariableFields draft={draft} change={change} problem={problem} />
+        <ProblemText error={rest} />
         <div class="row">
           <Button type="submit" kind="primary" busy={busy} disabled={draft.repository === ""}>
             {draft.repository === PUSHED ? t.create.submitPushed : t.create.submit}
@@ -135,5 +105,41 @@ function CreateForm() {
         </div>
       </form>
     </Page>
+  );
+}
+
+/** Variables as one text, and which of them are secrets. */
+function VariableFields({ draft, change, problem }: PartProps) {
+  const t = useText().create;
+  const { variables, problems } = parse(draft.variables);
+  const names = Object.keys(variables);
+  return (
+    <section class="card stack">
+      <AreaField
+        label={t.variables}
+        hint={t.variablesHint}
+        optional
+        rows={5}
+        value={draft.variables}
+        onValue={(text) => change({ variables: text })}
+        problem={problem("environment_variables")}
+      />
+      <LineProblems problems={problems} />
+      {names.length > 0 && (
+        <fieldset class="stack">
+          <legend>{t.secrets}</legend>
+          <div class="choices">
+            {names.map((name) => (
+              <CheckField
+                key={name}
+                label={name}
+                checked={isSecret(draft, name)}
+                onChecked={(checked) => change({ secrets: { ...draft.secrets, [name]: checked } })}
+              />
+            ))}
+          </div>
+        </fieldset>
+      )}
+    </section>
   );
 }

@@ -8,7 +8,8 @@ import { BranchField } from "./BranchField";
 import { type NewApplicationDraft, PUSHED } from "./newApplication";
 import { RepositoryPicker } from "./RepositoryPicker";
 
-interface Props {
+/** What each part of the form for a new application gets. */
+export interface PartProps {
   draft: NewApplicationDraft;
   change: (part: Partial<NewApplicationDraft>) => void;
   problem: (field: string) => string | null;
@@ -22,7 +23,7 @@ function wayOf({ connectionId, repository }: NewApplicationDraft): Way {
 }
 
 /** Where the code is: at an address, in a repository that a connection reaches, or pushed to Windlass itself. */
-export function SourceFields({ draft, change, problem }: Props) {
+export function SourceFields({ draft, change, problem }: PartProps) {
   const t = useText();
   const { query } = useLocation();
   const connections = useConnections(useMay("connection:update")).data?.connections ?? [];
@@ -75,29 +76,7 @@ export function SourceFields({ draft, change, problem }: Props) {
             }}
           />
         )}
-        {way === "address" && (
-          <>
-            <TextField
-              label={t.create.repository}
-              hint={t.create.repositoryHint}
-              required
-              autocomplete="off"
-              value={draft.repository}
-              onValue={(repository) => change({ repository })}
-              problem={problem("repository")}
-            />
-            <TextField
-              label={t.create.token}
-              hint={t.create.tokenHint}
-              type="password"
-              autocomplete="off"
-              optional
-              value={draft.token}
-              onValue={(token) => change({ token })}
-              problem={problem("repository_token")}
-            />
-          </>
-        )}
+        {way === "address" && <AddressFields draft={draft} change={change} problem={problem} />}
         <BranchField
           key={fullName}
           connectionId={way === "connection" ? draft.connectionId : ""}
@@ -109,5 +88,32 @@ export function SourceFields({ draft, change, problem }: Props) {
         />
       </div>
     </section>
+  );
+}
+
+function AddressFields({ draft, change, problem }: PartProps) {
+  const t = useText().create;
+  return (
+    <>
+      <TextField
+        label={t.repository}
+        hint={t.repositoryHint}
+        required
+        autocomplete="off"
+        value={draft.repository}
+        onValue={(repository) => change({ repository })}
+        problem={problem("repository")}
+      />
+      <TextField
+        label={t.token}
+        hint={t.tokenHint}
+        type="password"
+        autocomplete="off"
+        optional
+        value={draft.token}
+        onValue={(token) => change({ token })}
+        problem={problem("repository_token")}
+      />
+    </>
   );
 }

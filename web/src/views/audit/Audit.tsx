@@ -9,10 +9,8 @@ import { Pages } from "../../ui/Pages";
 import { Problem } from "../../ui/Problem";
 import { AuditFilters } from "./AuditFilters";
 import { Entries } from "./Entries";
-import { type AuditFilter, filterAddress, isFiltered, queryOf, readFilter } from "./filter";
+import { type AuditFilter, auditAddress, isFiltered, queryOf, readFilter } from "./filter";
 import { Verified } from "./Verify";
-import "../application/application.css";
-import "../applications/applications.css";
 import "./audit.css";
 
 export default function Audit() {
@@ -20,11 +18,11 @@ export default function Audit() {
   const { user } = useSession();
   const { query, route } = useLocation();
   const { scope, ...rest } = readFilter(query);
-  // What the installation's own log has is told to its admins only.
+  // What the server's own log has is told to its admins only.
   const filter: AuditFilter = scope && user.type === "admin" ? { ...rest, scope } : rest;
   const { data, error, refetch } = useAudit(queryOf(filter));
   const verify = useVerifyAudit();
-  const show = (next: AuditFilter, replace: boolean) => route(filterAddress(next), replace);
+  const show = (next: AuditFilter, replace: boolean) => route(auditAddress(next), replace);
   const clear = () => show(filter.scope ? { scope: filter.scope } : {}, true);
 
   return (
@@ -34,7 +32,7 @@ export default function Audit() {
         <>
           {isFiltered(filter) && (
             <Button kind="quiet" onClick={clear}>
-              {t.audit.clear}
+              {t.common.clearFilters}
             </Button>
           )}
           {!filter.scope && (
@@ -52,7 +50,7 @@ export default function Audit() {
       {!data && !error && <Loading />}
       {data?.activities.length === 0 && (
         <Empty title={isFiltered(filter) ? t.audit.nothingFound : t.audit.empty}>
-          {isFiltered(filter) && <Button onClick={clear}>{t.audit.clear}</Button>}
+          {isFiltered(filter) && <Button onClick={clear}>{t.common.clearFilters}</Button>}
         </Empty>
       )}
       {data && data.activities.length > 0 && (

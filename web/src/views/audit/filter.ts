@@ -1,4 +1,5 @@
 import type { AuditAction, AuditQuery, AuditScope } from "../../api/audit";
+import { filterAddress, isFiltered as isAnyChosen, readPage } from "../../ui/filter";
 
 /** As users choose it: `from` and `to` are days, and both belong to it. */
 export interface AuditFilter {
@@ -14,7 +15,7 @@ export interface AuditFilter {
 
 export const ACTIONS: readonly AuditAction[] = ["create", "update", "delete", "access"];
 
-/** The kinds of things that the log of an organization, and that of the installation, is about. */
+/** The kinds of things that the log of an organization, and that of this server, is about. */
 export const RESOURCES: Readonly<Record<AuditScope, readonly string[]>> = {
   organization: [
     "application",
@@ -42,28 +43,22 @@ const DAYS = ["from", "to"] as const;
 
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** The filter lives in the address, so that it can be linked to and survives going back. */
 export function readFilter(query: Readonly<Record<string, string>>): AuditFilter {
-  const filter: AuditFilter = {};
+  const filter: AuditFilter = readPage(query);
   for (const name of TEXTS) if (query[name]) filter[name] = query[name];
   for (const name of DAYS) if (query[name] && isDay(query[name])) filter[name] = query[name];
   const action = ACTIONS.find((known) => known === query.action);
   if (action) filter.action = action;
   if (query.scope === "instance") filter.scope = "instance";
-  const page = Number(query.page);
-  if (Number.isInteger(page) && page > 1) filter.page = page;
   return filter;
 }
 
-export function filterAddress(filter: AuditFilter): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(filter)) if (value) search.set(name, String(value));
-  if (search.get("scope") === "organization") search.delete("scope");
-  const text = search.toString();
-  return `/audit${text && `?${text}`}`;
+export function auditAddress({ scope, ...rest }: AuditFilter): string {
+  return filterAddress("/audit", scope === "instance" ? { ...rest, scope } : rest);
 }
 
-export const isFiltered = ({ page: _, scope: __, ...rest }: AuditFilter): boolean => Object.keys(rest).length > 0;
+/** Whose log it is decides which entries there are, not which of them are shown. */
+export const isFiltered = ({ scope: _, ...rest }: AuditFilter): boolean => isAnyChosen(rest);
 
 /** Days are those of the user's clock; the API takes times, and what comes before `to`. */
 export function queryOf({ resource, from, to, ...rest }: AuditFilter): AuditQuery {

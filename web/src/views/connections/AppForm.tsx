@@ -5,7 +5,7 @@ import { useText } from "../../text";
 import { Button, ButtonLink } from "../../ui/Button";
 import { TextField } from "../../ui/Field";
 import { Outside } from "../../ui/Outside";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { ProblemText, splitProblem } from "../../ui/Problem";
 import { Time } from "../../ui/Time";
 import { nameOf } from "./hosts";
 import type { FormProps } from "./NewConnection";
@@ -24,8 +24,7 @@ export function AppForm({ draft, change, onDone }: FormProps) {
   const t = useText();
   const create = useCreateGithubApp();
   const [link, setLink] = useState<Link | null>(null);
-  const [field, rest] = split(create.error, FIELDS);
-  const problem = (name: string) => (create.error && field === name ? fieldMessage(create.error) : null);
+  const [problem, rest] = splitProblem(create.error, FIELDS);
   if (link) return <AtGithub link={link} name={nameOf(draft)} onAgain={() => setLink(null)} onDone={onDone} />;
 
   const submit = () => {
@@ -72,7 +71,7 @@ export function AppForm({ draft, change, onDone }: FormProps) {
           problem={problem("base_url")}
         />
       </section>
-      {rest && <ProblemText error={rest} />}
+      <ProblemText error={rest} />
       <div class="row">
         <Button type="submit" kind="primary" busy={create.isPending}>
           {t.connections.appNext}

@@ -16,8 +16,6 @@ import { DeleteConnection } from "./DeleteConnection";
 import { EditConnection } from "./EditConnection";
 import { HOSTS } from "./hosts";
 import { Repositories } from "./Repositories";
-import "../application/application.css";
-import "../applications/applications.css";
 import "./connections.css";
 
 /** One connection: what it is, what it reaches, and which applications use it. */

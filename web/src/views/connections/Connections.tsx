@@ -9,7 +9,6 @@ import { Problem } from "../../ui/Problem";
 import { type Column, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
 import { HOSTS } from "./hosts";
-import "../applications/applications.css";
 
 /** The code hosts that the organization is connected to. */
 export default function Connections() {

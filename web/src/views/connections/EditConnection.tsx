@@ -4,7 +4,7 @@ import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
 import { TextField } from "../../ui/Field";
 import { Outside } from "../../ui/Outside";
-import { fieldMessage, split } from "../../ui/Problem";
+import { splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 import { HOSTS, tokenPage } from "./hosts";
 
@@ -15,8 +15,7 @@ export function EditConnection({ connection, onClose }: { connection: Connection
   const t = useText();
   const update = useUpdateConnection(connection.id);
   const [draft, setDraft] = useState<UpdateConnection>({});
-  const [field, rest] = split(update.error, FIELDS);
-  const problem = (name: string) => (update.error && field === name ? fieldMessage(update.error) : null);
+  const [problem, rest] = splitProblem(update.error, FIELDS);
   const { host, kind } = connection;
   const text = (name: "name" | "workspace" | "username") => ({
     autocomplete: "off" as const,

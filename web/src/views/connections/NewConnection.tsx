@@ -5,13 +5,11 @@ import { useText } from "../../text";
 import { Button, ButtonLink } from "../../ui/Button";
 import { useKept } from "../../ui/kept";
 import { Page } from "../../ui/Page";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { ProblemText, splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 import { AppForm } from "./AppForm";
 import { bodyOf, type ConnectionDraft, EMPTY_DRAFT, HOSTS } from "./hosts";
 import { TokenFields } from "./TokenFields";
-import "../applications/applications.css";
-import "../settings/settings.css";
 import "./connections.css";
 
 const FIELDS = ["name", "base_url", "workspace", "username", "token"];
@@ -87,8 +85,7 @@ function TokenForm({ draft, change, onDone }: FormProps) {
   const t = useText();
   const { route } = useLocation();
   const create = useCreateConnection();
-  const [field, rest] = split(create.error, FIELDS);
-  const problem = (name: string) => (create.error && field === name ? fieldMessage(create.error) : null);
+  const [problem, rest] = splitProblem(create.error, FIELDS);
   return (
     <form
       class="stack"
@@ -105,7 +102,7 @@ function TokenForm({ draft, change, onDone }: FormProps) {
       }}
     >
       <TokenFields draft={draft} change={change} problem={problem} />
-      {rest && <ProblemText error={rest} />}
+      <ProblemText error={rest} />
       <div class="row">
         <Button type="submit" kind="primary" busy={create.isPending}>
           {t.connections.create}

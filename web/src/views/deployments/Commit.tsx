@@ -1,6 +1,7 @@
 import type { Deployment } from "../../api/deployments";
 import { useText } from "../../text";
 import { shortCommit } from "../applications/facts";
+import "./commit.css";
 
 export function Commit({ of }: { of: Deployment }) {
   const t = useText();

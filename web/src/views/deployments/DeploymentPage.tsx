@@ -19,7 +19,6 @@ import { Failure, LOG_ID } from "./Failure";
 import { Instances } from "./Instances";
 import { RollBack } from "./RollBack";
 import { Steps } from "./Steps";
-import "./deployment.css";
 
 /** One deployment, watched as it goes on. */
 export default function DeploymentPage({ application, id }: { application: Application; id: string }) {

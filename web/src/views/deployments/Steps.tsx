@@ -2,6 +2,7 @@ import { type Deployment, isUnderWay, useDeploymentNotes } from "../../api/deplo
 import { useText } from "../../text";
 import { Duration } from "../../ui/Time";
 import { stepsOf } from "./steps";
+import "../../ui/steps.css";
 
 export function Steps({ deployment }: { deployment: Deployment }) {
   const t = useText();

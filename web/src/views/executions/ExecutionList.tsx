@@ -3,9 +3,9 @@ import { type ExecutionStatus, useExecutions } from "../../api/executions";
 import { useText } from "../../text";
 import { ButtonLink } from "../../ui/Button";
 import { Empty, Loading } from "../../ui/Empty";
+import { FilterChoice, Filters } from "../../ui/Filter";
 import { Pages } from "../../ui/Pages";
 import { Problem } from "../../ui/Problem";
-import { Choice } from "../extensions/Filters";
 import { ExecutionTable } from "./ExecutionTable";
 
 /** What was run, newest first: in the organization, or of one extension. */
@@ -27,8 +27,8 @@ export function ExecutionList({ extensionId }: { extensionId?: string }) {
   }
   return (
     <>
-      <search class="filters">
-        <Choice
+      <Filters>
+        <FilterChoice
           label={t.executions.state}
           value={status ?? ""}
           options={Object.entries(t.executions.states)}
@@ -37,7 +37,7 @@ export function ExecutionList({ extensionId }: { extensionId?: string }) {
             setPage(1);
           }}
         />
-      </search>
+      </Filters>
       {isEmpty ? (
         <p class="muted">{t.executions.noneFiltered}</p>
       ) : (

@@ -73,7 +73,7 @@ function titleOf(t: Text, execution: Execution): string {
 function Head({ execution }: { execution: Execution }) {
   const t = useText();
   return (
-    <div class="row application-head">
+    <div class="row page-title">
       <h1>{titleOf(t, execution)}</h1>
       <span role="status">
         <ExecutionStateBadge state={execution.status} />

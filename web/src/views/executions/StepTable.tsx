@@ -1,7 +1,7 @@
 import { type Execution, type ExecutionStep, isUnderWay } from "../../api/executions";
 import { useText } from "../../text";
 import { Duration } from "../../ui/Time";
-import "../deployments/deployment.css";
+import "../../ui/steps.css";
 import "./executions.css";
 
 /** Each step with its state, how long it took, and what became of it. */

@@ -5,13 +5,14 @@ import { useMay } from "../../session";
 import { useText } from "../../text";
 import { ButtonLink } from "../../ui/Button";
 import { Empty, Loading } from "../../ui/Empty";
+import { isFiltered } from "../../ui/filter";
 import { PlusIcon } from "../../ui/icons";
 import { Page } from "../../ui/Page";
 import { Pages } from "../../ui/Pages";
 import { Problem } from "../../ui/Problem";
-import { Filters } from "./Filters";
+import { ExtensionFilters } from "./ExtensionFilters";
 import { addressOf } from "./facts";
-import { filterAddress, isFiltered, readFilter } from "./filter";
+import { extensionsAddress, readFilter } from "./filter";
 import { ExtensionIcon } from "./Icon";
 import { ListTabs } from "./ListTabs";
 import { Marks } from "./Marks";
@@ -32,13 +33,13 @@ export function Catalog() {
   return (
     <Page title={t.extensions.title} actions={create}>
       <ListTabs current="catalog" />
-      <Filters filter={filter} onFilter={(next) => route(filterAddress(next), true)} />
+      <ExtensionFilters filter={filter} onFilter={(next) => route(extensionsAddress(next), true)} />
       {error && <Problem error={error} onAgain={() => void refetch()} />}
       {!data && !error && <Loading />}
       {data?.extensions.length === 0 && (
         <Empty title={t.extensions.nothingFound}>
           {mayCreate && <p>{t.extensions.nothingFoundHint}</p>}
-          {isFiltered(filter) && <ButtonLink href="/extensions">{t.extensions.clear}</ButtonLink>}
+          {isFiltered(filter) && <ButtonLink href="/extensions">{t.common.clearFilters}</ButtonLink>}
         </Empty>
       )}
       {data && data.extensions.length > 0 && (
@@ -54,7 +55,7 @@ export function Catalog() {
           </ul>
           <div class="row between">
             <p class="muted">{t.extensions.count(data.pagination.total_count)}</p>
-            <Pages of={data.pagination} onPage={(page) => route(filterAddress({ ...filter, page }))} />
+            <Pages of={data.pagination} onPage={(page) => route(extensionsAddress({ ...filter, page }))} />
           </div>
         </>
       )}

@@ -1,93 +1,42 @@
-import { useId, useRef, useState } from "preact/hooks";
-import { cache } from "../../api/cache";
-import { type Extension, extensionQuery, useUpdateExtension } from "../../api/extensions";
+import { useId, useRef } from "preact/hooks";
+import type { Extension } from "../../api/extensions";
 import { useMay } from "../../session";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { Copy } from "../../ui/Copy";
-import { useKept } from "../../ui/kept";
 import { ProblemText } from "../../ui/Problem";
-import { tell } from "../../ui/Toast";
+import { SaveBar } from "../../ui/SaveBar";
 import { Conflict } from "./Conflict";
-import { placeIn, problemsIn, problemsOf } from "./problems";
 import { type EditorHandle, TextEditor } from "./TextEditor";
 import { TextProblems } from "./TextProblems";
-import "../settings/settings.css";
+import { type EditedText, useTextDraft } from "./useTextDraft";
 
-/** A changed text, and the hash of the one that it was made of. */
-interface TextDraft {
-  base: string;
-  text: string;
-}
-
-/** The text of an extension. What is stored meanwhile never touches what is being written. */
+/** The text of an extension, and the way to change it for those who may. */
 export default function EditText({ extension }: { extension: Extension }) {
   const t = useText();
   const problemsId = useId();
   const editor = useRef<EditorHandle | null>(null);
   const mayEdit = useMay("extension:create") && extension.organization_id !== null;
-  const [draft, setDraft] = useKept<TextDraft | null>(`text ${extension.id}`, null);
-  const update = useUpdateExtension(extension.id);
-  const [error, setError] = useState<Error | null>(null);
-  /** The text that the error is about. */
-  const [sent, setSent] = useState("");
-  const [isBusy, setBusy] = useState(false);
-
-  const stored = extension.yaml_content;
-  const text = draft?.text ?? stored;
-  const isChanged = draft !== null && draft.text !== stored;
-  const isInConflict = isChanged && draft.base !== extension.content_hash;
-  const found = problemsOf(error);
-  const problems = (error ? found : problemsIn(extension.validation_errors)).map((one) => placeIn(text, one));
-  const onText = (next: string) =>
-    setDraft((before) => (next === stored ? null : { base: before?.base ?? extension.content_hash, text: next }));
-  const discard = () => {
-    setDraft(() => null);
-    setError(null);
-  };
-
-  const save = async (isDraft: boolean) => {
-    setBusy(true);
-    setSent(text);
-    setError(null);
-    try {
-      // The stored text is looked at once more, so that nothing unseen is overwritten.
-      const fresh = await cache.fetchQuery({ ...extensionQuery(extension.id), staleTime: 0 });
-      cache.setQueryData(extensionQuery(extension.extension_id).queryKey, fresh);
-      if (fresh.content_hash === (draft?.base ?? extension.content_hash)) {
-        const made = await update.mutateAsync({ yaml_content: text, ...(isDraft ? { draft: true } : {}) });
-        setDraft(() => null);
-        tell(made.validation_status === "valid" ? t.common.saved : t.extensionText.savedDraft);
-      }
-    } catch (thrown) {
-      setError(thrown as Error);
-    }
-    setBusy(false);
-  };
-
+  const edited = useTextDraft(extension);
+  const { text, problems, isBusy, isChanged, isInConflict } = edited;
   return (
     <form
       class="stack"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!isBusy && isChanged && !isInConflict) void save(false);
+        if (!isBusy && isChanged && !isInConflict) void edited.save(false);
       }}
     >
       {!mayEdit && (
         <p class="notice">{extension.is_verified ? t.extensionText.readOnlyVerified : t.extensionText.readOnlyRole}</p>
       )}
       {isInConflict && (
-        <Conflict
-          stored={stored}
-          mine={text}
-          onTheirs={discard}
-          onMine={() => setDraft((before) => before && { ...before, base: extension.content_hash })}
-        />
+        <Conflict stored={extension.yaml_content} mine={text} onTheirs={edited.discard} onMine={edited.keepMine} />
       )}
       <TextProblems
         id={problemsId}
         problems={problems}
-        isStale={error ? sent !== text : isChanged}
+        isStale={edited.isStale}
         onGoTo={(line, column) => editor.current?.goTo(line, column)}
       />
       <TextEditor
@@ -98,33 +47,41 @@ export default function EditText({ extension }: { extension: Extension }) {
         describedBy={problems.length > 0 ? problemsId : ""}
         hint={t.extensionText.actsLater}
         handle={editor}
-        onText={onText}
+        onText={edited.write}
       />
       {mayEdit ? (
-        <div class="save-bar row">
-          <Button type="submit" kind="primary" busy={isBusy} disabled={!isChanged || isInConflict}>
-            {t.extensionText.save}
-          </Button>
-          {found.length > 0 && isChanged && (
-            <Button busy={isBusy} onClick={() => void save(true)}>
-              {t.extensionText.saveDraft}
-            </Button>
-          )}
-          {isChanged && (
-            <Button disabled={isBusy} onClick={discard}>
-              {t.extensionText.discard}
-            </Button>
-          )}
-          <span class="muted" role="status">
-            {isChanged ? t.extensionText.changed : t.extensionText.unchanged}
-          </span>
-          {error && found.length === 0 && <ProblemText error={error} />}
-        </div>
+        <Save edited={edited} />
       ) : (
         <p>
           <Copy value={text} label={t.common.copy} />
         </p>
       )}
     </form>
+  );
+}
+
+function Save({ edited }: { edited: EditedText }) {
+  const t = useText().extensionText;
+  const { isBusy, isChanged } = edited;
+  return (
+    <SaveBar>
+      <Button type="submit" kind="primary" busy={isBusy} disabled={!isChanged || edited.isInConflict}>
+        {t.save}
+      </Button>
+      {edited.isRefused && isChanged && (
+        <Button busy={isBusy} onClick={() => void edited.save(true)}>
+          {t.saveDraft}
+        </Button>
+      )}
+      {isChanged && (
+        <Button disabled={isBusy} onClick={edited.discard}>
+          {t.discard}
+        </Button>
+      )}
+      <span class="muted" role="status">
+        {isChanged ? t.changed : t.unchanged}
+      </span>
+      <ProblemText error={edited.error} />
+    </SaveBar>
   );
 }

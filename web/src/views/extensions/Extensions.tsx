@@ -4,7 +4,6 @@ import { Executions } from "../executions/Executions";
 import { Installations } from "../installations/Installations";
 import { Catalog } from "./Catalog";
 import { ExtensionPage } from "./ExtensionPage";
-import "../application/application.css";
 import "./extensions.css";
 
 const ExecutionPage = lazy(() => import("../executions/ExecutionPage"));

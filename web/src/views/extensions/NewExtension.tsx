@@ -7,13 +7,13 @@ import { Button, ButtonLink } from "../../ui/Button";
 import { useKept } from "../../ui/kept";
 import { Page } from "../../ui/Page";
 import { ProblemText } from "../../ui/Problem";
+import { SaveBar } from "../../ui/SaveBar";
 import { tell } from "../../ui/Toast";
 import { EXAMPLE } from "./example";
 import { addressOf } from "./facts";
 import { placeIn, problemsOf } from "./problems";
 import { type EditorHandle, TextEditor } from "./TextEditor";
 import { TextProblems } from "./TextProblems";
-import "../settings/settings.css";
 
 /** An extension from an example that can be run as it is. */
 export default function NewExtension() {
@@ -69,7 +69,7 @@ export default function NewExtension() {
           handle={editor}
           onText={(next) => setText(() => next)}
         />
-        <div class="save-bar row">
+        <SaveBar>
           <Button type="submit" kind="primary" busy={create.isPending}>
             {t.extensionText.createAction}
           </Button>
@@ -81,8 +81,8 @@ export default function NewExtension() {
           <ButtonLink kind="quiet" href="/extensions">
             {t.common.cancel}
           </ButtonLink>
-          {create.error && found.length === 0 && <ProblemText error={create.error} />}
-        </div>
+          {found.length === 0 && <ProblemText error={create.error} />}
+        </SaveBar>
       </form>
     </Page>
   );

@@ -1,14 +1,13 @@
 import type { ComponentChildren } from "preact";
-import type { ExtensionPlan } from "../../api/extensions";
 import { useText } from "../../text";
 import { PlanView } from "./PlanView";
+import type { Planned } from "./usePlanned";
 import { problemsByName } from "./values";
 
 interface Props {
-  plan: ExtensionPlan | undefined;
+  planned: Planned;
+  /** Why there is no plan, if its reader can do something about it. */
   error: Error | null;
-  /** False while a newer plan is awaited. */
-  isCurrent: boolean;
   /** The server cannot make one, and this is no fault of the values. */
   isUnknown?: boolean;
   /** What goes before the plan. */
@@ -18,7 +17,7 @@ interface Props {
 }
 
 /** The plan as the server makes it of the present values. It stays in sight while the next one is made. */
-export function PlanPanel({ plan, error, isCurrent, isUnknown = false, head, children }: Props) {
+export function PlanPanel({ planned: { plan, isCurrent }, error, isUnknown = false, head, children }: Props) {
   const { extensionRun: t, installations } = useText();
   const waits = error && Object.keys(problemsByName(error)).length > 0;
   return (

@@ -1,5 +1,6 @@
 import type { ExtensionPlan } from "../../api/extensions";
 import { useText } from "../../text";
+import { Evidence } from "../../ui/Evidence";
 import { Facts } from "../../ui/Facts";
 import { duration } from "../../ui/time";
 import { HostAccess } from "./HostAccess";
@@ -88,7 +89,7 @@ function Action({ text }: { text: string }) {
   return (
     <>
       {said}
-      <pre class="evidence">{command}</pre>
+      <Evidence label={said ?? ""} text={command} />
     </>
   );
 }

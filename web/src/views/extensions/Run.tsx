@@ -1,22 +1,21 @@
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useRun } from "../../api/executions";
-import { type Extension, type RunExtension, usePlan } from "../../api/extensions";
+import type { Extension, RunExtension } from "../../api/extensions";
 import { ALL, type Installation, useInstallations, useVolumesLeftBehind } from "../../api/installations";
 import { useMay } from "../../session";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { Loading } from "../../ui/Empty";
-import { CheckField, TextField } from "../../ui/Field";
+import { TextField } from "../../ui/Field";
 import { useKept } from "../../ui/kept";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
-import { useSettled } from "../../ui/settled";
+import { ProblemText, splitProblem } from "../../ui/Problem";
+import { Agreement, PlannedForm } from "./PlannedForm";
 import { PlanPanel } from "./PlanPanel";
-import { VariableField } from "./VariableField";
+import { usePlanned } from "./usePlanned";
+import { VariableFields } from "./VariableFields";
 import { VolumesLeft } from "./VolumesLeft";
-import { freeName, type Given, give, otherProblem, problemsByName, sentValues, shownValue } from "./values";
-import "../deployments/deployment.css";
-import "./run.css";
+import { freeName, type Given, otherProblem, sentValues } from "./values";
 
 interface RunDraft {
   given: Given;
@@ -26,120 +25,101 @@ interface RunDraft {
 }
 
 const NO_DRAFT: RunDraft = { given: {}, name: null, volumes: [] };
-const TYPING_MS = 400;
 
-/** A form made of the extension's variables, and beside it what running it with these values would do. */
+const isInstalled = ({ extension_type }: Extension): boolean => extension_type === "install";
+
 export function Run({ extension }: { extension: Extension }) {
   const t = useText();
-  const { route } = useLocation();
   const mayRun = useMay("extension:run");
-  const form = useRef<HTMLFormElement>(null);
+  const installations = useInstallations(1, ALL);
+  // A name is proposed once it is known which are taken.
+  if (isInstalled(extension) && installations.isPending) return <Loading />;
+  if (!mayRun) return <p class="notice">{t.extensions.viewer}</p>;
+  return <RunForm extension={extension} installed={installations.data?.installations ?? []} />;
+}
+
+/** A form made of the extension's variables, and beside it what running it with these values would do. */
+function RunForm({ extension, installed }: { extension: Extension; installed: readonly Installation[] }) {
+  const t = useText();
+  const { route } = useLocation();
   const [draft, setDraft] = useKept(`run ${extension.id}`, NO_DRAFT);
   const [isTried, setTried] = useState(false);
-  const [read, setRead] = useState("");
   const run = useRun(extension.id);
-  const isInstall = extension.extension_type === "install";
-  const installations = useInstallations(1, ALL);
-  const installed = installations.data?.installations;
-  const name = draft.name ?? freeName(extension.extension_id, takenNames(extension, installed ?? []));
+  const { variables } = extension;
+  const isInstall = isInstalled(extension);
+  const name = draft.name ?? freeName(extension.extension_id, takenNames(extension, installed));
   const left = (useVolumesLeftBehind(isInstall).data ?? []).filter((volume) => volume.application_name === name);
-
-  const body: RunExtension = { variables: sentValues(extension.variables, draft.given) };
-  if (isInstall) body.name = name;
   const volumes = draft.volumes.filter((one) => left.some((volume) => volume.name === one));
-  if (volumes.length > 0) body.volumes = [...volumes];
-  const settled = useSettled(JSON.stringify(body), TYPING_MS);
-  const plan = usePlan(extension, JSON.parse(settled) as RunExtension, !isInstall || !installations.isPending);
-  const isCurrent = settled === JSON.stringify(body) && !plan.isFetching;
-
-  // A name is proposed once it is known which are taken.
-  if (isInstall && installations.isPending) return <Loading />;
-  if (!mayRun) return <p class="notice">{t.extensions.viewer}</p>;
-  const error = run.error ?? plan.error;
-  const problems = problemsByName(error);
-  const names = extension.variables.map(({ variable_name }) => variable_name);
-  const other = otherProblem(error, names);
-  const [field, rest] = split(other, ["name"]);
-  const problemAt = (one: string) => (isTried || one in draft.given ? (problems[one] ?? null) : null);
+  const body = bodyOf(extension, { given: draft.given, name, volumes });
+  const planned = usePlanned(extension, body);
+  const error = run.error ?? planned.error;
+  const other = otherProblem(
+    error,
+    variables.map(({ variable_name }) => variable_name),
+  );
+  const [problem, rest] = splitProblem(other, ["name"]);
   const change = (part: Partial<RunDraft>) => {
     run.reset();
     setDraft((before) => ({ ...before, ...part }));
   };
+  const onStarted = ({ id }: { id: string }) => {
+    setDraft(() => NO_DRAFT);
+    route(`/extensions/executions/${id}`);
+  };
   const submit = () => {
     setTried(true);
-    if (plan.error) {
-      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
-      return;
-    }
-    run.mutate(body, {
-      onSuccess: ({ id }) => {
-        setDraft(() => NO_DRAFT);
-        route(`/extensions/executions/${id}`);
-      },
-    });
+    if (!planned.error) run.mutate(body, { onSuccess: onStarted });
   };
-  const mustRead = plan.data?.needs_host_access ?? false;
-  // Another plan has to be read anew.
-  const hasRead = read === JSON.stringify(plan.data);
-  const isRefused = plan.data?.is_allowed === false || (mustRead && !hasRead);
-
+  const canSubmit = planned.isCurrent && !planned.isRefused;
   return (
-    <form
-      ref={form}
-      class="run-columns"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!run.isPending && isCurrent && !isRefused) submit();
-      }}
-    >
+    <PlannedForm canSubmit={canSubmit && !run.isPending} onSubmit={submit}>
       <section class="card stack">
         <h2>{t.extensionRun.values}</h2>
-        {extension.variables.length === 0 && !isInstall && <p class="muted">{t.extensionRun.noValues}</p>}
-        {isInstall && (
-          <TextField
-            label={t.extensionRun.name}
-            hint={t.extensionRun.nameHint}
-            value={name}
-            onValue={(value) => change({ name: value })}
-            autocomplete="off"
-            spellcheck={false}
-            maxLength={50}
-            problem={other && field === "name" ? fieldMessage(other) : null}
-          />
-        )}
-        {extension.variables.map((variable) => {
-          const unchanged = shownValue(variable, {});
-          return (
-            <VariableField
-              key={variable.id}
-              variable={variable}
-              value={shownValue(variable, draft.given)}
-              problem={problemAt(variable.variable_name)}
-              secretHint={t.extensionRun.secretHint}
-              onValue={(value) => change({ given: give(draft.given, variable.variable_name, value, unchanged) })}
-            />
-          );
-        })}
+        {variables.length === 0 && !isInstall && <p class="muted">{t.extensionRun.noValues}</p>}
+        {isInstall && <NameField name={name} problem={problem("name")} onName={(typed) => change({ name: typed })} />}
+        <VariableFields {...{ variables, given: draft.given, error, isTried }} onGiven={(given) => change({ given })} />
         <VolumesLeft left={left} chosen={draft.volumes} onChosen={(chosen) => change({ volumes: chosen })} />
       </section>
-      <PlanPanel plan={plan.data} error={plan.error} isCurrent={isCurrent}>
-        {mustRead && plan.data?.is_allowed && (
-          <CheckField
-            label={t.extensionRun.agree}
-            checked={hasRead}
-            onChecked={(is) => setRead(is ? JSON.stringify(plan.data) : "")}
-          />
-        )}
-        {rest && (run.error || isTried) && <ProblemText error={rest} />}
+      <PlanPanel planned={planned} error={planned.error}>
+        <Agreement planned={planned} />
+        {(run.error || isTried) && <ProblemText error={rest} />}
         <div class="row">
-          <Button type="submit" kind="primary" busy={run.isPending} disabled={isRefused || !isCurrent}>
+          <Button type="submit" kind="primary" busy={run.isPending} disabled={!canSubmit}>
             {isInstall ? t.extensions.install : t.extensions.run}
           </Button>
         </div>
       </PlanPanel>
-    </form>
+    </PlannedForm>
   );
+}
+
+interface NameProps {
+  name: string;
+  problem: string | null;
+  onName: (name: string) => void;
+}
+
+function NameField({ name, problem, onName }: NameProps) {
+  const t = useText().extensionRun;
+  return (
+    <TextField
+      label={t.name}
+      hint={t.nameHint}
+      value={name}
+      onValue={onName}
+      autocomplete="off"
+      spellcheck={false}
+      maxLength={50}
+      problem={problem}
+    />
+  );
+}
+
+function bodyOf(extension: Extension, { given, name, volumes }: RunDraft & { name: string }): RunExtension {
+  const body: RunExtension = { variables: sentValues(extension.variables, given) };
+  if (isInstalled(extension)) body.name = name;
+  if (volumes.length > 0) body.volumes = [...volumes];
+  return body;
 }
 
 /** One whose first execution failed is tried again under its name. */

@@ -1,6 +1,6 @@
 import type { Schemas } from "../../api/client";
 import { useText } from "../../text";
-import { CheckField } from "../../ui/Field";
+import { CheckList } from "../../ui/Field";
 
 interface Props {
   left: readonly Schemas["Volume"][];
@@ -17,14 +17,7 @@ export function VolumesLeft({ left, chosen, onChosen }: Props) {
     <fieldset class="stack">
       <legend>{t.volumes}</legend>
       <p class="hint">{t.volumesHint}</p>
-      {left.map(({ id, name }) => (
-        <CheckField
-          key={id}
-          label={name}
-          checked={chosen.includes(name)}
-          onChecked={(checked) => onChosen(checked ? [...chosen, name] : chosen.filter((other) => other !== name))}
-        />
-      ))}
+      <CheckList options={left.map(({ name }) => [name, name])} chosen={chosen} onChosen={onChosen} />
     </fieldset>
   );
 }

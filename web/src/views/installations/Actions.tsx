@@ -4,8 +4,8 @@ import { useMay } from "../../session";
 import { useText } from "../../text";
 import { Button, ButtonLink } from "../../ui/Button";
 import { canRollBack } from "./history";
-import { useExecutionsOf } from "./InstallationPage";
 import { RollBack } from "./RollBack";
+import { useExecutionsOf } from "./useExecutionsOf";
 
 export function Actions({ installation, isAtUpdate }: { installation: Installation; isAtUpdate: boolean }) {
   const t = useText().installations;

@@ -1,20 +1,17 @@
+import { BeforeAfter, Changes } from "../../ui/Changes";
 import type { ValueChange } from "./changes";
-import "../variables/variables.css";
 
 /** What was and what will be, value by value. */
 export function ChangeList({ changes }: { changes: readonly ValueChange[] }) {
   if (changes.length === 0) return null;
   return (
-    <ul class="changes">
+    <Changes>
       {changes.map(({ name, before, after }) => (
         <li key={name}>
           <strong class="mono">{name}</strong>
-          <code>
-            {before !== null && <del>{before}</del>}
-            {after !== null && <ins>{after}</ins>}
-          </code>
+          <BeforeAfter before={before} after={after} />
         </li>
       ))}
-    </ul>
+    </Changes>
   );
 }

@@ -3,8 +3,8 @@ import type { Installation, InstallationLog } from "../../api/installations";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { Empty, Loading } from "../../ui/Empty";
+import { FilterChoice, Filters } from "../../ui/Filter";
 import { Problem } from "../../ui/Problem";
-import { Choice } from "../extensions/Filters";
 import { useLines } from "./useLines";
 import "../../logs/logs.css";
 
@@ -40,15 +40,15 @@ export function InstallationLogs({ installation }: { installation: Installation 
   if (state.lines.length === 0) return <Empty title={t.logEmpty} />;
   return (
     <section class="log" aria-label={t.tab.logs}>
-      <div class="row between filters">
-        <Choice
+      <Filters class="row between">
+        <FilterChoice
           label={t.logService}
           value={service}
           options={installation.services.map(({ name }) => [name, name])}
           onValue={setService}
         />
         {state.hasEarlier && <Button onClick={() => void earlier()}>{t.logEarlier}</Button>}
-      </div>
+      </Filters>
       <div class="log-frame">
         <div
           ref={box}

@@ -1,4 +1,4 @@
-import { isUnderWay, useExecutions } from "../../api/executions";
+import { isUnderWay } from "../../api/executions";
 import { type Installation, isBusy, useInstallation } from "../../api/installations";
 import { useMay } from "../../session";
 import { useText } from "../../text";
@@ -13,10 +13,10 @@ import { Actions } from "./Actions";
 import { InstallationLogs } from "./InstallationLogs";
 import { Overview } from "./Overview";
 import { Update } from "./Update";
+import { useExecutionsOf } from "./useExecutionsOf";
 import "./installations.css";
 
 const TABS = ["overview", "update", "logs", "executions"] as const;
-const MOST_EXECUTIONS = 100;
 
 /** One installation: its head stays while its parts change below it. */
 export default function InstallationPage({ id, tab: wanted }: { id: string; tab: string }) {
@@ -60,7 +60,7 @@ export default function InstallationPage({ id, tab: wanted }: { id: string; tab:
 
 function Head({ installation }: { installation: Installation }) {
   return (
-    <div class="row application-head">
+    <div class="row page-title">
       <h1>{installation.name}</h1>
       <span role="status">
         <InstallationStateBadge state={installation.state} />
@@ -69,15 +69,6 @@ function Head({ installation }: { installation: Installation }) {
       <span class="muted">{installation.version}</span>
     </div>
   );
-}
-
-/** The server lists executions by organization and by extension: those of one installation are picked out here. */
-export function useExecutionsOf({ id }: Installation) {
-  const { data } = useExecutions(1, undefined, undefined, MOST_EXECUTIONS);
-  return {
-    executions: data?.executions.filter(({ installation_id }) => installation_id === id),
-    isCut: (data?.pagination.total_count ?? 0) > MOST_EXECUTIONS,
-  };
 }
 
 /** What is under way, or has failed. */

@@ -2,27 +2,19 @@ import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { type Installation, isBusy, useUninstall } from "../../api/installations";
 import { useText } from "../../text";
-import { Button } from "../../ui/Button";
 import { bytes } from "../../ui/bytes";
 import { Confirm } from "../../ui/Confirm";
-import { CheckField } from "../../ui/Field";
-import "../settings/settings.css";
+import { Danger } from "../../ui/Danger";
+import { CheckField, CheckList } from "../../ui/Field";
 
 export function Uninstall({ installation }: { installation: Installation }) {
   const t = useText().installations;
   const [asks, setAsks] = useState(false);
   if (isBusy(installation)) return null;
   return (
-    <section class="card danger stack">
-      <h2>{t.danger}</h2>
-      <p>{t.uninstallText}</p>
-      <p>
-        <Button kind="danger" onClick={() => setAsks(true)}>
-          {t.uninstall}…
-        </Button>
-      </p>
+    <Danger title={t.danger} text={t.uninstallText} action={t.uninstall} onAsk={() => setAsks(true)}>
       {asks && <Ask installation={installation} onClose={() => setAsks(false)} />}
-    </section>
+    </Danger>
   );
 }
 
@@ -49,16 +41,14 @@ function Ask({ installation, onClose }: { installation: Installation; onClose: (
       {volumes.length > 0 && (
         <fieldset class="stack">
           <legend>{t.uninstallVolumes}</legend>
-          {volumes.map((volume) => (
-            <CheckField
-              key={volume.id}
-              label={volume.size_bytes === null ? volume.name : `${volume.name}, ${bytes(volume.size_bytes)}`}
-              checked={deleted.includes(volume.name)}
-              onChecked={(checked) =>
-                setDeleted(checked ? [...deleted, volume.name] : deleted.filter((other) => other !== volume.name))
-              }
-            />
-          ))}
+          <CheckList
+            options={volumes.map(({ name: volume, size_bytes }) => [
+              volume,
+              size_bytes === null ? volume : `${volume}, ${bytes(size_bytes)}`,
+            ])}
+            chosen={deleted}
+            onChosen={setDeleted}
+          />
           <p class="hint">{t.uninstallStay}</p>
         </fieldset>
       )}

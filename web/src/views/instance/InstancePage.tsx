@@ -10,7 +10,6 @@ import { NotFound } from "../NotFound";
 import { Health } from "./Health";
 import { InstanceSettings } from "./InstanceSettings";
 import { Users } from "./Users";
-import "../application/application.css";
 import "./instance.css";
 
 const PARTS = { health: Health, settings: InstanceSettings, users: Users };

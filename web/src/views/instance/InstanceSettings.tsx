@@ -3,6 +3,7 @@ import { type Setting, useInstance } from "../../api/instance";
 import { useText } from "../../text";
 import { Empty, Loading } from "../../ui/Empty";
 import { CheckField } from "../../ui/Field";
+import { FilterSearch, Filters } from "../../ui/Filter";
 import { Problem } from "../../ui/Problem";
 import { type Column, Table } from "../../ui/Table";
 import { matching } from "./settings";
@@ -36,15 +37,8 @@ export function InstanceSettings() {
   return (
     <>
       <p class="muted">{t.instance.settingsText}</p>
-      <search class="row filters">
-        <input
-          class="filter-search"
-          type="search"
-          aria-label={t.instance.searchSettings}
-          placeholder={t.instance.searchSettings}
-          value={search}
-          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-        />
+      <Filters class="row">
+        <FilterSearch label={t.instance.searchSettings} value={search} onValue={setSearch} />
         <div class="filter-check">
           <CheckField
             label={t.instance.onlyChanged(data.settings.filter(({ is_default }) => !is_default).length)}
@@ -52,7 +46,7 @@ export function InstanceSettings() {
             onChecked={setOnlyChanged}
           />
         </div>
-      </search>
+      </Filters>
       {shown.length === 0 ? (
         <Empty title={t.instance.noSettings} />
       ) : (

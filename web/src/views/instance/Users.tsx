@@ -5,38 +5,30 @@ import { useSession } from "../../session";
 import { type Text, useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { Empty, Loading } from "../../ui/Empty";
+import { FilterSearch, Filters } from "../../ui/Filter";
+import { filterAddress, readPage } from "../../ui/filter";
 import { Pages } from "../../ui/Pages";
+import { Person } from "../../ui/Person";
 import { Problem } from "../../ui/Problem";
 import { type Column, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
-import { TypedInput } from "../applications/Filters";
 import { ResetLink } from "./ResetLink";
-import "../organization/organization.css";
 
 export function Users() {
   const t = useText();
   const { query, route } = useLocation();
   const { user: me } = useSession();
   const search = query.search ?? "";
-  const page = Math.max(1, Math.trunc(Number(query.page)) || 1);
+  const { page = 1 } = readPage(query);
   const { data, error, refetch } = useInstanceUsers(search, page);
   const [chosen, setChosen] = useState<InstanceUser | null>(null);
-  const show = (typed: string, at: number, replace: boolean) => {
-    const address = new URLSearchParams({ ...(typed && { search: typed }), ...(at > 1 && { page: String(at) }) });
-    route(`/instance/users${address.size > 0 ? `?${address}` : ""}`, replace);
-  };
+  const show = (typed: string, at: number, replace: boolean) =>
+    route(filterAddress("/instance/users", { search: typed, page: at }), replace);
   return (
     <>
-      <search class="filters">
-        <TypedInput
-          class="filter-search"
-          type="search"
-          label={t.instance.searchUsers}
-          placeholder={t.instance.searchUsers}
-          value={search}
-          onValue={(typed) => show(typed, 1, true)}
-        />
-      </search>
+      <Filters>
+        <FilterSearch label={t.instance.searchUsers} value={search} onValue={(typed) => show(typed, 1, true)} />
+      </Filters>
       {error && <Problem error={error} onAgain={() => void refetch()} />}
       {!data && !error && <Loading />}
       {data?.users.length === 0 && <Empty title={t.instance.noUsers} />}
@@ -65,13 +57,10 @@ function columns(t: Text, myId: string, onReset: (user: InstanceUser) => void): 
       title: t.instance.user,
       isName: true,
       cell: ({ id, username, email, type }) => (
-        <div class="person">
-          <span>
-            {username} {type === "admin" && <span class="tag">{t.instance.admin}</span>}{" "}
-            {id === myId && <span class="tag">{t.organization.you}</span>}
-          </span>
-          <span class="muted small">{email}</span>
-        </div>
+        <Person name={username} email={email}>
+          {type === "admin" && <span class="tag">{t.instance.admin}</span>}{" "}
+          {id === myId && <span class="tag">{t.organization.you}</span>}
+        </Person>
       ),
     },
     {

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { acceptInvitation, useIsAdminRegistered } from "../../api/login";
-import { forgetInvitation, invitationToken } from "../../session/invitation";
+import { forgetLinkToken, linkToken } from "../../session/linkToken";
 import { useText } from "../../text";
 import { Frame } from "./Frame";
 import { LoginForm } from "./LoginForm";
@@ -11,9 +11,9 @@ import { Unreachable } from "./Stuck";
 export function Gate({ onEntered }: { onEntered: () => void }) {
   const t = useText();
   const registered = useIsAdminRegistered();
-  const [wantsLogin, setWantsLogin] = useState(invitationToken() === null);
+  const [wantsLogin, setWantsLogin] = useState(linkToken("invitation") === null);
   const [wantsRegistration, setWantsRegistration] = useState(false);
-  const invitation = invitationToken();
+  const invitation = linkToken("invitation");
 
   if (registered.error) return <Unreachable error={registered.error} onAgain={() => void registered.refetch()} />;
   if (!registered.data) return null;
@@ -34,7 +34,7 @@ export function Gate({ onEntered }: { onEntered: () => void }) {
           token={invitation}
           submit={t.register.submitInvited}
           onDone={() => {
-            forgetInvitation();
+            forgetLinkToken();
             onEntered();
           }}
         />
@@ -58,7 +58,7 @@ export function Gate({ onEntered }: { onEntered: () => void }) {
   const join = async () => {
     if (invitation) {
       await acceptInvitation(invitation);
-      forgetInvitation();
+      forgetLinkToken();
     }
     onEntered();
   };

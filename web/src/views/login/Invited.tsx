@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { User } from "../../api/account";
 import { acceptInvitation } from "../../api/login";
-import { forgetInvitation, invitationToken } from "../../session/invitation";
+import { forgetLinkToken, linkToken } from "../../session/linkToken";
 import { rememberOrganization } from "../../session/organization";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
@@ -15,13 +15,13 @@ export function Invited({ user }: { user: User }) {
   const [error, setError] = useState<Error | null>(null);
 
   const leave = () => {
-    forgetInvitation();
+    forgetLinkToken();
     location.reload();
   };
   const join = async () => {
     setBusy(true);
     try {
-      const joined = await acceptInvitation(invitationToken() ?? "");
+      const joined = await acceptInvitation(linkToken("invitation") ?? "");
       if (joined?.organization_id) rememberOrganization(joined.organization_id);
       leave();
     } catch (thrown) {
@@ -32,7 +32,7 @@ export function Invited({ user }: { user: User }) {
   return (
     <Frame title={t.register.invitedTitle}>
       <p>{t.register.signedInAs(user.email)}</p>
-      {error && <ProblemText error={error} />}
+      <ProblemText error={error} />
       <Button kind="primary" busy={busy} onClick={() => void join()}>
         {t.register.acceptNow}
       </Button>

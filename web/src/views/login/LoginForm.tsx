@@ -4,7 +4,7 @@ import { logIn } from "../../api/login";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { TextField } from "../../ui/Field";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { ProblemText, splitProblem } from "../../ui/Problem";
 
 interface Props {
   /** Given when only this user can go on. */
@@ -23,8 +23,7 @@ export function LoginForm({ email: known, submit, onDone }: Props) {
   const [needsCode, setNeedsCode] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const [field, rest] = split(error, FIELDS);
-  const problem = (name: string) => (error && field === name ? fieldMessage(error) : null);
+  const [problem, rest] = splitProblem(error, FIELDS);
 
   const onSubmit = async () => {
     setBusy(true);
@@ -79,7 +78,7 @@ export function LoginForm({ email: known, submit, onDone }: Props) {
           inputRef={focusOnce}
         />
       )}
-      {rest && <ProblemText error={rest} />}
+      <ProblemText error={rest} />
       <Button type="submit" kind="primary" busy={busy}>
         {submit}
       </Button>

@@ -4,7 +4,7 @@ import { register } from "../../api/login";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { TextField } from "../../ui/Field";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { ProblemText, splitProblem } from "../../ui/Problem";
 
 interface Props {
   kind: "first" | "invited" | "open";
@@ -28,12 +28,12 @@ export function RegisterForm({ kind, token, submit, onDone }: Props) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const shown = ["email", "password", "username", ...(kind === "invited" ? [] : ["organization"])];
-  const [field, rest] = split(error, kind === "first" ? [...shown, "token"] : shown);
+  const [problem, rest] = splitProblem(error, kind === "first" ? [...shown, "token"] : shown);
 
   const bind = (name: keyof Fields) => ({
     value: fields[name],
     onValue: (value: string) => setFields((before) => ({ ...before, [name]: value })),
-    problem: error && field === name ? fieldMessage(error) : null,
+    problem: problem(name),
   });
   const onSubmit = async () => {
     setBusy(true);
@@ -89,7 +89,7 @@ export function RegisterForm({ kind, token, submit, onDone }: Props) {
           {...bind("token")}
         />
       )}
-      {rest && <ProblemText error={rest} />}
+      <ProblemText error={rest} />
       <Button type="submit" kind="primary" busy={busy}>
         {submit}
       </Button>

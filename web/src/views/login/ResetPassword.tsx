@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import { ApiError } from "../../api/client";
 import { resetPassword } from "../../api/instance";
-import { forgetReset } from "../../session/reset";
+import { forgetLinkToken } from "../../session/linkToken";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { TextField } from "../../ui/Field";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { ProblemText, splitProblem } from "../../ui/Problem";
 import { Frame } from "./Frame";
 
 /** A password link, opened by a person who is logged in or not. It belongs to the account that it was made for. */
@@ -15,14 +15,14 @@ export default function ResetPassword({ token }: { token: string }) {
   const [isDone, setDone] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const [field, rest] = split(error, ["password"]);
+  const [problem, rest] = splitProblem(error, ["password"]);
 
   const onSubmit = async () => {
     setBusy(true);
     setError(null);
     try {
       await resetPassword({ token, password });
-      forgetReset();
+      forgetLinkToken();
       setDone(true);
     } catch (thrown) {
       setError(thrown as Error);
@@ -40,7 +40,7 @@ export default function ResetPassword({ token }: { token: string }) {
     );
   }
   const leave = () => {
-    forgetReset();
+    forgetLinkToken();
     location.reload();
   };
   const isUsedUp = error instanceof ApiError && error.code === "not_found";
@@ -62,14 +62,14 @@ export default function ResetPassword({ token }: { token: string }) {
           required
           value={password}
           onValue={setPassword}
-          problem={error && field ? fieldMessage(error) : null}
+          problem={problem("password")}
         />
         {isUsedUp ? (
           <p class="problem-text" role="alert">
             {t.reset.invalid}
           </p>
         ) : (
-          rest && <ProblemText error={rest} />
+          <ProblemText error={rest} />
         )}
         <Button type="submit" kind="primary" busy={busy}>
           {t.reset.submit}

@@ -7,7 +7,7 @@ import { changed, changedValues, type Draft, edit, shown } from "../../ui/draft"
 import { Loading } from "../../ui/Empty";
 import { Facts } from "../../ui/Facts";
 import { TextField } from "../../ui/Field";
-import { fieldMessage, Problem, ProblemText, split } from "../../ui/Problem";
+import { Problem, ProblemText, splitProblem } from "../../ui/Problem";
 import { Time } from "../../ui/Time";
 import { tell } from "../../ui/Toast";
 import { DeleteOrganization } from "./DeleteOrganization";
@@ -54,12 +54,12 @@ function Form({ organization }: { organization: Organization }) {
   const update = useUpdateOrganization();
   const [draft, setDraft] = useState(NO_DRAFT);
   const stored: Fields = { name: organization.name, description: organization.description };
-  const [field, rest] = split(update.error, Object.keys(stored));
+  const [problem, rest] = splitProblem(update.error, Object.keys(stored));
   const isChanged = changed(draft).length > 0;
   const bind = (name: keyof Fields) => ({
     value: shown(draft, stored, name),
     onValue: (value: string) => setDraft((before) => edit(before, stored, name, value)),
-    problem: update.error && field === name ? fieldMessage(update.error) : null,
+    problem: problem(name),
   });
   const save = () =>
     update.mutate(changedValues(draft), {
@@ -85,7 +85,7 @@ function Form({ organization }: { organization: Organization }) {
         autocomplete="off"
         {...bind("description")}
       />
-      {rest && <ProblemText error={rest} />}
+      <ProblemText error={rest} />
       <div class="row">
         <Button type="submit" kind="primary" busy={update.isPending} disabled={!isChanged}>
           {t.common.save}

@@ -2,10 +2,9 @@ import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { type Organization, refreshMemberships, useDeleteOrganization } from "../../api/organization";
 import { useText } from "../../text";
-import { Button } from "../../ui/Button";
 import { Confirm } from "../../ui/Confirm";
+import { Danger } from "../../ui/Danger";
 import { tell } from "../../ui/Toast";
-import "../settings/settings.css";
 
 export function DeleteOrganization({ organization }: { organization: Organization }) {
   const t = useText();
@@ -21,14 +20,12 @@ export function DeleteOrganization({ organization }: { organization: Organizatio
     route("/applications");
   };
   return (
-    <section class="card danger stack">
-      <h2>{t.organization.danger}</h2>
-      <p>{t.organization.deleteText}</p>
-      <p>
-        <Button kind="danger" onClick={() => setAsks(true)}>
-          {t.organization.delete}…
-        </Button>
-      </p>
+    <Danger
+      title={t.organization.danger}
+      text={t.organization.deleteText}
+      action={t.organization.delete}
+      onAsk={() => setAsks(true)}
+    >
       {asks && (
         <Confirm
           title={t.organization.deleteTitle(name)}
@@ -43,6 +40,6 @@ export function DeleteOrganization({ organization }: { organization: Organizatio
           <p>{t.organization.deleteText}</p>
         </Confirm>
       )}
-    </section>
+    </Danger>
   );
 }

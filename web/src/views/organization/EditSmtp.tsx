@@ -3,7 +3,7 @@ import { type SmtpConfig, type SmtpSecurity, useSaveSmtp } from "../../api/notif
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
 import { CheckField, SelectField, TextField } from "../../ui/Field";
-import { fieldMessage, split } from "../../ui/Problem";
+import { splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 import { bodyOf, fieldsOf, type SmtpFields } from "./smtp";
 
@@ -14,12 +14,12 @@ export function EditSmtp({ stored, onClose }: { stored: SmtpConfig | null; onClo
   const t = useText();
   const save = useSaveSmtp(!stored);
   const [fields, setFields] = useState(() => fieldsOf(stored));
-  const [field, rest] = split(save.error, FIELDS);
+  const [problem, rest] = splitProblem(save.error, FIELDS);
   const set = (part: Partial<SmtpFields>) => setFields((before) => ({ ...before, ...part }));
   const bind = (name: "host" | "port" | "username" | "password" | "from_email" | "from_name") => ({
     value: fields[name],
     onValue: (value: string) => set({ [name]: value }),
-    problem: save.error && field === name ? fieldMessage(save.error) : null,
+    problem: problem(name),
   });
   return (
     <Confirm
@@ -49,7 +49,7 @@ export function EditSmtp({ stored, onClose }: { stored: SmtpConfig | null; onClo
         value={fields.security}
         options={SECURITIES.map((name) => [name, t.notifications.securityIs[name]] as const)}
         onValue={(security) => set({ security: security as SmtpSecurity })}
-        problem={save.error && field === "security" ? fieldMessage(save.error) : null}
+        problem={problem("security")}
       />
       <TextField
         label={t.notifications.port}

@@ -3,7 +3,7 @@ import { useSaveWebhook, type WebhookConfig, type WebhookType } from "../../api/
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
 import { CheckField, TextField } from "../../ui/Field";
-import { fieldMessage, split } from "../../ui/Problem";
+import { splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 import { maskedUrl } from "./masked";
 
@@ -19,7 +19,7 @@ export function EditWebhook({ type, stored, onClose }: Props) {
   const save = useSaveWebhook();
   const [url, setUrl] = useState("");
   const [isActive, setActive] = useState(stored?.is_active ?? true);
-  const [field, rest] = split(save.error, ["webhook_url"]);
+  const [problem, rest] = splitProblem(save.error, ["webhook_url"]);
   const name = t.notifications.kind[type];
   return (
     <Confirm
@@ -49,7 +49,7 @@ export function EditWebhook({ type, stored, onClose }: Props) {
         placeholder={stored ? maskedUrl(stored.webhook_url) : "https://"}
         value={url}
         onValue={setUrl}
-        problem={save.error && field ? fieldMessage(save.error) : null}
+        problem={problem("webhook_url")}
       />
       <CheckField label={t.notifications.active} checked={isActive} onChecked={setActive} />
     </Confirm>

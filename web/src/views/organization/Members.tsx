@@ -5,12 +5,14 @@ import { useSession } from "../../session";
 import { useText } from "../../text";
 import { Button, ButtonLink } from "../../ui/Button";
 import { Loading } from "../../ui/Empty";
+import { Person } from "../../ui/Person";
 import { Problem } from "../../ui/Problem";
 import { type Column, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
 import { ChangeRole } from "./ChangeRole";
 import { RemoveMember } from "./RemoveMember";
 import { emailOf, nameOf, offersFor, roleOf } from "./roles";
+import "../../ui/facts.css";
 
 export function Members() {
   const t = useText();
@@ -28,12 +30,9 @@ export function Members() {
       title: t.organization.person,
       isName: true,
       cell: (member) => (
-        <div class="person">
-          <span>
-            {nameOf(member)} {member.user_id === user.id && <span class="tag">{t.organization.you}</span>}
-          </span>
-          <span class="muted small">{emailOf(member)}</span>
-        </div>
+        <Person name={nameOf(member)} email={emailOf(member)}>
+          {member.user_id === user.id && <span class="tag">{t.organization.you}</span>}
+        </Person>
       ),
     },
     { title: t.organization.role, cell: (member) => t.account.roles[roleOf(member)] },
@@ -79,7 +78,7 @@ export function Members() {
   return (
     <>
       {may("member:create") && (
-        <div class="row end">
+        <div class="row members-invite">
           <ButtonLink kind="primary" href="/organization/invitations?invite">
             {t.organization.invite}
           </ButtonLink>

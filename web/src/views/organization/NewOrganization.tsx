@@ -4,7 +4,7 @@ import { refreshMemberships, useCreateOrganization } from "../../api/organizatio
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
 import { TextField } from "../../ui/Field";
-import { fieldMessage, split } from "../../ui/Problem";
+import { splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 
 interface Props {
@@ -19,8 +19,7 @@ export default function NewOrganization({ onClose, onCreated }: Props) {
   const create = useCreateOrganization();
   const [name, setName] = useState("");
   const [description, setDescription] = useState("");
-  const [field, rest] = split(create.error, ["name", "description"]);
-  const problem = (one: string) => (create.error && field === one ? fieldMessage(create.error) : null);
+  const [problem, rest] = splitProblem(create.error, ["name", "description"]);
 
   const enter = async (id: string, called: string) => {
     // A switch to an organization that the session does not know yet would lead back to the default one.

@@ -10,7 +10,6 @@ import { Invitations } from "./Invitations";
 import { Keys } from "./Keys";
 import { Members } from "./Members";
 import { Notifications } from "./Notifications";
-import "../application/application.css";
 import "./organization.css";
 
 const PARTS = { members: Members, invitations: Invitations, keys: Keys, notifications: Notifications, about: About };

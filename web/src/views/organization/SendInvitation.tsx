@@ -5,7 +5,7 @@ import { useSession } from "../../session";
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
 import { TextField } from "../../ui/Field";
-import { fieldMessage, split } from "../../ui/Problem";
+import { fieldMessage, splitProblem } from "../../ui/Problem";
 import { RoleChoice } from "./RoleChoice";
 import { grantable } from "./roles";
 
@@ -24,13 +24,15 @@ export function SendInvitation({ asked, onClose, onSent }: Props) {
   const send = useSendInvitation();
   const [email, setEmail] = useState(asked.email ?? "");
   const [role, setRole] = useState<Role>(asked.role ?? "member");
-  const [field, rest] = problemOf(send.error);
+  // That the address belongs to a member already is a conflict to the API, and a matter of the field to the user.
+  const taken = send.error instanceof ApiError && send.error.code === "already_member" ? send.error : null;
+  const [problem, rest] = splitProblem(send.error, ["email"]);
   return (
     <Confirm
       title={asked.email ? t.organization.newLinkAt(asked.email) : t.organization.inviteTitle}
       action={t.organization.inviteAction}
       busy={send.isPending}
-      error={rest}
+      error={taken ? null : rest}
       onClose={onClose}
       onConfirm={() => send.mutate({ email: email.trim(), role }, { onSuccess: onSent })}
     >
@@ -43,15 +45,9 @@ export function SendInvitation({ asked, onClose, onSent }: Props) {
         readOnly={asked.email !== undefined}
         value={email}
         onValue={setEmail}
-        problem={send.error && field ? fieldMessage(send.error) : null}
+        problem={taken ? fieldMessage(taken) : problem("email")}
       />
       <RoleChoice roles={grantable(may)} value={role} onValue={setRole} />
     </Confirm>
   );
-}
-
-/** That the address belongs to a member already is a conflict to the API, and a matter of the field to the user. */
-function problemOf(error: Error | null): [field: string | null, rest: Error | null] {
-  if (error instanceof ApiError && error.code === "already_member") return ["email", null];
-  return split(error, ["email"]);
 }

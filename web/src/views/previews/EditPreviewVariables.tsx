@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { type Application, useUpdateApplication } from "../../api/applications";
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
-import { AreaField, CheckField } from "../../ui/Field";
-import { fieldMessage, split } from "../../ui/Problem";
+import { AreaField, CheckList } from "../../ui/Field";
+import { splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 import { readVariables } from "../variables/changes";
 import { format, parse } from "../variables/dotenv";
@@ -19,7 +19,7 @@ export function EditPreviewVariables({ application, onClose }: { application: Ap
   const [text, setText] = useState(() => format(readVariables(begun)));
   const [secrets, setSecrets] = useState<readonly string[]>(application.preview_secret_names);
   const parsed = parse(text);
-  const [field, rest] = split(update.error, FIELDS);
+  const [problem, rest] = splitProblem(update.error, FIELDS);
   return (
     <Confirm
       title={t.previews.editTitle}
@@ -47,23 +47,18 @@ export function EditPreviewVariables({ application, onClose }: { application: Ap
         rows={8}
         value={text}
         onValue={setText}
-        problem={update.error && field ? fieldMessage(update.error) : null}
+        problem={problem("preview_variables")}
       />
       <LineProblems problems={parsed.problems} />
       {application.secret_names.length > 0 && (
         <fieldset class="stack">
           <legend>{t.previews.secretsField}</legend>
           <p class="hint">{t.previews.secretsHint}</p>
-          {application.secret_names.map((name) => (
-            <CheckField
-              key={name}
-              label={name}
-              checked={secrets.includes(name)}
-              onChecked={(checked) =>
-                setSecrets(checked ? [...secrets, name] : secrets.filter((other) => other !== name))
-              }
-            />
-          ))}
+          <CheckList
+            options={application.secret_names.map((name) => [name, name])}
+            chosen={secrets}
+            onChosen={setSecrets}
+          />
         </fieldset>
       )}
     </Confirm>

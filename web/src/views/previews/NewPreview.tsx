@@ -4,7 +4,7 @@ import { useDeployPreview } from "../../api/previews";
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
 import { TextField } from "../../ui/Field";
-import { fieldMessage, split } from "../../ui/Problem";
+import { splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 
 const FIELDS = ["pull_request", "branch", "title"];
@@ -16,8 +16,7 @@ export function NewPreview({ application, onClose }: { application: Application;
   const [number, setNumber] = useState("");
   const [branch, setBranch] = useState("");
   const [title, setTitle] = useState("");
-  const [field, rest] = split(deploy.error, FIELDS);
-  const problem = (name: string) => (deploy.error && field === name ? fieldMessage(deploy.error) : null);
+  const [problem, rest] = splitProblem(deploy.error, FIELDS);
   return (
     <Confirm
       title={t.previews.create}

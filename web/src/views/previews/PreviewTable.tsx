@@ -59,7 +59,7 @@ export function PreviewTable({ application, previews, onEnd }: Props) {
       hideTitle: true,
       numeric: true,
       cell: (preview) => (
-        <span class="row nowrap end">
+        <span class="row row-actions">
           {mayCreate && !preview.is_fork && (
             <Button
               busy={deploy.isPending && deploy.variables.pull_request === preview.pull_request}

@@ -12,7 +12,6 @@ import { EndPreview } from "./EndPreview";
 import { NewPreview } from "./NewPreview";
 import { PreviewSettings } from "./PreviewSettings";
 import { PreviewTable } from "./PreviewTable";
-import "./previews.css";
 
 /** The applications that pull requests have got, and what they get. */
 export default function Previews({ application }: { application: Application }) {

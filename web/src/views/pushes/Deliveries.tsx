@@ -4,6 +4,7 @@ import { type Delivery, useDeliveries, type Verdict } from "../../api/deliveries
 import { useMay } from "../../session";
 import { type Text, useText } from "../../text";
 import { Loading } from "../../ui/Empty";
+import { FilterChoice, Filters } from "../../ui/Filter";
 import { Pages } from "../../ui/Pages";
 import { Problem } from "../../ui/Problem";
 import { type Column, Table } from "../../ui/Table";
@@ -25,24 +26,17 @@ export function Deliveries({ application }: { application: Application }) {
       <div class="row between">
         <h2>{t.pushes.deliveries}</h2>
         {(!isNone || verdict) && (
-          <label class="row">
-            <span class="muted">{t.pushes.verdict}</span>
-            <select
-              class="verdict-filter"
+          <Filters>
+            <FilterChoice
+              label={t.pushes.verdict}
               value={verdict}
-              onChange={(event) => {
-                setVerdict(VERDICTS.find((known) => known === event.currentTarget.value) ?? "");
+              options={VERDICTS.map((name) => [name, t.pushes.verdicts[name]])}
+              onValue={(chosen) => {
+                setVerdict(chosen as Verdict | "");
                 setPage(1);
               }}
-            >
-              <option value="">{t.applications.any}</option>
-              {VERDICTS.map((name) => (
-                <option key={name} value={name}>
-                  {t.pushes.verdicts[name]}
-                </option>
-              ))}
-            </select>
-          </label>
+            />
+          </Filters>
         )}
       </div>
       {error && !data && <Problem error={error} onAgain={() => void refetch()} />}

@@ -15,7 +15,6 @@ import { tell, useTellProblem } from "../../ui/Toast";
 import { HOSTS } from "../connections/hosts";
 import { VerdictBadge, What } from "./Deliveries";
 import { readable } from "./facts";
-import "../deployments/deployment.css";
 import "./pushes.css";
 
 /** One delivery, with what was sent. */
@@ -77,7 +76,7 @@ export default function DeliveryPage({ application, id }: { application: Applica
           {delivery.body && <Copy value={delivery.body} label={t.common.copy} />}
         </div>
         {delivery.body ? (
-          <Evidence class="delivery-body" label={t.pushes.body} text={readable(delivery.body)} />
+          <Evidence label={t.pushes.body} text={readable(delivery.body)} long />
         ) : (
           <p class="muted">{isRefused ? t.pushes.noBody : t.pushes.bodyTooLong}</p>
         )}

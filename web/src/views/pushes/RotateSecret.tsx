@@ -4,7 +4,7 @@ import { useRegisterWebhook, useRotateSecret } from "../../api/deliveries";
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
 import { CheckField, SelectField, TextField } from "../../ui/Field";
-import { fieldMessage, split } from "../../ui/Problem";
+import { splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 
 const GRACES = ["0", "600", "3600", "86400", "604800"] as const;
@@ -24,7 +24,7 @@ export function RotateSecret({ application, isRegistered, onClose }: Props) {
   const [secret, setSecret] = useState("");
   const [tells, setTells] = useState(isRegistered);
   const error = rotate.error ?? register.error;
-  const [field, rest] = split(error, ["secret", "grace_seconds"]);
+  const [problem, rest] = splitProblem(error, ["secret", "grace_seconds"]);
 
   const run = async () => {
     // What was done already is not done again when only telling the code host has failed.
@@ -59,7 +59,7 @@ export function RotateSecret({ application, isRegistered, onClose }: Props) {
         autocomplete="off"
         value={secret}
         onValue={setSecret}
-        problem={error && field === "secret" ? fieldMessage(error) : null}
+        problem={problem("secret")}
       />
       {isRegistered ? (
         <CheckField label={t.pushes.tellHost} checked={tells} onChecked={setTells} />

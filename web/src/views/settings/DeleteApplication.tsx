@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { type Application, useDeleteApplication } from "../../api/applications";
 import { useText } from "../../text";
-import { Button } from "../../ui/Button";
 import { Confirm } from "../../ui/Confirm";
-import { CheckField } from "../../ui/Field";
+import { Danger } from "../../ui/Danger";
+import { CheckList } from "../../ui/Field";
 import { tell } from "../../ui/Toast";
 
 export function DeleteApplication({ application }: { application: Application }) {
@@ -15,14 +15,12 @@ export function DeleteApplication({ application }: { application: Application })
   const [volumes, setVolumes] = useState<readonly string[]>([]);
   const { id, name } = application;
   return (
-    <section class="card danger stack">
-      <h2>{t.application.danger}</h2>
-      <p>{t.application.removeText}</p>
-      <p>
-        <Button kind="danger" onClick={() => setAsks(true)}>
-          {t.application.remove}…
-        </Button>
-      </p>
+    <Danger
+      title={t.application.danger}
+      text={t.application.removeText}
+      action={t.application.remove}
+      onAsk={() => setAsks(true)}
+    >
       {asks && (
         <Confirm
           title={t.application.removeTitle(name)}
@@ -48,20 +46,15 @@ export function DeleteApplication({ application }: { application: Application })
           {application.volumes.length > 0 && (
             <fieldset class="stack">
               <legend>{t.application.removeVolumes}</legend>
-              {application.volumes.map((volume) => (
-                <CheckField
-                  key={volume.id}
-                  label={volume.name}
-                  checked={volumes.includes(volume.name)}
-                  onChecked={(checked) =>
-                    setVolumes(checked ? [...volumes, volume.name] : volumes.filter((other) => other !== volume.name))
-                  }
-                />
-              ))}
+              <CheckList
+                options={application.volumes.map((volume) => [volume.name, volume.name])}
+                chosen={volumes}
+                onChosen={setVolumes}
+              />
             </fieldset>
           )}
         </Confirm>
       )}
-    </section>
+    </Danger>
   );
 }

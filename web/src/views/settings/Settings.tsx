@@ -6,7 +6,8 @@ import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { changed, changedValues, conflicts, type Draft, edit, insist, shown, without } from "../../ui/draft";
 import { useKept } from "../../ui/kept";
-import { fieldMessage, ProblemText, split } from "../../ui/Problem";
+import { ProblemText, splitProblem } from "../../ui/Problem";
+import { SaveBar } from "../../ui/SaveBar";
 import { tell } from "../../ui/Toast";
 import { Pending } from "../application/Pending";
 import { DeleteApplication } from "./DeleteApplication";
@@ -30,7 +31,7 @@ export default function Settings({ application }: { application: Application }) 
   const stored = storedValues(application);
   const inConflict = conflicts(draft, stored);
   const count = changed(draft).length;
-  const [field, rest] = split(error, Object.keys(stored));
+  const [problem, rest] = splitProblem(error, Object.keys(stored));
 
   const save = async () => {
     setBusy(true);
@@ -72,7 +73,7 @@ export default function Settings({ application }: { application: Application }) 
                   kind={kind}
                   value={shown(draft, stored, kind.name)}
                   theirs={inConflict.includes(kind.name) ? stored[kind.name] : null}
-                  problem={error && field === kind.name ? fieldMessage(error) : null}
+                  problem={problem(kind.name)}
                   readOnly={!mayUpdate}
                   onValue={(value) => setDraft((before) => edit(before, stored, kind.name, value))}
                   onTakeTheirs={() => setDraft((before) => without(before, kind.name))}
@@ -83,7 +84,7 @@ export default function Settings({ application }: { application: Application }) 
           </section>
         ))}
         {mayUpdate && (
-          <div class="save-bar row">
+          <SaveBar>
             <Button type="submit" kind="primary" busy={busy} disabled={count === 0 || inConflict.length > 0}>
               {t.common.save}
             </Button>
@@ -96,8 +97,8 @@ export default function Settings({ application }: { application: Application }) 
               {t.settings.changes(count)}
             </span>
             {inConflict.length > 0 && <p class="problem-text">{t.settings.resolve}</p>}
-            {rest && <ProblemText error={rest} />}
-          </div>
+            <ProblemText error={rest} />
+          </SaveBar>
         )}
       </form>
       {mayDelete && <DeleteApplication application={application} />}

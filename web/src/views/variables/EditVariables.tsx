@@ -3,6 +3,7 @@ import { type Application, applicationQuery, useUpdateApplication } from "../../
 import { cache } from "../../api/cache";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
+import { BeforeAfter, Changes } from "../../ui/Changes";
 import { Dialog } from "../../ui/Dialog";
 import { AreaField, CheckField } from "../../ui/Field";
 import { ProblemText } from "../../ui/Problem";
@@ -92,7 +93,7 @@ export function EditVariables({ application, kind, onClose }: Props) {
           <LineProblems problems={parsed.problems} />
         </>
       )}
-      {problem && <ProblemText error={problem} />}
+      <ProblemText error={problem} />
       <div class="dialog-actions">
         {isReview ? (
           <>
@@ -130,7 +131,7 @@ function Review({ rows, isSecret, wasSecret, onSecret }: ReviewProps) {
   const t = useText();
   if (rows.length === 0) return <p>{t.variables.nothing}</p>;
   return (
-    <ul class="changes">
+    <Changes>
       {rows.map((change) => (
         <li key={change.name}>
           <span class="row">
@@ -140,12 +141,7 @@ function Review({ rows, isSecret, wasSecret, onSecret }: ReviewProps) {
               <span class="tag">{wasSecret(change.name) ? t.variables.nowPlain : t.variables.nowSecret}</span>
             )}
           </span>
-          {change.kind !== "same" && (
-            <code>
-              {change.before !== null && <del>{change.before}</del>}
-              {change.after !== null && <ins>{change.after}</ins>}
-            </code>
-          )}
+          {change.kind !== "same" && <BeforeAfter before={change.before} after={change.after} />}
           {change.kind !== "removed" && (
             <CheckField
               label={t.variables.keepSecret(change.name)}
@@ -155,6 +151,6 @@ function Review({ rows, isSecret, wasSecret, onSecret }: ReviewProps) {
           )}
         </li>
       ))}
-    </ul>
+    </Changes>
   );
 }

@@ -4,7 +4,7 @@ import { useAttachVolume, type Volume } from "../../api/volumes";
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
 import { TextField } from "../../ui/Field";
-import { fieldMessage, split } from "../../ui/Problem";
+import { splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 
 interface Props {
@@ -19,8 +19,7 @@ export function AttachVolume({ application, volume, onClose }: Props) {
   const attach = useAttachVolume(application.id, volume.id);
   const [name, setName] = useState(volume.name);
   const [path, setPath] = useState(volume.path);
-  const [field, rest] = split(attach.error, ["name", "path"]);
-  const problem = (one: string) => (attach.error && field === one ? fieldMessage(attach.error) : null);
+  const [problem, rest] = splitProblem(attach.error, ["name", "path"]);
   return (
     <Confirm
       title={t.volumes.attachTitle(volume.name, application.name)}

@@ -42,7 +42,7 @@ export function LeftVolumes({ application }: { application: Application }) {
       hideTitle: true,
       numeric: true,
       cell: (volume) => (
-        <span class="row nowrap end">
+        <span class="row row-actions">
           {may("deploy:update") && (
             <Button onClick={() => setOpened({ what: "attach", volume })}>{t.volumes.attach}</Button>
           )}

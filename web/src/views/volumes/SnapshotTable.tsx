@@ -12,7 +12,6 @@ import { Time } from "../../ui/Time";
 import { useTellProblem } from "../../ui/Toast";
 import { DeleteSnapshot } from "./DeleteSnapshot";
 import { RestoreSnapshot } from "./RestoreSnapshot";
-import "../previews/previews.css";
 
 const TONES: Readonly<Record<Snapshot["state"], string>> = {
   pending: "busy",
@@ -67,7 +66,7 @@ export function SnapshotTable({ application, snapshots, into }: Props) {
       hideTitle: true,
       numeric: true,
       cell: (snapshot) => (
-        <span class="row nowrap end">
+        <span class="row row-actions">
           {mayRestore && snapshot.state === "ready" && (
             <Button onClick={() => setOpened({ what: "restore", snapshot })}>{t.volumes.restore}</Button>
           )}

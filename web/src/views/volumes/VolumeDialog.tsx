@@ -4,7 +4,7 @@ import type { Application } from "../../api/applications";
 import { useCreateVolume, useUpdateVolume, type Volume } from "../../api/volumes";
 import { useText } from "../../text";
 import { Confirm } from "../../ui/Confirm";
-import { fieldMessage, split } from "../../ui/Problem";
+import { splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 import { changedBody, draftOf, newBody, type VolumeDraft } from "./draft";
 import { VolumeFields } from "./VolumeFields";
@@ -35,7 +35,7 @@ export function VolumeDialog({ application, volume, onClose }: Props) {
   const [begun] = useState(() => draftOf(volume));
   const [draft, setDraft] = useState(begun);
   const error = create.error ?? update.error;
-  const [field, rest] = split(error, FIELDS);
+  const [problem, rest] = splitProblem(error, FIELDS);
   const change = (part: Partial<VolumeDraft>) => setDraft((before) => ({ ...before, ...part }));
   const saved = ({ name }: Volume) => {
     tell(volume ? t.common.saved : t.volumes.added(name));
@@ -55,12 +55,7 @@ export function VolumeDialog({ application, volume, onClose }: Props) {
           : create.mutate(newBody(draft), { onSuccess: saved })
       }
     >
-      <VolumeFields
-        draft={draft}
-        change={change}
-        isNew={volume === null}
-        problem={(name) => (error && field === name ? fieldMessage(error) : null)}
-      />
+      <VolumeFields draft={draft} change={change} isNew={volume === null} problem={problem} />
       <p class="muted">{t.volumes.acts}</p>
     </Confirm>
   );

@@ -15,7 +15,6 @@ import { DeleteVolume } from "./DeleteVolume";
 import { SnapshotTable } from "./SnapshotTable";
 import { VolumeDialog } from "./VolumeDialog";
 import { schedule } from "./Volumes";
-import "../pushes/pushes.css";
 
 /** One volume and its snapshots. */
 export default function VolumePage({ application, name }: { application: Application; name: string }) {

@@ -13,9 +13,6 @@ import { Time } from "../../ui/Time";
 import { LeftVolumes } from "./LeftVolumes";
 import { OtherSnapshots } from "./OtherSnapshots";
 import { VolumeDialog } from "./VolumeDialog";
-import "../applications/applications.css";
-import "../previews/previews.css";
-import "../pushes/pushes.css";
 
 /** What an application keeps when its containers are replaced. */
 export default function Volumes({ application }: { application: Application }) {
