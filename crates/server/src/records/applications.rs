@@ -242,7 +242,7 @@ pub fn bare_deployment(viewer: &ApplicationViewer<'_>, shown: Shown) -> api::App
         application: Link::Cut,
         commit_hash: shown.commit_hash,
         container_id: row.container_id,
-        container_image: shown.image,
+        container_image: shown.image_id,
         container_name: row.container_name,
         container_status: row.container_status,
         instances: shown.instances.into_iter().map(instance).collect(),
