@@ -46,7 +46,8 @@ pub struct Application {
     pub base_path: String,
     pub dockerfile_path: String,
     pub build_pack: BuildPack,
-    /// A JSON object as text. Values are `********` for those who may not read variables, and those of `secret_names` for all.
+    /// A JSON object as text. Values are `********` for those who may not read variables, and those of `secret_names` for all. In a list that would be
+    /// longer than some megabytes with all variables, those of the applications that come last are left out: an empty text.
     pub build_variables: String,
     pub environment: String,
     /// The same for variables at run time.
