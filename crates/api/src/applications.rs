@@ -46,7 +46,8 @@ pub struct Application {
     pub base_path: String,
     pub dockerfile_path: String,
     pub build_pack: BuildPack,
-    /// A JSON object as text. Values are `********` for those who may not read variables, and those of `secret_names` for all.
+    /// A JSON object as text. Values are `********` for those who may not read variables, and those of `secret_names` for all. In a list that would be
+    /// longer than some megabytes with all variables, those of the applications that come last are left out: an empty text.
     pub build_variables: String,
     pub environment: String,
     /// The same for variables at run time.
@@ -210,9 +211,9 @@ requests! {
     drain_seconds: Option<Whole<0, 3_600>>,
     /// How long a container may take to end after it was told to. Default: 10.
     stop_seconds: Option<Whole<0, 600>>,
-    /// 0, the default, for no limit, else at least 16.
+    /// 0, the default, for as much as the operator gives to one container, else at least 16.
     memory_mb: Option<ZeroOr<16, 1_048_576>>,
-    /// Thousandths of a processor: 0, the default, for no limit, else at least 10.
+    /// Thousandths of a processor: 0, the default, for as many as the operator gives to one container, else at least 10.
     cpu_millis: Option<ZeroOr<10, 1_000_000>>,
     /// Processes and threads. Default: 1024.
     pids: Option<Whole<16, 1_000_000>>,

@@ -87,9 +87,9 @@ pub struct Settings {
     pub drain_seconds: u32,
     /// How long a container may take to end after it was told to.
     pub stop_seconds: u32,
-    /// 0 for no limit.
+    /// 0 for as much as the operator gives to one container.
     pub memory_mb: u32,
-    /// In thousandths of a processor; 0 for no limit.
+    /// In thousandths of a processor; 0 for as many as the operator gives to one container.
     pub cpu_millis: u32,
     pub pids: u32,
     /// How many releases can be gone back to.

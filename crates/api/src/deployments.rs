@@ -115,6 +115,7 @@ pub struct ApplicationDeployment {
     pub commit_hash: String,
     /// The engine's id of the first instance.
     pub container_id: String,
+    /// The engine's id of the image. It cannot be used in a Dockerfile.
     pub container_image: String,
     /// The name of the first instance.
     pub container_name: String,

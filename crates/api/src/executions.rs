@@ -104,7 +104,7 @@ pub struct ExtensionExecution {
     pub execution_log: String,
     /// The number of its newest log line.
     pub log_seq: i64,
-    /// JSON: by name, secrets masked. Empty for callers who may not read variables.
+    /// JSON: by name, secrets masked. Empty for callers who may not read variables, and in a list that would be longer than some megabytes with it.
     pub variable_values: String,
     pub steps: Vec<ExecutionStep>,
     pub started_at: Option<Timestamp>,

@@ -15,9 +15,11 @@
 //! - `edge.rs` holds what all workers share; `table.rs` is the table as it is used: host, path, service; `leaving.rs` are targets that are no longer in it.
 //! - `targets/mod.rs` is one instance with **the word**: how many are in, and whether more may enter. `targets/service.rs` picks the target,
 //!   `targets/pool.rs` keeps connections, `targets/health.rs` knows its health, `targets/counters.rs` the figures.
+//! - `addresses.rs` counts connections by where they come from; the server's API uses it too.
 //! - `files/` are static folders. `routes/mod.rs` is the table as it is given, `routes/check.rs` what makes it valid.
 //! - `PROTOCOL.md`: what the edge does with requests that break the rules.
 
+pub mod addresses;
 mod body;
 mod edge;
 mod files;

@@ -4,6 +4,7 @@
 pub mod app;
 pub mod auth;
 mod caches;
+pub mod ceilings;
 pub mod clock;
 mod code_host;
 pub mod config;

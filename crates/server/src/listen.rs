@@ -22,6 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
+use windlass_edge::addresses::{Counted, HouseholdCounts};
 
 use crate::app::App;
 use crate::auth::origin::Peer;
@@ -39,7 +40,9 @@ pub async fn serve(app: Arc<App>, listeners: Vec<TcpListener>, mut stop: watch::
     let graceful = Arc::new(GracefulShutdown::new());
     let (cut, _) = watch::channel(false);
     let settings = ConnectionSettings {
+        app: app.clone(),
         router: http::router(app.clone()),
+        addresses: HouseholdCounts::default(),
         connections: Arc::new(Semaphore::new(app.config.max_connections)),
         idle_limit: app.config.idle_limit,
         cut: cut.clone(),
@@ -62,11 +65,27 @@ pub async fn serve(app: Arc<App>, listeners: Vec<TcpListener>, mut stop: watch::
 /// What every connection needs.
 #[derive(Clone)]
 struct ConnectionSettings {
+    app: Arc<App>,
     router: Router,
+    addresses: HouseholdCounts,
     /// As many permits as connections there may be.
     connections: Arc<Semaphore>,
     idle_limit: Duration,
     cut: watch::Sender<bool>,
+}
+
+/// Its address has as many connections as it may have.
+struct TooMany;
+
+impl ConnectionSettings {
+    /// Proxies bring many clients' connections, so they have no limit.
+    fn count(&self, peer: SocketAddr) -> Result<Option<Counted>, TooMany> {
+        let config = &self.app.config;
+        if config.address_connections == 0 || config.trusted_proxies.contains(&peer.ip().to_canonical()) {
+            return Ok(None);
+        }
+        self.addresses.add(peer.ip(), config.address_connections).map(Some).ok_or(TooMany)
+    }
 }
 
 async fn accept(listener: TcpListener, settings: ConnectionSettings, graceful: Arc<GracefulShutdown>) {
@@ -80,6 +99,8 @@ async fn accept(listener: TcpListener, settings: ConnectionSettings, graceful: A
                 continue;
             }
         };
+        // Closed at once: what waits for a permit would keep others from being accepted.
+        let Ok(of_address) = settings.count(peer) else { continue };
         // The next ones wait in the system's queue until one of these ends.
         let Ok(permit) = settings.connections.clone().acquire_owned().await else { return };
         prepare(&stream, settings.idle_limit);
@@ -99,7 +120,7 @@ async fn accept(listener: TcpListener, settings: ConnectionSettings, graceful: A
                 () = activity.idle_for(idle_limit) => tracing::debug!(%peer, "silent connection closed"),
                 _ = cut.wait_for(|cut| *cut) => {}
             }
-            drop(permit);
+            drop((of_address, permit));
         });
     }
 }

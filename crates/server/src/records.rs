@@ -7,6 +7,7 @@
 //! number of queries, however many records there are.
 
 pub mod applications;
+mod budget;
 pub mod connections;
 pub mod deliveries;
 pub mod executions;

@@ -149,7 +149,7 @@ pub struct Shown {
     pub commit_hash: String,
     pub commit_author: String,
     pub commit_message: String,
-    pub image: String,
+    pub image_id: String,
     /// The name of `user_id`, as long as they are a member of the organization.
     pub user_name: Option<String>,
     /// Whether the release can be made live again.
@@ -166,7 +166,7 @@ macro_rules! shown {
         "select d.id, d.application_id, d.release_id, d.triggered_by, d.user_id, d.kind, d.without_cache, d.status_id, \
          d.state, d.state_changed_at, d.failure, d.reason, d.container_id, d.container_name, d.container_status, \
          d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.held_at, d.held_before, d.held_ms, d.held_requests, \
-         d.restores, d.created_at, d.updated_at, r.commit_hash, r.commit_author, r.commit_message, r.image, \
+         d.restores, d.created_at, d.updated_at, r.commit_hash, r.commit_author, r.commit_message, r.image_id, \
          (select u.username from users u join memberships m on m.user_id = u.id \
              join applications a on a.id = d.application_id and a.organization_id = m.organization_id \
              where u.id = d.user_id) as user_name, \

@@ -13,7 +13,7 @@ use tar::{EntryType, Header};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::ignore::Ignore;
+use super::ignore::{Ignore, LastMatch};
 use crate::Error;
 
 const CHUNK: usize = 64 << 10;
@@ -58,11 +58,18 @@ fn archive(folder: &Path, tree: &Path, dockerfile: &str, chunks: Chunks) -> io::
     let root = Root::open(folder)?;
     let linked = linked_dockerfile(folder, tree, dockerfile).map_err(|error| about(Path::new(dockerfile), &error))?;
     let ignore = ignore_file(&root, dockerfile)?;
+    let engine = chunks.sender.clone();
     let mut archive = tar::Builder::new(chunks);
-    let mut pending = root.children(Path::new(""))?;
-    while let Some(path) = pending.pop() {
+    let below = |children: Vec<PathBuf>, above: LastMatch| children.into_iter().map(move |child| (child, above));
+    let mut pending: Vec<_> = below(root.children(Path::new(""))?, LastMatch::default()).collect();
+    while let Some((path, above)) = pending.pop() {
+        // A build that was given up must not keep this thread busy, though it has nothing to send.
+        if engine.is_closed() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
         let metadata = fs::symlink_metadata(folder.join(&path)).map_err(|error| about(&path, &error))?;
-        let ignored = ignore.covers(&path);
+        let last = ignore.last_match(&path, above);
+        let ignored = ignore.covers(&path, last);
         if let Some(file) = linked.as_ref().filter(|_| metadata.is_symlink() && is_same(&path, dockerfile)) {
             append_file(&mut archive, &path, file.try_clone()?, &file.metadata()?)
                 .map_err(|error| about(&path, &error))?;
@@ -70,7 +77,7 @@ fn archive(folder: &Path, tree: &Path, dockerfile: &str, chunks: Chunks) -> io::
             append(&mut archive, &root, &path, &metadata)?;
         }
         if metadata.is_dir() && (!ignored || ignore.may_spare_something_below()) {
-            pending.extend(root.children(&path)?);
+            pending.extend(below(root.children(&path)?, last));
         }
     }
     archive.into_inner()?.flush()
@@ -127,7 +134,10 @@ fn ignore_file(root: &Root<'_>, dockerfile: &str) -> io::Result<Ignore> {
     for name in [own.as_str(), ".dockerignore"] {
         let mut text = Vec::new();
         match root.file(Path::new(name)).and_then(|file| file.take(LONGEST_IGNORE_FILE).read_to_end(&mut text)) {
-            Ok(_) => return Ok(Ignore::parse(&String::from_utf8_lossy(&text), &[dockerfile, &own, ".dockerignore"])),
+            Ok(_) => {
+                let ignore = Ignore::parse(&String::from_utf8_lossy(&text), &[dockerfile, &own, ".dockerignore"]);
+                return ignore.map_err(|problem| about(Path::new(name), &io::Error::other(problem)));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(about(Path::new(name), &error)),
         }
@@ -215,5 +225,29 @@ impl Write for Chunks {
         }
         let chunk = std::mem::replace(&mut self.filled, Vec::with_capacity(CHUNK));
         self.sender.blocking_send(Ok(chunk.into())).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Patterns that take long to find out that they do not match, and many paths that nothing is sent of.
+    #[tokio::test]
+    async fn a_build_that_was_given_up_leaves_no_thread_busy() {
+        let folder = tempfile::tempdir().unwrap();
+        let slow = format!("*\n{}", "**/*a*a*a*a*a*a*a*ab\n".repeat(900));
+        fs::write(folder.path().join(".dockerignore"), slow).unwrap();
+        fs::write(folder.path().join("Dockerfile"), "FROM scratch\n").unwrap();
+        for number in 0..3_000 {
+            fs::write(folder.path().join(format!("{number}{}", "a".repeat(200))), "").unwrap();
+        }
+        let (chunks, reading) = read(folder.path().into(), folder.path().into(), "Dockerfile".into());
+        drop(chunks);
+        let began = Instant::now();
+        assert!(reading.failure().await.is_none(), "that a build was given up is no failure of the folder");
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     }
 }

@@ -1,4 +1,4 @@
-//! What a `.dockerignore` file leaves out of a build.
+//! What a `.dockerignore` file leaves out of a build. Its author may be hostile: there is a bound on what a look at one path costs.
 
 use std::path::Path;
 
@@ -9,10 +9,20 @@ pub(super) struct Ignore {
     needed: Vec<String>,
 }
 
+/// Files in use have some dozens, and some thousand characters.
+const MOST_PATTERNS: usize = 1_000;
+const MOST_BYTES: usize = 64 << 10;
+
 struct Pattern {
     spares: bool,
+    /// What a path must begin with, so that most are told apart at once.
+    beginning: String,
     parts: Vec<Part>,
 }
+
+/// The number of the last pattern that matches a path or a folder above it, counted from 1. 0 when none does.
+#[derive(Clone, Copy, Default)]
+pub(super) struct LastMatch(usize);
 
 enum Part {
     Exactly(char),
@@ -32,32 +42,38 @@ enum Part {
 }
 
 impl Ignore {
-    pub(super) fn parse(text: &str, needed: &[&str]) -> Self {
+    pub(super) fn parse(text: &str, needed: &[&str]) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self {
-            patterns: text.lines().filter_map(pattern).collect(),
-            needed: needed.iter().map(|path| clean(path)).collect(),
+        if text.len() > MOST_BYTES {
+            return Err(format!("it may have at most {} KiB", MOST_BYTES >> 10));
         }
+        let patterns: Vec<Pattern> = text.lines().filter_map(pattern).collect();
+        if patterns.len() > MOST_PATTERNS {
+            return Err(format!("it may have at most {MOST_PATTERNS} patterns"));
+        }
+        Ok(Self { patterns, needed: needed.iter().map(|path| clean(path)).collect() })
+    }
+
+    /// For a path whose folder has `above`: only patterns behind that one can change anything.
+    pub(super) fn last_match(&self, path: &Path, above: LastMatch) -> LastMatch {
+        let path = path.to_string_lossy();
+        let behind = self.patterns.iter().enumerate().skip(above.0).rev();
+        let last = behind.into_iter().find(|(_, pattern)| pattern.matches(&path));
+        last.map_or(above, |(index, _)| LastMatch(index + 1))
     }
 
     /// The last pattern that matches the path or a folder above it decides.
-    pub(super) fn covers(&self, path: &Path) -> bool {
+    pub(super) fn covers(&self, path: &Path, last: LastMatch) -> bool {
         let path = path.to_string_lossy();
         if self.needed.iter().any(|needed| *needed == path || needed.starts_with(&format!("{path}/"))) {
             return false;
         }
-        let last = self.patterns.iter().rev().find(|pattern| with_parents(&path).any(|part| pattern.matches(part)));
-        last.is_some_and(|pattern| !pattern.spares)
+        last.0.checked_sub(1).and_then(|index| self.patterns.get(index)).is_some_and(|pattern| !pattern.spares)
     }
 
     pub(super) fn may_spare_something_below(&self) -> bool {
         self.patterns.iter().any(|pattern| pattern.spares)
     }
-}
-
-fn with_parents(path: &str) -> impl Iterator<Item = &str> {
-    let parents = path.match_indices('/').map(move |(end, _)| &path[..end]);
-    parents.chain([path])
 }
 
 fn pattern(line: &str) -> Option<Pattern> {
@@ -69,8 +85,13 @@ fn pattern(line: &str) -> Option<Pattern> {
         Some(rest) => (true, rest.trim()),
         None => (false, line),
     };
-    let cleaned = clean(line);
-    (!line.is_empty()).then(|| Pattern { spares, parts: parts(&cleaned) })
+    if line.is_empty() {
+        return None;
+    }
+    let parts = parts(&clean(line));
+    let plain = |part: &Part| if let Part::Exactly(character) = part { Some(*character) } else { None };
+    let beginning = parts.iter().map_while(plain).collect();
+    Some(Pattern { spares, beginning, parts })
 }
 
 /// Without what does not change where a path leads: `/a//b/./c/../d/` is `a/b/d`.
@@ -123,6 +144,9 @@ impl Pattern {
     /// From the pattern's end to its beginning: from which places of the path on does the rest of the pattern match? So
     /// no pattern is slow, whatever stars it has.
     fn matches(&self, path: &str) -> bool {
+        if !path.starts_with(&self.beginning) {
+            return false;
+        }
         let path: Vec<char> = path.chars().collect();
         let only_at_the_end: Vec<bool> = (0..=path.len()).map(|place| place == path.len()).collect();
         let from = self.parts.iter().rev().fold(only_at_the_end, |after, part| part.matches_before(&path, &after));
@@ -166,7 +190,14 @@ mod tests {
     use super::*;
 
     fn covered(file: &str, path: &str) -> bool {
-        Ignore::parse(file, &["Dockerfile", ".dockerignore"]).covers(Path::new(path))
+        is_covered(&Ignore::parse(file, &["Dockerfile", ".dockerignore"]).unwrap(), path)
+    }
+
+    /// As the reader of a folder asks, from the root to the path.
+    fn is_covered(ignore: &Ignore, path: &str) -> bool {
+        let folders = path.match_indices('/').map(|(end, _)| &path[..end]);
+        let above = |above, part: &str| ignore.last_match(Path::new(part), above);
+        ignore.covers(Path::new(path), folders.chain([path]).fold(LastMatch::default(), above))
     }
 
     #[test]
@@ -232,10 +263,18 @@ mod tests {
     fn what_the_engine_needs_is_never_covered() {
         assert!(!covered("*", "Dockerfile"));
         assert!(!covered("**/.*", ".dockerignore"));
-        let ignore = Ignore::parse("*", &["./deploy/Dockerfile"]);
-        assert!(!ignore.covers(Path::new("deploy")));
-        assert!(!ignore.covers(Path::new("deploy/Dockerfile")));
-        assert!(ignore.covers(Path::new("deploy/other")));
+        let ignore = Ignore::parse("*", &["./deploy/Dockerfile"]).unwrap();
+        assert!(!is_covered(&ignore, "deploy"));
+        assert!(!is_covered(&ignore, "deploy/Dockerfile"));
+        assert!(is_covered(&ignore, "deploy/other"));
+    }
+
+    #[test]
+    fn more_than_any_file_in_use_has_is_refused() {
+        let refused = |text: String| Ignore::parse(&text, &[]).err();
+        assert_eq!(refused("a\n".repeat(1_000)), None);
+        assert_eq!(refused("a\n".repeat(1_001)).as_deref(), Some("it may have at most 1000 patterns"));
+        assert_eq!(refused("*a".repeat(40_000)).as_deref(), Some("it may have at most 64 KiB"));
     }
 
     #[test]

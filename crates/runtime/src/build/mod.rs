@@ -7,13 +7,14 @@ mod progress;
 mod reason;
 mod session;
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::call::{Call, to_json};
+use crate::call::{Call, encoded, to_json};
 use crate::connection::RequestBody;
 use crate::lines::give;
 use crate::{Docker, Error, Labels, PrintedLine, Result, Stream};
@@ -36,6 +37,31 @@ pub struct Build {
     /// For `RUN --mount=type=secret,id=NAME`.
     pub secrets: Vec<(String, Vec<u8>)>,
     pub no_cache: bool,
+    /// Cache mounts of builds with another one are not seen.
+    pub cache_namespace: String,
+    /// Results of `RUN` of builds with another one are not taken from the cache.
+    pub host_name: String,
+}
+
+/// Arguments go into the address of the call, which cannot be longer than 64 KiB: what is left there for them.
+pub const MOST_ARGUMENT_BYTES: usize = 60_000;
+
+/// How much of that they take.
+pub fn argument_bytes(args: &[(&String, &String)]) -> usize {
+    let args: BTreeMap<_, _> = args.iter().copied().collect();
+    // Texts can always be written as JSON.
+    to_json(&args).map_or(usize::MAX, |json| encoded(&json).len())
+}
+
+/// BuildKit's own build argument for the namespace of cache mounts.
+const CACHE_NAMESPACE: &str = "BUILDKIT_CACHE_MOUNT_NS";
+
+impl Build {
+    fn arguments(&self) -> Labels {
+        let namespace = (CACHE_NAMESPACE.to_owned(), self.cache_namespace.clone());
+        // The last one of a name counts.
+        self.args.iter().cloned().chain([namespace]).collect()
+    }
 }
 
 impl Docker {
@@ -65,7 +91,8 @@ impl Docker {
             .query("t", &build.tag)
             .query("nocache", if build.no_cache { "true" } else { "false" })
             .query("labels", &to_json(&build.labels)?)
-            .query("buildargs", &to_json(&build.args.iter().cloned().collect::<Labels>())?)
+            .query("buildargs", &to_json(&build.arguments())?)
+            .query("extrahosts", &format!("{}:127.0.0.1", build.host_name))
             .upload("application/x-tar", RequestBody::Stream(chunks));
         match run(call, lines).await {
             Ok(id) => Ok(id),

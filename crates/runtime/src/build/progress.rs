@@ -145,6 +145,10 @@ impl BuildProgress {
     }
 
     fn task_done(&mut self, task: &Task, lines: &mut Vec<PrintedLine>) {
+        // The image's name is for Windlass alone.
+        if task.id.starts_with("naming to ") {
+            return;
+        }
         if self.steps.get(&task.vertex).is_some_and(|step| step.announced && !is_internal(&step.name)) {
             lines.extend(PrintedLine::notes(&format!("{} done", task.id)));
         }

@@ -30,6 +30,8 @@ fn a_build(context: &Path) -> Build {
         args: Vec::new(),
         secrets: Vec::new(),
         no_cache: false,
+        cache_namespace: "namespace".to_owned(),
+        host_name: "host.invalid".to_owned(),
     }
 }
 

@@ -65,6 +65,8 @@ impl World {
             args: Vec::new(),
             secrets: Vec::new(),
             no_cache: false,
+            cache_namespace: "namespace".to_owned(),
+            host_name: "host.invalid".to_owned(),
         }
     }
 

@@ -61,7 +61,8 @@ fn unauthenticated(message: &str) -> Error {
     Error::new(ErrorCode::Unauthenticated, message)
 }
 
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+/// What the header of the name says.
+pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

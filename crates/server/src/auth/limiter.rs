@@ -1,15 +1,21 @@
-//! How often a caller may try. In memory and bounded: a restart clears all counts; when full, the oldest quarter is
-//! dropped.
+//! How often a caller may try. In memory and bounded; a restart clears all counts. No flood of new keys takes a count away: when there
+//! are as many keys as are kept, the tries of new ones are counted together, in groups.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 
 use parking_lot::Mutex;
 use windlass_api::Timestamp;
+use windlass_edge::addresses::household;
 
 use crate::error::Error;
 
 const KEYS_KEPT: usize = 10_000;
+/// The groups of keys beyond those.
+const GROUPS: usize = 1_024;
+/// How often windows that have ended are looked for, at most.
+const SWEEP_SECONDS: i64 = 1;
 
 /// So many tries in so many seconds.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +36,15 @@ impl Limit {
 
 #[derive(Default)]
 pub struct Limiter {
-    windows: Mutex<HashMap<String, Window>>,
+    windows: Mutex<Windows>,
+    hasher: RandomState,
+}
+
+#[derive(Default)]
+struct Windows {
+    of_keys: HashMap<String, Window>,
+    of_groups: HashMap<u64, Window>,
+    swept_at: Timestamp,
 }
 
 struct Window {
@@ -42,13 +56,14 @@ impl Limiter {
     /// Counts a try. Beyond the limit: the seconds until the next one is allowed.
     pub fn try_once(&self, key: &str, limit: Limit, now: Timestamp) -> Result<(), u64> {
         let mut windows = self.windows.lock();
-        if windows.len() >= KEYS_KEPT && !windows.contains_key(key) {
-            make_room(&mut windows, now);
-        }
         let fresh = || Window { ends: now.plus_seconds(limit.seconds), tries: 0 };
-        let window = match windows.get_mut(key) {
-            Some(window) => window,
-            None => windows.entry(key.to_owned()).or_insert_with(fresh),
+        let window = if windows.has_room_for(key, now) {
+            match windows.of_keys.get_mut(key) {
+                Some(window) => window,
+                None => windows.of_keys.entry(key.to_owned()).or_insert_with(fresh),
+            }
+        } else {
+            windows.of_groups.entry(self.hasher.hash_one(key) % GROUPS as u64).or_insert_with(fresh)
         };
         if window.ends <= now {
             *window = fresh();
@@ -72,34 +87,28 @@ impl Limiter {
 
     /// A caller who succeeds starts anew.
     pub fn forgive(&self, key: &str) {
-        self.windows.lock().remove(key);
+        self.windows.lock().of_keys.remove(key);
     }
 }
 
-/// The oldest quarter goes when nothing has ended: many at once, so that a flood does not search for each of its keys.
-fn make_room(windows: &mut HashMap<String, Window>, now: Timestamp) {
-    windows.retain(|_, window| window.ends > now);
-    if windows.len() >= KEYS_KEPT {
-        let mut ends: Vec<_> = windows.values().map(|window| window.ends).collect();
-        let (_, quarter, _) = ends.select_nth_unstable(KEYS_KEPT / 4);
-        let (quarter, mut surplus) = (*quarter, KEYS_KEPT / 4);
-        windows.retain(|_, window| {
-            let goes = window.ends <= quarter && surplus > 0;
-            surplus -= usize::from(goes);
-            !goes
-        });
-    }
-}
-
-/// One household has one IPv4 address or one IPv6 /64.
-pub fn address_key(address: IpAddr) -> String {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+impl Windows {
+    fn has_room_for(&mut self, key: &str, now: Timestamp) -> bool {
+        if self.of_keys.len() < KEYS_KEPT || self.of_keys.contains_key(key) {
+            return true;
         }
+        // Not for each key of a flood.
+        if self.swept_at.plus_seconds(SWEEP_SECONDS) <= now {
+            self.swept_at = now;
+            self.of_keys.retain(|_, window| window.ends > now);
+            self.of_groups.retain(|_, window| window.ends > now);
+        }
+        self.of_keys.len() < KEYS_KEPT
     }
+}
+
+/// All addresses of one household are counted together.
+pub fn address_key(address: IpAddr) -> String {
+    household(address).to_string()
 }
 
 #[cfg(test)]
@@ -128,14 +137,23 @@ mod tests {
     }
 
     #[test]
-    fn never_keeps_more_than_its_bound() {
+    fn a_flood_of_keys_takes_no_count_away_and_is_counted_too() {
         let limiter = Limiter::default();
-        for key in 0..KEYS_KEPT + 50 {
-            let _ = limiter.try_once(&key.to_string(), Limit::a_minute(1), START.plus_seconds(key as i64 / 1_000));
-        }
+        assert_eq!(limiter.try_once("guessed account", Limit::an_hour(1), START), Ok(()));
+        let tries = 3 * KEYS_KEPT;
+        let allowed = (0..tries).filter(|key| {
+            let later = START.plus_seconds(*key as i64 / 1_000);
+            limiter.try_once(&key.to_string(), Limit::an_hour(1), later).is_ok()
+        });
+        let allowed = allowed.count();
+        assert!((KEYS_KEPT..=KEYS_KEPT + GROUPS).contains(&allowed), "{allowed} of {tries}");
+        assert!(limiter.try_once("guessed account", Limit::an_hour(1), START.plus_seconds(100)).is_err());
+        assert!(limiter.windows.lock().of_keys.len() <= KEYS_KEPT);
+        // When the hour is over, all begin anew.
+        let later = START.plus_seconds(4_000);
+        assert_eq!(limiter.try_once("another", Limit::an_hour(1), later), Ok(()));
         let windows = limiter.windows.lock();
-        assert!((KEYS_KEPT / 2..=KEYS_KEPT).contains(&windows.len()), "{}", windows.len());
-        assert!(windows.contains_key(&(KEYS_KEPT + 49).to_string()), "the newest is the one that matters");
+        assert_eq!((windows.of_keys.len(), windows.of_groups.len()), (1, 0));
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub use subnet::Subnet;
 use serde::{Deserialize, Serialize};
 use windlass_api::Host;
 
+use crate::ceilings::Ceilings;
 use crate::vault::ring::{self, KeySource, Ring};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,10 +33,11 @@ pub struct Config {
     /// The master key, when the environment gives it.
     master_key: Option<Ring>,
     pub listen: Vec<SocketAddr>,
-    pub database_url: Option<DatabaseUrl>,
+    pub database_url: Option<SecretText>,
     pub database_connections: u32,
     pub docker_socket: PathBuf,
     pub network_pool: Subnet,
+    pub ceilings: Ceilings,
     pub base_domain: String,
     public_url: Option<String>,
     pub trusted_proxies: Vec<IpAddr>,
@@ -46,6 +48,7 @@ pub struct Config {
     pub session_seconds: i64,
     pub invitation_seconds: i64,
     pub allow_private_targets: bool,
+    pub metrics_token: Option<SecretText>,
     pub api_key_days: u32,
     pub login_attempts: u32,
     pub webhook_failures: u32,
@@ -115,24 +118,25 @@ pub struct Config {
     pub request_limit: Duration,
     pub idle_limit: Duration,
     pub max_connections: usize,
+    pub address_connections: usize,
     pub shutdown_limit: Duration,
     pub edge_http: Vec<SocketAddr>,
     pub edge: windlass_edge::Settings,
 }
 
-/// Holds a password, so it shows itself only when asked.
+/// A password or a token, which shows itself only when asked.
 #[derive(Clone, PartialEq, Eq)]
-pub struct DatabaseUrl(String);
+pub struct SecretText(String);
 
-impl DatabaseUrl {
+impl SecretText {
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-impl std::fmt::Debug for DatabaseUrl {
+impl std::fmt::Debug for SecretText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("DatabaseUrl(..)")
+        f.write_str("SecretText(..)")
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use windlass_api::HostName;
 
-use super::{DatabaseUrl, Subnet};
+use super::{SecretText, Subnet};
 
 /// As many sockets as one edge can hand to the next.
 const MOST_ADDRESSES: usize = 64;
@@ -72,12 +72,21 @@ pub(super) fn network_pool(text: &str) -> Result<Subnet, String> {
     }
 }
 
-pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
+pub(super) fn database_url(text: &str) -> Result<Option<SecretText>, String> {
     let is_postgres = text.starts_with("postgres://") || text.starts_with("postgresql://");
     match text {
         "" => Ok(None),
-        _ if is_postgres => Ok(Some(DatabaseUrl(text.to_owned()))),
+        _ if is_postgres => Ok(Some(SecretText(text.to_owned()))),
         _ => Err("must begin with postgres:// (or be empty for SQLite in the data folder)".into()),
+    }
+}
+
+pub(super) fn metrics_token(text: &str) -> Result<Option<SecretText>, String> {
+    match text {
+        "" => Ok(None),
+        _ if text.len() < 16 => Err("must have at least 16 characters (openssl rand -hex 32 makes a good one)".into()),
+        _ if !text.chars().all(|c| c.is_ascii_graphic()) => Err("must have no spaces and no special characters".into()),
+        _ => Ok(Some(SecretText(text.to_owned()))),
     }
 }
 

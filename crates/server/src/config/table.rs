@@ -4,11 +4,13 @@
 use std::time::Duration;
 
 use super::parse::{
-    database_url, docker_socket, domain, network_pool, not_empty, origin, proxy, public_url, snapshot_dir,
+    database_url, docker_socket, domain, metrics_token, network_pool, not_empty, origin, proxy, public_url,
+    snapshot_dir,
 };
 use super::row::Table;
 use super::setting::{Section, Subcommand};
 use super::{Config, LogFormat, LogLevel, LogSource};
+use crate::ceilings::{Ceilings, half_of_memory};
 
 const ALL: &[Subcommand] = &[
     Subcommand::Serve,
@@ -62,6 +64,9 @@ impl Config {
         let allow_private_targets = server
             .row("allow-private-targets", "true lets webhooks, mail servers and code hosts be at private addresses")
             .switch(false);
+        let metrics_token = server
+            .row("metrics-token", "What a monitor sends to read /metrics; empty lets only admins with a login read it")
+            .secret("TOKEN", "", metrics_token);
         let log_format = server
             .row("log-format", "How lines of Windlass's own log are written")
             .taken_by(TRAFFIC)
@@ -91,6 +96,7 @@ impl Config {
             public_url,
             cors_origins,
             allow_private_targets,
+            metrics_token,
             log_format,
             log_level,
             shutdown_limit,
@@ -104,6 +110,22 @@ impl Config {
             network_pool: containers
                 .row("network-pool", "Addresses for containers: each organization gets a /24 of it (prefix 8 to 24)")
                 .text("SUBNET", "10.192.0.0/12", network_pool),
+            ceilings: Ceilings {
+                memory_mb: most_memory(
+                    containers
+                        .row("container-memory-mib", "Most memory of one container; 0 means half of the machine's")
+                        .number(0, 0..=16_777_216),
+                ),
+                cpu_millis: containers
+                    .row(
+                        "container-cpu-millis",
+                        "Most thousandths of a processor of one container; 0 means all processors",
+                    )
+                    .number(0, 0..=1_000_000),
+                pids: containers
+                    .row("container-pids", "Most processes and threads of one container")
+                    .limit(1_024, 16..=1_000_000),
+            },
             base_domain: containers
                 .row("base-domain", "Applications without a domain of their own get <name>.<base domain>")
                 .text("DOMAIN", "localhost", domain),
@@ -330,6 +352,12 @@ impl Config {
             max_connections: requests
                 .row("max-connections", "Connections served at once; more wait")
                 .limit(1_024, 1..=65_535),
+            address_connections: requests
+                .row(
+                    "address-connections",
+                    "Connections from one address, or one IPv6 /64; more are closed; 0 for no limit",
+                )
+                .limit(256, 0..=65_535),
             edge_http: visitors
                 .row("edge-http", "Address and port at which visitors reach the applications")
                 .addresses("127.0.0.1:7781"),
@@ -376,6 +404,13 @@ const fn connections(asked: u32, is_postgres: bool) -> u32 {
         0 if is_postgres => 16,
         0 => 4,
         connections => connections,
+    }
+}
+
+fn most_memory(asked: u32) -> u32 {
+    match asked {
+        0 => half_of_memory(),
+        memory => memory,
     }
 }
 

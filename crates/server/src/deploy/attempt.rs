@@ -192,8 +192,3 @@ pub fn record_outcome(
     };
     work.record(&Actor::Server, &change);
 }
-
-/// The engine's name of a release's image: never one that moves.
-pub fn image_tag(application_id: Uuid, deployment_id: Uuid) -> String {
-    format!("windlass/{}:{}", application_id.simple(), deployment_id.simple())
-}

@@ -9,9 +9,9 @@ use windlass_runtime::{Build, Image};
 use windlass_store::jobs;
 use windlass_store::releases::{self, Artifact};
 
-use super::attempt::{Attempt, image_tag};
+use super::attempt::Attempt;
 use super::failure::{Result, failed};
-use super::{dockerfile, port};
+use super::{dockerfile, isolation, port};
 use crate::labels::DEPLOYMENT_LABEL;
 use crate::service::queue;
 
@@ -21,7 +21,7 @@ const LINES: usize = 100;
 pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     attempt.log.enter(LogStep::Build);
     attempt.advance(DeploymentState::Building).await?;
-    let tag = image_tag(attempt.application.id, attempt.deployment.id);
+    let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
     kill_point::reached("deploy-before-build");
     if built_before(attempt, &tag).await?.is_none() {
         let built = run(attempt, tree, &tag).await;
@@ -62,6 +62,7 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
         .clone()
         .into_iter()
         .partition::<Vec<_>, _>(|(name, _)| attempt.variables.is_secret(name));
+    let (app, owner_id) = (&attempt.host.app, isolation::owner_of(&attempt.host.app, &attempt.application).await?);
     let build = Build {
         context,
         tree,
@@ -71,6 +72,8 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
         args,
         secrets: secrets.into_iter().map(|(name, value)| (name, value.into_bytes())).collect(),
         no_cache: attempt.deployment.without_cache,
+        cache_namespace: isolation::cache_namespace(app, owner_id),
+        host_name: isolation::host_name(app, owner_id),
     };
     let limit = attempt.host.app.config.build_limit;
     let (lines, printed) = mpsc::channel(LINES);

@@ -9,10 +9,10 @@ use windlass_api::{ContainerStatus, DeploymentState, Failure};
 use windlass_durable::kill_point;
 use windlass_store::{applications, containers, deployments, releases};
 
-use super::attempt::{Attempt, image_tag, record_outcome};
+use super::attempt::{Attempt, record_outcome};
 use super::failure::{Interruption, Result};
 use super::git;
-use super::{hold, resume};
+use super::{hold, isolation, resume};
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::text;
@@ -150,7 +150,8 @@ impl Attempt<'_> {
         kill_point::reached("end-containers-gone");
         if self.owns_release() {
             self.held.check().await?;
-            self.host.remove_image(&image_tag(self.application.id, self.deployment.id)).await?;
+            let tag = isolation::image_tag(&self.host.app, self.application.id, self.deployment.id);
+            self.host.remove_image(&tag).await?;
         }
         kill_point::reached("end-image-gone");
         Ok(())

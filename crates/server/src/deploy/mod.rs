@@ -17,6 +17,7 @@ mod health_check;
 mod helper;
 mod hold;
 mod hold_limit;
+mod isolation;
 mod kill_points;
 mod network;
 mod paused;

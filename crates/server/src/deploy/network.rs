@@ -7,11 +7,12 @@ use std::net::Ipv4Addr;
 use uuid::Uuid;
 use windlass_api::Failure;
 use windlass_runtime as runtime;
-use windlass_store::applications::{self, Application};
+use windlass_store::Tx;
+use windlass_store::applications::Application;
 use windlass_store::networks::{self, Network};
-use windlass_store::{Tx, previews};
 
 use super::failure::{Interruption, Result, failed};
+use super::isolation;
 use crate::config::Subnet;
 use crate::host::Host;
 use crate::host_route;
@@ -24,15 +25,7 @@ const MOST_TRIES: usize = 64;
 
 /// The network that containers of an application are in.
 pub async fn of_application(host: &Host, application: &Application) -> Result<Network> {
-    let mut conn = host.app.db.read().await?;
-    let preview = previews::get(&mut conn, application.id).await?;
-    // Without its row it cannot be known whether it is a fork's.
-    if preview.is_none() && applications::get(&mut conn, application.id).await?.is_none() {
-        return Err(Interruption::Lost);
-    }
-    drop(conn);
-    let is_fork = preview.is_some_and(|preview| preview.is_fork);
-    ensure(host, if is_fork { application.id } else { application.organization_id }).await
+    ensure(host, isolation::owner_of(&host.app, application).await?).await
 }
 
 /// Makes sure that an organization, or the preview of a fork, has its network, and that the engine has it too.

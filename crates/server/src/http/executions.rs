@@ -88,7 +88,7 @@ async fn page(ctx: &Ctx, authority: &Authority, extension_id: Option<Uuid>, quer
     let filter = Filter { extension_id, installation_id: None, status: query.status };
     let mut conn = ctx.app.db.read().await?;
     let (page, count) = rows::page(&mut conn, organization_id, filter, ((number - 1) * size, size)).await?;
-    let executions = page.into_iter().map(|row| records::as_seen(records::listed(row), may_see)).collect();
+    let executions = records::all_listed(page, may_see);
     success("Executions", ExtensionExecutions { executions, pagination: Pagination::new(number, size, count) })
 }
 

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
+use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header;
+use axum::http::request::Parts;
 use axum::response::IntoResponse;
 use windlass_api::{BuildCache, Dependency, ErrorCode, Health};
 
 use super::respond::{Answer, success};
 use super::table::{Table, anyone};
 use crate::app::App;
+use crate::auth::{Admin, bearer, token};
 use crate::edge;
 use crate::error::Error;
 
@@ -42,9 +44,28 @@ pub async fn ready(State(app): State<Arc<App>>) -> Answer {
 }
 
 /// For Prometheus; no envelope.
-pub async fn metrics(State(app): State<Arc<App>>) -> Answer {
+pub async fn metrics(State(app): State<Arc<App>>, request: Request) -> Answer {
+    let (mut parts, _) = request.into_parts();
+    if !is_monitor(&app, &parts) {
+        Admin::from_request_parts(&mut parts, &app).await.map_err(in_words)?;
+    }
     let text = app.metrics.render(edge::stats(&app.config.data_dir).await.ok()).map_err(Error::internal)?;
     Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
+}
+
+/// Whether it brings the token of `metrics-token`.
+fn is_monitor(app: &App, parts: &Parts) -> bool {
+    let presented = bearer::bearer_token(&parts.headers).map(token::hash);
+    presented.is_some() && presented == app.config.metrics_token.as_ref().map(|expected| token::hash(expected.reveal()))
+}
+
+fn in_words(error: Error) -> Error {
+    match error.code {
+        ErrorCode::Unauthenticated | ErrorCode::Forbidden => {
+            Error::new(error.code, "This needs the token that the setting metrics-token has, or the login of an admin.")
+        }
+        _ => error,
+    }
 }
 
 async fn examine(app: &App) -> Health {

@@ -20,6 +20,7 @@ use windlass_store::releases::{self, Artifact, Release};
 use windlass_store::users::User;
 use windlass_store::volumes;
 
+use super::budget::Budget;
 use super::volumes::volume;
 use super::{Viewer, bare_organization, bare_user, full_user};
 use crate::config::Config;
@@ -68,10 +69,13 @@ async fn listed(
     let live = releases::current_of(conn, &ids).await?;
     let live: HashMap<Uuid, &Release> = live.iter().map(|release| (release.application_id, release)).collect();
     let creators = creators(conn, viewer, rows).await?;
-    let mut records = Vec::new();
+    let (mut records, mut budget) = (Vec::new(), Budget::of_a_list());
     for row in rows {
         let creator = creators.get(&row.user_id).cloned().map(bare_user);
-        records.push(record(viewer, row, live.get(&row.id).copied(), creator).await?);
+        let mut record = record(viewer, row, live.get(&row.id).copied(), creator).await?;
+        let api::Application { build_variables, environment_variables, preview_variables, .. } = &mut record;
+        budget.spend(&mut [build_variables, environment_variables, preview_variables]);
+        records.push(record);
     }
     Ok(records)
 }
@@ -242,7 +246,7 @@ pub fn bare_deployment(viewer: &ApplicationViewer<'_>, shown: Shown) -> api::App
         application: Link::Cut,
         commit_hash: shown.commit_hash,
         container_id: row.container_id,
-        container_image: shown.image,
+        container_image: shown.image_id,
         container_name: row.container_name,
         container_status: row.container_status,
         instances: shown.instances.into_iter().map(instance).collect(),

@@ -10,6 +10,7 @@ use windlass_store::executions::{self, Execution, Step};
 use windlass_store::logs::{Bounds, LogStore, Of, Query, Stored, line_id};
 use windlass_store::{Conn, Result, extensions};
 
+use super::budget::Budget;
 use super::extensions as extension_records;
 
 /// Lines in a record.
@@ -31,7 +32,7 @@ pub async fn full(conn: &mut Conn, row: Execution) -> Result<api::ExtensionExecu
 }
 
 /// Without its extension, its steps and its lines.
-pub fn listed(row: Execution) -> api::ExtensionExecution {
+fn listed(row: Execution) -> api::ExtensionExecution {
     api::ExtensionExecution {
         id: row.id,
         extension_id: row.extension_id,
@@ -54,6 +55,17 @@ pub fn listed(row: Execution) -> api::ExtensionExecution {
         completed_at: row.completed_at.map(Timestamp::from_micros),
         created_at: row.created_at,
     }
+}
+
+/// As they are in a list, in which values are for those who may read variables too.
+pub fn all_listed(rows: Vec<Execution>, may_see_values: bool) -> Vec<api::ExtensionExecution> {
+    let mut budget = Budget::of_a_list();
+    let each = |row| {
+        let mut record = as_seen(listed(row), may_see_values);
+        budget.spend(&mut [&mut record.variable_values]);
+        record
+    };
+    rows.into_iter().map(each).collect()
 }
 
 /// Values are for those who may read variables.

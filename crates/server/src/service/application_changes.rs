@@ -6,6 +6,7 @@ use std::ops::Deref;
 use windlass_api::{
     BuildPack, Changes, Configuration, Given, MASK, RepositoryCredentials, Triggers, VariableMap, Variables,
 };
+use windlass_runtime::{MOST_ARGUMENT_BYTES, argument_bytes};
 
 use crate::error::{Error, Result};
 
@@ -77,6 +78,7 @@ pub fn set_variables(variables: &mut Variables, changes: &Changes) -> Result<()>
     let before = variables.clone();
     if let Some(given) = &changes.build_variables {
         variables.build = unmasked("build_variables", given, &before.build)?;
+        refuse_buildkit("build_variables", &variables.build)?;
     }
     if let Some(given) = &changes.environment_variables {
         variables.environment = unmasked("environment_variables", given, &before.environment)?;
@@ -100,6 +102,7 @@ pub fn set_variables(variables: &mut Variables, changes: &Changes) -> Result<()>
     };
     variables.secret_names.sort_unstable();
     variables.preview_secret_names = preview_secrets(variables, &before, changes)?;
+    refuse_long_arguments(variables)?;
     refuse_to_reveal(&before, variables, changes)
 }
 
@@ -133,6 +136,29 @@ fn unmasked(field: &str, given: &VariableMap, before: &BTreeMap<String, String>)
     // What a mask stands for counts too.
     VariableMap::check_size(&variables).map_err(|problem| Error::field(field, problem))?;
     Ok(variables)
+}
+
+/// Secrets reach a build another way, which is wide enough for all of them.
+fn refuse_long_arguments(variables: &Variables) -> Result<()> {
+    let arguments: Vec<_> = variables.build.iter().filter(|(name, _)| !variables.is_secret(name)).collect();
+    let bytes = argument_bytes(&arguments);
+    if bytes <= MOST_ARGUMENT_BYTES {
+        return Ok(());
+    }
+    let problem = format!(
+        "take {bytes} bytes, encoded as the engine needs them, of which {MOST_ARGUMENT_BYTES} are possible. Shorten them, or add some to secret_names"
+    );
+    Err(Error::field("build_variables", problem))
+}
+
+/// They are for the builder itself, and some of them let one build read what others have left.
+fn refuse_buildkit(field: &str, build: &BTreeMap<String, String>) -> Result<()> {
+    match build.keys().find(|name| name.starts_with("BUILDKIT_")) {
+        Some(name) => {
+            Err(Error::field(field, format!("{name}: names that begin with BUILDKIT_ are the builder's own")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The variable says where visitors are sent, so it must be a port.

@@ -271,6 +271,7 @@ async fn fill(
     let before = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     let mut configuration = before.clone();
     configure(&mut configuration, changes)?;
+    work.app.config.ceilings.check(&before.settings, &configuration.settings)?;
     application.configuration = configuration.to_json().map_err(Error::internal)?;
     let mut changed = configuration.differences(&before);
     changed.extend(fill_triggers(work, authority, application, changes).await?);

@@ -13,6 +13,7 @@ use windlass_store::previews::{self, Preview};
 
 use crate::app::App;
 use crate::auth::Granted;
+use crate::ceilings::tighter;
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource};
@@ -302,16 +303,6 @@ fn configuration(app: &App, application: &Application, reference: &str) -> Resul
     settings.memory_mb = tighter(settings.memory_mb, app.config.preview_memory_mb);
     settings.cpu_millis = tighter(settings.cpu_millis, app.config.preview_cpu_millis);
     configuration.to_json().map_err(Error::internal)
-}
-
-/// The lower of two limits, of which 0 is none.
-const fn tighter(one: u32, other: u32) -> u32 {
-    match (one, other) {
-        (0, other) => other,
-        (one, 0) => one,
-        (one, other) if one < other => one,
-        (_, other) => other,
-    }
 }
 
 /// The preview that an application is, if it is one.

@@ -13,6 +13,7 @@ on_both_databases!(server: the_least_gets_defaults, the_same_again_is_another_de
     domains_are_one_servers_and_ones_own, names_are_unique_in_an_organization, an_update_waits_for_the_next_deploy, empty_texts,
     a_list_is_filtered_and_sorted, labels_are_saved, deleting, an_organization_with_applications, local_folders_need_host_access,
     creators_who_have_left, a_change_of_what_was_changed_meanwhile_is_refused);
+on_both_databases!(server: a_list_has_a_bound_in_bytes);
 on_both_databases!(kind: an_organization_can_have_so_many, own_hosts);
 
 async fn refused(server: &TestServer, person: &Person, body: Value) -> String {
@@ -324,6 +325,27 @@ async fn a_list_is_filtered_and_sorted(server: TestServer) {
     }
     let message = server.get("/deploy/application").by(&ada).fails(400, "invalid_request").await;
     assert_eq!(message, "id: is required");
+}
+
+/// Texts that are escaped twice: seven bytes for each.
+async fn a_list_has_a_bound_in_bytes(server: TestServer) {
+    let ada = server.admin().await;
+    let long = "\u{1}".repeat(30_000);
+    for number in 0..12 {
+        let mut body = least(&format!("app{number}"));
+        body["environment_variables"] = json!({ "A": long, "B": long });
+        body["preview_variables"] = json!({ "A": long, "B": long });
+        server.deploy(&ada, body).await;
+    }
+    let reply =
+        server.get("/deploy/applications?page_size=100&sort_by=created_at&sort_direction=asc").by(&ada).send().await;
+    assert!(reply.text.len() < 10 << 20, "{} bytes", reply.text.len());
+    let applications = reply.json["data"]["applications"].as_array().unwrap();
+    let lengths: Vec<usize> =
+        applications.iter().map(|one| one["environment_variables"].as_str().unwrap().len()).collect();
+    assert!(lengths.len() == 12 && lengths[0] > 300_000 && lengths[11] == 0, "{lengths:?}");
+    let last = server.get(&format!("/deploy/application?id={}", id_of(&applications[11]))).by(&ada).ok().await;
+    assert_eq!(last["environment_variables"].as_str().unwrap().len(), lengths[0]);
 }
 
 async fn labels_are_saved(server: TestServer) {

@@ -105,7 +105,7 @@ async fn files_are_packed_as_they_come(server: TestServer) {
 
 impl Shop {
     async fn is_being_read(&self) -> bool {
-        let metrics = self.server.call_raw(Method::GET, "/metrics").send().await.text;
+        let metrics = self.server.call_raw(Method::GET, "/metrics").by(&self.ada).send().await.text;
         !metrics.contains("\nwindlass_log_followers 0\n")
     }
 }

@@ -159,7 +159,7 @@ async fn only_so_many_read_at_once(kind: Kind) {
         assert_eq!((reply.status, &reply.json["error"]), (429, &json!("rate_limited")));
         assert_eq!(reply.headers["retry-after"], "10");
     }
-    let metrics = shop.server.call_raw(axum::http::Method::GET, "/metrics").send().await.text;
+    let metrics = shop.server.call_raw(axum::http::Method::GET, "/metrics").by(&shop.ada).send().await.text;
     assert!(metrics.contains("\nwindlass_log_followers 2\n"), "{metrics}");
     // Others have places of their own.
     let eve = shop.server.stranger(&shop.ada, "eve").await;

@@ -3,13 +3,13 @@
 use axum::http::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use windlass_store::Kind;
 use windlass_testing::on_both_databases;
 
 use crate::support::{TestServer, kind, server, snapshot};
 
-on_both_databases!(kind: a_panic_answers_in_the_envelope, silent_connections_are_closed, who_does_not_read_is_given_up, pages_of_other_sites_cannot_act, names_of_other_sites_are_refused, unknown_paths_and_methods_answer_in_the_envelope, any_content_type_is_json_and_any_accept_gets_json, every_answer_has_safe_headers, origins_are_closed_unless_configured, pages_and_metrics);
+on_both_databases!(kind: a_panic_answers_in_the_envelope, silent_connections_are_closed, who_does_not_read_is_given_up, pages_of_other_sites_cannot_act, names_of_other_sites_are_refused, unknown_paths_and_methods_answer_in_the_envelope, any_content_type_is_json_and_any_accept_gets_json, every_answer_has_safe_headers, origins_are_closed_unless_configured, pages_and_metrics, metrics_are_for_monitors_and_admins, one_address_cannot_take_all_connections);
 on_both_databases!(server: health_and_readiness, a_database_that_is_gone, a_log_store_that_is_gone);
 
 async fn health_and_readiness(server: TestServer) {
@@ -110,11 +110,35 @@ async fn pages_and_metrics(kind: Kind) {
     let docs = server.call_raw(Method::GET, "/api/v1/docs").send().await;
     assert!(docs.text.contains("/api/v1/organizations/invite/send"));
     assert!(!docs.text.contains("http://") && !docs.text.contains("https://"), "the page needs the internet");
-    let metrics = server.call_raw(Method::GET, "/metrics").send().await;
+    let admin = server.admin().await;
+    let metrics = server.call_raw(Method::GET, "/metrics").by(&admin).send().await;
     let counted = "windlass_http_requests_total{method=\"GET\",route=\"/api/v1/health\",status=\"200\"} 1";
     assert!(metrics.text.contains(counted), "{}", metrics.text);
     assert!(metrics.text.contains("windlass_database_queries_total"), "{}", metrics.text);
     assert_eq!(server.call_raw(Method::HEAD, "/api/v1/health").send().await.status, 200);
+}
+
+/// They name addresses of containers and tell who is visited how often.
+async fn metrics_are_for_monitors_and_admins(kind: Kind) {
+    const TOKEN: &str = "a-token-of-a-monitor";
+    let open = TestServer::with(kind, &[("metrics-token", TOKEN)]).await;
+    let closed = server(kind).await;
+    let ask = async |server: &TestServer, token: &str| {
+        server.call_raw(Method::GET, "/metrics").header("authorization", &format!("Bearer {token}")).send().await
+    };
+    assert_eq!(ask(&open, TOKEN).await.status, 200);
+    for (server, token) in [(&open, "a-token-of-a-visitor"), (&open, ""), (&closed, TOKEN), (&closed, "")] {
+        let reply = ask(server, token).await;
+        assert_eq!((reply.status, &reply.json["error"]), (401, &json!("unauthenticated")), "{token}");
+        assert!(reply.text.contains("metrics-token") && !reply.text.contains("windlass_"), "{}", reply.text);
+    }
+    let admin = open.admin().await;
+    let member = open.stranger(&admin, "eve").await;
+    let key = json!({ "name": "monitor", "permissions": ["deploy:read"] });
+    let key = open.post("/auth/api-keys", key).by(&admin).ok().await["key"].as_str().unwrap().to_owned();
+    assert_eq!(open.call_raw(Method::GET, "/metrics").by(&admin).send().await.status, 200);
+    assert_eq!(open.call_raw(Method::GET, "/metrics").by(&member).send().await.status, 403);
+    assert_eq!(ask(&open, &key).await.status, 403);
 }
 
 async fn a_panic_answers_in_the_envelope(kind: Kind) {
@@ -148,6 +172,28 @@ async fn silent_connections_are_closed(kind: Kind) {
     }
 }
 
+async fn one_address_cannot_take_all_connections(kind: Kind) {
+    let server = TestServer::with(kind, &[("max-connections", "20"), ("address-connections", "10")]).await;
+    let mut silent = Vec::new();
+    for _ in 0..60 {
+        silent.push(TcpStream::connect(server.address).await.unwrap());
+    }
+    // Those beyond the limit are closed, without a wait for those before them.
+    for mut closed in silent.drain(10..) {
+        let read = tokio::time::timeout(DEADLINE, closed.read(&mut [0])).await.expect("it is closed at once");
+        assert!(read.is_err() || read.is_ok_and(|read| read == 0));
+    }
+    let other = TcpSocket::new_v4().unwrap();
+    other.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+    let other = other.connect(server.address).await.unwrap();
+    assert!(ask_through(other).await.starts_with("HTTP/1.1 200"));
+    drop(silent);
+    let deadline = tokio::time::Instant::now() + DEADLINE;
+    while !ask(&server).await.starts_with("HTTP/1.1 200") {
+        assert!(tokio::time::Instant::now() < deadline, "what was closed still counts");
+    }
+}
+
 async fn who_does_not_read_is_given_up(kind: Kind) {
     let server = TestServer::with(kind, &[("max-connections", "1"), ("idle-seconds", "1")]).await;
     let mut deaf = TcpStream::connect(server.address).await.unwrap();
@@ -164,11 +210,16 @@ const DEADLINE: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// One request on a connection of its own.
 async fn ask(server: &TestServer) -> String {
-    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    ask_through(TcpStream::connect(server.address).await.unwrap()).await
+}
+
+/// Empty when the server closes the connection.
+async fn ask_through(mut stream: TcpStream) -> String {
     let request = "GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-    stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
+    if stream.write_all(request.as_bytes()).await.is_ok() {
+        let _ = stream.read_to_string(&mut answer).await;
+    }
     answer
 }
 

@@ -26,7 +26,7 @@ impl Shop {
     async fn followers(&self, count: usize) {
         let deadline = Instant::now() + CUT_OFF_LIMIT;
         loop {
-            let metrics = self.server.call_raw(axum::http::Method::GET, "/metrics").send().await.text;
+            let metrics = self.server.call_raw(axum::http::Method::GET, "/metrics").by(&self.ada).send().await.text;
             if metrics.contains(&format!("\nwindlass_log_followers {count}\n")) {
                 return;
             }

@@ -98,8 +98,8 @@ async fn deployments_are_listed(db: TestDb) {
     assert_eq!(deployments::count(&mut tx, id(1)).await.unwrap(), 5);
     let page = deployments::page(&mut tx, id(1), 0, 2).await.unwrap();
     assert_eq!(page.iter().map(|row| row.deployment.id).collect::<Vec<_>>(), [id(16), id(14)]);
-    assert_eq!((page[0].commit_hash.as_str(), page[0].image.as_str(), page[0].is_kept), ("abc", "shop", true));
-    assert_eq!((page[1].commit_hash.as_str(), page[1].image.as_str(), page[1].is_kept), ("", "", false));
+    assert_eq!((page[0].commit_hash.as_str(), page[0].image_id.as_str(), page[0].is_kept), ("abc", "sha256:11", true));
+    assert_eq!((page[1].commit_hash.as_str(), page[1].image_id.as_str(), page[1].is_kept), ("", "", false));
     let page = deployments::page(&mut tx, id(1), 4, 2).await.unwrap();
     assert_eq!(page.iter().map(|row| row.deployment.id).collect::<Vec<_>>(), [id(11)]);
     assert!(deployments::shown(&mut tx, id(11)).await.unwrap().unwrap().is_kept);

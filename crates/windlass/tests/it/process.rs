@@ -187,6 +187,15 @@ impl Process {
         serde_json::from_str(body).expect("JSON")
     }
 
+    pub fn metrics(&self, token: &str) -> String {
+        let mut stream = self.connect();
+        let head = format!("GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n");
+        stream.write_all(format!("{head}connection: close\r\n\r\n").as_bytes()).expect("a request");
+        let mut metrics = String::new();
+        stream.read_to_string(&mut metrics).expect("an answer");
+        metrics
+    }
+
     pub fn register(&self, extra: &str) -> String {
         let body = format!(r#"{{"email":"ada@example.org","password":"correct horse"{extra}}}"#);
         self.request("POST", "/auth/register", "", &body)

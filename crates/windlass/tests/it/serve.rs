@@ -214,10 +214,8 @@ fn the_edge_belongs_to_the_server() {
     let mut page = String::new();
     visitor.read_to_string(&mut page).unwrap();
     assert!(page.starts_with("HTTP/1.1 404") && page.contains("knows of no application"), "{page}");
-    let mut stream = server.connect();
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
-    let mut metrics = String::new();
-    stream.read_to_string(&mut metrics).unwrap();
+    let token = token_in(&server.register(""));
+    let metrics = server.metrics(&token);
     for line in ["windlass_edge_up 1", "windlass_edge_unrouted_requests_total 1", "windlass_http_requests_total{"] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }

@@ -21,8 +21,6 @@ use crate::labels::PURPOSE_LABEL;
 use crate::service::work::Work;
 use crate::vault::SealedCell;
 
-/// Processes and threads of a service that does not say how many.
-const USUAL_PIDS: u64 = 1_024;
 /// How long a service has to end by itself, unless it asks for more or less.
 pub const USUAL_GRACE: Duration = Duration::from_secs(10);
 
@@ -135,9 +133,9 @@ pub fn container_spec(
         labels,
         network: network.name.clone(),
         address: row.address.parse().map_err(|_| unreadable("it has no address"))?,
-        memory_bytes: service.memory_bytes.unwrap_or(0),
-        nano_cpus: service.nano_cpus.unwrap_or(0),
-        pids: service.pids.unwrap_or(USUAL_PIDS),
+        memory_bytes: config.ceilings.memory_bytes(service.memory_bytes.unwrap_or(0)),
+        nano_cpus: config.ceilings.nano_cpus(service.nano_cpus.unwrap_or(0)),
+        pids: config.ceilings.pids(service.pids.unwrap_or(0)),
         stop_grace: service.stop_grace.unwrap_or(USUAL_GRACE),
         logs: LogLimits { file_bytes: config.engine_log_bytes, files: config.engine_log_files },
         mounts: service

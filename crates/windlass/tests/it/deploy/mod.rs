@@ -16,5 +16,6 @@ mod repositories;
 mod routes;
 pub mod several;
 pub mod support;
+mod tenants;
 pub mod visitor;
 mod volumes;

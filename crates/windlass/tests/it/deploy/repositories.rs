@@ -1,7 +1,5 @@
 //! What repositories may look like, and what is said about those that cannot be built.
 
-use std::io::{Read, Write};
-
 use serde_json::{Value, json};
 use windlass_testing::testapp;
 
@@ -180,9 +178,6 @@ async fn the_build_cache_keeps_to_its_budget() {
     })
     .await;
     assert_eq!(health["build_cache"]["budget_bytes"], 1 << 20);
-    let mut stream = platform.process().connect();
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
-    let mut metrics = String::new();
-    stream.read_to_string(&mut metrics).unwrap();
+    let metrics = platform.process().metrics(platform.token());
     assert!(metrics.contains("\nwindlass_build_cache_bytes "), "{metrics}");
 }

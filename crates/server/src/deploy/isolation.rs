@@ -1,0 +1,44 @@
+//! What keeps builds apart that share a builder: names that no person can work out without this installation's key.
+
+use uuid::Uuid;
+use windlass_store::applications::{self, Application};
+use windlass_store::previews;
+
+use super::failure::{Interruption, Result};
+use crate::app::App;
+use crate::vault::ring::keyed_hash;
+
+/// The organization; or, for the preview of a fork, the preview itself: a stranger's code must neither reach nor read what else the
+/// organization has.
+pub async fn owner_of(app: &App, application: &Application) -> Result<Uuid> {
+    let mut conn = app.db.read().await?;
+    let preview = previews::get(&mut conn, application.id).await?;
+    // Without its row it cannot be known whether it is a fork's.
+    if preview.is_none() && applications::get(&mut conn, application.id).await?.is_none() {
+        return Err(Interruption::Lost);
+    }
+    let is_fork = preview.is_some_and(|preview| preview.is_fork);
+    Ok(if is_fork { application.id } else { application.organization_id })
+}
+
+/// The folders of `RUN --mount=type=cache` are found by an id that a Dockerfile chooses. BuildKit looks for it in this namespace only.
+pub fn cache_namespace(app: &App, owner_id: Uuid) -> String {
+    secret_name(app, "cache", owner_id)
+}
+
+/// A host name that is added to each `RUN`. BuildKit takes the result of a `RUN` from its cache if the commands, the files and the host names
+/// are the same: without a name of the owner's, one organization would get what another one's secrets or proxy have made of the same Dockerfile.
+pub fn host_name(app: &App, owner_id: Uuid) -> String {
+    format!("{}.build.invalid", secret_name(app, "host", owner_id))
+}
+
+/// The engine's name of a release's image: never one that moves, and none that another organization could write after `FROM`. Builds do not
+/// see it.
+pub fn image_tag(app: &App, application_id: Uuid, deployment_id: Uuid) -> String {
+    format!("windlass/{}:{}", secret_name(app, "image", application_id), deployment_id.simple())
+}
+
+fn secret_name(app: &App, purpose: &str, id: Uuid) -> String {
+    let hash = keyed_hash(&app.audit_key, &[b"build ", purpose.as_bytes(), b" ", id.as_bytes()]);
+    hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
