@@ -2312,7 +2312,10 @@ export interface components {
             base_path: string;
             dockerfile_path: string;
             build_pack: components["schemas"]["BuildPack"];
-            /** @description A JSON object as text. Values are `********` for those who may not read variables, and those of `secret_names` for all. */
+            /**
+             * @description A JSON object as text. Values are `********` for those who may not read variables, and those of `secret_names` for all. In a list that would be
+             *     longer than some megabytes with all variables, those of the applications that come last are left out: an empty text.
+             */
             build_variables: string;
             environment: string;
             /** @description The same for variables at run time. */
@@ -2387,6 +2390,7 @@ export interface components {
             commit_hash: string;
             /** @description The engine's id of the first instance. */
             container_id: string;
+            /** @description The engine's id of the image. It cannot be used in a Dockerfile. */
             container_image: string;
             /** @description The name of the first instance. */
             container_name: string;
@@ -2783,9 +2787,9 @@ export interface components {
             drain_seconds?: number | null;
             /** @description How long a container may take to end after it was told to. Default: 10. */
             stop_seconds?: number | null;
-            /** @description 0, the default, for no limit, else at least 16. */
+            /** @description 0, the default, for as much as the operator gives to one container, else at least 16. */
             memory_mb?: number | null;
-            /** @description Thousandths of a processor: 0, the default, for no limit, else at least 10. */
+            /** @description Thousandths of a processor: 0, the default, for as many as the operator gives to one container, else at least 10. */
             cpu_millis?: number | null;
             /** @description Processes and threads. Default: 1024. */
             pids?: number | null;
@@ -3334,7 +3338,7 @@ export interface components {
              * @description The number of its newest log line.
              */
             log_seq: number;
-            /** @description JSON: by name, secrets masked. Empty for callers who may not read variables. */
+            /** @description JSON: by name, secrets masked. Empty for callers who may not read variables, and in a list that would be longer than some megabytes with it. */
             variable_values: string;
             steps: components["schemas"]["ExecutionStep"][];
             /**
@@ -4119,12 +4123,12 @@ export interface components {
             stop_seconds: number;
             /**
              * Format: uint32
-             * @description 0 for no limit.
+             * @description 0 for as much as the operator gives to one container.
              */
             memory_mb: number;
             /**
              * Format: uint32
-             * @description In thousandths of a processor; 0 for no limit.
+             * @description In thousandths of a processor; 0 for as many as the operator gives to one container.
              */
             cpu_millis: number;
             /** Format: uint32 */
@@ -4389,9 +4393,9 @@ export interface components {
             drain_seconds?: number | null;
             /** @description How long a container may take to end after it was told to. Default: 10. */
             stop_seconds?: number | null;
-            /** @description 0, the default, for no limit, else at least 16. */
+            /** @description 0, the default, for as much as the operator gives to one container, else at least 16. */
             memory_mb?: number | null;
-            /** @description Thousandths of a processor: 0, the default, for no limit, else at least 10. */
+            /** @description Thousandths of a processor: 0, the default, for as many as the operator gives to one container, else at least 10. */
             cpu_millis?: number | null;
             /** @description Processes and threads. Default: 1024. */
             pids?: number | null;

@@ -449,8 +449,8 @@ export const de: Text = {
         "Wie lange laufende Anfragen dauern dürfen, wenn ihr Container ersetzt wird.",
       ),
       stop_seconds: pair("Ende, Sekunden", "Wie lange ein Container zum Beenden brauchen darf."),
-      memory_mb: pair("Speicher, MB", "0: keine Grenze."),
-      cpu_millis: pair("Prozessor, Tausendstel", "0: keine Grenze."),
+      memory_mb: pair("Speicher, MB", "0: so viel, wie ein Container hier haben darf."),
+      cpu_millis: pair("Prozessor, Tausendstel", "0: so viel, wie ein Container hier haben darf."),
       pids: pair("Prozesse und Threads", ""),
       kept_releases: pair("Behaltene Releases", "Zu wie vielen Releases man zurückkann."),
       pre_run_command: pair(

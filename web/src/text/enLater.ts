@@ -107,8 +107,8 @@ export const later = {
       ),
       drain_seconds: pair("Drain, seconds", "How long requests under way may take when their container is replaced."),
       stop_seconds: pair("Stop, seconds", "How long a container may take to end."),
-      memory_mb: pair("Memory, MB", "0: no limit."),
-      cpu_millis: pair("Processor, thousandths", "0: no limit."),
+      memory_mb: pair("Memory, MB", "0: as much as one container may have here."),
+      cpu_millis: pair("Processor, thousandths", "0: as much as one container may have here."),
       pids: pair("Processes and threads", ""),
       kept_releases: pair("Kept releases", "How many releases can be gone back to."),
       pre_run_command: pair(
