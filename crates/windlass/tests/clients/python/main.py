@@ -20,7 +20,7 @@ from windlass_client.models import (
     DeploymentStatus,
     ErrorCode,
     Failure,
-    GetLogsOfAnApplicationStream,
+    GetLogsOfAnApplicationStreamItem,
     LogStep,
     Register,
     UpdateTheme,
@@ -75,7 +75,7 @@ def lines_to_the_end(client: AuthenticatedClient, organization: UUID, applicatio
         get_logs_of_an_application.sync(
             application,
             client=client,
-            stream=GetLogsOfAnApplicationStream.WINDLASS,
+            stream=[GetLogsOfAnApplicationStreamItem.WINDLASS],
             page_size=50,
             x_organization_id=str(organization),
         )

@@ -62,7 +62,7 @@ async function logs(organization: string, application: string): Promise<componen
     await api.GET("/api/v1/deploy/application/logs/{application_id}", {
       params: {
         path: { application_id: application },
-        query: { stream: "windlass", page_size: 50, relations: "none" },
+        query: { stream: ["windlass"], page_size: 50, relations: "none" },
         header: { "X-Organization-Id": organization },
       },
     }),
