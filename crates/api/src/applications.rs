@@ -47,7 +47,7 @@ pub struct Application {
     pub dockerfile_path: String,
     pub build_pack: BuildPack,
     /// A JSON object as text. Values are `********` for those who may not read variables, and those of `secret_names` for all. In a list that would be
-    /// longer than some megabytes with all variables, those of the applications that come last are left out: an empty text.
+    /// longer than some megabytes with all variables, those of some applications are left out: an empty text.
     pub build_variables: String,
     pub environment: String,
     /// The same for variables at run time.

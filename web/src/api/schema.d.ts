@@ -2314,7 +2314,7 @@ export interface components {
             build_pack: components["schemas"]["BuildPack"];
             /**
              * @description A JSON object as text. Values are `********` for those who may not read variables, and those of `secret_names` for all. In a list that would be
-             *     longer than some megabytes with all variables, those of the applications that come last are left out: an empty text.
+             *     longer than some megabytes with all variables, those of some applications are left out: an empty text.
              */
             build_variables: string;
             environment: string;

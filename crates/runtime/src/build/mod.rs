@@ -94,7 +94,7 @@ impl Docker {
             .query("buildargs", &to_json(&build.arguments())?)
             .query("extrahosts", &format!("{}:127.0.0.1", build.host_name))
             .upload("application/x-tar", RequestBody::Stream(chunks));
-        match run(call, lines).await {
+        match run(call, &build.tag, lines).await {
             Ok(id) => Ok(id),
             // If the folder could not be read the engine has only seen a connection that broke.
             Err(error) => Err(reading.failure().await.unwrap_or(error)),
@@ -125,10 +125,10 @@ struct Message {
     error: Option<String>,
 }
 
-async fn run(call: Call<'_>, lines: &mpsc::Sender<PrintedLine>) -> Result<String> {
+async fn run(call: Call<'_>, image: &str, lines: &mpsc::Sender<PrintedLine>) -> Result<String> {
     let mut answer = call.unlimited().await?;
-    let mut progress = BuildProgress::default();
-    let mut image = None;
+    let mut progress = BuildProgress::new(image);
+    let mut id = None;
     while let Some(message) = answer.next_json::<Message>().await? {
         if let Some(error) = message.error {
             for line in progress.unfinished_lines() {
@@ -142,9 +142,31 @@ async fn run(call: Call<'_>, lines: &mpsc::Sender<PrintedLine>) -> Result<String
                     give(lines, line).await;
                 }
             }
-            (Some("moby.image.id"), Some(aux)) => image = aux["ID"].as_str().map(str::to_owned),
+            (Some("moby.image.id"), Some(aux)) => id = aux["ID"].as_str().map(str::to_owned),
             _ => {}
         }
     }
-    image.ok_or_else(|| Error::Unreachable { message: "the connection ended before the build".to_owned() })
+    id.ok_or_else(|| Error::Unreachable { message: "the connection ended before the build".to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_argument_of_a_user_changes_the_namespace_of_cache_mounts() {
+        let build = Build {
+            context: PathBuf::new(),
+            tree: PathBuf::new(),
+            dockerfile: "Dockerfile".to_owned(),
+            tag: "x:1".to_owned(),
+            labels: Labels::new(),
+            args: vec![(CACHE_NAMESPACE.to_owned(), "another's".to_owned())],
+            secrets: Vec::new(),
+            no_cache: false,
+            cache_namespace: "own".to_owned(),
+            host_name: "own.invalid".to_owned(),
+        };
+        assert_eq!(build.arguments()[CACHE_NAMESPACE], "own");
+    }
 }

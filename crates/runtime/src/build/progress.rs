@@ -65,8 +65,9 @@ struct Moment {}
 /// When more steps fail, the reasons of the others are left out.
 const MOST_FAILED: usize = 16;
 
-#[derive(Default)]
 pub(super) struct BuildProgress {
+    /// The name of the image, which is for Windlass alone: another organization could write it after `FROM`.
+    image: String,
     steps: HashMap<String, Step>,
     /// The step whose name was shown last: what follows is read as its output.
     shown: String,
@@ -85,9 +86,14 @@ struct Step {
 }
 
 impl BuildProgress {
+    pub(super) fn new(image: &str) -> Self {
+        Self { image: image.to_owned(), steps: HashMap::new(), shown: String::new(), failed: Vec::new() }
+    }
+
     pub(super) fn lines_of(&mut self, trace: &str) -> Result<Vec<PrintedLine>> {
         let bytes = STANDARD.decode(trace).map_err(Error::unreadable)?;
-        let status = Status::decode(bytes.as_slice()).map_err(Error::unreadable)?;
+        let mut status = Status::decode(bytes.as_slice()).map_err(Error::unreadable)?;
+        self.hide_image(&mut status);
         let mut lines = Vec::new();
         // A vertex is completed after its last output, even if both are told at once.
         for vertex in &status.vertexes {
@@ -145,10 +151,6 @@ impl BuildProgress {
     }
 
     fn task_done(&mut self, task: &Task, lines: &mut Vec<PrintedLine>) {
-        // The image's name is for Windlass alone.
-        if task.id.starts_with("naming to ") {
-            return;
-        }
         if self.steps.get(&task.vertex).is_some_and(|step| step.announced && !is_internal(&step.name)) {
             lines.extend(PrintedLine::notes(&format!("{} done", task.id)));
         }
@@ -167,7 +169,22 @@ impl BuildProgress {
     }
 
     pub(super) fn failure(&self, last_word: &str) -> Error {
-        reason::meaning(&self.failed, last_word)
+        reason::meaning(&self.failed, &self.without_image(last_word))
+    }
+
+    /// Which of these name it depends on the engine and how it stores images.
+    fn hide_image(&self, status: &mut Status) {
+        for vertex in &mut status.vertexes {
+            vertex.name = self.without_image(&vertex.name);
+            vertex.error = self.without_image(&vertex.error);
+        }
+        for task in &mut status.tasks {
+            task.id = self.without_image(&task.id);
+        }
+    }
+
+    fn without_image(&self, text: &str) -> String {
+        text.replace(&self.image, "the image")
     }
 }
 
@@ -196,5 +213,35 @@ fn readable(name: &str) -> String {
         format!("{SYNTAX}{image}")
     } else {
         name.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_the_image_is_not_told() {
+        let name = "windlass/0123:4567";
+        let mut progress = BuildProgress::new(name);
+        let task = |what: &str| Task {
+            id: format!("{what} docker.io/{name}"),
+            vertex: "v".to_owned(),
+            completed: Some(Moment {}),
+        };
+        let vertex = Vertex {
+            digest: "v".to_owned(),
+            name: "exporting to image".to_owned(),
+            cached: false,
+            started: Some(Moment {}),
+            completed: Some(Moment {}),
+            error: format!("failed to push {name}"),
+        };
+        let status =
+            Status { vertexes: vec![vertex], tasks: vec![task("naming to"), task("unpacking to")], logs: Vec::new() };
+        let lines = progress.lines_of(&STANDARD.encode(status.encode_to_vec())).unwrap();
+        let told: String = lines.into_iter().map(|line| line.text + "\n").collect();
+        assert!(told.contains("unpacking to docker.io/the image done") && !told.contains(name), "{told}");
+        assert!(!progress.failure(&format!("cannot export {name}")).to_string().contains(name));
     }
 }

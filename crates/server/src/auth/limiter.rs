@@ -43,7 +43,8 @@ pub struct Limiter {
 #[derive(Default)]
 struct Windows {
     of_keys: HashMap<String, Window>,
-    of_groups: HashMap<u64, Window>,
+    /// By how long their windows are, too: a minute's must not end an hour's.
+    of_groups: HashMap<(i64, u64), Window>,
     swept_at: Timestamp,
 }
 
@@ -63,7 +64,7 @@ impl Limiter {
                 None => windows.of_keys.entry(key.to_owned()).or_insert_with(fresh),
             }
         } else {
-            windows.of_groups.entry(self.hasher.hash_one(key) % GROUPS as u64).or_insert_with(fresh)
+            windows.of_groups.entry((limit.seconds, self.hasher.hash_one(key) % GROUPS as u64)).or_insert_with(fresh)
         };
         if window.ends <= now {
             *window = fresh();
@@ -149,6 +150,10 @@ mod tests {
         assert!((KEYS_KEPT..=KEYS_KEPT + GROUPS).contains(&allowed), "{allowed} of {tries}");
         assert!(limiter.try_once("guessed account", Limit::an_hour(1), START.plus_seconds(100)).is_err());
         assert!(limiter.windows.lock().of_keys.len() <= KEYS_KEPT);
+        // A window of a minute that a new key shares does not end one of an hour that it shares.
+        let _ = limiter.try_once("code", Limit::a_minute(1), START.plus_seconds(100));
+        let _ = limiter.try_once("code", Limit::an_hour(1), START.plus_seconds(100));
+        assert!(limiter.try_once("code", Limit::an_hour(1), START.plus_seconds(200)).is_err());
         // When the hour is over, all begin anew.
         let later = START.plus_seconds(4_000);
         assert_eq!(limiter.try_once("another", Limit::an_hour(1), later), Ok(()));

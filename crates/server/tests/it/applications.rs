@@ -160,6 +160,11 @@ async fn what_cannot_be_is_refused(server: TestServer) {
             json!({ "A": "********" }),
             "environment_variables: A: ******** stands for the value that is there",
         ),
+        (
+            "build_variables",
+            json!({ "BUILDKIT_SYNTAX": "x" }),
+            "build_variables: BUILDKIT_SYNTAX: names that begin with",
+        ),
         ("build_variables", json!({ "A": 1 }), "build_variables.A: must be a string, not a number"),
         ("repository_ssh_key", json!("ssh-ed25519 AAAA"), "repository_ssh_key: must be a private key"),
         ("labels", json!([]), "labels: is not known here"),
@@ -331,7 +336,7 @@ async fn a_list_is_filtered_and_sorted(server: TestServer) {
 async fn a_list_has_a_bound_in_bytes(server: TestServer) {
     let ada = server.admin().await;
     let long = "\u{1}".repeat(30_000);
-    for number in 0..12 {
+    for number in 0..24 {
         let mut body = least(&format!("app{number}"));
         body["environment_variables"] = json!({ "A": long, "B": long });
         body["preview_variables"] = json!({ "A": long, "B": long });
@@ -343,8 +348,8 @@ async fn a_list_has_a_bound_in_bytes(server: TestServer) {
     let applications = reply.json["data"]["applications"].as_array().unwrap();
     let lengths: Vec<usize> =
         applications.iter().map(|one| one["environment_variables"].as_str().unwrap().len()).collect();
-    assert!(lengths.len() == 12 && lengths[0] > 300_000 && lengths[11] == 0, "{lengths:?}");
-    let last = server.get(&format!("/deploy/application?id={}", id_of(&applications[11]))).by(&ada).ok().await;
+    assert!(lengths.len() == 24 && lengths[0] > 300_000 && lengths[23] == 0, "{lengths:?}");
+    let last = server.get(&format!("/deploy/application?id={}", id_of(&applications[23]))).by(&ada).ok().await;
     assert_eq!(last["environment_variables"].as_str().unwrap().len(), lengths[0]);
 }
 
