@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use windlass_durable::lock::holder;
 
-pub const DEADLINE: Duration = Duration::from_secs(20);
+/// No promise of windlass's: a machine that runs five tests at once may stand still for some seconds.
+pub const DEADLINE: Duration = Duration::from_secs(60);
+/// Of a server whose test has failed.
+const SHOWN_LINES: usize = 60;
 
 /// `windlass`, without any setting of the machine's own.
 pub fn windlass() -> Command {
@@ -138,6 +141,19 @@ impl Process {
         panic!("windlass does not end");
     }
 
+    /// The end of its log, for the reader of a failed test.
+    fn show_log(&mut self) {
+        let Ok(lines) = self.lines.get_mut() else { return };
+        let mut said = std::mem::take(&mut lines.passed);
+        said.extend(lines.coming.try_iter());
+        let from = said.len().saturating_sub(SHOWN_LINES);
+        eprintln!(
+            "The last lines of windlass {}:\n{}",
+            self.child.id(),
+            said.get(from..).unwrap_or_default().join("\n")
+        );
+    }
+
     /// The edge outlives the server, as it does for operators.
     pub fn leave_edge(mut self) {
         self.data_dir = None;
@@ -218,6 +234,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if std::thread::panicking() {
+            self.show_log();
+        }
         if let Some(data_dir) = &self.data_dir {
             end_edge(data_dir);
         }
