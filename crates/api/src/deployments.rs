@@ -99,6 +99,8 @@ closed_set! {
         VolumeUnusable = "volume_unusable",
         /// A snapshot could not be taken or restored.
         SnapshotFailed = "snapshot_failed",
+        /// The organization has as much as the operator gives it.
+        CeilingReached = "ceiling_reached",
         EngineUnreachable = "engine_unreachable",
         EngineRefused = "engine_refused",
         DiskFull = "disk_full",

@@ -10,6 +10,8 @@ use crate::auth::denials::Denials;
 use crate::auth::limiter::Limiter;
 use crate::auth::password::Passwords;
 use crate::auth::token::Token;
+use crate::auth::under_way::UnderWay;
+use crate::build_limits::BuildLimits;
 use crate::clock::{Clock, Ids, RequestIds};
 use crate::config::Config;
 use crate::disk::DatabaseDisk;
@@ -64,6 +66,8 @@ pub struct App {
     pub deliveries_held: Arc<tokio::sync::Semaphore>,
     /// All requests.
     pub requests: Limiter,
+    /// Those of known callers that are being answered.
+    pub under_way: UnderWay,
     /// Refusals that are not written down yet.
     pub denials: Denials,
     pub vault: Vault,
@@ -84,6 +88,7 @@ pub struct App {
     pub audit_walks: tokio::sync::Semaphore,
     pub metrics: Metrics,
     pub engine_health: EngineHealth,
+    pub build_limits: BuildLimits,
     /// Whether it deploys: then readiness includes the engine, and the edge unless another installation holds the containers.
     pub has_engine: bool,
     /// What the first registration must present; none when only this machine can reach the server.
@@ -103,6 +108,7 @@ impl App {
             deliveries_read: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_READ)),
             deliveries_held: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_HELD)),
             requests: Limiter::default(),
+            under_way: UnderWay::default(),
             denials: Denials::default(),
             vault: keys.vault,
             resolver: Resolver::default(),
@@ -114,6 +120,7 @@ impl App {
             audit_key: keys.audit_key,
             audit_walks: tokio::sync::Semaphore::new(1),
             engine_health: EngineHealth::default(),
+            build_limits: BuildLimits::default(),
             has_engine: false,
             setup_token: config.is_reachable_from_outside().then(Token::random),
             db,

@@ -91,6 +91,11 @@ pub async fn count_of_organization(conn: &mut Conn, organization_id: Uuid) -> Re
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
 
+/// Each with its organization.
+pub async fn organizations(conn: &mut Conn) -> Result<Vec<(Uuid, Uuid)>> {
+    Ok(sql!(conn, |c| sqlx::query_as("select id, organization_id from installations").fetch_all(c).await)?)
+}
+
 pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>> {
     Ok(sql!(conn, |c| sqlx::query_scalar("select id from installations").fetch_all(c).await)?)
 }

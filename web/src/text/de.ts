@@ -329,6 +329,7 @@ export const de: Text = {
       "Bauen Sie es für den Prozessor dieses Rechners.",
     ],
     image_missing: ["Das Image des Releases ist weg", "Rollen Sie neu aus."],
+    ceiling_reached: ["Mehr gibt der Betreiber nicht", "Unten steht, welche Grenze erreicht ist und was hilft."],
     volume_unusable: ["Ein Volume ist nicht benutzbar", "Unten ist es genannt."],
     snapshot_failed: ["Ein Snapshot ließ sich nicht anlegen oder zurückspielen", "Unten steht, warum."],
     engine_unreachable: [

@@ -15,6 +15,7 @@ pub mod origin;
 pub mod password;
 pub mod resources;
 pub mod token;
+pub mod under_way;
 
 pub use actor::Actor;
 pub use admin::Admin;

@@ -22,6 +22,7 @@ pub use subnet::Subnet;
 use serde::{Deserialize, Serialize};
 use windlass_api::Host;
 
+use crate::build_limits::BuildCeilings;
 use crate::ceilings::Ceilings;
 use crate::vault::ring::{self, KeySource, Ring};
 
@@ -89,6 +90,9 @@ pub struct Config {
     pub kept_executions: i64,
     /// 0 for no ceiling.
     pub organization_data_bytes: i64,
+    pub organization_containers: usize,
+    pub build_ceilings: BuildCeilings,
+    pub organization_image_bytes: i64,
     pub volume_grace_seconds: i64,
     pub snapshot_limit: Duration,
     /// None for one in the data folder.
@@ -104,6 +108,7 @@ pub struct Config {
     pub log_source: LogSource,
     pub log_seconds: i64,
     pub log_bytes: i64,
+    pub organization_log_bytes: i64,
     pub log_line_bytes: usize,
     pub log_followers: usize,
     pub event_followers: usize,
@@ -118,6 +123,7 @@ pub struct Config {
     pub request_limit: Duration,
     pub idle_limit: Duration,
     pub max_connections: usize,
+    pub account_requests_at_once: usize,
     pub address_connections: usize,
     pub shutdown_limit: Duration,
     pub edge_http: Vec<SocketAddr>,

@@ -17,6 +17,7 @@ use crate::service::queue;
 
 /// Lines of the builder on their way into the log.
 const LINES: usize = 100;
+const MIB: i64 = 1024 * 1024;
 
 pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     attempt.log.enter(LogStep::Build);
@@ -24,6 +25,7 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
     kill_point::reached("deploy-before-build");
     if built_before(attempt, &tag).await?.is_none() {
+        refuse_beyond_ceiling(attempt).await?;
         let built = run(attempt, tree, &tag).await;
         attempt.host.caches_grew.notify_one();
         built?;
@@ -34,8 +36,9 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     };
     check_architecture(attempt, &image).await?;
     let port = port::to_begin_with(attempt, &image);
+    let bytes = i64::try_from(image.size).unwrap_or(i64::MAX);
     let mut tx = attempt.held.begin().await?;
-    let artifact = Artifact::Image(releases::Image { name: tag, id: image.id, port });
+    let artifact = Artifact::Image(releases::Image { name: tag, id: image.id, port, bytes });
     releases::set_artifact(&mut tx, attempt.release.id, Some(&artifact)).await?;
     // After a crash it waits for no build.
     jobs::set_kind(&mut tx, attempt.held.job.id, queue::ROLL_OUT).await?;
@@ -43,6 +46,26 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     attempt.release.artifact = Some(artifact);
     kill_point::reached("deploy-image-stored");
     Ok(())
+}
+
+/// A disk that is full is everyone's trouble.
+async fn refuse_beyond_ceiling(attempt: &Attempt<'_>) -> Result<()> {
+    let app = &attempt.host.app;
+    let most = app.config.organization_image_bytes;
+    let used =
+        releases::image_bytes_of_organization(&mut app.db.read().await?, attempt.application.organization_id).await?;
+    if most == 0 || used < most {
+        return Ok(());
+    }
+    failed(
+        Failure::CeilingReached,
+        format!(
+            "the images of the organization's releases take {} MiB, and {} MiB is the most that the operator gives it \
+             (organization-images-mib). Keep fewer releases, or delete an application.",
+            used / MIB,
+            most / MIB
+        ),
+    )
 }
 
 /// An attempt before this one may have ended just after its build did.
@@ -75,7 +98,8 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
         cache_namespace: isolation::cache_namespace(app, owner_id),
         host_name: isolation::host_name(app, owner_id),
     };
-    let limit = attempt.host.app.config.build_limit;
+    app.build_limits.apply(attempt.host).await?;
+    let limit = app.config.build_limit;
     let (lines, printed) = mpsc::channel(LINES);
     let building = tokio::time::timeout(limit, attempt.host.build(build, lines));
     let (built, ()) = tokio::join!(building, attempt.log.take_all(LogStep::Build, printed));

@@ -11,7 +11,6 @@ use axum::response::{IntoResponse, Response};
 use windlass_api::ErrorCode;
 
 use crate::app::App;
-use crate::auth::limiter::address_key;
 use crate::auth::origin::{Peer, RequestId, real_address};
 use crate::error::{Error, Result};
 use crate::http::body::Arrival;
@@ -70,7 +69,7 @@ fn limit_address(app: &App, request: &Request) -> Result<()> {
     }
     let Some(Peer(peer)) = request.extensions().get().copied() else { return Ok(()) };
     let address = real_address(peer.ip().to_canonical(), request.headers(), &app.config.trusted_proxies);
-    app.requests.count_request(&address_key(address), app.config.address_requests, app.now())
+    app.requests.count_request_from(address, app.config.address_requests, app.now())
 }
 
 async fn within(limit: Duration, mut request: Request, next: Next) -> Response {

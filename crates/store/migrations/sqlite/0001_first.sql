@@ -338,6 +338,8 @@ create table releases (
     image text not null default '',
     image_id text not null default '',
     port integer not null default 0,
+    -- Of its image, as the engine counts them.
+    image_bytes integer not null default 0,
     -- When it last became live; none if it never did.
     live_at integer,
     -- When its image was removed; a release without an image cannot be made live.
