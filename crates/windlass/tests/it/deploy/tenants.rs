@@ -10,24 +10,29 @@ use super::support::*;
 use crate::process::token_in;
 
 /// Ada's organization, and Eve's.
-struct Tenants {
-    platform: Platform,
+pub struct Tenants {
+    pub platform: Platform,
     tokens: [String; 2],
 }
 
-const ADA: usize = 0;
-const EVE: usize = 1;
+pub const ADA: usize = 0;
+pub const EVE: usize = 1;
 
 impl Tenants {
     async fn start() -> Self {
-        let platform = Platform::on(Kind::Sqlite, &["--open-registration", "true"]).await;
+        Self::with(&[]).await
+    }
+
+    pub async fn with(arguments: &[&str]) -> Self {
+        let arguments = [&["--open-registration", "true"][..], arguments].concat();
+        let platform = Platform::on(Kind::Sqlite, &arguments).await;
         let eve = r#"{"email":"eve@example.org","password":"correct horse"}"#;
         let eve = token_in(&platform.process().request("POST", "/auth/register", "", eve));
         let tokens = [platform.token().to_owned(), eve];
         Self { platform, tokens }
     }
 
-    fn repository(&self, dockerfile: &str) -> Repository {
+    pub fn repository(&self, dockerfile: &str) -> Repository {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let name = format!("of-tenants-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let repository = self.platform.git.repository(&name);
@@ -36,7 +41,7 @@ impl Tenants {
     }
 
     /// The deployment of a new application, when it has ended.
-    async fn deploy(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> Value {
+    pub async fn deploy(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> Value {
         self.platform.use_token(&self.tokens[tenant]);
         let mut body = body(name, repository);
         for (field, value) in fields.as_object().expect("fields") {
@@ -47,7 +52,7 @@ impl Tenants {
     }
 
     /// What the application of this name serves as its version.
-    async fn served(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> String {
+    pub async fn served(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> String {
         let deployment = self.deploy(tenant, name, repository, fields).await;
         let story = self.platform.story(&id_of(&deployment));
         assert_eq!(deployment["status"]["status"], "deployed", "{story}");
