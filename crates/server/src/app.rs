@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::disk::DatabaseDisk;
 use crate::engine_health::EngineHealth;
 use crate::error::{Error, Result};
+use crate::firewall::Firewall;
 use crate::logs::Logs;
 use crate::logs::searches::Searches;
 use crate::metrics::Metrics;
@@ -89,6 +90,7 @@ pub struct App {
     pub metrics: Metrics,
     pub engine_health: EngineHealth,
     pub build_limits: BuildLimits,
+    pub firewall: Firewall,
     /// Whether it deploys: then readiness includes the engine, and the edge unless another installation holds the containers.
     pub has_engine: bool,
     /// What the first registration must present; none when only this machine can reach the server.
@@ -121,6 +123,7 @@ impl App {
             audit_walks: tokio::sync::Semaphore::new(1),
             engine_health: EngineHealth::default(),
             build_limits: BuildLimits::default(),
+            firewall: Firewall::default(),
             has_engine: false,
             setup_token: config.is_reachable_from_outside().then(Token::random),
             db,

@@ -18,10 +18,10 @@ use crate::deploy::{self, Interruption, Result};
 use crate::engine_health::EngineState;
 use crate::executions;
 use crate::host::Host;
-use crate::host_route;
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, HELPER, PURPOSE_LABEL};
 use crate::service::{queue, states};
 use crate::subject::Subject;
+use crate::{firewall, host_route};
 
 const INTERVAL: Duration = Duration::from_secs(5);
 /// While the engine does not answer, it is asked more often.
@@ -134,6 +134,14 @@ async fn tell_end(host: &Host, end: &End) -> Result<()> {
 
 async fn look_after(host: &Host, pass: u64) -> bool {
     let seen = host.look().await;
+    let is_due = pass.is_multiple_of(PASSES_PER_SWEEP) || host.app.engine_health.seen() != EngineState::Well;
+    // Before a job is told that the engine answers: no build and no container begins without the rules.
+    if seen == EngineState::Well
+        && is_due
+        && let Err(problem) = firewall::apply(host).await
+    {
+        tracing::warn!(?problem, "what containers can reach could not be looked after; trying again");
+    }
     let before = host.app.engine_health.set(seen.clone());
     if seen != before {
         tell_what_is_seen(&seen);
@@ -147,6 +155,7 @@ async fn look_after(host: &Host, pass: u64) -> bool {
         let reconciled = async {
             reconcile_containers(host).await?;
             if pass.is_multiple_of(PASSES_PER_SWEEP) {
+                host.app.build_limits.apply(host).await?;
                 sweep_images(host).await?;
                 sweep_networks(host).await?;
                 let known = host.collector.known().await?;

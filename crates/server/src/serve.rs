@@ -95,7 +95,8 @@ impl Server {
         // A port that was given as 0 is known now, and links need it.
         config.listen = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let db = open_database(&config).await?;
-        match begin(db.clone(), config).await {
+        // Boxed, because it holds everything that a server is made of.
+        match Box::pin(begin(db.clone(), config)).await {
             Ok(Begun { app, edge, installation, holder, owner }) => {
                 Ok(Self { app: Arc::new(app), listeners, edge, installation, holder, owner, _lock: lock })
             }

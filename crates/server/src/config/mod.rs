@@ -4,6 +4,7 @@
 mod given;
 pub mod guide;
 mod parse;
+mod reach;
 mod row;
 mod setting;
 mod subnet;
@@ -15,6 +16,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 pub use given::GivenSettings;
+pub use reach::Reach;
 use row::Table;
 pub use setting::{Kind, Section, Setting, Subcommand};
 pub use subnet::Subnet;
@@ -38,6 +40,9 @@ pub struct Config {
     pub database_connections: u32,
     pub docker_socket: PathBuf,
     pub network_pool: Subnet,
+    pub container_reach: Vec<Reach>,
+    pub build_network: BuildNetwork,
+    pub build_proxy: Option<SecretText>,
     pub ceilings: Ceilings,
     pub base_domain: String,
     public_url: Option<String>,
@@ -150,6 +155,13 @@ impl std::fmt::Debug for SecretText {
 pub enum LogFormat {
     Text,
     Json,
+}
+
+/// What builds of organizations without host access can reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuildNetwork {
+    Open,
+    None,
 }
 
 /// Where to read what containers print.

@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use super::parse::{
-    database_url, docker_socket, domain, metrics_token, network_pool, not_empty, origin, proxy, public_url,
-    snapshot_dir,
+    build_proxy, database_url, docker_socket, domain, metrics_token, network_pool, not_empty, origin, proxy,
+    public_url, reach, snapshot_dir,
 };
 use super::row::Table;
 use super::setting::{Section, Subcommand};
-use super::{Config, LogFormat, LogLevel, LogSource};
+use super::{BuildNetwork, Config, LogFormat, LogLevel, LogSource};
 use crate::build_limits::BuildCeilings;
 use crate::ceilings::{Ceilings, half_of_memory};
 
@@ -110,6 +110,24 @@ impl Config {
             shutdown_limit,
             docker_socket,
             network_pool,
+            container_reach: containers
+                .row(
+                    "container-reach",
+                    "What containers and builds may reach of this machine's own addresses and of link-local ones, as ADDRESS[/BITS][:PORT]; nothing by default",
+                )
+                .list("ADDRESS", reach),
+            build_network: containers
+                .row(
+                    "build-network",
+                    "none gives the RUN steps of builds no network, unless their organization has host access; ADD still fetches",
+                )
+                .one_of("open", [("open", BuildNetwork::Open), ("none", BuildNetwork::None)]),
+            build_proxy: containers
+                .row(
+                    "build-proxy",
+                    "HTTP proxy that the RUN steps of those builds are told to use; empty for none",
+                )
+                .secret("URL", "", build_proxy),
             ceilings: Ceilings {
                 memory_mb: most_memory(
                     containers

@@ -14,9 +14,9 @@ use super::failure::{Interruption, Result, failed};
 use super::isolation;
 use crate::config::Subnet;
 use crate::host::Host;
-use crate::host_route;
 use crate::labels::{INSTANCE_LABEL, short};
 use crate::service::work::Work;
+use crate::{firewall, host_route};
 
 /// The length of a network's part of the pool.
 const PREFIX: u8 = 24;
@@ -37,6 +37,7 @@ pub async fn ensure(host: &Host, owner_id: Uuid) -> Result<Network> {
         match host.create_network(&described(host, &network)?).await {
             Ok(()) => {
                 host_route::add(&host.app.config.data_dir, host.app.config.network_pool).await;
+                firewall::apply(host).await?;
                 return Ok(network);
             }
             Err(runtime::Error::SubnetTaken { .. }) => {

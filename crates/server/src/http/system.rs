@@ -82,7 +82,8 @@ async fn examine(app: &App) -> Health {
         bytes: app.metrics.build_cache_bytes.get(),
         budget_bytes: i64::try_from(app.config.build_cache_bytes).unwrap_or(i64::MAX),
     };
-    Health { version: env!("CARGO_PKG_VERSION").into(), ready, dependencies, build_cache }
+    let warnings = app.firewall.warning().into_iter().chain(app.build_limits.warning()).collect();
+    Health { version: env!("CARGO_PKG_VERSION").into(), ready, dependencies, build_cache, warnings }
 }
 
 async fn edge(app: &App) -> Dependency {

@@ -11,6 +11,7 @@ mod happy;
 mod health;
 mod life;
 mod port;
+mod reach;
 mod replicas;
 mod repositories;
 mod routes;

@@ -11,28 +11,29 @@ use super::support::*;
 use crate::process::token_in;
 
 /// Ada's organization, and Eve's.
-struct Tenants {
-    platform: Platform,
+pub struct Tenants {
+    pub platform: Platform,
     tokens: [String; 2],
 }
 
-const ADA: usize = 0;
-const EVE: usize = 1;
+pub const ADA: usize = 0;
+pub const EVE: usize = 1;
 
 impl Tenants {
     async fn start() -> Self {
-        Self::start_with(&[]).await
+        Self::with(&[]).await
     }
 
-    async fn start_with(settings: &[&str]) -> Self {
-        let platform = Platform::on(Kind::Sqlite, &[&["--open-registration", "true"], settings].concat()).await;
+    pub async fn with(arguments: &[&str]) -> Self {
+        let arguments = [&["--open-registration", "true"][..], arguments].concat();
+        let platform = Platform::on(Kind::Sqlite, &arguments).await;
         let eve = r#"{"email":"eve@example.org","password":"correct horse"}"#;
         let eve = token_in(&platform.process().request("POST", "/auth/register", "", eve));
         let tokens = [platform.token().to_owned(), eve];
         Self { platform, tokens }
     }
 
-    fn repository(&self, dockerfile: &str) -> Repository {
+    pub fn repository(&self, dockerfile: &str) -> Repository {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let name = format!("of-tenants-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let repository = self.platform.git.repository(&name);
@@ -41,7 +42,7 @@ impl Tenants {
     }
 
     /// The deployment of a new application, when it has ended.
-    async fn deploy(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> Value {
+    pub async fn deploy(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> Value {
         self.platform.use_token(&self.tokens[tenant]);
         let mut body = body(name, repository);
         for (field, value) in fields.as_object().expect("fields") {
@@ -52,7 +53,7 @@ impl Tenants {
     }
 
     /// What the application of this name serves as its version.
-    async fn served(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> String {
+    pub async fn served(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> String {
         let deployment = self.deploy(tenant, name, repository, fields).await;
         let story = self.platform.story(&id_of(&deployment));
         assert_eq!(deployment["status"]["status"], "deployed", "{story}");
@@ -155,7 +156,7 @@ async fn the_longest_variables_that_are_accepted_reach_the_build() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_organization_gets_no_more_than_the_operator_gives() {
     let limits = ["--organization-containers", "3", "--organization-images-mib", "1"];
-    let mut tenants = Tenants::start_with(&limits).await;
+    let mut tenants = Tenants::with(&limits).await;
     let repository = tenants.repository(&testapp::dockerfile("RUN true"));
     let failed = async |tenants: &mut Tenants, name: &str, replicas: u32| {
         let deployment = tenants.deploy(EVE, name, &repository, &json!({ "replicas": replicas })).await;
@@ -186,7 +187,7 @@ async fn builds_cannot_take_all_of_the_machine() {
     if !is_alone("tenants::builds_cannot_take_all_of_the_machine") {
         return;
     }
-    let mut tenants = Tenants::start_with(&["--build-memory-mib", "96", "--build-pids", "200"]).await;
+    let mut tenants = Tenants::with(&["--build-memory-mib", "96", "--build-pids", "200"]).await;
     let shop = tenants.repository(&testapp::dockerfile("RUN true"));
     assert_eq!(tenants.served(ADA, "shop", &shop, &json!({})).await, "v1");
     // Without a line's end, it is kept in memory until the input ends.
