@@ -3,6 +3,7 @@
 
 pub mod app;
 pub mod auth;
+mod beside;
 mod caches;
 pub mod ceilings;
 pub mod clock;
