@@ -208,6 +208,9 @@ async fn domains_are_one_servers_and_ones_own(server: TestServer) {
     server.app.clock.advance_seconds(7 * 86_400 - 1);
     server.put("/deploy/application", take_over.clone()).by(&eve).fails(409, "domain_taken").await;
     server.app.clock.advance_seconds(1);
+    let login = json!({ "email": eve.email, "password": crate::support::PASSWORD });
+    let token = server.post("/auth/login", login).ok().await["access_token"].as_str().unwrap().to_owned();
+    let eve = Person { token, ..eve };
     assert_eq!(server.put("/deploy/application", take_over).by(&eve).ok().await["domain"], "shop.localhost");
 }
 

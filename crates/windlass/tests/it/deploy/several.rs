@@ -124,7 +124,7 @@ fn pretend_to_be_an_engine(socket: &Path, id: &'static str) {
             let (status, body) = if asked.contains("/version") {
                 ("200 OK", r#"{"Version":"28.0.0","ApiVersion":"1.44","Arch":"amd64"}"#.to_owned())
             } else if asked.contains("/info") {
-                ("200 OK", format!(r#"{{"ID":"{id}","CgroupVersion":"2"}}"#))
+                ("200 OK", format!(r#"{{"ID":"{id}","CgroupVersion":"2","SystemTime":"2026-01-01T00:00:00Z"}}"#))
             } else {
                 ("404 Not Found", r#"{"message":"nothing is here"}"#.to_owned())
             };
