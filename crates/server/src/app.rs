@@ -94,7 +94,7 @@ pub struct App {
     /// Whether it deploys: then readiness includes the engine, and the edge unless another installation holds the containers.
     pub has_engine: bool,
     /// What the first registration must present; none when only this machine can reach the server.
-    pub setup_token: Option<Token>,
+    pub setup_token: Token,
 }
 
 impl App {
@@ -125,7 +125,7 @@ impl App {
             build_limits: BuildLimits::default(),
             firewall: Firewall::default(),
             has_engine: false,
-            setup_token: config.is_reachable_from_outside().then(Token::random),
+            setup_token: Token::random(),
             db,
             database_disk: DatabaseDisk::default(),
             logs,

@@ -13,7 +13,7 @@ use windlass_runtime::{Docker, Labels};
 use windlass_store::{Conn, Kind, instance, servers};
 
 use crate::app::App;
-use crate::engine_health::EngineState;
+use crate::engine_health::{Another, EngineState};
 use crate::labels::INSTANCE_LABEL;
 
 /// Held by the server that runs on a data folder.
@@ -142,6 +142,7 @@ async fn share_engine(app: &App, owner: Uuid, engine_id: &str) -> Result<(), Eng
     match other {
         None => Ok(()),
         Some(other) => Err(EngineState::HeldByAnother {
+            by: Another::Server,
             other: format!("a server with the engine {other}; this one's is {engine_id}"),
             words:
                 "another server of this database uses another container engine. Nothing is changed from here. Let all \
@@ -154,6 +155,7 @@ async fn share_engine(app: &App, owner: Uuid, engine_id: &str) -> Result<(), Eng
 
 fn held_by(other: &Holder) -> EngineState {
     EngineState::HeldByAnother {
+        by: Another::Installation,
         other: format!("the installation in {}", other.folder().display()),
         words: "another installation holds the containers of this one: they have the same id, so one is a copy of the other. \
                 Nothing is changed from here. Type `windlass adopt` to let this one take the other's place, or `windlass adopt \

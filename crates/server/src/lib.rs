@@ -3,6 +3,7 @@
 
 pub mod app;
 pub mod auth;
+mod beside;
 mod build_limits;
 mod caches;
 pub mod ceilings;

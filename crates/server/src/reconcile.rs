@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, LogStep};
@@ -14,6 +14,7 @@ use windlass_runtime::{ContainerEvent, ContainerEventKind, ContainerHealth, Cont
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::{applications, deployments, jobs, networks, releases};
 
+use crate::beside::Beside;
 use crate::deploy::{self, Interruption, Result};
 use crate::engine_health::EngineState;
 use crate::executions;
@@ -35,9 +36,9 @@ const MOST_ENDS: usize = 100;
 
 pub async fn run(host: Arc<Host>, mut stop: watch::Receiver<bool>) {
     let (mut events, mut pass) = (None, 0_u64);
-    let mut telling = JoinSet::new();
+    let (mut telling, mut beside) = (JoinSet::new(), Beside::default());
     loop {
-        let is_well = look_after(&host, pass).await;
+        let is_well = look_after(&host, &mut beside, pass).await;
         if is_well && events.is_none() {
             events = host.events().await.ok();
         }
@@ -132,7 +133,7 @@ async fn tell_end(host: &Host, end: &End) -> Result<()> {
     Ok(())
 }
 
-async fn look_after(host: &Host, pass: u64) -> bool {
+async fn look_after(host: &Arc<Host>, beside: &mut Beside, pass: u64) -> bool {
     let seen = host.look().await;
     let is_due = pass.is_multiple_of(PASSES_PER_SWEEP) || host.app.engine_health.seen() != EngineState::Well;
     // Before a job is told that the engine answers: no build and no container begins without the rules.
@@ -153,13 +154,14 @@ async fn look_after(host: &Host, pass: u64) -> bool {
     let answers = seen == EngineState::Well;
     if answers {
         let reconciled = async {
-            reconcile_containers(host).await?;
+            reconcile_containers(host, beside).await?;
             if pass.is_multiple_of(PASSES_PER_SWEEP) {
                 host.app.build_limits.apply(host).await?;
                 sweep_images(host).await?;
                 sweep_networks(host).await?;
-                let known = host.collector.known().await?;
-                host.collector.forget_vanished(known, &host.containers().await?).await?;
+                if !beside.is_busy_with(EVERY_READER) {
+                    beside.begin(EVERY_READER, forget_vanished(host.clone()));
+                }
             }
             Ok::<_, Interruption>(())
         };
@@ -178,11 +180,20 @@ fn tell_what_is_seen(seen: &EngineState) {
         EngineState::NotAsked => {}
         EngineState::Well => tracing::info!("the container engine answers"),
         EngineState::Unreachable(problem) => tracing::warn!("{problem}. Deployments wait until it answers."),
-        EngineState::HeldByAnother { other, words } => tracing::error!(other, "{words}"),
+        EngineState::HeldByAnother { other, words, .. } => tracing::error!(other, "{words}"),
     }
 }
 
-async fn reconcile_containers(host: &Host) -> Result<()> {
+/// In the place of a container's name.
+const EVERY_READER: &str = "all that were read";
+
+/// How far containers were read that are gone.
+async fn forget_vanished(host: Arc<Host>) -> Result<()> {
+    let known = host.collector.known().await?;
+    Ok(host.collector.forget_vanished(known, &host.containers().await?).await?)
+}
+
+async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside) -> Result<()> {
     // In this order: a row comes before its container and goes after it, so what has no row now is wanted by none.
     let (helpers, on_engine): (Vec<_>, Vec<_>) = host.containers().await?.into_iter().partition(is_helper);
     host.collector.look_after(&on_engine);
@@ -198,18 +209,23 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
     {
         let found = by_name.get(row.name.as_str()).copied();
         if row.purpose == Purpose::Service {
-            if let Err(problem) = look_after_service(host, row, found).await {
+            if let Err(problem) = look_after_service(host, beside, row, found).await {
                 tracing::warn!(container = row.name, ?problem, "a service could not be brought in line; trying again");
             }
             continue;
         }
         let outcome = match row.stage {
-            Stage::Live => keep_alive(host, row, found).await,
+            Stage::Live => keep_alive(host, beside, row, found).await,
             // The worker that has a job of the application knows what to do with it.
             Stage::Starting | Stage::Leaving if busy.contains(&row.application_id) => Ok(()),
             // A job starts it again, or ends it: see `resume_held`.
             Stage::Held | Stage::Stopped => Ok(()),
-            Stage::Starting | Stage::Leaving => forget(host, row).await,
+            Stage::Starting | Stage::Leaving => {
+                if !beside.is_busy_with(&row.name) {
+                    beside.begin(&row.name, forget(host.clone(), row.clone()));
+                }
+                Ok(())
+            }
         };
         if let Err(problem) = outcome {
             tracing::warn!(container = row.name, ?problem, "a container could not be brought in line; trying again");
@@ -220,23 +236,26 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
         tracing::info!(container = helper.name, "removing a container whose work is over");
         host.remove_ended_container(&helper.name).await?;
     }
-    // Last, because they may have to wait for their lines to be stored.
     let names: HashSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     for stray in &on_engine {
-        if names.contains(stray.name.as_str()) {
+        if names.contains(stray.name.as_str()) || beside.is_busy_with(&stray.name) {
             continue;
         }
         tracing::info!(container = stray.name, "removing a container that belongs to no instance");
-        if let Err(problem) = host.remove_container(&stray.name).await {
-            tracing::warn!(container = stray.name, ?problem, "it could not be removed; trying again");
-        }
+        let (host, name) = (host.clone(), stray.name.clone());
+        beside.begin(&stray.name, async move { Ok(host.remove_container(&name).await?) });
     }
     Ok(())
 }
 
 /// A service of an extension: rows without a job of their installation are made true.
-async fn look_after_service(host: &Host, row: &Container, found: Option<&ContainerSummary>) -> Result<()> {
-    let Some(_no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
+async fn look_after_service(
+    host: &Arc<Host>,
+    beside: &mut Beside,
+    row: &Container,
+    found: Option<&ContainerSummary>,
+) -> Result<()> {
+    let Some(no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
     if executions::engine::is_busy(host, row.application_id).await? {
         return Ok(());
     }
@@ -244,6 +263,10 @@ async fn look_after_service(host: &Host, row: &Container, found: Option<&Contain
     let now = containers::by_name(&mut host.app.db.read().await?, &row.name).await?;
     let Some(row) = now else { return Ok(()) };
     match row.stage {
+        Stage::Live if found.is_some_and(is_dead) => {
+            remove_dead(host, beside, &row, no_other);
+            Ok(())
+        }
         Stage::Live => {
             let kept = executions::engine::keep_alive(host, &row, found.map(|found| found.state)).await;
             // Also when it could not be repaired: what is shown is what is.
@@ -253,14 +276,39 @@ async fn look_after_service(host: &Host, row: &Container, found: Option<&Contain
         Stage::Stopped => observe_service(host, &row).await,
         // The execution that put it aside is over.
         Stage::Held => executions::engine::resume(host, &row).await,
+        Stage::Starting | Stage::Leaving if beside.is_busy_with(&row.name) => Ok(()),
         Stage::Starting | Stage::Leaving => {
             tracing::info!(container = row.name, "removing a service whose time is over");
-            executions::engine::remove_container(host, row.id, &row.name).await?;
-            let (mut work, now) = (host.app.begin_step().await?, host.app.now());
-            containers::delete(&mut work, row.id, now).await?;
-            Ok(work.commit().await?)
+            beside.begin(&row.name.clone(), forget_service(host.clone(), row, no_other));
+            Ok(())
         }
     }
+}
+
+async fn forget_service(host: Arc<Host>, row: Container, _no_other: OwnedMutexGuard<()>) -> Result<()> {
+    executions::engine::remove_container(&host, row.id, &row.name).await?;
+    let (mut work, now) = (host.app.begin_step().await?, host.app.now());
+    containers::delete(&mut work, row.id, now).await?;
+    Ok(work.commit().await?)
+}
+
+/// Whether the engine can do nothing with it but remove it.
+fn is_dead(found: &ContainerSummary) -> bool {
+    matches!(found.state, State::Dead | State::Removing)
+}
+
+/// The next pass makes another one.
+fn remove_dead(host: &Arc<Host>, beside: &mut Beside, row: &Container, no_other: OwnedMutexGuard<()>) {
+    if beside.is_busy_with(&row.name) {
+        return;
+    }
+    let (host, name) = (host.clone(), row.name.clone());
+    beside.begin(&row.name, async move {
+        let _no_other = no_other;
+        host.remove_container(&name).await?;
+        host.app.rows_changed.notify_one();
+        Ok(())
+    });
 }
 
 async fn observe_service(host: &Host, row: &Container) -> Result<()> {
@@ -309,11 +357,20 @@ async fn resume_held(host: &Host) -> Result<()> {
 }
 
 /// What visitors are sent to must run. At the same address: no route changes.
-async fn keep_alive(host: &Host, row: &Container, found: Option<&ContainerSummary>) -> Result<()> {
+async fn keep_alive(
+    host: &Arc<Host>,
+    beside: &mut Beside,
+    row: &Container,
+    found: Option<&ContainerSummary>,
+) -> Result<()> {
     // Another task is about to stop or start it.
-    let Some(_no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
+    let Some(no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
     // The rows were read when the pass began; it may be replaced or stopped by now.
     let Some(row) = if_live(host, row).await?.filter(|row| row.purpose == Purpose::App) else { return Ok(()) };
+    if found.is_some_and(is_dead) {
+        remove_dead(host, beside, &row, no_other);
+        return Ok(());
+    }
     let state = found.map(|found| found.state);
     let mut repaired = repair(host, &row, state).await;
     if state != Some(State::Running) && if_live(host, &row).await?.is_none() {
@@ -321,8 +378,20 @@ async fn keep_alive(host: &Host, row: &Container, found: Option<&ContainerSummar
         repaired = Ok(host.stop_container(&row.name, Duration::ZERO).await?);
     }
     // Also when it could not be repaired: what is shown is what is.
-    observe(host, &row).await?;
+    if observe(host, &row).await? == Observed::Unreachable && !beside.is_busy_with(&row.name) {
+        tracing::warn!(container = row.name, "removing a container that has lost its address");
+        beside.begin(&row.name.clone(), replace(host.clone(), row, no_other));
+    }
     repaired
+}
+
+/// Where the container stood, another one is made.
+async fn replace(host: Arc<Host>, row: Container, _no_other: OwnedMutexGuard<()>) -> Result<()> {
+    host.remove_container(&row.name).await?;
+    match if_live(&host, &row).await? {
+        Some(row) => make_again(&host, &row).await,
+        None => Ok(()),
+    }
 }
 
 /// The row as it is now.
@@ -342,7 +411,8 @@ async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()
             host.restart_always(&row.name).await?;
             Ok(host.start_container(&row.name).await?)
         }
-        Some(State::Dead | State::Removing) => Ok(host.remove_container(&row.name).await?),
+        // Removed already, beside this.
+        Some(State::Dead | State::Removing) => Ok(()),
         None => make_again(host, row).await,
     }
 }
@@ -359,36 +429,44 @@ async fn make_again(host: &Host, row: &Container) -> Result<()> {
     Ok(host.start_container(&row.name).await?)
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Observed {
+    Told,
+    /// It runs, but not at its address: no visitor can reach it.
+    Unreachable,
+}
+
 /// Statuses say what was seen.
-async fn observe(host: &Host, row: &Container) -> Result<()> {
+async fn observe(host: &Host, row: &Container) -> Result<Observed> {
     let found = host.container(&row.name).await?;
     if let Some(found) = &found
         && found.state == State::Running
         && !found.addresses.iter().any(|address| address.to_string() == row.address)
         && if_live(host, row).await?.is_some()
     {
-        // No visitor can reach it. Where it stood another one is made.
-        tracing::warn!(container = row.name, "removing a container that has lost its address");
-        host.remove_container(&row.name).await?;
-        return make_again(host, row).await;
+        return Ok(Observed::Unreachable);
     }
     let status = status_of(found.as_ref());
     let engine_id = found.map(|found| found.id).unwrap_or_default();
-    if row.status == status && row.engine_id == engine_id {
-        return Ok(());
+    if row.status != status || row.engine_id != engine_id {
+        tell_status(host, row, &engine_id, status).await?;
     }
+    Ok(Observed::Told)
+}
+
+async fn tell_status(host: &Host, row: &Container, engine_id: &str, status: ContainerStatus) -> Result<()> {
     let mut work = host.app.begin_step().await?;
     let Some(application) = applications::lock(&mut work, row.application_id).await? else { return Ok(()) };
     let before = deployments::get(&mut work, row.deployment_id).await?;
     let now = containers::by_name(&mut work, &row.name).await?;
     let (Some(before), true) = (before, now.is_some_and(|now| now.stage == Stage::Live)) else { return Ok(()) };
-    states::observe(&mut work, &application, &before, row, &engine_id, status).await?;
+    states::observe(&mut work, &application, &before, row, engine_id, status).await?;
     work.commit().await?;
     Ok(())
 }
 
 /// A container that its deployment or its successor has no more use for, and whose job is over.
-async fn forget(host: &Host, row: &Container) -> Result<()> {
+async fn forget(host: Arc<Host>, row: Container) -> Result<()> {
     // The rows were read a moment ago, and a deployment may have ended meanwhile: look again.
     let mut conn = host.app.db.read().await?;
     let has_job = !jobs::of_application(&mut conn, row.application_id).await?.is_empty();
@@ -402,7 +480,7 @@ async fn forget(host: &Host, row: &Container) -> Result<()> {
     let (mut work, now) = (host.app.begin_step().await?, host.app.now());
     applications::lock(&mut work, row.application_id).await?;
     containers::delete(&mut work, row.id, now).await?;
-    states::container_deleted(&mut work, row).await?;
+    states::container_deleted(&mut work, &row).await?;
     states::settle(&mut work, row.application_id).await?;
     work.commit().await?;
     Ok(())

@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::edge::Keeper;
-use crate::engine_health::EngineState;
+use crate::engine_health::{Another, EngineState};
 use crate::holder::{self, Holder, SERVER_LOCK, folder_identity};
 use crate::host::{Host, container_engine};
 use crate::host_route;
@@ -68,6 +68,8 @@ pub enum StartError {
     Edge(String),
     #[error("{0}")]
     UnknownHolder(String),
+    #[error("docker-socket: {words} The other is {other}.")]
+    OtherEngine { other: String, words: String },
 }
 
 pub struct Server {
@@ -224,13 +226,16 @@ async fn begin(db: Db, config: Config) -> Result<Begun, StartError> {
     let holder = this_holder(&app).await?;
     let seen = first_look(&app, &holder, installation, owner).await;
     let edge = match &seen {
+        EngineState::HeldByAnother { by: Another::Server, other, words } => {
+            return Err(StartError::OtherEngine { other: other.clone(), words: words.clone() });
+        }
         // A copy of the routes leads to another installation's containers.
         EngineState::HeldByAnother { .. } => None,
         EngineState::NotAsked | EngineState::Well | EngineState::Unreachable(_) => {
             Some(Keeper::start(app.config.clone()).await.map_err(StartError::Edge)?)
         }
     };
-    if let EngineState::HeldByAnother { other, words } = &seen {
+    if let EngineState::HeldByAnother { other, words, .. } = &seen {
         tracing::error!(other, "{words}");
         app.engine_health.set(seen);
     }

@@ -248,6 +248,12 @@ impl Config {
             kept_deliveries: deployments
                 .row("kept-deliveries", "Deliveries of code hosts for one application that are remembered")
                 .limit(1_000, 10..=100_000),
+            domain_hold_seconds: deployments
+                .row(
+                    "domain-hold-days",
+                    "How long a domain that an organization has given up is kept from other organizations; 0 for not at all",
+                )
+                .days(7, 0..=365),
             delivery_seconds: deployments
                 .row("delivery-days", "How long deliveries of code hosts are remembered")
                 .days(30, 1..=365),

@@ -396,6 +396,8 @@ create table deployments (
     held_requests integer not null default 0,
     -- JSON: which volumes it brings back from which snapshots.
     restores text not null default '[]',
+    -- How far the command after the switch has come, which is run once: empty, 'begun' or 'ended'.
+    post_run text not null default '',
     -- What the code host was last told of it; empty for nothing.
     reported text not null default '',
     created_at integer not null,
@@ -795,3 +797,11 @@ create table domain_choice (
 ) strict;
 
 insert into domain_choice (id) values (1);
+
+-- Domains that an organization has given up, which no other takes for a while. No foreign key: the organization may be gone.
+create table freed_domains (
+    domain text primary key,
+    organization_id blob not null check (length(organization_id) = 16),
+    freed_at integer not null
+) strict, without rowid;
+create index freed_domains_by_time on freed_domains (freed_at);
