@@ -8,6 +8,7 @@ pub mod ceilings;
 pub mod clock;
 mod code_host;
 pub mod config;
+mod crash_loops;
 pub mod deploy;
 pub mod disk;
 pub mod edge;

@@ -465,6 +465,9 @@ create table containers (
     address text not null,
     -- JSON: what it has of volumes, and where.
     mounts text not null default '[]',
+    -- How many times the engine had started it again when it last stayed up; and JSON of what is known of its crashes since, or empty.
+    steady_restarts integer not null default 0,
+    crash_loop text not null default '',
     created_at integer not null
 ) strict, without rowid;
 create index containers_of_deployment on containers (deployment_id);

@@ -3,6 +3,7 @@
 mod cancel;
 mod copies;
 mod crash;
+mod crash_loops;
 mod crowd;
 mod engine_lost;
 mod failures;
