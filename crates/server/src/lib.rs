@@ -46,6 +46,7 @@ mod subject;
 pub mod traffic;
 pub mod vault;
 mod volume_upkeep;
+pub mod write_probe;
 
 pub use app::App;
 pub use config::Config;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use uuid::Uuid;
-use windlass_api::LogStep;
+use windlass_api::{Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{ContainerEvent, ContainerEventKind, ContainerSummary, Events, State};
 use windlass_store::containers::{self, Container, Purpose, Stage};
@@ -222,6 +222,7 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
         let found = by_name.get(row.name.as_str()).copied();
         if row.purpose == Purpose::Service {
             if let Err(problem) = look_after_service(host, row, found).await {
+                end_if_lost(&problem)?;
                 tracing::warn!(container = row.name, ?problem, "a service could not be brought in line; trying again");
             }
             continue;
@@ -235,6 +236,7 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
             Stage::Starting | Stage::Leaving => forget(host, row).await,
         };
         if let Err(problem) = outcome {
+            end_if_lost(&problem)?;
             tracing::warn!(container = row.name, ?problem, "a container could not be brought in line; trying again");
         }
     }
@@ -255,6 +257,15 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// An engine that does not answer is not asked for one container after another: each would be waited for.
+fn end_if_lost(problem: &Interruption) -> Result<()> {
+    match problem {
+        Interruption::EngineLost(words) => Err(Interruption::EngineLost(words.clone())),
+        Interruption::Failed(Failure::TimedOut, words) => Err(Interruption::EngineLost(words.clone())),
+        _ => Ok(()),
+    }
 }
 
 /// A service of an extension: rows without a job of their installation are made true.

@@ -569,6 +569,8 @@ create table jobs (
     owner uuid,
     lease_until bigint not null default 0,
     not_before bigint not null,
+    -- When that was decided: a clock that shows an earlier time was set back since, and nothing is waited for.
+    put_back_at bigint not null default 0,
     created_at bigint not null
 );
 create unique index jobs_exclusive on jobs (exclusive_key) where state = 'running';

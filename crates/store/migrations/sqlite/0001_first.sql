@@ -570,6 +570,8 @@ create table jobs (
     owner blob,
     lease_until integer not null default 0,
     not_before integer not null,
+    -- When that was decided: a clock that shows an earlier time was set back since, and nothing is waited for.
+    put_back_at integer not null default 0,
     created_at integer not null
 ) strict, without rowid;
 create unique index jobs_exclusive on jobs (exclusive_key) where state = 'running';

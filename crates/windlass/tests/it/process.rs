@@ -142,6 +142,7 @@ impl Process {
     }
 
     /// The end of its log, for the reader of a failed test.
+    #[expect(clippy::print_stderr, reason = "it is shown with the failed test")]
     fn show_log(&mut self) {
         let Ok(lines) = self.lines.get_mut() else { return };
         let mut said = std::mem::take(&mut lines.passed);
