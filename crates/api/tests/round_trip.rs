@@ -137,6 +137,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<CreateApiKey>();
     tried.json::<CreateConnection>();
     tried.json::<CreateDeployment>();
+    tried.json::<CrashLoop>();
     tried.json::<CreateExtension>();
     tried.json::<CreateGithubApp>();
     tried.json::<CreateOrganization>();

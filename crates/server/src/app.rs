@@ -25,6 +25,7 @@ use crate::resolver::Resolver;
 use crate::streams::Streams;
 use crate::vault::Vault;
 use crate::vault::unlock::Unlocked;
+use crate::write_probe::{DatabaseProbe, FolderProbe};
 
 const LOGS: &str = "Logs are followed, or logs and snapshots downloaded,";
 /// Each takes a processor for some milliseconds.
@@ -38,6 +39,9 @@ const EVENTS: &str = "Events are followed";
 pub struct App {
     pub db: Db,
     pub database_disk: DatabaseDisk,
+    pub database_probe: DatabaseProbe,
+    /// Of the data folder.
+    pub folder_probe: FolderProbe,
     pub logs: Logs,
     /// Searches of log lines that run or wait, and how often followers hear something.
     pub searches: Searches,
@@ -128,6 +132,8 @@ impl App {
             setup_token: Token::random(),
             db,
             database_disk: DatabaseDisk::default(),
+            database_probe: DatabaseProbe::default(),
+            folder_probe: FolderProbe::default(),
             logs,
             searches: Searches::default(),
             log_streams: Streams::new(LOGS, config.log_followers, &config, metrics.log_followers.clone()),

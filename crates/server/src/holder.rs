@@ -20,6 +20,8 @@ use crate::labels::INSTANCE_LABEL;
 pub const SERVER_LOCK: &str = "windlass.lock";
 /// How long the database may take to tell which server uses which engine.
 const DATABASE_LIMIT: Duration = Duration::from_secs(5);
+/// How long one look may take altogether: an engine that hangs must be told from one that works.
+const LOOK_LIMIT: Duration = Duration::from_secs(15);
 const DATA_LABEL: &str = "windlass.holder";
 const FOLDER_LABEL: &str = "windlass.holder.folder";
 
@@ -126,7 +128,13 @@ pub async fn look(app: &App, docker: &Docker, holder: &Holder, installation: Uui
             Found::Another(other) => Err(held_by(&other)),
         }
     };
-    looked.await.unwrap_or_else(|seen| seen)
+    match tokio::time::timeout(LOOK_LIMIT, looked).await {
+        Ok(seen) => seen.unwrap_or_else(|seen| seen),
+        Err(_) => EngineState::Unreachable(format!(
+            "the container engine takes connections, but did not answer within {} s",
+            LOOK_LIMIT.as_secs()
+        )),
+    }
 }
 
 /// Servers of one database must use one engine: each would make the containers of all again on its own.

@@ -10,6 +10,7 @@ pub mod ceilings;
 pub mod clock;
 mod code_host;
 pub mod config;
+mod crash_loops;
 pub mod deploy;
 pub mod disk;
 pub mod edge;
@@ -48,6 +49,7 @@ mod subject;
 pub mod traffic;
 pub mod vault;
 mod volume_upkeep;
+pub mod write_probe;
 
 pub use app::App;
 pub use config::Config;

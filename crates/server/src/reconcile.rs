@@ -8,18 +8,20 @@ use std::time::Duration;
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::JoinSet;
 use uuid::Uuid;
-use windlass_api::{ContainerStatus, LogStep};
+use windlass_api::{Failure, LogStep};
 use windlass_durable::kill_point;
-use windlass_runtime::{ContainerEvent, ContainerEventKind, ContainerHealth, ContainerSummary, Events, State};
+use windlass_runtime::{ContainerEvent, ContainerEventKind, ContainerSummary, Events, State};
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::{applications, deployments, jobs, networks, releases};
 
 use crate::beside::Beside;
+use crate::crash_loops::{self, Seen};
 use crate::deploy::{self, Interruption, Result};
 use crate::engine_health::EngineState;
 use crate::executions;
 use crate::host::Host;
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, HELPER, PURPOSE_LABEL};
+use crate::logs::Secrets;
 use crate::service::{queue, states};
 use crate::subject::Subject;
 use crate::{firewall, host_route};
@@ -33,6 +35,9 @@ const SETTLE: Duration = Duration::from_millis(100);
 const PASSES_PER_SWEEP: u64 = 12;
 /// Ends that are told of at once; of more there is nothing to learn.
 const MOST_ENDS: usize = 100;
+/// Of a container that ended, in its record.
+const LAST_LINES: usize = 5;
+const LONGEST_LAST_LINE: usize = 500;
 
 pub async fn run(host: Arc<Host>, mut stop: watch::Receiver<bool>) {
     let (mut events, mut pass) = (None, 0_u64);
@@ -47,11 +52,11 @@ pub async fn run(host: Arc<Host>, mut stop: watch::Receiver<bool>) {
             () = tokio::time::sleep(if is_well { INTERVAL } else { HURRIED }) => {}
             () = host.app.rows_changed.notified() => {}
             event = next(&mut events) => {
-                let mut ends = Vec::new();
-                hear(event, &mut events, &mut ends);
+                let mut heard = Heard::default();
+                hear(&host, event, &mut events, &mut heard);
                 tokio::time::sleep(SETTLE).await;
-                pass_over(&mut events, &mut ends).await;
-                tell_ends(&mut telling, &host, ends);
+                pass_over(&host, &mut events, &mut heard).await;
+                tell_ends(&mut telling, &host, heard.ends);
             }
             () = stopped(&mut stop) => return,
         }
@@ -62,16 +67,30 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
+/// What was heard of containers at once.
+#[derive(Default)]
+struct Heard {
+    ends: Vec<End>,
+    /// Those of which a process was ended because there was no more memory.
+    out_of_memory: HashSet<String>,
+}
+
 /// A container that has ended, and with which exit code.
 struct End {
     name: String,
     exit_code: i64,
 }
 
-fn hear(event: Option<ContainerEvent>, events: &mut Option<Events>, ends: &mut Vec<End>) {
+fn hear(host: &Host, event: Option<ContainerEvent>, events: &mut Option<Events>, heard: &mut Heard) {
     match event {
-        Some(ContainerEvent { name, kind: ContainerEventKind::Died { exit_code }, .. }) if ends.len() < MOST_ENDS => {
-            ends.push(End { name, exit_code });
+        Some(ContainerEvent { name, kind: ContainerEventKind::OutOfMemory, .. }) => {
+            heard.out_of_memory.insert(name);
+        }
+        Some(ContainerEvent { name, kind: ContainerEventKind::Died { exit_code }, .. }) => {
+            host.last_ends.note(&name, exit_code, heard.out_of_memory.remove(&name));
+            if heard.ends.len() < MOST_ENDS {
+                heard.ends.push(End { name, exit_code });
+            }
         }
         Some(_) => {}
         None => *events = None,
@@ -79,10 +98,10 @@ fn hear(event: Option<ContainerEvent>, events: &mut Option<Events>, ends: &mut V
 }
 
 /// What comes in a swarm is heard at once.
-async fn pass_over(events: &mut Option<Events>, ends: &mut Vec<End>) {
+async fn pass_over(host: &Host, events: &mut Option<Events>, heard: &mut Heard) {
     while events.is_some() {
         match tokio::time::timeout(Duration::ZERO, next(events)).await {
-            Ok(event) => hear(event, events, ends),
+            Ok(event) => hear(host, event, events, heard),
             Err(_) => return,
         }
     }
@@ -109,16 +128,19 @@ fn tell_ends(telling: &mut JoinSet<()>, host: &Arc<Host>, ends: Vec<End>) {
     }
 }
 
-/// Why a live container ended, into the log of its deployment. One that ends again and again is told of ever more rarely.
+/// Why a live container ended: its last lines for its record, and a line in the log of its deployment. One that ends again and again
+/// is told of there ever more rarely.
 async fn tell_end(host: &Host, end: &End) -> Result<()> {
     let row = containers::by_name(&mut host.app.db.read().await?, &end.name).await?;
     let row = row.filter(|row| row.stage == Stage::Live && row.purpose == Purpose::App);
     let Some(row) = row else { return Ok(()) };
-    let restarts = host.container(&end.name).await?.map_or(0, |found| found.restart_count);
+    let Some(found) = host.container(&end.name).await? else { return Ok(()) };
+    let subject = Subject::load(&host.app, row.deployment_id).await?;
+    note_last_lines(host, &found, &Secrets::of(&subject)).await?;
+    let restarts = found.restart_count;
     if restarts > 1 && !restarts.is_power_of_two() {
         return Ok(());
     }
-    let subject = Subject::load(&host.app, row.deployment_id).await?;
     let (log, writer) = deploy::open_log(host, &subject, LogStep::Run);
     let (code, times) = (end.exit_code, restarts.max(1));
     // After the last of what it printed, if that does not take too long.
@@ -130,6 +152,15 @@ async fn tell_end(host: &Host, end: &End) -> Result<()> {
     log.note(words).await;
     drop(log);
     writer.finish().await;
+    Ok(())
+}
+
+/// What it printed last before it ended. It may have been started again since.
+async fn note_last_lines(host: &Host, found: &windlass_runtime::Container, secrets: &Secrets) -> Result<()> {
+    let lines = host.last_lines_until(&found.name, LAST_LINES, found.finished_at).await?;
+    let shown = |line: &String| secrets.safe_beginning(line).chars().take(LONGEST_LAST_LINE).collect();
+    host.last_ends.note_lines(&found.name, lines.iter().map(shown).collect());
+    host.app.rows_changed.notify_one();
     Ok(())
 }
 
@@ -203,6 +234,7 @@ async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside) -> Result<(
     drop(conn);
     let by_name: HashMap<&str, &ContainerSummary> =
         on_engine.iter().map(|found| (found.name.as_str(), found)).collect();
+    host.last_ends.keep(|name| by_name.contains_key(name));
     // What visitors are sent to comes first.
     for row in
         rows.iter().filter(|row| row.stage == Stage::Live).chain(rows.iter().filter(|row| row.stage != Stage::Live))
@@ -210,6 +242,7 @@ async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside) -> Result<(
         let found = by_name.get(row.name.as_str()).copied();
         if row.purpose == Purpose::Service {
             if let Err(problem) = look_after_service(host, beside, row, found).await {
+                end_if_lost(&problem)?;
                 tracing::warn!(container = row.name, ?problem, "a service could not be brought in line; trying again");
             }
             continue;
@@ -228,6 +261,7 @@ async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside) -> Result<(
             }
         };
         if let Err(problem) = outcome {
+            end_if_lost(&problem)?;
             tracing::warn!(container = row.name, ?problem, "a container could not be brought in line; trying again");
         }
     }
@@ -246,6 +280,15 @@ async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside) -> Result<(
         beside.begin(&stray.name, async move { Ok(host.remove_container(&name).await?) });
     }
     Ok(())
+}
+
+/// An engine that does not answer is not asked for one container after another: each would be waited for.
+fn end_if_lost(problem: &Interruption) -> Result<()> {
+    match problem {
+        Interruption::EngineLost(words) => Err(Interruption::EngineLost(words.clone())),
+        Interruption::Failed(Failure::TimedOut, words) => Err(Interruption::EngineLost(words.clone())),
+        _ => Ok(()),
+    }
 }
 
 /// A service of an extension: rows without a job of their installation are made true.
@@ -313,24 +356,22 @@ fn remove_dead(host: &Arc<Host>, beside: &mut Beside, row: &Container, no_other:
 
 async fn observe_service(host: &Host, row: &Container) -> Result<()> {
     let found = host.container(&row.name).await?;
-    let status = status_of(found.as_ref());
-    let engine_id = found.map(|found| found.id).unwrap_or_default();
-    if row.status == status && row.engine_id == engine_id {
+    let seen = judge(host, row, found.as_ref());
+    if seen.is_known(row) {
         return Ok(());
     }
     let mut work = host.app.begin_step().await?;
-    containers::observe(&mut work, row.id, &engine_id, status).await?;
+    containers::observe(&mut work, row.id, &seen.engine_id, seen.status).await?;
+    containers::set_crash_loop(&mut work, row.id, seen.steady_restarts, &seen.crash_loop_text()).await?;
     Ok(work.commit().await?)
 }
 
-fn status_of(found: Option<&windlass_runtime::Container>) -> ContainerStatus {
-    match found.map(|found| (found.state, &found.health)) {
-        Some((State::Running | State::Paused, Some(ContainerHealth::Unhealthy(_)))) => ContainerStatus::Unhealthy,
-        Some((State::Running | State::Paused, _)) => ContainerStatus::Running,
-        Some((State::Created, _)) => ContainerStatus::Starting,
-        Some(_) => ContainerStatus::Exited,
-        None => ContainerStatus::Removed,
+fn judge(host: &Host, row: &Container, found: Option<&windlass_runtime::Container>) -> Seen {
+    let seen = crash_loops::judge(row, found, host.last_ends.of(&row.name), host.app.now());
+    if seen.crash_loop.is_none() {
+        host.last_ends.forget(&row.name);
     }
+    seen
 }
 
 /// Whether it is never started.
@@ -446,21 +487,20 @@ async fn observe(host: &Host, row: &Container) -> Result<Observed> {
     {
         return Ok(Observed::Unreachable);
     }
-    let status = status_of(found.as_ref());
-    let engine_id = found.map(|found| found.id).unwrap_or_default();
-    if row.status != status || row.engine_id != engine_id {
-        tell_status(host, row, &engine_id, status).await?;
+    let seen = judge(host, row, found.as_ref());
+    if !seen.is_known(row) {
+        tell_status(host, row, &seen).await?;
     }
     Ok(Observed::Told)
 }
 
-async fn tell_status(host: &Host, row: &Container, engine_id: &str, status: ContainerStatus) -> Result<()> {
+async fn tell_status(host: &Host, row: &Container, seen: &Seen) -> Result<()> {
     let mut work = host.app.begin_step().await?;
     let Some(application) = applications::lock(&mut work, row.application_id).await? else { return Ok(()) };
     let before = deployments::get(&mut work, row.deployment_id).await?;
     let now = containers::by_name(&mut work, &row.name).await?;
     let (Some(before), true) = (before, now.is_some_and(|now| now.stage == Stage::Live)) else { return Ok(()) };
-    states::observe(&mut work, &application, &before, row, engine_id, status).await?;
+    states::observe(&mut work, &application, &before, row, seen).await?;
     work.commit().await?;
     Ok(())
 }

@@ -276,10 +276,19 @@ async fn unlocked(db: Db, config: Config) -> Result<App, StartError> {
     check(&db, &config.master_key_source()).await?;
     db.migrate().await.map_err(|source| database_error(&config, source))?;
     let (clock, ids) = (Clock::System, Ids::random());
+    go_on_after_newest(&db, &ids).await.map_err(|source| database_error(&config, source))?;
     let keys = unlock(&db, config.master_key_source(), &ids, clock.now()).await?;
     let logs = open_logs(&config).await?;
     logs.migrate().await.map_err(|source| logs_error(&config, source))?;
     Ok(App::new(db, Logs::open(logs, logs_folder(&config)), keys, config, clock, ids))
+}
+
+/// The clock may have been set back while the server was stopped, and rows are put in order by their ids.
+async fn go_on_after_newest(db: &Db, ids: &Ids) -> windlass_store::Result<()> {
+    if let Some(newest) = instance::newest_id(&mut db.read().await?).await? {
+        ids.go_on_after(newest);
+    }
+    Ok(())
 }
 
 /// The database of the configuration, as it is: not migrated.

@@ -211,7 +211,7 @@ fn configure(matches: &ArgMatches) -> Result<Config, String> {
 async fn serve(config: Config) -> Result<(), String> {
     let _log = log::start(config.log_format, config.log_level);
     let stop = stop_signal()?;
-    let server = Server::prepare(config).await.map_err(|error| error.to_string())?;
+    let server = Box::pin(Server::prepare(config)).await.map_err(|error| error.to_string())?;
     announce(&server).await;
     server.run(stop).await;
     tracing::info!("stopped");

@@ -114,6 +114,7 @@ export const de: Text = {
       "": "noch keiner",
       starting: "startet",
       running: "läuft",
+      crashing: "stürzt ab",
       unhealthy: "nicht gesund",
       exited: "beendet",
       removed: "entfernt",
@@ -177,6 +178,12 @@ export const de: Text = {
     source: "Quelle",
     live: "Live",
     notLive: "Es wurde noch nichts ausgerollt.",
+    crashLoop: (crashes: number, reason: string) =>
+      crashes === 1
+        ? `Sie ist einmal abgestürzt: ${reason}.`
+        : `Sie ist ${crashes}-mal nacheinander abgestürzt: ${reason}.`,
+    crashNext: "Nächster Start:",
+    crashUp: "Sie wurde wieder gestartet. Die Abstürze sind vorbei, wenn sie zehn Sekunden gelaufen ist.",
     commit: "Commit",
     since: "Seit",
     instances: "Instanzen",

@@ -49,7 +49,10 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
 fn note_room(app: &App, method: &Method, response: &Response) {
     match response.extensions().get::<ErrorCode>() {
         Some(ErrorCode::DiskFull) => app.database_disk.found_no_room(app.now()),
-        None if !method.is_safe() && response.status().is_success() => app.database_disk.found_room(),
+        None if !method.is_safe() && response.status().is_success() => {
+            app.database_disk.found_room();
+            app.database_probe.forget();
+        }
         _ => {}
     }
 }

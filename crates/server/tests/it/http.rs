@@ -11,7 +11,7 @@ use windlass_testing::on_both_databases;
 use crate::support::{Person, TestServer, kind, server, snapshot};
 
 on_both_databases!(kind: a_panic_answers_in_the_envelope, silent_connections_are_closed, who_does_not_read_is_given_up, pages_of_other_sites_cannot_act, names_of_other_sites_are_refused, unknown_paths_and_methods_answer_in_the_envelope, any_content_type_is_json_and_any_accept_gets_json, every_answer_has_safe_headers, origins_are_closed_unless_configured, pages_and_metrics, metrics_are_for_monitors_and_admins, one_address_cannot_take_all_connections, one_user_cannot_take_all_connections);
-on_both_databases!(server: health_and_readiness, a_database_that_is_gone, a_log_store_that_is_gone);
+on_both_databases!(server: health_and_readiness, a_database_that_is_gone, a_database_that_only_reads, a_log_store_that_is_gone);
 
 async fn health_and_readiness(server: TestServer) {
     for path in ["/health", "/health/ready"] {
@@ -32,6 +32,20 @@ async fn a_database_that_is_gone(server: TestServer) {
     assert!(message.contains("database"), "{message}");
     server.get("/user").by(&admin).fails(503, "unavailable").await;
     server.get("/auth/is-admin-registered").fails(503, "unavailable").await;
+}
+
+/// Another change goes on and on, so that none can be made. Reading goes on.
+async fn a_database_that_only_reads(server: TestServer) {
+    let admin = server.admin().await;
+    let mut endless = server.app.db.begin().await.unwrap();
+    windlass_store::instance::touch(&mut endless).await.unwrap();
+    let message = server.get("/health/ready").fails(503, "unavailable").await;
+    assert_eq!(message, "Not ready: database: it reads, but takes no changes in time");
+    server.get("/user").by(&admin).ok().await;
+    drop(endless);
+    while server.get("/health/ready").send().await.status != 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
 }
 
 async fn a_log_store_that_is_gone(server: TestServer) {

@@ -469,6 +469,9 @@ create table containers (
     address text not null,
     -- JSON: what it has of volumes, and where.
     mounts text not null default '[]',
+    -- How many times the engine had started it again when it last stayed up; and JSON of what is known of its crashes since, or empty.
+    steady_restarts integer not null default 0,
+    crash_loop text not null default '',
     created_at integer not null
 ) strict, without rowid;
 create index containers_of_deployment on containers (deployment_id);
@@ -571,6 +574,8 @@ create table jobs (
     owner blob,
     lease_until integer not null default 0,
     not_before integer not null,
+    -- When that was decided: a clock that shows an earlier time was set back since, and nothing is waited for.
+    put_back_at integer not null default 0,
     created_at integer not null
 ) strict, without rowid;
 create unique index jobs_exclusive on jobs (exclusive_key) where state = 'running';
