@@ -3482,6 +3482,8 @@ export interface components {
             ready: boolean;
             dependencies: components["schemas"]["Dependency"][];
             build_cache: components["schemas"]["BuildCache"];
+            /** @description What is not as safe as it could be, in words; often nothing. */
+            warnings: string[];
         };
         /** @description A branch or a tag. */
         HostedReference: {
@@ -3545,7 +3547,7 @@ export interface components {
              * @description The execution that is in force.
              */
             execution_id: string | null;
-            /** @description JSON: by name, secrets masked. */
+            /** @description JSON: by name, secrets masked. Empty for callers who may not read variables, and in a list that would be longer than some megabytes with it. */
             variable_values: string;
             services: components["schemas"]["InstalledService"][];
             domains: components["schemas"]["InstalledDomain"][];
