@@ -3448,6 +3448,8 @@ export interface components {
             ready: boolean;
             dependencies: components["schemas"]["Dependency"][];
             build_cache: components["schemas"]["BuildCache"];
+            /** @description What is not as safe as it could be, in words; often nothing. */
+            warnings: string[];
         };
         /** @description A branch or a tag. */
         HostedReference: {
