@@ -143,7 +143,7 @@ async fn a_read_only_data_folder() {
     assert!(message.contains("data_folder") && message.contains("read-only"), "{message}");
     commit(&repository, "v2");
     let ended = platform.ended(&newest_deployment(&platform.deploy(&body))).await;
-    assert_eq!(ended["status"]["status"], "failed", "{ended}");
+    assert_eq!((&ended["status"]["status"], &ended["failure"]), (&json!("failed"), &json!("internal")), "{ended}");
     assert!(ended["reason"].as_str().is_some_and(|words| words.to_lowercase().contains("read-only")), "{ended}");
     assert_eq!(platform.visit("fixed.localhost", "/").await, (200, "v1".into()));
     drop(read_only);
