@@ -16,6 +16,9 @@ pub mod password;
 pub mod resources;
 pub mod token;
 
+#[cfg(test)]
+mod properties;
+
 pub use actor::Actor;
 pub use admin::Admin;
 pub use authority::{Asked, Authority, Granted};
