@@ -17,6 +17,9 @@ pub mod resources;
 pub mod token;
 pub mod under_way;
 
+#[cfg(test)]
+mod properties;
+
 pub use actor::Actor;
 pub use admin::Admin;
 pub use authority::{Asked, Authority, Granted};
