@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::{Mutex, MutexGuard};
 use windlass_testing::{Kind, testapp};
 
 use super::support::*;
@@ -50,10 +51,14 @@ fn answer(mut connection: TcpStream) {
 /// A machine that this one has a way to, which tells secrets at link-local addresses.
 struct Cloud {
     container: String,
+    /// Its addresses can be had once.
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl Cloud {
-    fn start() -> Self {
+    async fn start() -> Self {
+        static TURN: Mutex<()> = Mutex::const_new(());
+        let turn = TURN.lock().await;
         let listen = ["-e", "PORT=80", testapp::IMAGE];
         let container = docker(&[&["run", "-d", "--network", "none"][..], &listen].concat());
         let process = docker(&["inspect", "--format", "{{.State.Pid}}", &container]);
@@ -68,12 +73,13 @@ impl Cloud {
         }
         inside(&["link", "set", "wl-far", "up"]);
         inside(&["route", "add", "default", "via", "169.254.1.1"]);
-        Self { container }
+        Self { container, _turn: turn }
     }
 }
 
 impl Drop for Cloud {
     fn drop(&mut self) {
+        let _ = Command::new("ip").args(["link", "delete", "wl-cloud"]).output();
         let _ = Command::new("docker").args(["rm", "-f", &self.container]).output();
     }
 }
@@ -140,7 +146,7 @@ async fn an_application_reaches_neither_the_machine_nor_metadata_nor_another_org
     let listed = [format!("{LISTED_ADDRESS}:{}", listener.port), format!("{LISTED_LINK_LOCAL}/32:80")];
     let listed: Vec<&str> = listed.iter().flat_map(|one| ["--container-reach", one]).collect();
     let mut tenants = start_tenants("10.64.0.0/16", &listed).await;
-    let cloud = Cloud::start();
+    let cloud = Cloud::start().await;
     let repository = tenants.repository(&testapp::dockerfile(""));
     let command = format!(
         "gateway=$(ip route | sed -n 's/default via \\([0-9.]*\\).*/\\1/p'); echo asking $gateway; {}",
@@ -203,8 +209,11 @@ fn restart_with_open_api(platform: &mut Platform, listed: &[&str]) -> u16 {
     free
 }
 
+/// The containers that serve: those of commands have ended, and may still be there.
 fn running(deployment: &Value) -> Vec<String> {
-    containers_of(deployment["application_id"].as_str().expect("an application"))
+    let label = format!("label=windlass.app={}", deployment["application_id"].as_str().expect("an application"));
+    let names = docker(&["ps", "--format", "{{.Names}}", "--filter", &label]);
+    names.lines().map(str::to_owned).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -220,12 +229,14 @@ async fn a_build_reaches_neither_the_machine_nor_metadata_nor_another_organizati
     let neighbour = docker(&["run", "-d", testapp::IMAGE]);
     let neighbours_address = inspect(&neighbour, "IPAddress");
     let gateway = inspect(&hers, "Gateway");
+    let cloud = Cloud::start().await;
     let targets = [
         (DEFAULT_GATEWAY, listener.port),
         (gateway.as_str(), listener.port),
         (OWN_ADDRESS, listener.port),
         (&her_address, 8080),
         (&neighbours_address, 8080),
+        (METADATA, 80),
     ];
     let mut lines = String::new();
     for (address, port) in targets {
@@ -236,6 +247,7 @@ async fn a_build_reaches_neither_the_machine_nor_metadata_nor_another_organizati
     lines.push_str("RUN echo $(cat /tried-* | tr -d '\\r') > /version\n");
     let repository = tenants.repository(&testapp::dockerfile(&lines));
     let served = tenants.served(EVE, "curious", &repository, &json!({})).await;
+    drop(cloud);
     docker(&["rm", "-f", &neighbour]);
     assert_eq!(served.matches("ended with 1").count(), targets.len(), "{served}");
     assert!(!served.contains("HTTP/"), "{served}");
