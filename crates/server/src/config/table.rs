@@ -223,7 +223,7 @@ impl Config {
                     "organization-containers",
                     "Containers of one organization, those that are being replaced among them",
                 )
-                .limit(200, 1..=250),
+                .limit(200, 1..=253),
             organization_image_bytes: deployments
                 .row(
                     "organization-images-mib",
