@@ -137,8 +137,6 @@ impl Rule {
 }
 
 #[cfg(test)]
-mod properties;
-#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -81,8 +81,6 @@ fn compared(text: &str) -> Result<String, String> {
 }
 
 #[cfg(test)]
-mod properties;
-#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -89,8 +89,6 @@ fn end_of_whole_characters(bytes: &[u8]) -> usize {
 }
 
 #[cfg(test)]
-mod properties;
-#[cfg(test)]
 mod tests {
     use super::*;
 

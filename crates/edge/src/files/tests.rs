@@ -4,7 +4,6 @@ mod memory;
 mod negotiation;
 mod parts;
 mod paths;
-mod properties;
 mod wire;
 
 use std::fs;

@@ -186,8 +186,6 @@ impl Part {
 }
 
 #[cfg(test)]
-mod properties;
-#[cfg(test)]
 mod tests {
     use super::*;
 

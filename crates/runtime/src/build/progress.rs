@@ -217,8 +217,6 @@ fn readable(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod properties;
-#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -69,8 +69,6 @@ fn without_returns(piece: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
-mod properties;
-#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -11,7 +11,6 @@ use windlass_store::logs::{Stored, line_id};
 use windlass_store::volumes::{self, Volume};
 use windlass_store::{Conn, Result};
 
-use super::budget::Budget;
 use crate::config::Config;
 
 pub async fn installation(
@@ -32,13 +31,7 @@ pub async fn installations(
     may_see_values: bool,
 ) -> Result<Vec<api::Installation>> {
     let parts = Parts::of(conn, &rows).await?;
-    let mut budget = Budget::of_a_list();
-    let each = |row| {
-        let mut record = parts.record(config, row, may_see_values);
-        budget.spend(&mut [&mut record.variable_values]);
-        record
-    };
-    Ok(rows.into_iter().map(each).collect())
+    Ok(rows.into_iter().map(|row| parts.record(config, row, may_see_values)).collect())
 }
 
 /// What several installations have.

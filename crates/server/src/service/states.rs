@@ -8,7 +8,6 @@ use windlass_store::deployments::{self, Deployment};
 use windlass_store::jobs;
 use windlass_store::previews::{self, Preview};
 
-use crate::crash_loops::Seen;
 use crate::service::queue::{self, OfPullRequest};
 use crate::service::work::{EventSubject, Work};
 
@@ -134,21 +133,19 @@ pub async fn observe(
     application: &Application,
     before: &Deployment,
     instance: &Container,
-    seen: &Seen,
+    engine_id: &str,
+    status: ContainerStatus,
 ) -> Result<()> {
     let now = work.app.now();
-    containers::observe(work, instance.id, &seen.engine_id, seen.status).await?;
-    containers::set_crash_loop(work, instance.id, seen.steady_restarts, &seen.crash_loop_text()).await?;
+    containers::observe(work, instance.id, engine_id, status).await?;
     let instances = containers::instances_of(work, &[before.id]).await?;
     let Some(first) = instances.first() else { return Ok(()) };
     let status = combined_status(&instances.iter().map(|instance| instance.status).collect::<Vec<_>>());
     deployments::set_container(work, before.id, &first.name, &first.engine_id, status, now).await?;
     let was_there = matches!(before.container_status, ContainerStatus::Running | ContainerStatus::Unhealthy);
-    if was_there && matches!(status, ContainerStatus::Exited | ContainerStatus::Crashing) {
+    if was_there && status == ContainerStatus::Exited {
         let about = subject(application, Some(before.id));
-        let reason = seen.crash_loop.as_ref().map_or("", |crash_loop| crash_loop.reason.as_str());
-        let details = [("application", application.name.as_str()), ("reason", reason)];
-        work.tell(EventName::ApplicationCrashed, about, &details);
+        work.tell(EventName::ApplicationCrashed, about, &[("application", &application.name)]);
     }
     settle(work, application.id).await.map(drop)
 }
@@ -167,7 +164,7 @@ pub async fn container_deleted(work: &mut Work<'_>, container: &Container) -> Re
 
 /// The status of a deployment, from those of its instances: as long as one of them runs, visitors are served.
 fn combined_status(instances: &[ContainerStatus]) -> ContainerStatus {
-    use ContainerStatus::{Crashing, Exited, Removed, Running, Starting, Unhealthy};
+    use ContainerStatus::{Exited, Removed, Running, Starting, Unhealthy};
     let has = |status| instances.contains(&status);
     if !instances.is_empty() && instances.iter().all(|status| *status == Running) {
         return Running;
@@ -175,7 +172,7 @@ fn combined_status(instances: &[ContainerStatus]) -> ContainerStatus {
     if has(Running) {
         return Unhealthy;
     }
-    [Unhealthy, Crashing, Starting, Exited].into_iter().find(|status| has(*status)).unwrap_or(Removed)
+    [Unhealthy, Starting, Exited].into_iter().find(|status| has(*status)).unwrap_or(Removed)
 }
 
 pub fn subject(application: &Application, deployment_id: Option<Uuid>) -> EventSubject {
@@ -203,15 +200,13 @@ mod tests {
 
     #[test]
     fn a_deployment_runs_as_long_as_one_instance_does() {
-        use ContainerStatus::{Crashing, Exited, Removed, Running, Starting, Unhealthy};
-        for status in [Running, Unhealthy, Crashing, Starting, Exited, Removed] {
+        use ContainerStatus::{Exited, Removed, Running, Starting, Unhealthy};
+        for status in [Running, Unhealthy, Starting, Exited, Removed] {
             assert_eq!(combined_status(&[status]), status, "one instance speaks for itself");
         }
         assert_eq!(combined_status(&[Running, Running]), Running);
         assert_eq!(combined_status(&[Running, Exited]), Unhealthy);
         assert_eq!(combined_status(&[Starting, Running]), Unhealthy);
-        assert_eq!(combined_status(&[Crashing, Running]), Unhealthy);
-        assert_eq!(combined_status(&[Starting, Crashing, Exited]), Crashing);
         assert_eq!(combined_status(&[Unhealthy, Exited]), Unhealthy);
         assert_eq!(combined_status(&[Removed, Exited]), Exited);
         assert_eq!(combined_status(&[]), Removed);

@@ -43,7 +43,6 @@ mod sessions;
 mod stalled;
 mod tenants;
 mod traffic;
-mod unlisted;
 mod users;
 mod variables;
 mod volumes;

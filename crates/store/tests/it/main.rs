@@ -11,7 +11,6 @@ mod containers;
 mod db;
 mod deployments;
 mod events;
-mod freed_domains;
 mod github_apps;
 mod idempotency_keys;
 mod invitations;

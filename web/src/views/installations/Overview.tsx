@@ -103,7 +103,6 @@ const TONES: Readonly<Record<Service["status"], string>> = {
   starting: "busy",
   running: "good",
   unhealthy: "bad",
-  crashing: "bad",
   exited: "bad",
   removed: "",
 };

@@ -56,6 +56,3 @@ pub async fn write_reply(
 pub fn value(reply: &impl Serialize) -> Result<serde_json::Value, Refusal> {
     serde_json::to_value(reply).map_err(|error| Refusal::new(Code::BadCall, error.to_string()))
 }
-
-#[cfg(test)]
-mod properties;

@@ -26,8 +26,7 @@ pub async fn make_live(work: &mut Work<'_>, execution: &Execution) -> Result<()>
         };
         containers::set_stage(work, seen.service.id, stage).await?;
     }
-    let now = work.app.now();
-    installations::make_routes_live(work, id, execution.id, now).await?;
+    installations::make_routes_live(work, id, execution.id).await?;
     let now = work.app.now();
     installations::set_execution(work, id, execution.id, now).await?;
     work.wake_reconciler();
@@ -72,8 +71,7 @@ pub async fn remove_all(work: &mut Work<'_>, execution: &Execution) -> Result<()
     for seen in installations::services(work, id).await? {
         containers::set_stage(work, seen.service.id, Stage::Leaving).await?;
     }
-    let now = work.app.now();
-    installations::delete_routes(work, id, now).await?;
+    installations::delete_routes(work, id).await?;
     work.wake_reconciler();
     Ok(())
 }
