@@ -18,11 +18,7 @@ async fn two_servers_deploy_each_application_once() {
     }
     for deployment in &deployments {
         platform.deployed(deployment).await;
-        let story = platform.story(deployment);
-        // An engine that was too slow for one attempt is told of, and brings a second one. Two servers at work tell of nothing.
-        let attempts = 1 + story.matches("Interrupted").count();
-        assert_eq!(story.matches("Fetching").count(), attempts, "{story}");
-        assert_eq!(story.matches("Deployed: visitors").count(), 1, "{story}");
+        assert_deployed_once(&platform.story(deployment), 1);
     }
     platform.settled().await;
     // Both edges are told of all, no matter which server deployed them.
@@ -57,9 +53,7 @@ async fn what_one_server_leaves_the_other_finishes() {
     platform.wait_for_end();
     platform.use_server(other);
     platform.deployed(&deployment).await;
-    let story = platform.story(&deployment);
-    assert_eq!(story.matches("Fetching").count(), 2, "once by each server: {story}");
-    assert_eq!(story.matches("Deployed: visitors").count(), 1, "{story}");
+    assert_deployed_once(&platform.story(&deployment), 2);
     platform.settled().await;
 }
 
@@ -83,6 +77,14 @@ async fn what_a_dead_server_was_working_on_is_taken_over_in_seconds() {
     let took = died.elapsed();
     assert!(took < std::time::Duration::from_secs(45), "{took:?}");
     platform.settled().await;
+}
+
+/// By so many servers, one after another. An engine that was too slow for one attempt is told of, and brings another one; two servers that
+/// work at once would tell of nothing.
+fn assert_deployed_once(story: &str, servers: usize) {
+    let attempts = servers + story.matches("Interrupted").count();
+    assert_eq!(story.matches("Fetching").count(), attempts, "{story}");
+    assert_eq!(story.matches("Deployed: visitors").count(), 1, "{story}");
 }
 
 /// On the same database, with a data folder of its own and the same key.
