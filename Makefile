@@ -1,6 +1,6 @@
-# run · demo · test · test-long · lint · bench: each does all the set-up it needs.
+# run · demo · test · test-long · fuzz · lint · bench: each does all the set-up it needs.
 
-.PHONY: setup run demo test test-long lint bench
+.PHONY: setup run demo test test-long fuzz lint bench
 
 setup:
 	@scripts/setup run
@@ -23,6 +23,11 @@ test:
 test-long:
 	@scripts/setup test
 	@scripts/test-long
+
+# Ten minutes of values that no test has thought of.
+fuzz:
+	@scripts/setup test
+	@scripts/fuzz
 
 lint:
 	@scripts/setup lint

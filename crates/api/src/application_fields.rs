@@ -30,7 +30,7 @@ impl ApplicationName {
 
 /// A name as a label of a domain or a part of a path.
 pub fn label(name: &str) -> String {
-    let lower = name.to_lowercase();
+    let lower = name.to_ascii_lowercase();
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let whole = words.collect::<Vec<_>>().join("-");
     whole.chars().take(40).collect::<String>().trim_end_matches('-').to_owned()
@@ -102,7 +102,7 @@ mod tests {
         for (name, label) in tests {
             assert_eq!(ApplicationName::try_from(name).unwrap().label(), label);
         }
-        for name in ["", "東京", "---", "a\nb"] {
+        for name in ["", "東京", "---", "a\nb", "\u{212A}", "\u{130}"] {
             assert!(ApplicationName::try_from(name).is_err(), "{name:?}");
         }
     }
@@ -121,6 +121,9 @@ mod tests {
             assert_eq!(&*FilePath::try_from(text).unwrap(), kept);
         }
         assert!(FilePath::try_from("/").is_err());
+        assert!(FilePath::try_from("/ x").is_err() && FolderPath::try_from("a /").is_err());
+        assert!(FolderPath::try_from("x".repeat(499).as_str()).is_ok(), "499 and the slash before them");
+        assert!(FolderPath::try_from("x".repeat(500).as_str()).is_err());
         assert!(FilePath::try_from("../x").is_err() && FolderPath::try_from("a/../..").is_err());
     }
 

@@ -10,7 +10,7 @@ use crate::sent;
 use crate::text::absent_when_empty;
 use crate::{
     AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, Command, ConnectionId,
-    FilePath, FolderPath, Given, HealthPath, HostName, Labels, Link, NewVolumes, Organization, Pagination,
+    CrashLoop, FilePath, FolderPath, Given, HealthPath, HostName, Labels, Link, NewVolumes, Organization, Pagination,
     RepositoryAddress, Settings, Slug, SshKey, TagPattern, Text, Timestamp, Triggers, User, VariableMap, VariableNames,
     Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
 };
@@ -22,7 +22,7 @@ closed_set! {
         Deploying = "deploying",
         Running = "running",
         Stopped = "stopped",
-        /// Nothing is serving, though something should be.
+        /// Nothing is serving, though something should be; or what serves ends again and again, which `crash_loop` tells of.
         Failed = "failed",
     }
 }
@@ -91,6 +91,8 @@ pub struct Application {
     pub pending_fields: Vec<String>,
     /// Without those that were deleted; none in lists.
     pub volumes: Vec<Volume>,
+    /// Of the live instance that crashed last; null if none is crashing.
+    pub crash_loop: Option<CrashLoop>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

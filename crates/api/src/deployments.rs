@@ -70,6 +70,8 @@ closed_set! {
         Starting = "starting",
         Running = "running",
         Unhealthy = "unhealthy",
+        /// It ends by itself, and is started again after a pause that grows; until it has stayed up for ten seconds.
+        Crashing = "crashing",
         Exited = "exited",
         Removed = "removed",
     }
@@ -99,6 +101,8 @@ closed_set! {
         VolumeUnusable = "volume_unusable",
         /// A snapshot could not be taken or restored.
         SnapshotFailed = "snapshot_failed",
+        /// The organization has as much as the operator gives it.
+        CeilingReached = "ceiling_reached",
         EngineUnreachable = "engine_unreachable",
         EngineRefused = "engine_refused",
         DiskFull = "disk_full",
@@ -166,6 +170,26 @@ pub struct DeploymentInstance {
     /// The engine's id of it; empty until it is made.
     pub container_id: String,
     pub status: ContainerStatus,
+    /// Null unless it is `crashing`.
+    pub crash_loop: Option<CrashLoop>,
+}
+
+/// A container that ends by itself and is started again, each time after a longer pause, until it has stayed up for ten seconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CrashLoop {
+    /// How many times it has ended since it last stayed up.
+    pub crashes: i64,
+    /// Of the last end that the server saw; null if it saw none.
+    pub exit_code: Option<i64>,
+    /// Whether it was ended because it used more memory than it may.
+    pub out_of_memory: bool,
+    /// Why it ended, or why it cannot be started, in words.
+    pub reason: String,
+    /// What it printed last before it ended, oldest first.
+    pub last_lines: Vec<String>,
+    pub crashed_at: Option<Timestamp>,
+    /// When the engine starts it again; null while it runs.
+    pub next_start_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -56,10 +56,11 @@ pub fn is_local_name(name: &str) -> bool {
 }
 
 fn host_name(text: &str) -> Result<String, String> {
-    let text = text.strip_suffix('.').unwrap_or(text).to_lowercase();
+    // Before it is put into lower case: the Kelvin sign would become a k.
     if !text.is_ascii() {
         return Err("must be in ASCII; a name in another script is written with xn--".into());
     }
+    let text = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
     if text.contains('_') || !is_name(&text) {
         return Err("must be a host name without port, such as shop.example.org".into());
     }
@@ -69,10 +70,12 @@ fn host_name(text: &str) -> Result<String, String> {
 fn host(text: &str) -> Result<String, String> {
     refuse_invisible(text)?;
     let text = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
-    if !is_name(&text) && text.parse::<IpAddr>().is_err() {
-        return Err("must be a host name, such as mail.example.org, or an IP address".into());
+    match text.parse::<IpAddr>() {
+        // In one form, whichever it was written in.
+        Ok(address) => Ok(address.to_string()),
+        Err(_) if is_name(&text) => Ok(text),
+        Err(_) => Err("must be a host name, such as mail.example.org, or an IP address".into()),
     }
-    Ok(text)
 }
 
 /// What ends in a number is an address, or nothing: resolvers disagree about 10.1 and 0x7f.1.
@@ -131,7 +134,8 @@ mod tests {
         ] {
             assert_eq!(HostName::try_from(text).as_deref(), Ok(name));
         }
-        let more = ["10.0.0.1", "::1", "[::1]", "shop.example.org:80", "a_b.c", "bücher.example", "1"];
+        let more =
+            ["10.0.0.1", "::1", "[::1]", "shop.example.org:80", "a_b.c", "bücher.example", "1", "boo\u{212A}.example"];
         for text in NOTHING.iter().chain(&more) {
             assert!(HostName::try_from(*text).is_err(), "{text:?}");
         }
@@ -160,6 +164,7 @@ mod tests {
             ("10.0.0.1", "10.0.0.1"),
             ("::1", "::1"),
             ("FE80::1", "fe80::1"),
+            ("0:0:0::1", "::1"),
         ] {
             assert_eq!(Host::try_from(text).as_deref(), Ok(host));
         }

@@ -44,7 +44,7 @@ pub struct Installation {
     pub has_update: bool,
     /// The execution that is in force.
     pub execution_id: Option<Uuid>,
-    /// JSON: by name, secrets masked.
+    /// JSON: by name, secrets masked. Empty for callers who may not read variables, and in a list that would be longer than some megabytes with it.
     pub variable_values: String,
     pub services: Vec<InstalledService>,
     pub domains: Vec<InstalledDomain>,

@@ -107,7 +107,9 @@ fn remote(scheme: &str, rest: &str) -> Result<bool, String> {
         return Err("must not contain a user name or a password: put the token in repository_token".into());
     }
     let has_path = !path.is_empty() && !path.contains(['?', '#']);
-    let has_host = Host::of_authority(host).is_some() && !host.ends_with(":0");
+    let has_port_0 =
+        host.rsplit_once(':').is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|byte| byte == b'0'));
+    let has_host = Host::of_authority(host).is_some() && !has_port_0;
     Ok(has_host && user.is_none_or(is_user) && has_path)
 }
 
@@ -198,6 +200,7 @@ mod tests {
             "file://host/x",
             "file:/x",
             "https://example.com:0/a",
+            "https://example.com:00/a",
             "https://example.com:/a",
             "https://example.com:65536/a",
             "https://example.com:x/a",

@@ -10,6 +10,8 @@ pub struct Health {
     pub ready: bool,
     pub dependencies: Vec<Dependency>,
     pub build_cache: BuildCache,
+    /// What is not as safe as it could be, in words; often nothing.
+    pub warnings: Vec<String>,
 }
 
 /// What the container engine keeps of builds so that the next one is faster.

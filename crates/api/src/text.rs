@@ -231,7 +231,7 @@ macro_rules! checked_text {
                 let text = text.trim();
                 $crate::text::check_length(text, $min, $max)?;
                 let rule: fn(&str) -> Result<String, String> = $rule;
-                rule(text).map(Self)
+                $crate::text::can_be_sent_again(rule(text)?, $min, $max).map(Self)
             }
         }
 
@@ -259,6 +259,15 @@ macro_rules! checked_text {
     };
 }
 pub(crate) use checked_text;
+
+/// What is shown to clients comes back from them, and must then be what it is.
+pub(crate) fn can_be_sent_again(kept: String, min: usize, max: usize) -> Result<String, String> {
+    check_length(&kept, min, max)?;
+    if kept.trim() != kept {
+        return Err("must not begin or end with a space".into());
+    }
+    Ok(kept)
+}
 
 pub(crate) fn check_length(text: &str, min: usize, max: usize) -> Result<(), String> {
     let length = text.chars().count();

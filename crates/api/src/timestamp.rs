@@ -66,7 +66,9 @@ impl TryFrom<&str> for Timestamp {
         // In a query a plus sign that is not escaped arrives as a space.
         let text = text.trim().replace(' ', "+");
         let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text };
-        let parsed = OffsetDateTime::parse(&whole, &Rfc3339).ok();
+        // At the ends of the calendar, a moment with an offset can be in a year that has no text in UTC.
+        let has_text = |at: &OffsetDateTime| at.checked_to_utc().is_some_and(|at| (0..=9999).contains(&at.year()));
+        let parsed = OffsetDateTime::parse(&whole, &Rfc3339).ok().filter(has_text);
         let micros = parsed.and_then(|at| i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000)).ok());
         micros.map(Self).ok_or_else(|| "must be a time such as 2026-01-31T23:59:59Z, or a date".to_owned())
     }

@@ -192,7 +192,8 @@ fn what_is_declared_of_texts_is_what_is_enforced() {
     // What a host and a path may be is more than a readable pattern can tell.
     hold::<RepositoryAddress>(&["must be the address of a git repository", "put the token in repository_token"]);
     hold::<Branch>(&["must be the name of a branch"]);
-    hold::<FolderPath>(&["must not be empty"]);
+    // A slash is put before it.
+    hold::<FolderPath>(&["must not be empty", "must have at most 500 characters"]);
     hold::<FilePath>(&["must not be empty", "must be a file of the repository"]);
     // What ends in a number is an address.
     hold::<HostName>(&["must be a host name without port"]);

@@ -34,7 +34,8 @@ impl Filler {
             return self.value(name, &schema, depth + usize::from(named.ends_with("Link")));
         }
         if let Some(choices) = schema["anyOf"].as_array() {
-            return if depth > DEPTH { json!({}) } else { self.value(name, &choices[0], depth) };
+            let end = if choices.iter().any(|choice| choice["type"] == "null") { Value::Null } else { json!({}) };
+            return if depth > DEPTH { end } else { self.value(name, &choices[0], depth) };
         }
         if let Some(words) = schema["enum"].as_array() {
             return words.last().unwrap().clone();
@@ -137,6 +138,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<CreateApiKey>();
     tried.json::<CreateConnection>();
     tried.json::<CreateDeployment>();
+    tried.json::<CrashLoop>();
     tried.json::<CreateExtension>();
     tried.json::<CreateGithubApp>();
     tried.json::<CreateOrganization>();

@@ -168,7 +168,7 @@ fn standard_key(secret: &str) -> Vec<u8> {
 fn signature(text: &str) -> Option<Vec<u8>> {
     let text = text.trim();
     let digits = text.strip_prefix("sha256=").unwrap_or(text);
-    if digits.len() != 64 || !digits.is_ascii() {
+    if digits.len() != 64 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     (0..64).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok()).collect()

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,12 @@ pub struct Settings {
     pub max_connections: usize,
     /// Connections from one address; 0 for no limit.
     pub address_connections: usize,
+    /// Requests under way of one service, so that a slow one leaves room for the others; 0 for no limit.
+    #[serde(default)]
+    pub service_requests: u64,
+    /// Where applications answer. An organization's containers count as one address.
+    #[serde(default)]
+    pub containers: Ipv4Net,
     /// How long the head of a request may take.
     pub head_limit: Duration,
     /// How long a connection may be silent.

@@ -81,6 +81,8 @@ fn compared(text: &str) -> Result<String, String> {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -57,6 +57,8 @@ pub struct Engine {
     /// As images name it: "amd64", "arm64".
     pub architecture: String,
     pub cgroup_version: Option<u8>,
+    /// What makes its control groups: "cgroupfs" itself, or "systemd".
+    pub cgroup_driver: String,
 }
 
 #[derive(Deserialize)]
@@ -73,6 +75,8 @@ pub(crate) struct Info {
     #[serde(rename = "ID", default)]
     id: String,
     cgroup_version: Option<String>,
+    #[serde(default)]
+    cgroup_driver: String,
     pub(crate) system_time: String,
 }
 
@@ -95,6 +99,7 @@ impl Docker {
             api_version: version.api_version,
             architecture: version.arch,
             cgroup_version: info.cgroup_version.and_then(|version| version.parse().ok()),
+            cgroup_driver: info.cgroup_driver,
         })
     }
 

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
+use time::OffsetDateTime;
 
 use crate::call::{encoded, within};
 use crate::connection::EngineAnswer;
-use crate::{Docker, Error, Result, Stream};
+use crate::{Docker, Error, Result, Stream, moment};
 
 const WHAT: &str = "read a container's output";
 /// An engine that has to search all its files begins late.
@@ -28,8 +29,13 @@ pub(crate) struct Frame {
 }
 
 impl Docker {
-    /// What the engine has, or the last entries of it.
-    pub(crate) async fn frames(&self, container: &str, tail: Option<usize>) -> Result<Frames> {
+    /// What the engine has, or the last entries of it; without what came after a moment.
+    pub(crate) async fn frames(
+        &self,
+        container: &str,
+        tail: Option<usize>,
+        until: Option<OffsetDateTime>,
+    ) -> Result<Frames> {
         let mut call = self
             .get(WHAT, format!("/containers/{}/logs", encoded(container)))
             .query("stdout", "true")
@@ -38,6 +44,9 @@ impl Docker {
             .limit(CHUNK_LIMIT);
         if let Some(entries) = tail {
             call = call.query("tail", &entries.to_string());
+        }
+        if let Some(until) = until {
+            call = call.query("until", &moment::since(until));
         }
         Ok(Frames::new(call.stream().await?))
     }

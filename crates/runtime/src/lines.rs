@@ -89,6 +89,8 @@ fn end_of_whole_characters(bytes: &[u8]) -> usize {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -8,7 +8,7 @@ pub(crate) fn parse(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text, &Rfc3339).ok().filter(|moment| moment.year() > 1)
 }
 
-/// For a question about everything since then.
+/// For a question about everything since or until then.
 pub(crate) fn since(moment: OffsetDateTime) -> String {
     format!("{}.{:09}", moment.unix_timestamp(), moment.nanosecond())
 }

@@ -27,6 +27,8 @@ pub struct NetworkSummary {
     pub name: String,
     pub subnets: Vec<String>,
     pub labels: Labels,
+    /// The interface of the network that is used where none is named, as by builds.
+    pub default_bridge: Option<String>,
 }
 
 impl Docker {
@@ -36,6 +38,8 @@ impl Docker {
             "Name": network.name,
             "CheckDuplicate": true,
             "Driver": "bridge",
+            // An engine can be set up to say otherwise.
+            "EnableIPv6": false,
             "Labels": network.labels,
             "IPAM": { "Config": [{ "Subnet": network.subnet, "Gateway": network.gateway }] },
         });
@@ -85,6 +89,8 @@ struct NetworkAnswer {
     labels: Option<Labels>,
     #[serde(rename = "IPAM")]
     ipam: IpamAnswer,
+    #[serde(rename = "Options")]
+    options: Option<Labels>,
 }
 
 #[derive(Deserialize)]
@@ -100,9 +106,12 @@ struct SubnetAnswer {
 }
 
 fn summary(answer: NetworkAnswer) -> NetworkSummary {
+    let mut options = answer.options.unwrap_or_default();
+    let is_default = options.get("com.docker.network.bridge.default_bridge").is_some_and(|text| text == "true");
     NetworkSummary {
         name: answer.name,
         subnets: answer.ipam.config.into_iter().flatten().filter_map(|subnet| subnet.subnet).collect(),
         labels: answer.labels.unwrap_or_default(),
+        default_bridge: options.remove("com.docker.network.bridge.name").filter(|_| is_default),
     }
 }

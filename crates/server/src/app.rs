@@ -10,11 +10,14 @@ use crate::auth::denials::Denials;
 use crate::auth::limiter::Limiter;
 use crate::auth::password::Passwords;
 use crate::auth::token::Token;
+use crate::auth::under_way::UnderWay;
+use crate::build_limits::BuildLimits;
 use crate::clock::{Clock, Ids, RequestIds};
 use crate::config::Config;
 use crate::disk::DatabaseDisk;
 use crate::engine_health::EngineHealth;
 use crate::error::{Error, Result};
+use crate::firewall::Firewall;
 use crate::logs::Logs;
 use crate::logs::searches::Searches;
 use crate::metrics::Metrics;
@@ -22,6 +25,7 @@ use crate::resolver::Resolver;
 use crate::streams::Streams;
 use crate::vault::Vault;
 use crate::vault::unlock::Unlocked;
+use crate::write_probe::{DatabaseProbe, FolderProbe};
 
 const LOGS: &str = "Logs are followed, or logs and snapshots downloaded,";
 /// Each takes a processor for some milliseconds.
@@ -35,6 +39,9 @@ const EVENTS: &str = "Events are followed";
 pub struct App {
     pub db: Db,
     pub database_disk: DatabaseDisk,
+    pub database_probe: DatabaseProbe,
+    /// Of the data folder.
+    pub folder_probe: FolderProbe,
     pub logs: Logs,
     /// Searches of log lines that run or wait, and how often followers hear something.
     pub searches: Searches,
@@ -64,6 +71,8 @@ pub struct App {
     pub deliveries_held: Arc<tokio::sync::Semaphore>,
     /// All requests.
     pub requests: Limiter,
+    /// Those of known callers that are being answered.
+    pub under_way: UnderWay,
     /// Refusals that are not written down yet.
     pub denials: Denials,
     pub vault: Vault,
@@ -84,10 +93,12 @@ pub struct App {
     pub audit_walks: tokio::sync::Semaphore,
     pub metrics: Metrics,
     pub engine_health: EngineHealth,
+    pub build_limits: BuildLimits,
+    pub firewall: Firewall,
     /// Whether it deploys: then readiness includes the engine, and the edge unless another installation holds the containers.
     pub has_engine: bool,
     /// What the first registration must present; none when only this machine can reach the server.
-    pub setup_token: Option<Token>,
+    pub setup_token: Token,
 }
 
 impl App {
@@ -103,6 +114,7 @@ impl App {
             deliveries_read: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_READ)),
             deliveries_held: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_HELD)),
             requests: Limiter::default(),
+            under_way: UnderWay::default(),
             denials: Denials::default(),
             vault: keys.vault,
             resolver: Resolver::default(),
@@ -114,10 +126,14 @@ impl App {
             audit_key: keys.audit_key,
             audit_walks: tokio::sync::Semaphore::new(1),
             engine_health: EngineHealth::default(),
+            build_limits: BuildLimits::default(),
+            firewall: Firewall::default(),
             has_engine: false,
-            setup_token: config.is_reachable_from_outside().then(Token::random),
+            setup_token: Token::random(),
             db,
             database_disk: DatabaseDisk::default(),
+            database_probe: DatabaseProbe::default(),
+            folder_probe: FolderProbe::default(),
             logs,
             searches: Searches::default(),
             log_streams: Streams::new(LOGS, config.log_followers, &config, metrics.log_followers.clone()),

@@ -71,6 +71,18 @@ impl Ids {
     }
 }
 
+impl Ids {
+    /// New ones are greater than this one, also when the clock was set back since it was made.
+    pub fn go_on_after(&self, newest: Uuid) {
+        if let Some(made) = newest.get_timestamp() {
+            let (seconds, nanos) = made.to_unix();
+            let micros = i64::try_from(seconds).unwrap_or(0).saturating_mul(1_000_000);
+            // A millisecond later: within one the first id of a process is a random one.
+            self.next(Timestamp::from_micros(micros.saturating_add(i64::from(nanos / 1_000) + 1_000)));
+        }
+    }
+}
+
 /// Unlike any other server's, and counting up: enough to find a request in the log, and nothing to guess with.
 pub struct RequestIds {
     prefix: u64,
@@ -100,5 +112,19 @@ mod tests {
         let made: Vec<_> = (0..1_000).map(|_| ids.next(now)).collect();
         assert!(made.is_sorted());
         assert_eq!(made[0].get_version_num(), 7);
+    }
+
+    /// Rows are put in order by them.
+    #[test]
+    fn ids_are_in_order_when_the_clock_is_set_back() {
+        let now = Timestamp::from_micros(1_800_000_000_123_456);
+        let an_hour_ago = now.plus_seconds(-3_600);
+        let ids = Ids::random();
+        let mut made = vec![ids.next(now), ids.next(an_hour_ago), ids.next(an_hour_ago.plus_seconds(60))];
+        // Another process goes on after it.
+        let others = Ids::random();
+        others.go_on_after(made[2]);
+        made.extend([others.next(an_hour_ago), others.next(now.plus_seconds(1))]);
+        assert!(made.is_sorted(), "{made:?}");
     }
 }

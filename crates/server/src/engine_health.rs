@@ -12,11 +12,20 @@ pub enum EngineState {
     Unreachable(String),
     /// It answers, but what this server would change is another's.
     HeldByAnother {
+        by: Another,
         /// Which one; for the log alone, because it tells of the machine.
         other: String,
         /// What that means, and what to do.
         words: String,
     },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Another {
+    /// A copy of this one, or the one that this is a copy of.
+    Installation,
+    /// One of the same database, which uses another engine.
+    Server,
 }
 
 #[derive(Default)]

@@ -13,13 +13,15 @@ use windlass_runtime::{Docker, Labels};
 use windlass_store::{Conn, Kind, instance, servers};
 
 use crate::app::App;
-use crate::engine_health::EngineState;
+use crate::engine_health::{Another, EngineState};
 use crate::labels::INSTANCE_LABEL;
 
 /// Held by the server that runs on a data folder.
 pub const SERVER_LOCK: &str = "windlass.lock";
 /// How long the database may take to tell which server uses which engine.
 const DATABASE_LIMIT: Duration = Duration::from_secs(5);
+/// How long one look may take altogether: an engine that hangs must be told from one that works.
+const LOOK_LIMIT: Duration = Duration::from_secs(15);
 const DATA_LABEL: &str = "windlass.holder";
 const FOLDER_LABEL: &str = "windlass.holder.folder";
 
@@ -126,7 +128,13 @@ pub async fn look(app: &App, docker: &Docker, holder: &Holder, installation: Uui
             Found::Another(other) => Err(held_by(&other)),
         }
     };
-    looked.await.unwrap_or_else(|seen| seen)
+    match tokio::time::timeout(LOOK_LIMIT, looked).await {
+        Ok(seen) => seen.unwrap_or_else(|seen| seen),
+        Err(_) => EngineState::Unreachable(format!(
+            "the container engine takes connections, but did not answer within {} s",
+            LOOK_LIMIT.as_secs()
+        )),
+    }
 }
 
 /// Servers of one database must use one engine: each would make the containers of all again on its own.
@@ -142,6 +150,7 @@ async fn share_engine(app: &App, owner: Uuid, engine_id: &str) -> Result<(), Eng
     match other {
         None => Ok(()),
         Some(other) => Err(EngineState::HeldByAnother {
+            by: Another::Server,
             other: format!("a server with the engine {other}; this one's is {engine_id}"),
             words:
                 "another server of this database uses another container engine. Nothing is changed from here. Let all \
@@ -154,6 +163,7 @@ async fn share_engine(app: &App, owner: Uuid, engine_id: &str) -> Result<(), Eng
 
 fn held_by(other: &Holder) -> EngineState {
     EngineState::HeldByAnother {
+        by: Another::Installation,
         other: format!("the installation in {}", other.folder().display()),
         words: "another installation holds the containers of this one: they have the same id, so one is a copy of the other. \
                 Nothing is changed from here. Type `windlass adopt` to let this one take the other's place, or `windlass adopt \

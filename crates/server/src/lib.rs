@@ -3,11 +3,14 @@
 
 pub mod app;
 pub mod auth;
+mod beside;
+mod build_limits;
 mod caches;
 pub mod ceilings;
 pub mod clock;
 mod code_host;
 pub mod config;
+mod crash_loops;
 pub mod deploy;
 pub mod disk;
 pub mod edge;
@@ -15,6 +18,7 @@ pub mod engine_health;
 pub mod error;
 mod event_follower;
 pub mod executions;
+pub mod firewall;
 mod folders;
 mod git_program;
 pub mod holder;
@@ -45,6 +49,7 @@ mod subject;
 pub mod traffic;
 pub mod vault;
 mod volume_upkeep;
+pub mod write_probe;
 
 pub use app::App;
 pub use config::Config;

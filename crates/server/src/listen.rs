@@ -42,7 +42,7 @@ pub async fn serve(app: Arc<App>, listeners: Vec<TcpListener>, mut stop: watch::
     let settings = ConnectionSettings {
         app: app.clone(),
         router: http::router(app.clone()),
-        addresses: HouseholdCounts::default(),
+        addresses: HouseholdCounts::new(app.config.network_pool.into()),
         connections: Arc::new(Semaphore::new(app.config.max_connections)),
         idle_limit: app.config.idle_limit,
         cut: cut.clone(),

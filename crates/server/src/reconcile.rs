@@ -5,23 +5,26 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::JoinSet;
 use uuid::Uuid;
-use windlass_api::{ContainerStatus, LogStep};
+use windlass_api::{Failure, LogStep};
 use windlass_durable::kill_point;
-use windlass_runtime::{ContainerEvent, ContainerEventKind, ContainerHealth, ContainerSummary, Events, State};
+use windlass_runtime::{ContainerEvent, ContainerEventKind, ContainerSummary, Events, State};
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::{applications, deployments, jobs, networks, releases};
 
+use crate::beside::Beside;
+use crate::crash_loops::{self, Seen};
 use crate::deploy::{self, Interruption, Result};
 use crate::engine_health::EngineState;
 use crate::executions;
 use crate::host::Host;
-use crate::host_route;
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, HELPER, PURPOSE_LABEL};
+use crate::logs::Secrets;
 use crate::service::{queue, states};
 use crate::subject::Subject;
+use crate::{firewall, host_route};
 
 const INTERVAL: Duration = Duration::from_secs(5);
 /// While the engine does not answer, it is asked more often.
@@ -32,12 +35,15 @@ const SETTLE: Duration = Duration::from_millis(100);
 const PASSES_PER_SWEEP: u64 = 12;
 /// Ends that are told of at once; of more there is nothing to learn.
 const MOST_ENDS: usize = 100;
+/// Of a container that ended, in its record.
+const LAST_LINES: usize = 5;
+const LONGEST_LAST_LINE: usize = 500;
 
 pub async fn run(host: Arc<Host>, mut stop: watch::Receiver<bool>) {
     let (mut events, mut pass) = (None, 0_u64);
-    let mut telling = JoinSet::new();
+    let (mut telling, mut beside) = (JoinSet::new(), Beside::default());
     loop {
-        let is_well = look_after(&host, pass).await;
+        let is_well = look_after(&host, &mut beside, pass).await;
         if is_well && events.is_none() {
             events = host.events().await.ok();
         }
@@ -46,11 +52,11 @@ pub async fn run(host: Arc<Host>, mut stop: watch::Receiver<bool>) {
             () = tokio::time::sleep(if is_well { INTERVAL } else { HURRIED }) => {}
             () = host.app.rows_changed.notified() => {}
             event = next(&mut events) => {
-                let mut ends = Vec::new();
-                hear(event, &mut events, &mut ends);
+                let mut heard = Heard::default();
+                hear(&host, event, &mut events, &mut heard);
                 tokio::time::sleep(SETTLE).await;
-                pass_over(&mut events, &mut ends).await;
-                tell_ends(&mut telling, &host, ends);
+                pass_over(&host, &mut events, &mut heard).await;
+                tell_ends(&mut telling, &host, heard.ends);
             }
             () = stopped(&mut stop) => return,
         }
@@ -61,16 +67,30 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
+/// What was heard of containers at once.
+#[derive(Default)]
+struct Heard {
+    ends: Vec<End>,
+    /// Those of which a process was ended because there was no more memory.
+    out_of_memory: HashSet<String>,
+}
+
 /// A container that has ended, and with which exit code.
 struct End {
     name: String,
     exit_code: i64,
 }
 
-fn hear(event: Option<ContainerEvent>, events: &mut Option<Events>, ends: &mut Vec<End>) {
+fn hear(host: &Host, event: Option<ContainerEvent>, events: &mut Option<Events>, heard: &mut Heard) {
     match event {
-        Some(ContainerEvent { name, kind: ContainerEventKind::Died { exit_code }, .. }) if ends.len() < MOST_ENDS => {
-            ends.push(End { name, exit_code });
+        Some(ContainerEvent { name, kind: ContainerEventKind::OutOfMemory, .. }) => {
+            heard.out_of_memory.insert(name);
+        }
+        Some(ContainerEvent { name, kind: ContainerEventKind::Died { exit_code }, .. }) => {
+            host.last_ends.note(&name, exit_code, heard.out_of_memory.remove(&name));
+            if heard.ends.len() < MOST_ENDS {
+                heard.ends.push(End { name, exit_code });
+            }
         }
         Some(_) => {}
         None => *events = None,
@@ -78,10 +98,10 @@ fn hear(event: Option<ContainerEvent>, events: &mut Option<Events>, ends: &mut V
 }
 
 /// What comes in a swarm is heard at once.
-async fn pass_over(events: &mut Option<Events>, ends: &mut Vec<End>) {
+async fn pass_over(host: &Host, events: &mut Option<Events>, heard: &mut Heard) {
     while events.is_some() {
         match tokio::time::timeout(Duration::ZERO, next(events)).await {
-            Ok(event) => hear(event, events, ends),
+            Ok(event) => hear(host, event, events, heard),
             Err(_) => return,
         }
     }
@@ -108,16 +128,19 @@ fn tell_ends(telling: &mut JoinSet<()>, host: &Arc<Host>, ends: Vec<End>) {
     }
 }
 
-/// Why a live container ended, into the log of its deployment. One that ends again and again is told of ever more rarely.
+/// Why a live container ended: its last lines for its record, and a line in the log of its deployment. One that ends again and again
+/// is told of there ever more rarely.
 async fn tell_end(host: &Host, end: &End) -> Result<()> {
     let row = containers::by_name(&mut host.app.db.read().await?, &end.name).await?;
     let row = row.filter(|row| row.stage == Stage::Live && row.purpose == Purpose::App);
     let Some(row) = row else { return Ok(()) };
-    let restarts = host.container(&end.name).await?.map_or(0, |found| found.restart_count);
+    let Some(found) = host.container(&end.name).await? else { return Ok(()) };
+    let subject = Subject::load(&host.app, row.deployment_id).await?;
+    note_last_lines(host, &found, &Secrets::of(&subject)).await?;
+    let restarts = found.restart_count;
     if restarts > 1 && !restarts.is_power_of_two() {
         return Ok(());
     }
-    let subject = Subject::load(&host.app, row.deployment_id).await?;
     let (log, writer) = deploy::open_log(host, &subject, LogStep::Run);
     let (code, times) = (end.exit_code, restarts.max(1));
     // After the last of what it printed, if that does not take too long.
@@ -132,8 +155,25 @@ async fn tell_end(host: &Host, end: &End) -> Result<()> {
     Ok(())
 }
 
-async fn look_after(host: &Host, pass: u64) -> bool {
+/// What it printed last before it ended. It may have been started again since.
+async fn note_last_lines(host: &Host, found: &windlass_runtime::Container, secrets: &Secrets) -> Result<()> {
+    let lines = host.last_lines_until(&found.name, LAST_LINES, found.finished_at).await?;
+    let shown = |line: &String| secrets.safe_beginning(line).chars().take(LONGEST_LAST_LINE).collect();
+    host.last_ends.note_lines(&found.name, lines.iter().map(shown).collect());
+    host.app.rows_changed.notify_one();
+    Ok(())
+}
+
+async fn look_after(host: &Arc<Host>, beside: &mut Beside, pass: u64) -> bool {
     let seen = host.look().await;
+    let is_due = pass.is_multiple_of(PASSES_PER_SWEEP) || host.app.engine_health.seen() != EngineState::Well;
+    // Before a job is told that the engine answers: no build and no container begins without the rules.
+    if seen == EngineState::Well
+        && is_due
+        && let Err(problem) = firewall::apply(host).await
+    {
+        tracing::warn!(?problem, "what containers can reach could not be looked after; trying again");
+    }
     let before = host.app.engine_health.set(seen.clone());
     if seen != before {
         tell_what_is_seen(&seen);
@@ -145,12 +185,14 @@ async fn look_after(host: &Host, pass: u64) -> bool {
     let answers = seen == EngineState::Well;
     if answers {
         let reconciled = async {
-            reconcile_containers(host).await?;
+            reconcile_containers(host, beside).await?;
             if pass.is_multiple_of(PASSES_PER_SWEEP) {
+                host.app.build_limits.apply(host).await?;
                 sweep_images(host).await?;
                 sweep_networks(host).await?;
-                let known = host.collector.known().await?;
-                host.collector.forget_vanished(known, &host.containers().await?).await?;
+                if !beside.is_busy_with(EVERY_READER) {
+                    beside.begin(EVERY_READER, forget_vanished(host.clone()));
+                }
             }
             Ok::<_, Interruption>(())
         };
@@ -169,11 +211,20 @@ fn tell_what_is_seen(seen: &EngineState) {
         EngineState::NotAsked => {}
         EngineState::Well => tracing::info!("the container engine answers"),
         EngineState::Unreachable(problem) => tracing::warn!("{problem}. Deployments wait until it answers."),
-        EngineState::HeldByAnother { other, words } => tracing::error!(other, "{words}"),
+        EngineState::HeldByAnother { other, words, .. } => tracing::error!(other, "{words}"),
     }
 }
 
-async fn reconcile_containers(host: &Host) -> Result<()> {
+/// In the place of a container's name.
+const EVERY_READER: &str = "all that were read";
+
+/// How far containers were read that are gone.
+async fn forget_vanished(host: Arc<Host>) -> Result<()> {
+    let known = host.collector.known().await?;
+    Ok(host.collector.forget_vanished(known, &host.containers().await?).await?)
+}
+
+async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside) -> Result<()> {
     // In this order: a row comes before its container and goes after it, so what has no row now is wanted by none.
     let (helpers, on_engine): (Vec<_>, Vec<_>) = host.containers().await?.into_iter().partition(is_helper);
     host.collector.look_after(&on_engine);
@@ -183,26 +234,34 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
     drop(conn);
     let by_name: HashMap<&str, &ContainerSummary> =
         on_engine.iter().map(|found| (found.name.as_str(), found)).collect();
+    host.last_ends.keep(|name| by_name.contains_key(name));
     // What visitors are sent to comes first.
     for row in
         rows.iter().filter(|row| row.stage == Stage::Live).chain(rows.iter().filter(|row| row.stage != Stage::Live))
     {
         let found = by_name.get(row.name.as_str()).copied();
         if row.purpose == Purpose::Service {
-            if let Err(problem) = look_after_service(host, row, found).await {
+            if let Err(problem) = look_after_service(host, beside, row, found).await {
+                end_if_lost(&problem)?;
                 tracing::warn!(container = row.name, ?problem, "a service could not be brought in line; trying again");
             }
             continue;
         }
         let outcome = match row.stage {
-            Stage::Live => keep_alive(host, row, found).await,
+            Stage::Live => keep_alive(host, beside, row, found).await,
             // The worker that has a job of the application knows what to do with it.
             Stage::Starting | Stage::Leaving if busy.contains(&row.application_id) => Ok(()),
             // A job starts it again, or ends it: see `resume_held`.
             Stage::Held | Stage::Stopped => Ok(()),
-            Stage::Starting | Stage::Leaving => forget(host, row).await,
+            Stage::Starting | Stage::Leaving => {
+                if !beside.is_busy_with(&row.name) {
+                    beside.begin(&row.name, forget(host.clone(), row.clone()));
+                }
+                Ok(())
+            }
         };
         if let Err(problem) = outcome {
+            end_if_lost(&problem)?;
             tracing::warn!(container = row.name, ?problem, "a container could not be brought in line; trying again");
         }
     }
@@ -211,23 +270,35 @@ async fn reconcile_containers(host: &Host) -> Result<()> {
         tracing::info!(container = helper.name, "removing a container whose work is over");
         host.remove_ended_container(&helper.name).await?;
     }
-    // Last, because they may have to wait for their lines to be stored.
     let names: HashSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     for stray in &on_engine {
-        if names.contains(stray.name.as_str()) {
+        if names.contains(stray.name.as_str()) || beside.is_busy_with(&stray.name) {
             continue;
         }
         tracing::info!(container = stray.name, "removing a container that belongs to no instance");
-        if let Err(problem) = host.remove_container(&stray.name).await {
-            tracing::warn!(container = stray.name, ?problem, "it could not be removed; trying again");
-        }
+        let (host, name) = (host.clone(), stray.name.clone());
+        beside.begin(&stray.name, async move { Ok(host.remove_container(&name).await?) });
     }
     Ok(())
 }
 
+/// An engine that does not answer is not asked for one container after another: each would be waited for.
+fn end_if_lost(problem: &Interruption) -> Result<()> {
+    match problem {
+        Interruption::EngineLost(words) => Err(Interruption::EngineLost(words.clone())),
+        Interruption::Failed(Failure::TimedOut, words) => Err(Interruption::EngineLost(words.clone())),
+        _ => Ok(()),
+    }
+}
+
 /// A service of an extension: rows without a job of their installation are made true.
-async fn look_after_service(host: &Host, row: &Container, found: Option<&ContainerSummary>) -> Result<()> {
-    let Some(_no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
+async fn look_after_service(
+    host: &Arc<Host>,
+    beside: &mut Beside,
+    row: &Container,
+    found: Option<&ContainerSummary>,
+) -> Result<()> {
+    let Some(no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
     if executions::engine::is_busy(host, row.application_id).await? {
         return Ok(());
     }
@@ -235,6 +306,10 @@ async fn look_after_service(host: &Host, row: &Container, found: Option<&Contain
     let now = containers::by_name(&mut host.app.db.read().await?, &row.name).await?;
     let Some(row) = now else { return Ok(()) };
     match row.stage {
+        Stage::Live if found.is_some_and(is_dead) => {
+            remove_dead(host, beside, &row, no_other);
+            Ok(())
+        }
         Stage::Live => {
             let kept = executions::engine::keep_alive(host, &row, found.map(|found| found.state)).await;
             // Also when it could not be repaired: what is shown is what is.
@@ -244,36 +319,59 @@ async fn look_after_service(host: &Host, row: &Container, found: Option<&Contain
         Stage::Stopped => observe_service(host, &row).await,
         // The execution that put it aside is over.
         Stage::Held => executions::engine::resume(host, &row).await,
+        Stage::Starting | Stage::Leaving if beside.is_busy_with(&row.name) => Ok(()),
         Stage::Starting | Stage::Leaving => {
             tracing::info!(container = row.name, "removing a service whose time is over");
-            executions::engine::remove_container(host, row.id, &row.name).await?;
-            let (mut work, now) = (host.app.begin_step().await?, host.app.now());
-            containers::delete(&mut work, row.id, now).await?;
-            Ok(work.commit().await?)
+            beside.begin(&row.name.clone(), forget_service(host.clone(), row, no_other));
+            Ok(())
         }
     }
 }
 
-async fn observe_service(host: &Host, row: &Container) -> Result<()> {
-    let found = host.container(&row.name).await?;
-    let status = status_of(found.as_ref());
-    let engine_id = found.map(|found| found.id).unwrap_or_default();
-    if row.status == status && row.engine_id == engine_id {
-        return Ok(());
-    }
-    let mut work = host.app.begin_step().await?;
-    containers::observe(&mut work, row.id, &engine_id, status).await?;
+async fn forget_service(host: Arc<Host>, row: Container, _no_other: OwnedMutexGuard<()>) -> Result<()> {
+    executions::engine::remove_container(&host, row.id, &row.name).await?;
+    let (mut work, now) = (host.app.begin_step().await?, host.app.now());
+    containers::delete(&mut work, row.id, now).await?;
     Ok(work.commit().await?)
 }
 
-fn status_of(found: Option<&windlass_runtime::Container>) -> ContainerStatus {
-    match found.map(|found| (found.state, &found.health)) {
-        Some((State::Running | State::Paused, Some(ContainerHealth::Unhealthy(_)))) => ContainerStatus::Unhealthy,
-        Some((State::Running | State::Paused, _)) => ContainerStatus::Running,
-        Some((State::Created, _)) => ContainerStatus::Starting,
-        Some(_) => ContainerStatus::Exited,
-        None => ContainerStatus::Removed,
+/// Whether the engine can do nothing with it but remove it.
+fn is_dead(found: &ContainerSummary) -> bool {
+    matches!(found.state, State::Dead | State::Removing)
+}
+
+/// The next pass makes another one.
+fn remove_dead(host: &Arc<Host>, beside: &mut Beside, row: &Container, no_other: OwnedMutexGuard<()>) {
+    if beside.is_busy_with(&row.name) {
+        return;
     }
+    let (host, name) = (host.clone(), row.name.clone());
+    beside.begin(&row.name, async move {
+        let _no_other = no_other;
+        host.remove_container(&name).await?;
+        host.app.rows_changed.notify_one();
+        Ok(())
+    });
+}
+
+async fn observe_service(host: &Host, row: &Container) -> Result<()> {
+    let found = host.container(&row.name).await?;
+    let seen = judge(host, row, found.as_ref());
+    if seen.is_known(row) {
+        return Ok(());
+    }
+    let mut work = host.app.begin_step().await?;
+    containers::observe(&mut work, row.id, &seen.engine_id, seen.status).await?;
+    containers::set_crash_loop(&mut work, row.id, seen.steady_restarts, &seen.crash_loop_text()).await?;
+    Ok(work.commit().await?)
+}
+
+fn judge(host: &Host, row: &Container, found: Option<&windlass_runtime::Container>) -> Seen {
+    let seen = crash_loops::judge(row, found, host.last_ends.of(&row.name), host.app.now());
+    if seen.crash_loop.is_none() {
+        host.last_ends.forget(&row.name);
+    }
+    seen
 }
 
 /// Whether it is never started.
@@ -300,11 +398,20 @@ async fn resume_held(host: &Host) -> Result<()> {
 }
 
 /// What visitors are sent to must run. At the same address: no route changes.
-async fn keep_alive(host: &Host, row: &Container, found: Option<&ContainerSummary>) -> Result<()> {
+async fn keep_alive(
+    host: &Arc<Host>,
+    beside: &mut Beside,
+    row: &Container,
+    found: Option<&ContainerSummary>,
+) -> Result<()> {
     // Another task is about to stop or start it.
-    let Some(_no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
+    let Some(no_other) = host.try_to_lock_containers(row.application_id) else { return Ok(()) };
     // The rows were read when the pass began; it may be replaced or stopped by now.
     let Some(row) = if_live(host, row).await?.filter(|row| row.purpose == Purpose::App) else { return Ok(()) };
+    if found.is_some_and(is_dead) {
+        remove_dead(host, beside, &row, no_other);
+        return Ok(());
+    }
     let state = found.map(|found| found.state);
     let mut repaired = repair(host, &row, state).await;
     if state != Some(State::Running) && if_live(host, &row).await?.is_none() {
@@ -312,8 +419,20 @@ async fn keep_alive(host: &Host, row: &Container, found: Option<&ContainerSummar
         repaired = Ok(host.stop_container(&row.name, Duration::ZERO).await?);
     }
     // Also when it could not be repaired: what is shown is what is.
-    observe(host, &row).await?;
+    if observe(host, &row).await? == Observed::Unreachable && !beside.is_busy_with(&row.name) {
+        tracing::warn!(container = row.name, "removing a container that has lost its address");
+        beside.begin(&row.name.clone(), replace(host.clone(), row, no_other));
+    }
     repaired
+}
+
+/// Where the container stood, another one is made.
+async fn replace(host: Arc<Host>, row: Container, _no_other: OwnedMutexGuard<()>) -> Result<()> {
+    host.remove_container(&row.name).await?;
+    match if_live(&host, &row).await? {
+        Some(row) => make_again(&host, &row).await,
+        None => Ok(()),
+    }
 }
 
 /// The row as it is now.
@@ -333,7 +452,8 @@ async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()
             host.restart_always(&row.name).await?;
             Ok(host.start_container(&row.name).await?)
         }
-        Some(State::Dead | State::Removing) => Ok(host.remove_container(&row.name).await?),
+        // Removed already, beside this.
+        Some(State::Dead | State::Removing) => Ok(()),
         None => make_again(host, row).await,
     }
 }
@@ -350,36 +470,43 @@ async fn make_again(host: &Host, row: &Container) -> Result<()> {
     Ok(host.start_container(&row.name).await?)
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Observed {
+    Told,
+    /// It runs, but not at its address: no visitor can reach it.
+    Unreachable,
+}
+
 /// Statuses say what was seen.
-async fn observe(host: &Host, row: &Container) -> Result<()> {
+async fn observe(host: &Host, row: &Container) -> Result<Observed> {
     let found = host.container(&row.name).await?;
     if let Some(found) = &found
         && found.state == State::Running
         && !found.addresses.iter().any(|address| address.to_string() == row.address)
         && if_live(host, row).await?.is_some()
     {
-        // No visitor can reach it. Where it stood another one is made.
-        tracing::warn!(container = row.name, "removing a container that has lost its address");
-        host.remove_container(&row.name).await?;
-        return make_again(host, row).await;
+        return Ok(Observed::Unreachable);
     }
-    let status = status_of(found.as_ref());
-    let engine_id = found.map(|found| found.id).unwrap_or_default();
-    if row.status == status && row.engine_id == engine_id {
-        return Ok(());
+    let seen = judge(host, row, found.as_ref());
+    if !seen.is_known(row) {
+        tell_status(host, row, &seen).await?;
     }
+    Ok(Observed::Told)
+}
+
+async fn tell_status(host: &Host, row: &Container, seen: &Seen) -> Result<()> {
     let mut work = host.app.begin_step().await?;
     let Some(application) = applications::lock(&mut work, row.application_id).await? else { return Ok(()) };
     let before = deployments::get(&mut work, row.deployment_id).await?;
     let now = containers::by_name(&mut work, &row.name).await?;
     let (Some(before), true) = (before, now.is_some_and(|now| now.stage == Stage::Live)) else { return Ok(()) };
-    states::observe(&mut work, &application, &before, row, &engine_id, status).await?;
+    states::observe(&mut work, &application, &before, row, seen).await?;
     work.commit().await?;
     Ok(())
 }
 
 /// A container that its deployment or its successor has no more use for, and whose job is over.
-async fn forget(host: &Host, row: &Container) -> Result<()> {
+async fn forget(host: Arc<Host>, row: Container) -> Result<()> {
     // The rows were read a moment ago, and a deployment may have ended meanwhile: look again.
     let mut conn = host.app.db.read().await?;
     let has_job = !jobs::of_application(&mut conn, row.application_id).await?.is_empty();
@@ -393,7 +520,7 @@ async fn forget(host: &Host, row: &Container) -> Result<()> {
     let (mut work, now) = (host.app.begin_step().await?, host.app.now());
     applications::lock(&mut work, row.application_id).await?;
     containers::delete(&mut work, row.id, now).await?;
-    states::container_deleted(&mut work, row).await?;
+    states::container_deleted(&mut work, &row).await?;
     states::settle(&mut work, row.application_id).await?;
     work.commit().await?;
     Ok(())

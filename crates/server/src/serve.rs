@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::edge::Keeper;
-use crate::engine_health::EngineState;
+use crate::engine_health::{Another, EngineState};
 use crate::holder::{self, Holder, SERVER_LOCK, folder_identity};
 use crate::host::{Host, container_engine};
 use crate::host_route;
@@ -68,6 +68,8 @@ pub enum StartError {
     Edge(String),
     #[error("{0}")]
     UnknownHolder(String),
+    #[error("docker-socket: {words} The other is {other}.")]
+    OtherEngine { other: String, words: String },
 }
 
 pub struct Server {
@@ -95,7 +97,8 @@ impl Server {
         // A port that was given as 0 is known now, and links need it.
         config.listen = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let db = open_database(&config).await?;
-        match begin(db.clone(), config).await {
+        // Boxed, because it holds everything that a server is made of.
+        match Box::pin(begin(db.clone(), config)).await {
             Ok(Begun { app, edge, installation, holder, owner }) => {
                 Ok(Self { app: Arc::new(app), listeners, edge, installation, holder, owner, _lock: lock })
             }
@@ -223,13 +226,16 @@ async fn begin(db: Db, config: Config) -> Result<Begun, StartError> {
     let holder = this_holder(&app).await?;
     let seen = first_look(&app, &holder, installation, owner).await;
     let edge = match &seen {
+        EngineState::HeldByAnother { by: Another::Server, other, words } => {
+            return Err(StartError::OtherEngine { other: other.clone(), words: words.clone() });
+        }
         // A copy of the routes leads to another installation's containers.
         EngineState::HeldByAnother { .. } => None,
         EngineState::NotAsked | EngineState::Well | EngineState::Unreachable(_) => {
             Some(Keeper::start(app.config.clone()).await.map_err(StartError::Edge)?)
         }
     };
-    if let EngineState::HeldByAnother { other, words } = &seen {
+    if let EngineState::HeldByAnother { other, words, .. } = &seen {
         tracing::error!(other, "{words}");
         app.engine_health.set(seen);
     }
@@ -270,10 +276,19 @@ async fn unlocked(db: Db, config: Config) -> Result<App, StartError> {
     check(&db, &config.master_key_source()).await?;
     db.migrate().await.map_err(|source| database_error(&config, source))?;
     let (clock, ids) = (Clock::System, Ids::random());
+    go_on_after_newest(&db, &ids).await.map_err(|source| database_error(&config, source))?;
     let keys = unlock(&db, config.master_key_source(), &ids, clock.now()).await?;
     let logs = open_logs(&config).await?;
     logs.migrate().await.map_err(|source| logs_error(&config, source))?;
     Ok(App::new(db, Logs::open(logs, logs_folder(&config)), keys, config, clock, ids))
+}
+
+/// The clock may have been set back while the server was stopped, and rows are put in order by their ids.
+async fn go_on_after_newest(db: &Db, ids: &Ids) -> windlass_store::Result<()> {
+    if let Some(newest) = instance::newest_id(&mut db.read().await?).await? {
+        ids.go_on_after(newest);
+    }
+    Ok(())
 }
 
 /// The database of the configuration, as it is: not migrated.

@@ -129,6 +129,11 @@ pub async fn update(tx: &mut Tx, application: &Application) -> Result<()> {
     Ok(())
 }
 
+/// Each with its organization.
+pub async fn organizations(conn: &mut Conn) -> Result<Vec<(Uuid, Uuid)>> {
+    Ok(sql!(conn, |c| sqlx::query_as("select id, organization_id from applications").fetch_all(c).await)?)
+}
+
 /// All there are.
 pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>> {
     Ok(sql!(conn, |c| sqlx::query_scalar("select id from applications").fetch_all(c).await)?)

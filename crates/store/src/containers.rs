@@ -59,6 +59,10 @@ pub struct Container {
     pub address: String,
     /// JSON: its volumes, and where they are in it.
     pub mounts: String,
+    /// How many times the engine had started it again when it last stayed up.
+    pub steady_restarts: i64,
+    /// JSON of [`windlass_api::CrashLoop`]; empty while it does not crash.
+    pub crash_loop: String,
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
 }
@@ -78,13 +82,16 @@ pub fn socket_address(address: &str, port: u16) -> Option<SocketAddr> {
 macro_rules! columns {
     () => {
         "id, application_id, deployment_id, purpose, ordinal, stage, name, engine_id, status, address, \
-         mounts, created_at"
+         mounts, steady_restarts, crash_loop, created_at"
     };
 }
 
 pub async fn insert(tx: &mut Tx, container: &Container) -> Result<()> {
-    let query =
-        concat!("insert into containers (", columns!(), ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)");
+    let query = concat!(
+        "insert into containers (",
+        columns!(),
+        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+    );
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(container.id)
@@ -98,6 +105,8 @@ pub async fn insert(tx: &mut Tx, container: &Container) -> Result<()> {
             .bind(container.status.as_str())
             .bind(&container.address)
             .bind(&container.mounts)
+            .bind(container.steady_restarts)
+            .bind(&container.crash_loop)
             .bind(container.created_at.micros())
             .execute(c)
             .await
@@ -145,11 +154,34 @@ pub async fn of_application(conn: &mut Conn, application_id: Uuid) -> Result<Vec
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).fetch_all(c).await)?)
 }
 
-/// What was seen of it on the engine.
+/// What was seen of it on the engine. What was known of its crashes is over with it.
 pub async fn observe(tx: &mut Tx, id: Uuid, engine_id: &str, status: ContainerStatus) -> Result<()> {
-    let query = "update containers set engine_id = $2, status = $3 where id = $1";
+    let query = "update containers set engine_id = $2, status = $3, crash_loop = '' where id = $1";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(engine_id).bind(status.as_str()).execute(c).await.map(drop))?;
     Ok(())
+}
+
+/// What is known of its crashes, as JSON or empty, and how many times it had been started again when it last stayed up.
+pub async fn set_crash_loop(tx: &mut Tx, id: Uuid, steady_restarts: i64, crash_loop: &str) -> Result<()> {
+    let query = "update containers set steady_restarts = $2, crash_loop = $3 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(steady_restarts).bind(crash_loop).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// What is known of the crashes of live instances, with the application that each is of.
+pub async fn crash_loops_of(conn: &mut Conn, application_ids: &[Uuid]) -> Result<Vec<(Uuid, String)>> {
+    if application_ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = format!(
+        "select application_id, crash_loop from containers where purpose = 'app' and stage = 'live' \
+         and crash_loop <> '' and application_id in ({})",
+        parameters(1, application_ids.len())
+    );
+    Ok(sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false);
+        application_ids.iter().fold(query, |query, id| query.bind(*id)).fetch_all(c).await
+    })?)
 }
 
 /// False when there is no such row any more.

@@ -2,12 +2,24 @@
 
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
-use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, Failure, Timestamp};
+use windlass_api::{ContainerStatus, DeploymentKind, DeploymentState, DeploymentTrigger, Failure, Timestamp, words};
 
 use crate::containers::{self, Container};
 use crate::db::{parameters, sql};
-use crate::word::Word;
+use crate::word::{Word, words_of_columns};
 use crate::{Conn, Result, Tx};
+
+words! {
+    /// How far the command after the switch has come.
+    pub enum PostRun {
+        NotBegun = "",
+        /// It may have run, whether or not its end was seen.
+        Begun = "begun",
+        Ended = "ended",
+    }
+}
+
+words_of_columns! { PostRun }
 
 #[derive(Clone, Debug, FromRow)]
 pub struct Deployment {
@@ -344,6 +356,17 @@ pub async fn add_requests(tx: &mut Tx, id: Uuid, served: i64, failed: i64, now: 
         sqlx::query(query).bind(id).bind(served).bind(failed).bind(now.micros()).execute(c).await.map(drop)
     })?;
     Ok(())
+}
+
+pub async fn post_run(conn: &mut Conn, id: Uuid) -> Result<PostRun> {
+    let query = "select post_run from deployments where id = $1";
+    let found: Option<Word<PostRun>> = sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_optional(c).await)?;
+    Ok(found.map_or(PostRun::NotBegun, |Word(word)| word))
+}
+
+pub async fn set_post_run(tx: &mut Tx, id: Uuid, to: PostRun) -> Result<()> {
+    let query = "update deployments set post_run = $2 where id = $1";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(id).bind(to.as_str()).execute(c).await.map(drop))?)
 }
 
 /// Since when visitors wait for it, and how many requests had waited at the edge before.

@@ -73,7 +73,9 @@ fn is_duplicate(error: &sqlx::Error) -> bool {
 
 fn is_passing(error: &sqlx::Error) -> bool {
     match error {
-        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed
+        // A server that ends while a connection is made, and what stands in front of one, say nothing that makes sense.
+        | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_) => true,
         sqlx::Error::Database(error) => error.code().is_some_and(|code| is_passing_code(&code)),
         _ => false,
     }
@@ -96,7 +98,13 @@ fn is_full_code(code: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_full_code, is_passing_code};
+    use super::{Error, is_full_code, is_passing_code};
+
+    #[test]
+    fn a_server_that_ends_while_a_connection_is_made_may_answer_later() {
+        let error = sqlx::Error::Protocol("unexpected response from SSLRequest: 0x00".into());
+        assert!(matches!(Error::from(error), Error::Unavailable(_)));
+    }
 
     #[test]
     fn codes_of_both_databases() {

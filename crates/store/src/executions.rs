@@ -258,6 +258,11 @@ pub async fn newest_uninstall(conn: &mut Conn, installation_id: Uuid) -> Result<
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(installation_id).fetch_optional(c).await)?)
 }
 
+/// Each with its organization.
+pub async fn organizations(conn: &mut Conn) -> Result<Vec<(Uuid, Uuid)>> {
+    Ok(sql!(conn, |c| sqlx::query_as("select id, organization_id from executions").fetch_all(c).await)?)
+}
+
 /// All that there are.
 pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>> {
     Ok(sql!(conn, |c| sqlx::query_scalar("select id from executions").fetch_all(c).await)?)

@@ -7,7 +7,7 @@ use windlass_api::{ContainerStatus, InstallationState, Timestamp};
 use crate::containers::Stage;
 use crate::db::{among, sql};
 use crate::word::Word;
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Result, Tx, freed_domains};
 
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Installation {
@@ -89,6 +89,11 @@ pub async fn page(
 pub async fn count_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
     let query = "select count(*) from installations where organization_id = $1";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
+}
+
+/// Each with its organization.
+pub async fn organizations(conn: &mut Conn) -> Result<Vec<(Uuid, Uuid)>> {
+    Ok(sql!(conn, |c| sqlx::query_as("select id, organization_id from installations").fetch_all(c).await)?)
 }
 
 pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>> {
@@ -280,14 +285,29 @@ pub async fn delete_waiting_route(tx: &mut Tx, execution_id: Uuid, domain: &str)
     Ok(())
 }
 
-pub async fn delete_routes(tx: &mut Tx, installation_id: Uuid) -> Result<()> {
+pub async fn delete_routes(tx: &mut Tx, installation_id: Uuid, now: Timestamp) -> Result<()> {
+    free_domains(tx, installation_id, None, now).await?;
     let query = "delete from installed_routes where installation_id = $1";
     sql!(tx, |c| sqlx::query(query).bind(installation_id).execute(c).await.map(drop))?;
     Ok(())
 }
 
+/// Those that visitors were sent to, but for what another execution keeps.
+async fn free_domains(tx: &mut Tx, installation_id: Uuid, kept_by: Option<Uuid>, now: Timestamp) -> Result<()> {
+    let query = "select r.domain, i.organization_id from installed_routes r join installations i on i.id = r.installation_id \
+                 where r.installation_id = $1 and r.is_live = $2 and not exists (select 1 from installed_routes k \
+                 where k.installation_id = $1 and k.execution_id = $3 and k.domain = r.domain)";
+    let freed: Vec<(String, Uuid)> =
+        sql!(tx, |c| sqlx::query_as(query).bind(installation_id).bind(true).bind(kept_by).fetch_all(c).await)?;
+    for (domain, organization_id) in freed {
+        freed_domains::free(tx, &domain, organization_id, now).await?;
+    }
+    Ok(())
+}
+
 /// Visitors are sent where this execution says, and nowhere else.
-pub async fn make_routes_live(tx: &mut Tx, installation_id: Uuid, execution_id: Uuid) -> Result<()> {
+pub async fn make_routes_live(tx: &mut Tx, installation_id: Uuid, execution_id: Uuid, now: Timestamp) -> Result<()> {
+    free_domains(tx, installation_id, Some(execution_id), now).await?;
     let query = "delete from installed_routes where installation_id = $1 and execution_id <> $2";
     sql!(tx, |c| sqlx::query(query).bind(installation_id).bind(execution_id).execute(c).await.map(drop))?;
     let query = "update installed_routes set is_live = $3 where installation_id = $1 and execution_id = $2";

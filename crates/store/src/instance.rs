@@ -22,6 +22,20 @@ pub async fn counts(conn: &mut Conn) -> Result<(i64, i64, i64)> {
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_one(c).await)?)
 }
 
+/// A change that changes nothing, to see whether one can be made.
+pub async fn touch(tx: &mut Tx) -> Result<()> {
+    Ok(sql!(tx, |c| sqlx::query("update instance set id = id where id = 1").execute(c).await.map(drop))?)
+}
+
+/// The newest of the ids by which rows are put in order; none in an empty database.
+pub async fn newest_id(conn: &mut Conn) -> Result<Option<Uuid>> {
+    let deployments = "select id from deployments order by id desc limit 1";
+    let jobs = "select id from jobs order by id desc limit 1";
+    let deployment: Option<Uuid> = sql!(conn, |c| sqlx::query_scalar(deployments).fetch_optional(c).await)?;
+    let job: Option<Uuid> = sql!(conn, |c| sqlx::query_scalar(jobs).fetch_optional(c).await)?;
+    Ok(deployment.max(job))
+}
+
 /// True for exactly one caller, ever: the one that registers the first admin.
 pub async fn claim_first_admin(tx: &mut Tx) -> Result<bool> {
     let query = "update instance set admin_registered = true where id = 1 and admin_registered = false";

@@ -141,7 +141,7 @@ fn claim_query(kind: Kind, search: &Search<'_>) -> String {
         concat!(
             "update jobs set state = 'running', fence = fence + 1, owner = $1, lease_until = {clock} + $2 where id = ( \
                  select j.id from jobs j left join job_turns t on t.organization_id = j.organization_id \
-                 where j.kind in ({kinds}) and j.not_before <= {clock} and {is_free} and {its_turn} and {sharing} < $4 \
+                 where j.kind in ({kinds}) and (j.not_before <= {clock} or j.put_back_at > {clock}) and {is_free} and {its_turn} and {sharing} < $4 \
                  order by {is_held} desc, {under_way}, coalesce(t.taken_at, 0), j.id limit 1 {skip}) \
              and {is_still_free} \
              returning ",
@@ -215,9 +215,9 @@ pub async fn set_kind(tx: &mut Tx, id: Uuid, kind: &str) -> Result<()> {
 /// It is to be tried again, after some time.
 pub async fn put_back(tx: &mut Tx, job: &Job, now: Timestamp, seconds: i64) -> Result<()> {
     let query = format!(
-        "update jobs set state = 'queued', owner = null, lease_until = 0, not_before = {} + $4 \
-         where id = $1 and fence = $2 and state = 'running'",
-        clock(tx.kind(), "$3")
+        "update jobs set state = 'queued', owner = null, lease_until = 0, not_before = {clock} + $4, \
+         put_back_at = {clock} where id = $1 and fence = $2 and state = 'running'",
+        clock = clock(tx.kind(), "$3")
     );
     sql!(tx, |c| {
         sqlx::query(AssertSqlSafe(query))

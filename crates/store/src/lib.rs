@@ -20,6 +20,7 @@ pub mod deployments;
 pub mod events;
 pub mod executions;
 pub mod extensions;
+pub mod freed_domains;
 pub mod github_apps;
 pub mod idempotency_keys;
 pub mod installations;

@@ -22,6 +22,8 @@ pub struct Image {
     pub id: String,
     /// Where its containers listen.
     pub port: u16,
+    /// As the engine counts them: what images have in common is in each of them.
+    pub bytes: i64,
 }
 
 /// The columns that describe an artifact.
@@ -30,13 +32,14 @@ struct Columns {
     image: String,
     image_id: String,
     port: i64,
+    image_bytes: i64,
 }
 
 impl From<Columns> for Option<Artifact> {
     fn from(columns: Columns) -> Self {
-        let Columns { image: name, image_id: id, port } = columns;
+        let Columns { image: name, image_id: id, port, image_bytes: bytes } = columns;
         let port = u16::try_from(port).unwrap_or_default();
-        (!id.is_empty()).then_some(Artifact::Image(Image { name, id, port }))
+        (!id.is_empty()).then_some(Artifact::Image(Image { name, id, port, bytes }))
     }
 }
 
@@ -63,7 +66,7 @@ pub struct Release {
 macro_rules! columns {
     () => {
         "id, application_id, configuration, sealed_variables, commit_hash, commit_author, commit_message, image, image_id, port, \
-         live_at, removed_at, created_at"
+         image_bytes, live_at, removed_at, created_at"
     };
 }
 
@@ -139,15 +142,24 @@ pub async fn set_commit(tx: &mut Tx, id: Uuid, hash: &str, author: &str, message
 
 /// None for one that has to be built again.
 pub async fn set_artifact(tx: &mut Tx, id: Uuid, artifact: Option<&Artifact>) -> Result<()> {
-    let query = "update releases set image = $2, image_id = $3, port = $4 where id = $1";
-    let (name, image_id, port) = match artifact {
-        Some(Artifact::Image(image)) => (image.name.as_str(), image.id.as_str(), image.port),
-        None => ("", "", 0),
+    let query = "update releases set image = $2, image_id = $3, port = $4, image_bytes = $5 where id = $1";
+    let (name, image_id, port, bytes) = match artifact {
+        Some(Artifact::Image(image)) => (image.name.as_str(), image.id.as_str(), image.port, image.bytes),
+        None => ("", "", 0, 0),
     };
     sql!(tx, |c| {
-        sqlx::query(query).bind(id).bind(name).bind(image_id).bind(i64::from(port)).execute(c).await.map(drop)
+        let query = sqlx::query(query).bind(id).bind(name).bind(image_id).bind(i64::from(port)).bind(bytes);
+        query.execute(c).await.map(drop)
     })?;
     Ok(())
+}
+
+/// What the images of an organization's releases take, each counted whole.
+pub async fn image_bytes_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
+    let query = "select cast(coalesce(sum(r.image_bytes), 0) as bigint) from releases r \
+                 join applications a on a.id = r.application_id \
+                 where a.organization_id = $1 and r.removed_at is null and r.image_id <> ''";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
 
 /// Where it really listens, found out when it was started.

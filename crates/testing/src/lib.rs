@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "only tests use this; a failure here is a failed test")]
 
 pub mod deliveries;
+pub mod faulty_way;
 pub mod git;
 pub mod gitea;
 pub mod github;
@@ -38,6 +39,19 @@ macro_rules! on_both_databases {
             }
         })*
     };
+}
+
+/// Names a number that tests choose a part of a long list by: the days since 1970, so that all of the list is tried within
+/// some days. A run is repeated with the number that it printed.
+pub const SEED_VARIABLE: &str = "TEST_SEED";
+
+#[expect(clippy::print_stderr, reason = "the harness keeps it, and shows it beside a failure")]
+pub fn seed_of_the_day() -> u64 {
+    let today = || std::time::UNIX_EPOCH.elapsed().expect("a time after 1970").as_secs() / 86_400;
+    let given = std::env::var(SEED_VARIABLE).ok().map(|text| text.parse().expect("TEST_SEED is a number"));
+    let seed = given.unwrap_or_else(today);
+    eprintln!("To repeat this choice, set {SEED_VARIABLE}={seed}");
+    seed
 }
 
 /// Where a test's own empty database is. The folder is removed with the value.

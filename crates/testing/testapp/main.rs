@@ -22,6 +22,7 @@ fn main() {
     if let Ok(folder) = std::env::var("WRITE_TO") {
         write_lines(&folder, &version);
     }
+    crash_soon();
     let listener = TcpListener::bind(address()).expect("the address is free");
     say(&format!("listening on {}, version {version}", listener.local_addr().expect("an address")));
     for connection in listener.incoming().flatten() {
@@ -29,6 +30,16 @@ fn main() {
         thread::spawn(move || drop(serve(connection, &version)));
     }
     drop(eaten);
+}
+
+/// With a file `/crash` it serves for a second, and then says what is in the file and ends.
+fn crash_soon() {
+    let Ok(last_words) = std::fs::read_to_string("/crash") else { return };
+    thread::spawn(move || {
+        thread::sleep(Duration::from_secs(1));
+        say(last_words.trim());
+        std::process::exit(3);
+    });
 }
 
 /// Not `println!`, which panics when the reader has gone.

@@ -211,7 +211,7 @@ fn configure(matches: &ArgMatches) -> Result<Config, String> {
 async fn serve(config: Config) -> Result<(), String> {
     let _log = log::start(config.log_format, config.log_level);
     let stop = stop_signal()?;
-    let server = Server::prepare(config).await.map_err(|error| error.to_string())?;
+    let server = Box::pin(Server::prepare(config)).await.map_err(|error| error.to_string())?;
     announce(&server).await;
     server.run(stop).await;
     tracing::info!("stopped");
@@ -249,10 +249,10 @@ async fn announce(server: &Server) {
     }
     let url = server.app.config.public_url();
     tracing::info!("there is no user yet: open {url} and register the admin");
-    if let Some(token) = &server.app.setup_token {
-        // Not into the log: logs are shipped and kept, and this is a key to the house.
-        let _ = print(&format!("Set-up token for the first registration: {}\n", token.reveal()));
-    }
+    let needed = if server.app.config.is_reachable_from_outside() { "" } else { ", needed behind a proxy" };
+    // Not into the log: logs are shipped and kept, and this is a key to the house.
+    let token = server.app.setup_token.reveal();
+    let _ = print(&format!("Set-up token for the first registration{needed}: {token}\n"));
 }
 
 fn print_description() -> Result<(), String> {

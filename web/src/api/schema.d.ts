@@ -2380,6 +2380,8 @@ export interface components {
             pending_fields: string[];
             /** @description Without those that were deleted; none in lists. */
             volumes: components["schemas"]["Volume"][];
+            /** @description Of the live instance that crashed last; null if none is crashing. */
+            crash_loop: components["schemas"]["CrashLoop"] | null;
         };
         ApplicationDeployment: {
             /** Format: uuid */
@@ -2509,7 +2511,7 @@ export interface components {
          * @description What is, as far as it was observed.
          *
          *     - `deploying`: A deployment is waiting or under way. An earlier release goes on serving meanwhile.
-         *     - `failed`: Nothing is serving, though something should be.
+         *     - `failed`: Nothing is serving, though something should be; or what serves ends again and again, which `crash_loop` tells of.
          * @enum {string}
          */
         ApplicationState: "deploying" | "running" | "stopped" | "failed";
@@ -2699,9 +2701,39 @@ export interface components {
          * @description A container, as it was last seen.
          *
          *     - `(empty)`: There has not been one yet.
+         *     - `crashing`: It ends by itself, and is started again after a pause that grows; until it has stayed up for ten seconds.
          * @enum {string}
          */
-        ContainerStatus: "" | "starting" | "running" | "unhealthy" | "exited" | "removed";
+        ContainerStatus: "" | "starting" | "running" | "unhealthy" | "crashing" | "exited" | "removed";
+        /** @description A container that ends by itself and is started again, each time after a longer pause, until it has stayed up for ten seconds. */
+        CrashLoop: {
+            /**
+             * Format: int64
+             * @description How many times it has ended since it last stayed up.
+             */
+            crashes: number;
+            /**
+             * Format: int64
+             * @description Of the last end that the server saw; null if it saw none.
+             */
+            exit_code: number | null;
+            /** @description Whether it was ended because it used more memory than it may. */
+            out_of_memory: boolean;
+            /** @description Why it ended, or why it cannot be started, in words. */
+            reason: string;
+            /** @description What it printed last before it ended, oldest first. */
+            last_lines: string[];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            crashed_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the engine starts it again; null while it runs.
+             */
+            next_start_at: string | null;
+        };
         CreateApiKey: {
             name: string;
             /**
@@ -3013,6 +3045,8 @@ export interface components {
             /** @description The engine's id of it; empty until it is made. */
             container_id: string;
             status: components["schemas"]["ContainerStatus"];
+            /** @description Null unless it is `crashing`. */
+            crash_loop: components["schemas"]["CrashLoop"] | null;
         };
         /**
          * @description What a deployment was asked to do.
@@ -3448,6 +3482,8 @@ export interface components {
             ready: boolean;
             dependencies: components["schemas"]["Dependency"][];
             build_cache: components["schemas"]["BuildCache"];
+            /** @description What is not as safe as it could be, in words; often nothing. */
+            warnings: string[];
         };
         /** @description A branch or a tag. */
         HostedReference: {
@@ -3511,7 +3547,7 @@ export interface components {
              * @description The execution that is in force.
              */
             execution_id: string | null;
-            /** @description JSON: by name, secrets masked. */
+            /** @description JSON: by name, secrets masked. Empty for callers who may not read variables, and in a list that would be longer than some megabytes with it. */
             variable_values: string;
             services: components["schemas"]["InstalledService"][];
             domains: components["schemas"]["InstalledDomain"][];
@@ -9973,7 +10009,7 @@ export interface operations {
                  * @description What is, as far as it was observed.
                  *
                  *     - `deploying`: A deployment is waiting or under way. An earlier release goes on serving meanwhile.
-                 *     - `failed`: Nothing is serving, though something should be.
+                 *     - `failed`: Nothing is serving, though something should be; or what serves ends again and again, which `crash_loop` tells of.
                  */
                 state?: "deploying" | "running" | "stopped" | "failed";
                 environment?: string;

@@ -114,6 +114,7 @@ export const de: Text = {
       "": "noch keiner",
       starting: "startet",
       running: "läuft",
+      crashing: "stürzt ab",
       unhealthy: "nicht gesund",
       exited: "beendet",
       removed: "entfernt",
@@ -177,6 +178,12 @@ export const de: Text = {
     source: "Quelle",
     live: "Live",
     notLive: "Es wurde noch nichts ausgerollt.",
+    crashLoop: (crashes: number, reason: string) =>
+      crashes === 1
+        ? `Sie ist einmal abgestürzt: ${reason}.`
+        : `Sie ist ${crashes}-mal nacheinander abgestürzt: ${reason}.`,
+    crashNext: "Nächster Start:",
+    crashUp: "Sie wurde wieder gestartet. Die Abstürze sind vorbei, wenn sie zehn Sekunden gelaufen ist.",
     commit: "Commit",
     since: "Seit",
     instances: "Instanzen",
@@ -329,6 +336,7 @@ export const de: Text = {
       "Bauen Sie es für den Prozessor dieses Rechners.",
     ],
     image_missing: ["Das Image des Releases ist weg", "Rollen Sie neu aus."],
+    ceiling_reached: ["Mehr gibt der Betreiber nicht", "Unten steht, welche Grenze erreicht ist und was hilft."],
     volume_unusable: ["Ein Volume ist nicht benutzbar", "Unten ist es genannt."],
     snapshot_failed: ["Ein Snapshot ließ sich nicht anlegen oder zurückspielen", "Unten steht, warum."],
     engine_unreachable: [

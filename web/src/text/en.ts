@@ -116,6 +116,7 @@ export const en = {
       starting: "starting",
       running: "running",
       unhealthy: "unhealthy",
+      crashing: "crashing",
       exited: "exited",
       removed: "removed",
     },
@@ -177,6 +178,10 @@ export const en = {
     source: "Source",
     live: "Live",
     notLive: "Nothing has been deployed yet.",
+    crashLoop: (crashes: number, reason: string) =>
+      crashes === 1 ? `It crashed once: ${reason}.` : `It crashed ${crashes} times in a row: ${reason}.`,
+    crashNext: "Next start:",
+    crashUp: "It was started again. The crashes are over when it has stayed up for ten seconds.",
     commit: "Commit",
     since: "Since",
     instances: "Instances",

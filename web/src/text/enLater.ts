@@ -30,6 +30,7 @@ export const later = {
     crashed_at_start: ["It ended right after its start", "Its last lines say why."],
     image_architecture: ["The image is for another processor", "Build it for the processor of this machine."],
     image_missing: ["The image of the release is gone", "Deploy again."],
+    ceiling_reached: ["The operator gives no more", "The evidence names the limit that is reached, and what helps."],
     volume_unusable: ["A volume cannot be used", "The evidence names it."],
     snapshot_failed: ["A snapshot could not be taken or restored", "The evidence says why."],
     engine_unreachable: ["The container engine went away", "Check that Docker runs on the machine, then deploy again."],

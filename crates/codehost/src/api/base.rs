@@ -43,7 +43,7 @@ impl Base {
                 Self::at(host, &format!("https://{name}"))
             }
             _ => {
-                let path = without_api(url.path().trim_end_matches('/'));
+                let path = without_api(url.path());
                 Self::at(host, &format!("{}{path}", &url[..Position::BeforePath]))
             }
         }
@@ -119,8 +119,9 @@ fn parse(typed: &str) -> Result<Url, ApiError> {
     url.ok().filter(is_plain).ok_or(NO_ADDRESS)
 }
 
-/// People copy the address of the API from its documentation.
+/// People copy the address of the API from its documentation. What remains is the same when it is looked at again.
 fn without_api(path: &str) -> &str {
     let known = ["/api/v1", "/api/v3", "/api/v4", "/rest/api/1.0", "/rest/api/latest"];
-    known.iter().find_map(|api| path.strip_suffix(api)).unwrap_or(path)
+    let path = path.trim_end_matches('/');
+    known.iter().find_map(|api| path.strip_suffix(api)).map_or(path, without_api)
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here is a failed test")]
 
 mod api;
+mod properties;
 mod pull_requests;
 
 use std::fmt::Write;

@@ -97,7 +97,7 @@ fn quality(item: &[u8]) -> (&[u8], u16) {
 /// What is not a quality refuses the encoding.
 fn thousandths(text: &[u8]) -> u16 {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f32>().ok());
-    number.filter(|number| (0.0..=1.0).contains(number)).map_or(0, |number| (number * 1000.0) as u16)
+    number.filter(|number| (0.0..=1.0).contains(number)).map_or(0, |number| (number * 1000.0).round() as u16)
 }
 
 /// None when it does not become smaller.

@@ -4,6 +4,7 @@ mod memory;
 mod negotiation;
 mod parts;
 mod paths;
+mod properties;
 mod wire;
 
 use std::fs;

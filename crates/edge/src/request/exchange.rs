@@ -63,6 +63,11 @@ impl Exchange {
         }
     }
 
+    /// Whether its service has no more requests under way than this, the request itself among them; 0 for no limit.
+    pub fn has_room(&self, most: u64) -> bool {
+        most == 0 || self.service.counters.in_flight() <= most
+    }
+
     /// The request goes to this target; it leaves the one that it was in before.
     pub fn enter(&mut self, entry: TargetEntry) {
         self.leave();

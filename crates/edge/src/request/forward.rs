@@ -53,6 +53,9 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
         }
         Destination::Target(service, entry) => {
             let mut exchange = begin(service);
+            if !exchange.has_room(worker.edge.settings.service_requests) {
+                return counted::page(exchange, Page::Busy, parts.headers.get(ACCEPT));
+            }
             exchange.enter(entry);
             Journey::new(worker, visitor, exchange, host, parts, body).run().await
         }
@@ -76,6 +79,9 @@ async fn held_request(
     let page = match held::wait(&worker.edge, &mut exchange, &host.name, parts.uri.path(), &[]).await {
         Ok(Destination::Target(service, entry)) => {
             exchange.move_to(service);
+            if !exchange.has_room(worker.edge.settings.service_requests) {
+                return counted::page(exchange, Page::Busy, accept.as_ref());
+            }
             exchange.enter(entry);
             return Journey::new(worker, visitor, exchange, host, parts, body).run().await;
         }

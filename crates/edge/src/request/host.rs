@@ -57,9 +57,10 @@ fn host_name(sent: &[u8]) -> Option<String> {
     let name = match text.strip_prefix('[') {
         Some(rest) => {
             let (address, port) = rest.split_once(']')?;
-            address.parse::<std::net::Ipv6Addr>().ok()?;
+            let address: std::net::Ipv6Addr = address.parse().ok()?;
             (port.is_empty() || is_port(port.strip_prefix(':')?)).then_some(())?;
-            return Some(format!("[{}]", address.to_ascii_lowercase()));
+            // In the one form that routes have, whichever the visitor has written.
+            return Some(format!("[{address}]"));
         }
         None => match text.split_once(':') {
             Some((name, port)) => is_port(port).then_some(name)?,
@@ -68,13 +69,15 @@ fn host_name(sent: &[u8]) -> Option<String> {
     };
     let name = name.strip_suffix('.').unwrap_or(name);
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-    (!name.is_empty() && name.bytes().all(is_name)).then(|| name.to_ascii_lowercase())
+    (!name.is_empty() && !name.ends_with('.') && name.bytes().all(is_name)).then(|| name.to_ascii_lowercase())
 }
 
 fn is_port(text: &str) -> bool {
     text.len() <= 5 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,10 +88,12 @@ mod tests {
             ("Shop.Example.org:8080", Some("shop.example.org")),
             ("shop.example.org.", Some("shop.example.org")),
             ("[::1]:80", Some("[::1]")),
+            ("[0:0::0001]", Some("[::1]")),
             ("127.0.0.1", Some("127.0.0.1")),
             ("a_b.example.org", Some("a_b.example.org")),
             ("", None),
             (".", None),
+            ("shop.example.org..", None),
             ("a b", None),
             ("user@host", None),
             ("host:port", None),

@@ -18,6 +18,8 @@ pub enum Page {
     Failed,
     /// Its service is held, and the request cannot wait, or not any longer.
     Held,
+    /// Its service has as many requests under way as one may have.
+    Busy,
     NoTarget,
     UpstreamError,
     TimeLimit,
@@ -31,9 +33,13 @@ impl Page {
     pub fn status(self) -> StatusCode {
         match self {
             Self::UnknownHost | Self::NotFound => StatusCode::NOT_FOUND,
-            Self::RoutesDamaged | Self::Starting | Self::Stopped | Self::Failed | Self::Held | Self::NoTarget => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Self::RoutesDamaged
+            | Self::Starting
+            | Self::Stopped
+            | Self::Failed
+            | Self::Held
+            | Self::Busy
+            | Self::NoTarget => StatusCode::SERVICE_UNAVAILABLE,
             Self::UpstreamError => StatusCode::BAD_GATEWAY,
             Self::TimeLimit => StatusCode::GATEWAY_TIMEOUT,
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
@@ -70,6 +76,11 @@ impl Page {
                 "One moment",
                 "This application is changing to a new release, and cannot take this request yet. Try again in a few \
                  seconds.",
+            ),
+            Self::Busy => (
+                "busy",
+                "Too busy",
+                "This application is still answering as many requests as it may at once. Try again in a few seconds.",
             ),
             Self::NoTarget => (
                 "no_healthy_target",
@@ -110,7 +121,7 @@ impl Page {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
-        if matches!(self, Self::Starting | Self::Held | Self::NoTarget) {
+        if matches!(self, Self::Starting | Self::Held | Self::Busy | Self::NoTarget) {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("2"));
         }
         answer

@@ -288,6 +288,8 @@ fn is_base64_url(text: &str) -> bool {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests {
     use super::super::PrivateKey;
     use super::*;

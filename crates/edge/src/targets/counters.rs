@@ -100,6 +100,10 @@ impl Counters {
         self.in_flight.fetch_sub(1, Relaxed);
     }
 
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight.load(Relaxed)
+    }
+
     pub fn upgraded(&self) {
         self.upgrades.fetch_add(1, Relaxed);
     }

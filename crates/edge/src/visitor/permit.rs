@@ -26,7 +26,7 @@ impl ConnectionPermits {
     pub fn new(settings: &Settings, listeners: usize) -> Self {
         // Each listener holds one for the connection that comes next.
         let all = Arc::new(Semaphore::new(settings.max_connections - 1 + listeners.max(1)));
-        Self { all, addresses: HouseholdCounts::default() }
+        Self { all, addresses: HouseholdCounts::new(settings.containers) }
     }
 
     /// Waits until there may be one more connection.

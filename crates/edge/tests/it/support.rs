@@ -45,6 +45,8 @@ pub fn settings() -> Settings {
         trusted_proxies: Vec::new(),
         max_connections: 4096,
         address_connections: 0,
+        service_requests: 0,
+        containers: "10.192.0.0/12".parse().expect("a range"),
         head_limit: Duration::from_secs(10),
         idle_limit: Duration::from_secs(60),
         head_bytes: 64 * 1024,

@@ -41,6 +41,8 @@ pub struct Build {
     pub cache_namespace: String,
     /// Results of `RUN` of builds with another one are not taken from the cache.
     pub host_name: String,
+    /// Whether `RUN` has a network. What the engine itself fetches, as for `ADD` of an address, does not ask.
+    pub has_network: bool,
 }
 
 /// Arguments go into the address of the call, which cannot be longer than 64 KiB: what is left there for them.
@@ -92,6 +94,7 @@ impl Docker {
             .query("nocache", if build.no_cache { "true" } else { "false" })
             .query("labels", &to_json(&build.labels)?)
             .query("buildargs", &to_json(&build.arguments())?)
+            .query("networkmode", if build.has_network { "default" } else { "none" })
             .query("extrahosts", &format!("{}:127.0.0.1", build.host_name))
             .upload("application/x-tar", RequestBody::Stream(chunks));
         match run(call, &build.tag, lines).await {
@@ -166,6 +169,7 @@ mod tests {
             no_cache: false,
             cache_namespace: "own".to_owned(),
             host_name: "own.invalid".to_owned(),
+            has_network: true,
         };
         assert_eq!(build.arguments()[CACHE_NAMESPACE], "own");
     }

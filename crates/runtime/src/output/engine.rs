@@ -115,7 +115,7 @@ impl Engine {
     }
 
     async fn ask_for(&mut self, tail: Option<usize>) -> Result<(Frames, Option<Entry>)> {
-        let mut answer = self.docker.frames(&self.container, tail).await?;
+        let mut answer = self.docker.frames(&self.container, tail, None).await?;
         self.first = answer.next().await?;
         let first = self.first.as_ref().and_then(entry);
         Ok((answer, first))

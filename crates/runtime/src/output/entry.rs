@@ -126,7 +126,7 @@ fn nanoseconds_usual(time: &[u8]) -> Option<i64> {
     let (hour, minute, second) = (number(&clock[11..13])?, number(&clock[14..16])?, number(&clock[17..])?);
     let is_usual = (1970..2200).contains(&year)
         && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
+        && (1..=last_day(year, month)).contains(&day)
         && hour < 24
         && minute < 60
         && second < 60;
@@ -148,12 +148,22 @@ fn number(digits: &[u8]) -> Option<i64> {
     digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0')))
 }
 
+fn last_day(year: i64, month: i64) -> i64 {
+    match month {
+        2 => 28 + i64::from(year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
 /// From the first of January 1970, in years that begin in March, so that the leap day is their last day.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
     year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 719_469
 }
 
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -69,6 +69,8 @@ fn without_returns(piece: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -32,6 +32,7 @@ fn a_build(context: &Path) -> Build {
         no_cache: false,
         cache_namespace: "namespace".to_owned(),
         host_name: "host.invalid".to_owned(),
+        has_network: true,
     }
 }
 

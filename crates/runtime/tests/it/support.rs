@@ -67,6 +67,7 @@ impl World {
             no_cache: false,
             cache_namespace: "namespace".to_owned(),
             host_name: "host.invalid".to_owned(),
+            has_network: true,
         }
     }
 

@@ -74,7 +74,8 @@ impl Authority {
         let bearer = bearer::by_id(&mut app.db.read().await?, credential_id, is_key, organization_id).await?;
         let bearer = bearer.filter(|bearer| bearer.expires_at > app.now()).ok_or_else(ended)?;
         let joined = bearer.joined.clone().ok_or_else(ended)?;
-        Self::obtain(app, Arc::new(Caller::new(&bearer, origin)?), joined, can)
+        let counted = app.under_way.begin(bearer.user.id, app.config.account_requests_at_once)?;
+        Self::obtain(app, Arc::new(Caller::new(&bearer, origin, Arc::new(counted))?), joined, can)
     }
 
     /// What a row remembers of it.

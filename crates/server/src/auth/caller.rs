@@ -3,6 +3,8 @@
 //! A login acts as its user. A key acts for its user in one organization, and may do what it was made for as far as the
 //! user still may.
 
+use std::sync::Arc;
+
 use uuid::Uuid;
 use windlass_api::{Can, ErrorCode};
 use windlass_store::bearer::Bearer;
@@ -14,6 +16,7 @@ use crate::app::App;
 use crate::auth::actor::Actor;
 use crate::auth::bearer;
 use crate::auth::origin::Origin;
+use crate::auth::under_way::Counted;
 use crate::error::{Error, Result};
 use crate::records::Viewer;
 
@@ -22,6 +25,8 @@ pub struct Caller {
     pub user: User,
     pub origin: Origin,
     pub(super) credential: Credential,
+    /// The request counts until its caller is dropped.
+    pub(super) counted: Arc<Counted>,
 }
 
 #[derive(Clone, Debug)]
@@ -31,7 +36,7 @@ pub(super) enum Credential {
 }
 
 impl Caller {
-    pub(super) fn new(bearer: &Bearer, origin: Origin) -> Result<Self> {
+    pub(super) fn new(bearer: &Bearer, origin: Origin, counted: Arc<Counted>) -> Result<Self> {
         let id = bearer.credential_id;
         let credential = match (&bearer.key, &bearer.joined) {
             (None, _) => Credential::Session { id },
@@ -44,7 +49,7 @@ impl Caller {
             },
             (Some(_), None) => return Err(Error::internal("an API key without an organization")),
         };
-        Ok(Self { user: bearer.user.clone(), origin, credential })
+        Ok(Self { user: bearer.user.clone(), origin, credential, counted })
     }
 
     /// Fails when the login or the key has ended since the request came: its body may have taken a while.

@@ -46,7 +46,9 @@ impl FromRequestParts<Arc<App>> for Ctx {
 
         let bearer = presented.bearer(app, organization_id).await?;
         let needed = parts.extensions.get().copied();
-        let ctx = Self::new(app.clone(), origin, bearer, presented, needed)?;
+        let counted = app.under_way.begin(bearer.user.id, app.config.account_requests_at_once)?;
+        let caller = Caller::new(&bearer, origin, Arc::new(counted))?;
+        let ctx = Self::new(app.clone(), caller, bearer, presented, needed);
         ctx.limit_requests()?;
         let named = organization?;
         if named.is_some() && ctx.current_organization_id() != named {
@@ -61,15 +63,8 @@ impl FromRequestParts<Arc<App>> for Ctx {
 }
 
 impl Ctx {
-    fn new(
-        app: Arc<App>,
-        origin: Origin,
-        bearer: Bearer,
-        presented: PresentedToken,
-        needed: Option<Needed>,
-    ) -> Result<Self> {
-        let caller = Arc::new(Caller::new(&bearer, origin)?);
-        Ok(Self { app, caller, presented, joined: bearer.joined, needed })
+    fn new(app: Arc<App>, caller: Caller, bearer: Bearer, presented: PresentedToken, needed: Option<Needed>) -> Self {
+        Self { app, caller: Arc::new(caller), presented, joined: bearer.joined, needed }
     }
 
     /// The same caller in the same organization, as they are by now: for answers that go on after the request was
@@ -77,8 +72,8 @@ impl Ctx {
     pub async fn again(&self) -> Result<Self> {
         let organization_id = self.current_organization_id();
         let bearer = self.presented.bearer(&self.app, organization_id).await?;
-        let origin = self.caller.origin.clone();
-        let again = Self::new(self.app.clone(), origin, bearer, self.presented, self.needed)?;
+        let caller = Caller::new(&bearer, self.caller.origin.clone(), self.caller.counted.clone())?;
+        let again = Self::new(self.app.clone(), caller, bearer, self.presented, self.needed);
         match again.current_organization_id() == organization_id {
             true => Ok(again),
             false => Err(Error::not_found("organization")),

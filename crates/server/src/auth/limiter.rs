@@ -1,5 +1,6 @@
 //! How often a caller may try. In memory and bounded; a restart clears all counts. No flood of new keys takes a count away: when there
-//! are as many keys as are kept, the tries of new ones are counted together, in groups.
+//! are as many keys as are kept, the tries of new ones are counted together, in groups. Addresses and names are kept apart, and new
+//! addresses are counted together with their neighbours: so a flood from one network refuses its neighbours, and no other client.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -7,13 +8,13 @@ use std::net::IpAddr;
 
 use parking_lot::Mutex;
 use windlass_api::Timestamp;
-use windlass_edge::addresses::household;
+use windlass_edge::addresses::{household, neighbourhood};
 
 use crate::error::Error;
 
 const KEYS_KEPT: usize = 10_000;
 /// The groups of keys beyond those.
-const GROUPS: usize = 1_024;
+const GROUPS: u64 = 1_024;
 /// How often windows that have ended are looked for, at most.
 const SWEEP_SECONDS: i64 = 1;
 
@@ -36,8 +37,15 @@ impl Limit {
 
 #[derive(Default)]
 pub struct Limiter {
-    windows: Mutex<Windows>,
+    addresses: Mutex<Windows>,
+    names: Mutex<Windows>,
     hasher: RandomState,
+}
+
+/// What tries are counted by, and which others it is counted with when there is no room for it.
+struct Key {
+    text: String,
+    group: u64,
 }
 
 #[derive(Default)]
@@ -54,42 +62,61 @@ struct Window {
 }
 
 impl Limiter {
-    /// Counts a try. Beyond the limit: the seconds until the next one is allowed.
-    pub fn try_once(&self, key: &str, limit: Limit, now: Timestamp) -> Result<(), u64> {
-        let mut windows = self.windows.lock();
-        let fresh = || Window { ends: now.plus_seconds(limit.seconds), tries: 0 };
-        let window = if windows.has_room_for(key, now) {
-            match windows.of_keys.get_mut(key) {
-                Some(window) => window,
-                None => windows.of_keys.entry(key.to_owned()).or_insert_with(fresh),
-            }
-        } else {
-            windows.of_groups.entry((limit.seconds, self.hasher.hash_one(key) % GROUPS as u64)).or_insert_with(fresh)
-        };
-        if window.ends <= now {
-            *window = fresh();
-        }
-        if window.tries >= limit.tries {
-            return Err(now.seconds_until(window.ends).max(1));
-        }
-        window.tries += 1;
-        Ok(())
+    /// Counts a try of an account, a key or an organization. Beyond the limit: the seconds until the next one is allowed.
+    pub fn try_once(&self, name: &str, limit: Limit, now: Timestamp) -> Result<(), u64> {
+        let key = Key { text: name.to_owned(), group: self.hasher.hash_one(name) % GROUPS };
+        try_in(&mut self.names.lock(), key, limit, now)
+    }
+
+    /// The same for a purpose and an address: all addresses of one household are counted together.
+    pub fn try_address(&self, purpose: &str, address: IpAddr, limit: Limit, now: Timestamp) -> Result<(), u64> {
+        let text = format!("{purpose} {}", household(address));
+        let key = Key { text, group: self.hasher.hash_one((purpose, neighbourhood(address))) % GROUPS };
+        try_in(&mut self.addresses.lock(), key, limit, now)
     }
 
     /// Counts a request of this minute; a limit of 0 is none.
-    pub fn count_request(&self, key: &str, tries: u32, now: Timestamp) -> crate::error::Result<()> {
-        if tries == 0 {
-            return Ok(());
+    pub fn count_request(&self, name: &str, tries: u32, now: Timestamp) -> crate::error::Result<()> {
+        match tries {
+            0 => Ok(()),
+            _ => self.try_once(name, Limit::a_minute(tries), now).map_err(|seconds| too_many_requests(tries, seconds)),
         }
-        self.try_once(key, Limit::a_minute(tries), now).map_err(|seconds| {
-            Error::rate_limited(format!("More than {tries} requests in a minute. Wait {seconds} seconds."), seconds)
-        })
+    }
+
+    /// The same for an address.
+    pub fn count_request_from(&self, address: IpAddr, tries: u32, now: Timestamp) -> crate::error::Result<()> {
+        match tries {
+            0 => Ok(()),
+            _ => self
+                .try_address("request", address, Limit::a_minute(tries), now)
+                .map_err(|seconds| too_many_requests(tries, seconds)),
+        }
     }
 
     /// A caller who succeeds starts anew.
-    pub fn forgive(&self, key: &str) {
-        self.windows.lock().of_keys.remove(key);
+    pub fn forgive(&self, name: &str) {
+        self.names.lock().of_keys.remove(name);
     }
+}
+
+fn too_many_requests(tries: u32, seconds: u64) -> Error {
+    Error::rate_limited(format!("More than {tries} requests in a minute. Wait {seconds} seconds."), seconds)
+}
+
+fn try_in(windows: &mut Windows, key: Key, limit: Limit, now: Timestamp) -> Result<(), u64> {
+    let fresh = || Window { ends: now.plus_seconds(limit.seconds), tries: 0 };
+    let window = match windows.has_room_for(&key.text, now) {
+        true => windows.of_keys.entry(key.text).or_insert_with(fresh),
+        false => windows.of_groups.entry((limit.seconds, key.group)).or_insert_with(fresh),
+    };
+    if window.ends <= now {
+        *window = fresh();
+    }
+    if window.tries >= limit.tries {
+        return Err(now.seconds_until(window.ends).max(1));
+    }
+    window.tries += 1;
+    Ok(())
 }
 
 impl Windows {
@@ -107,13 +134,10 @@ impl Windows {
     }
 }
 
-/// All addresses of one household are counted together.
-pub fn address_key(address: IpAddr) -> String {
-    household(address).to_string()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv6Addr;
+
     use super::*;
 
     const START: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
@@ -147,9 +171,9 @@ mod tests {
             limiter.try_once(&key.to_string(), Limit::an_hour(1), later).is_ok()
         });
         let allowed = allowed.count();
-        assert!((KEYS_KEPT..=KEYS_KEPT + GROUPS).contains(&allowed), "{allowed} of {tries}");
+        assert!((KEYS_KEPT..=KEYS_KEPT + GROUPS as usize).contains(&allowed), "{allowed} of {tries}");
         assert!(limiter.try_once("guessed account", Limit::an_hour(1), START.plus_seconds(100)).is_err());
-        assert!(limiter.windows.lock().of_keys.len() <= KEYS_KEPT);
+        assert!(limiter.names.lock().of_keys.len() <= KEYS_KEPT);
         // A window of a minute that a new key shares does not end one of an hour that it shares.
         let _ = limiter.try_once("code", Limit::a_minute(1), START.plus_seconds(100));
         let _ = limiter.try_once("code", Limit::an_hour(1), START.plus_seconds(100));
@@ -157,15 +181,35 @@ mod tests {
         // When the hour is over, all begin anew.
         let later = START.plus_seconds(4_000);
         assert_eq!(limiter.try_once("another", Limit::an_hour(1), later), Ok(()));
-        let windows = limiter.windows.lock();
+        let windows = limiter.names.lock();
         assert_eq!((windows.of_keys.len(), windows.of_groups.len()), (1, 0));
     }
 
     #[test]
     fn an_address_is_a_household() {
-        let key = |text: &str| address_key(text.parse().unwrap());
-        assert_eq!(key("192.0.2.7"), "192.0.2.7");
-        assert_eq!(key("::ffff:192.0.2.7"), "192.0.2.7");
-        assert_eq!(key("2001:db8:1:2:3:4:5:6"), key("2001:db8:1:2:ffff::1"));
+        let limiter = Limiter::default();
+        let try_one = |text: &str| limiter.try_address("login", text.parse().unwrap(), Limit::a_minute(1), START);
+        assert!(try_one("192.0.2.7").is_ok() && try_one("192.0.2.8").is_ok());
+        assert!(try_one("::ffff:192.0.2.7").is_err());
+        assert!(try_one("2001:db8:1:2:3:4:5:6").is_ok());
+        assert!(try_one("2001:db8:1:2:ffff::1").is_err());
+        assert!(limiter.try_once("login 192.0.2.7", Limit::a_minute(1), START).is_ok(), "a name is no address");
+    }
+
+    #[test]
+    fn a_flood_from_one_network_refuses_no_client_of_another() {
+        let limiter = Limiter::default();
+        let from = |address: u128| {
+            limiter.try_address("login", Ipv6Addr::from_bits(address).into(), Limit::a_minute(10), START)
+        };
+        // All that a /48 has, many times.
+        for network in 0..4 * KEYS_KEPT as u128 {
+            let _ = from((0x2001_0db8_0001 << 80) | (network << 64));
+        }
+        assert!(from((0x2001_0db8_0001 << 80) | (0xffff << 64)).is_err(), "its neighbours share its group");
+        let refused = (0..200_u128).filter(|other| from((0x2001_0db9_0000 + other) << 80).is_err()).count();
+        // One group of 1,024 is the flood's, and another client is in it only by chance.
+        assert!(refused <= 5, "{refused} of 200");
+        assert!(limiter.try_once("an account", Limit::a_minute(1), START).is_ok());
     }
 }

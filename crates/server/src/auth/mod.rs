@@ -15,6 +15,10 @@ pub mod origin;
 pub mod password;
 pub mod resources;
 pub mod token;
+pub mod under_way;
+
+#[cfg(test)]
+mod properties;
 
 pub use actor::Actor;
 pub use admin::Admin;

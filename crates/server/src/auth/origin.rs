@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Version, header};
 
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -16,6 +16,8 @@ pub struct Origin {
     pub address: IpAddr,
     pub user_agent: String,
     pub request_id: String,
+    /// Whether a program stands between the client and this server, as far as that shows.
+    pub is_forwarded: bool,
 }
 
 /// The peer of the connection, put into each request by the listener.
@@ -36,8 +38,28 @@ impl FromRequestParts<Arc<App>> for Origin {
         let user_agent = header_text(&parts.headers, header::USER_AGENT.as_str()).unwrap_or_default();
         let user_agent = user_agent.chars().filter(|c| !c.is_control()).take(200).collect();
         let address = real_address(peer.ip().to_canonical(), &parts.headers, &app.config.trusted_proxies);
-        Ok(Self { address, user_agent, request_id })
+        let is_forwarded = is_forwarded(parts);
+        Ok(Self { address, user_agent, request_id, is_forwarded })
     }
+}
+
+/// What proxies add to a request, each some of these.
+const FORWARDED: [&str; 10] = [
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-forwarded-port",
+    "x-forwarded-server",
+    "x-real-ip",
+    "cf-connecting-ip",
+    "true-client-ip",
+];
+
+/// nginx adds nothing if it is not told to; but then it speaks HTTP/1.0, which no other client does any more.
+fn is_forwarded(parts: &Parts) -> bool {
+    parts.version == Version::HTTP_10 || FORWARDED.iter().any(|name| parts.headers.contains_key(*name))
 }
 
 /// The peer, or whom a trusted proxy speaks for: the last address in `X-Forwarded-For` that is not a trusted proxy itself.
@@ -58,6 +80,17 @@ pub fn header_text(headers: &HeaderMap, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proxy_shows_in_what_it_adds() {
+        let parts = |version, name: &'static str| {
+            axum::http::Request::builder().version(version).header(name, "x").body(()).unwrap().into_parts().0
+        };
+        assert!(!is_forwarded(&parts(Version::HTTP_11, "host")));
+        assert!(is_forwarded(&parts(Version::HTTP_10, "host")));
+        assert!(is_forwarded(&parts(Version::HTTP_11, "x-forwarded-for")));
+        assert!(is_forwarded(&parts(Version::HTTP_2, "via")));
+    }
 
     #[test]
     fn only_trusted_proxies_speak_for_others() {

@@ -4,6 +4,7 @@
 mod given;
 pub mod guide;
 mod parse;
+mod reach;
 mod row;
 mod setting;
 mod subnet;
@@ -15,6 +16,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 pub use given::GivenSettings;
+pub use reach::Reach;
 use row::Table;
 pub use setting::{Kind, Section, Setting, Subcommand};
 pub use subnet::Subnet;
@@ -22,6 +24,7 @@ pub use subnet::Subnet;
 use serde::{Deserialize, Serialize};
 use windlass_api::Host;
 
+use crate::build_limits::BuildCeilings;
 use crate::ceilings::Ceilings;
 use crate::vault::ring::{self, KeySource, Ring};
 
@@ -37,6 +40,9 @@ pub struct Config {
     pub database_connections: u32,
     pub docker_socket: PathBuf,
     pub network_pool: Subnet,
+    pub container_reach: Vec<Reach>,
+    pub build_network: BuildNetwork,
+    pub build_proxy: Option<SecretText>,
     pub ceilings: Ceilings,
     pub base_domain: String,
     public_url: Option<String>,
@@ -74,6 +80,7 @@ pub struct Config {
     pub parallel_pushes: usize,
     pub push_dir: Option<PathBuf>,
     pub delivery_seconds: i64,
+    pub domain_hold_seconds: i64,
     pub delivery_body_bytes: usize,
     pub parallel_deployments: usize,
     pub parallel_starts: usize,
@@ -89,6 +96,9 @@ pub struct Config {
     pub kept_executions: i64,
     /// 0 for no ceiling.
     pub organization_data_bytes: i64,
+    pub organization_containers: usize,
+    pub build_ceilings: BuildCeilings,
+    pub organization_image_bytes: i64,
     pub volume_grace_seconds: i64,
     pub snapshot_limit: Duration,
     /// None for one in the data folder.
@@ -104,6 +114,7 @@ pub struct Config {
     pub log_source: LogSource,
     pub log_seconds: i64,
     pub log_bytes: i64,
+    pub organization_log_bytes: i64,
     pub log_line_bytes: usize,
     pub log_followers: usize,
     pub event_followers: usize,
@@ -118,6 +129,7 @@ pub struct Config {
     pub request_limit: Duration,
     pub idle_limit: Duration,
     pub max_connections: usize,
+    pub account_requests_at_once: usize,
     pub address_connections: usize,
     pub shutdown_limit: Duration,
     pub edge_http: Vec<SocketAddr>,
@@ -144,6 +156,13 @@ impl std::fmt::Debug for SecretText {
 pub enum LogFormat {
     Text,
     Json,
+}
+
+/// What builds of organizations without host access can reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuildNetwork {
+    Open,
+    None,
 }
 
 /// Where to read what containers print.

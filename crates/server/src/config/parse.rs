@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use windlass_api::HostName;
 
-use super::{SecretText, Subnet};
+use super::{Reach, SecretText, Subnet};
 
 /// As many sockets as one edge can hand to the next.
 const MOST_ADDRESSES: usize = 64;
@@ -69,6 +69,22 @@ pub(super) fn network_pool(text: &str) -> Result<Subnet, String> {
     match pool.prefix() {
         8..=24 => Ok(pool),
         _ => Err("must have a prefix of 8 to 24".into()),
+    }
+}
+
+pub(super) fn reach(text: &str) -> Result<Reach, String> {
+    Reach::try_from(text)
+}
+
+/// Short, because it is a part of the address of the call that builds, four times.
+pub(super) fn build_proxy(text: &str) -> Result<Option<SecretText>, String> {
+    let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    match host {
+        None if text.is_empty() => Ok(None),
+        Some(host) if !host.is_empty() && text.len() <= 200 && text.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Ok(Some(SecretText(text.to_owned())))
+        }
+        _ => Err("must be an address such as http://10.0.0.5:3128, of at most 200 characters".into()),
     }
 }
 

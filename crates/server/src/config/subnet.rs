@@ -51,6 +51,12 @@ impl TryFrom<&str> for Subnet {
     }
 }
 
+impl From<Subnet> for Ipv4Net {
+    fn from(subnet: Subnet) -> Self {
+        subnet.0
+    }
+}
+
 impl fmt::Display for Subnet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use super::parse::{
-    database_url, docker_socket, domain, metrics_token, network_pool, not_empty, origin, proxy, public_url,
-    snapshot_dir,
+    build_proxy, database_url, docker_socket, domain, metrics_token, network_pool, not_empty, origin, proxy,
+    public_url, reach, snapshot_dir,
 };
 use super::row::Table;
 use super::setting::{Section, Subcommand};
-use super::{Config, LogFormat, LogLevel, LogSource};
+use super::{BuildNetwork, Config, LogFormat, LogLevel, LogSource};
+use crate::build_limits::BuildCeilings;
 use crate::ceilings::{Ceilings, half_of_memory};
 
 const ALL: &[Subcommand] = &[
@@ -86,6 +87,13 @@ impl Config {
                 .taken_by(STOP)
                 .number(20, 0..=600),
         );
+        let docker_socket = containers
+            .row("docker-socket", "Socket of the container engine; empty for DOCKER_HOST, else /var/run/docker.sock")
+            .taken_by(ENGINE)
+            .text("PATH", "", docker_socket);
+        let network_pool = containers
+            .row("network-pool", "Addresses for containers: each organization gets a /24 of it (prefix 8 to 24)")
+            .text("SUBNET", "10.192.0.0/12", network_pool);
         Self {
             settings: Vec::new(),
             master_key: table.master_key(),
@@ -100,16 +108,26 @@ impl Config {
             log_format,
             log_level,
             shutdown_limit,
-            docker_socket: containers
+            docker_socket,
+            network_pool,
+            container_reach: containers
                 .row(
-                    "docker-socket",
-                    "Socket of the container engine; empty for DOCKER_HOST, else /var/run/docker.sock",
+                    "container-reach",
+                    "What containers and builds may reach of this machine's own addresses and of link-local ones, as ADDRESS[/BITS][:PORT]; nothing by default",
                 )
-                .taken_by(ENGINE)
-                .text("PATH", "", docker_socket),
-            network_pool: containers
-                .row("network-pool", "Addresses for containers: each organization gets a /24 of it (prefix 8 to 24)")
-                .text("SUBNET", "10.192.0.0/12", network_pool),
+                .list("ADDRESS", reach),
+            build_network: containers
+                .row(
+                    "build-network",
+                    "none gives the RUN steps of builds no network, unless their organization has host access; ADD still fetches",
+                )
+                .one_of("open", [("open", BuildNetwork::Open), ("none", BuildNetwork::None)]),
+            build_proxy: containers
+                .row(
+                    "build-proxy",
+                    "HTTP proxy that the RUN steps of those builds are told to use; empty for none",
+                )
+                .secret("URL", "", build_proxy),
             ceilings: Ceilings {
                 memory_mb: most_memory(
                     containers
@@ -125,6 +143,19 @@ impl Config {
                 pids: containers
                     .row("container-pids", "Most processes and threads of one container")
                     .limit(1_024, 16..=1_000_000),
+            },
+            build_ceilings: BuildCeilings {
+                memory_mb: most_memory(
+                    containers
+                        .row("build-memory-mib", "Most memory of all builds together; 0 means half of the machine's")
+                        .number(0, 0..=16_777_216),
+                ),
+                cpu_millis: containers
+                    .row("build-cpu-millis", "Most thousandths of a processor of all builds together; 0 means all processors")
+                    .number(0, 0..=1_000_000),
+                pids: containers
+                    .row("build-pids", "Most processes and threads of all builds together")
+                    .limit(4_096, 64..=1_000_000),
             },
             base_domain: containers
                 .row("base-domain", "Applications without a domain of their own get <name>.<base domain>")
@@ -187,6 +218,18 @@ impl Config {
             organization_applications: deployments
                 .row("organization-applications", "Applications of one organization")
                 .limit(200, 1..=10_000),
+            organization_containers: deployments
+                .row(
+                    "organization-containers",
+                    "Containers of one organization, those that are being replaced among them",
+                )
+                .limit(200, 1..=253),
+            organization_image_bytes: deployments
+                .row(
+                    "organization-images-mib",
+                    "Images of one organization's releases, each counted whole; beyond it nothing is built; 0 for no limit",
+                )
+                .mib(102_400, 0..=1_073_741_824),
             application_previews: deployments
                 .row("application-previews", "Previews of one application at the same time")
                 .limit(10, 0..=100),
@@ -205,6 +248,12 @@ impl Config {
             kept_deliveries: deployments
                 .row("kept-deliveries", "Deliveries of code hosts for one application that are remembered")
                 .limit(1_000, 10..=100_000),
+            domain_hold_seconds: deployments
+                .row(
+                    "domain-hold-days",
+                    "How long a domain that an organization has given up is kept from other organizations; 0 for not at all",
+                )
+                .days(7, 0..=365),
             delivery_seconds: deployments
                 .row("delivery-days", "How long deliveries of code hosts are remembered")
                 .days(30, 1..=365),
@@ -316,6 +365,12 @@ impl Config {
             log_bytes: logs
                 .row("log-mib", "Text of log lines that is kept for one application; the oldest go first")
                 .mib(512, 1..=1_048_576),
+            organization_log_bytes: logs
+                .row(
+                    "organization-log-mib",
+                    "Text of log lines that is kept for one organization; the applications with the most lose their oldest first",
+                )
+                .mib(10_240, 1..=16_777_216),
             log_line_bytes: logs
                 .row("log-line-kib", "Longest log line; the rest of it is cut off, with a mark")
                 .kib(256, 1..=1_024),
@@ -352,10 +407,13 @@ impl Config {
             max_connections: requests
                 .row("max-connections", "Connections served at once; more wait")
                 .limit(1_024, 1..=65_535),
+            account_requests_at_once: requests
+                .row("account-requests-at-once", "Requests of one user under way at once, API keys included; 0 for no limit")
+                .limit(256, 0..=65_535),
             address_connections: requests
                 .row(
                     "address-connections",
-                    "Connections from one address, or one IPv6 /64; more are closed; 0 for no limit",
+                    "Connections from one address, one IPv6 /64, or one organization's containers; more are closed; 0 for no limit",
                 )
                 .limit(256, 0..=65_535),
             edge_http: visitors
@@ -373,9 +431,16 @@ impl Config {
                 address_connections: visitors
                     .row(
                         "edge-address-connections",
-                        "Connections of visitors from one address; more are closed; 0 for no limit",
+                        "Connections of visitors from one address, one IPv6 /64, or one organization's containers; more are closed; 0 for no limit",
                     )
                     .limit(512, 0..=1_000_000),
+                service_requests: visitors
+                    .row(
+                        "edge-application-requests",
+                        "Requests to one application under way at once; more are told to come again; 0 for no limit",
+                    )
+                    .number(4_096, 0..=1_000_000),
+                containers: network_pool.into(),
                 head_limit: visitors
                     .row("edge-head-seconds", "How long a visitor's request may take to say what it wants")
                     .seconds(10, 1..=600),

@@ -6,17 +6,21 @@ use tokio::sync::mpsc;
 use windlass_api::{DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{Build, Image};
-use windlass_store::jobs;
 use windlass_store::releases::{self, Artifact};
+use windlass_store::{jobs, organizations};
 
 use super::attempt::Attempt;
 use super::failure::{Result, failed};
 use super::{dockerfile, isolation, port};
+use crate::config::{BuildNetwork, SecretText};
 use crate::labels::DEPLOYMENT_LABEL;
 use crate::service::queue;
 
+/// The build arguments that Dockerfiles need not declare, and programs look at.
+const PROXY_ARGUMENTS: [&str; 4] = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"];
 /// Lines of the builder on their way into the log.
 const LINES: usize = 100;
+const MIB: i64 = 1024 * 1024;
 
 pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     attempt.log.enter(LogStep::Build);
@@ -24,6 +28,7 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
     kill_point::reached("deploy-before-build");
     if built_before(attempt, &tag).await?.is_none() {
+        refuse_beyond_ceiling(attempt).await?;
         let built = run(attempt, tree, &tag).await;
         attempt.host.caches_grew.notify_one();
         built?;
@@ -34,8 +39,9 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     };
     check_architecture(attempt, &image).await?;
     let port = port::to_begin_with(attempt, &image);
+    let bytes = i64::try_from(image.size).unwrap_or(i64::MAX);
     let mut tx = attempt.held.begin().await?;
-    let artifact = Artifact::Image(releases::Image { name: tag, id: image.id, port });
+    let artifact = Artifact::Image(releases::Image { name: tag, id: image.id, port, bytes });
     releases::set_artifact(&mut tx, attempt.release.id, Some(&artifact)).await?;
     // After a crash it waits for no build.
     jobs::set_kind(&mut tx, attempt.held.job.id, queue::ROLL_OUT).await?;
@@ -43,6 +49,26 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     attempt.release.artifact = Some(artifact);
     kill_point::reached("deploy-image-stored");
     Ok(())
+}
+
+/// A disk that is full is everyone's trouble.
+async fn refuse_beyond_ceiling(attempt: &Attempt<'_>) -> Result<()> {
+    let app = &attempt.host.app;
+    let most = app.config.organization_image_bytes;
+    let used =
+        releases::image_bytes_of_organization(&mut app.db.read().await?, attempt.application.organization_id).await?;
+    if most == 0 || used < most {
+        return Ok(());
+    }
+    failed(
+        Failure::CeilingReached,
+        format!(
+            "the images of the organization's releases take {} MiB, and {} MiB is the most that the operator gives it \
+             (organization-images-mib). Keep fewer releases, or delete an application.",
+            used / MIB,
+            most / MIB
+        ),
+    )
 }
 
 /// An attempt before this one may have ended just after its build did.
@@ -56,13 +82,19 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
     let tree = tokio::fs::canonicalize(tree).await.or_else(|error| failed(Failure::Internal, error))?;
     let context = dockerfile::context(&attempt.configuration, &tree).await?;
     let dockerfile = dockerfile::find(&attempt.configuration, &tree, &context).await?;
-    let (secrets, args) = attempt
+    let (secrets, mut args) = attempt
         .variables
         .build
         .clone()
         .into_iter()
         .partition::<Vec<_>, _>(|(name, _)| attempt.variables.is_secret(name));
     let (app, owner_id) = (&attempt.host.app, isolation::owner_of(&attempt.host.app, &attempt.application).await?);
+    let reach = reach(attempt).await?;
+    if !reach.has_network {
+        attempt.log.note("RUN has no network in this build: the operator has set build-network.".to_owned()).await;
+    }
+    // The last one of a name counts.
+    args.extend(reach.proxy);
     let build = Build {
         context,
         tree,
@@ -74,8 +106,10 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
         no_cache: attempt.deployment.without_cache,
         cache_namespace: isolation::cache_namespace(app, owner_id),
         host_name: isolation::host_name(app, owner_id),
+        has_network: reach.has_network,
     };
-    let limit = attempt.host.app.config.build_limit;
+    app.build_limits.apply(attempt.host).await?;
+    let limit = app.config.build_limit;
     let (lines, printed) = mpsc::channel(LINES);
     let building = tokio::time::timeout(limit, attempt.host.build(build, lines));
     let (built, ()) = tokio::join!(building, attempt.log.take_all(LogStep::Build, printed));
@@ -91,6 +125,24 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
             format!("the build took more than {} s, the limit that build-seconds sets", limit.as_secs()),
         ),
     }
+}
+
+/// What `RUN` can reach.
+struct Reach {
+    has_network: bool,
+    proxy: Vec<(String, String)>,
+}
+
+/// Organizations with host access can reach everything anyway.
+async fn reach(attempt: &Attempt<'_>) -> Result<Reach> {
+    let (app, id) = (&attempt.host.app, attempt.application.organization_id);
+    if organizations::has_host_access(&mut app.db.read().await?, id).await? {
+        return Ok(Reach { has_network: true, proxy: Vec::new() });
+    }
+    let proxy = app.config.build_proxy.as_ref().map(SecretText::reveal);
+    let arguments = |proxy: &str| PROXY_ARGUMENTS.map(|name| (name.to_owned(), proxy.to_owned())).to_vec();
+    let has_network = app.config.build_network == BuildNetwork::Open;
+    Ok(Reach { has_network, proxy: proxy.map(arguments).unwrap_or_default() })
 }
 
 async fn check_architecture(attempt: &Attempt<'_>, image: &Image) -> Result<()> {

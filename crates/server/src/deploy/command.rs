@@ -6,6 +6,7 @@ use windlass_api::Failure;
 use windlass_durable::kill_point;
 use windlass_runtime::{Creation, State};
 use windlass_store::containers::Purpose;
+use windlass_store::deployments::{self, PostRun};
 
 use super::container::{row, specification};
 use super::failure::{Result, failed};
@@ -43,6 +44,12 @@ pub async fn run(
         Creation::Exists(found) => found.state,
     };
     kill_point::reached("command-created");
+    if purpose == Purpose::PostRun {
+        let mut tx = held.begin().await?;
+        deployments::set_post_run(&mut tx, subject.deployment.id, PostRun::Begun).await?;
+        tx.commit().await?;
+    }
+    kill_point::reached("command-begun");
     if state == State::Created {
         host.start_container(&container.name).await?;
     }

@@ -58,6 +58,8 @@ pub async fn row(
         status: ContainerStatus::None,
         address: String::new(),
         mounts: mounts::to_json(mounts)?,
+        steady_restarts: 0,
+        crash_loop: String::new(),
         created_at: host.app.now(),
     };
     // The address's row names the container's: that one comes first.

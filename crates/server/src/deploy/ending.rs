@@ -82,6 +82,9 @@ impl Attempt<'_> {
         self.let_through().await;
         let is_clean = self.clean_up().await;
         let mut work = self.held.begin().await?;
+        // Not as this attempt remembers it: it may have been called off while it stored the next state.
+        let stored = deployments::get(&mut work, self.deployment.id).await?.ok_or(Interruption::Lost)?;
+        (self.deployment.state, self.deployment.container_status) = (stored.state, stored.container_status);
         self.record_outcome(&mut work, outcome_words(class), class);
         let now = self.host.app.now();
         if is_clean {

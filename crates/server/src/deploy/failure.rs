@@ -136,7 +136,7 @@ impl From<FetchError> for Interruption {
             }
             FetchError::TimedOut { .. } => Failure::TimedOut,
             FetchError::DiskFull { .. } => Failure::DiskFull,
-            FetchError::GitMissing | FetchError::SshMissing => Failure::Internal,
+            FetchError::GitMissing | FetchError::SshMissing | FetchError::ReadOnly { .. } => Failure::Internal,
             FetchError::Unreachable { .. }
             | FetchError::Refused { .. }
             | FetchError::HostKeyChanged { .. }

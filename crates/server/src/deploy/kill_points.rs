@@ -1,7 +1,7 @@
 //! Points where a test kills the server.
 
 /// Where a test can end the process: before and after everything that leaves a trace outside of the database.
-pub const KILL_POINTS: [&str; 52] = [
+pub const KILL_POINTS: [&str; 54] = [
     "deploy-claimed",
     "deploy-before-fetch",
     "deploy-fetched",
@@ -37,12 +37,14 @@ pub const KILL_POINTS: [&str; 52] = [
     "replica-started",
     "command-stored",
     "command-created",
+    "command-begun",
     "command-started",
     "command-ended",
     "finish-begun",
     "finish-drained",
     "finish-stopped",
     "finish-removed",
+    "finish-post-run-ended",
     "finish-before-record",
     "finish-releases-marked",
     "finish-pruned",

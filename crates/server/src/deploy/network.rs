@@ -7,7 +7,6 @@ use std::net::Ipv4Addr;
 use uuid::Uuid;
 use windlass_api::Failure;
 use windlass_runtime as runtime;
-use windlass_store::Tx;
 use windlass_store::applications::Application;
 use windlass_store::networks::{self, Network};
 
@@ -15,8 +14,9 @@ use super::failure::{Interruption, Result, failed};
 use super::isolation;
 use crate::config::Subnet;
 use crate::host::Host;
-use crate::host_route;
 use crate::labels::{INSTANCE_LABEL, short};
+use crate::service::work::Work;
+use crate::{firewall, host_route};
 
 /// The length of a network's part of the pool.
 const PREFIX: u8 = 24;
@@ -37,6 +37,7 @@ pub async fn ensure(host: &Host, owner_id: Uuid) -> Result<Network> {
         match host.create_network(&described(host, &network)?).await {
             Ok(()) => {
                 host_route::add(&host.app.config.data_dir, host.app.config.network_pool).await;
+                firewall::apply(host).await?;
                 return Ok(network);
             }
             Err(runtime::Error::SubnetTaken { .. }) => {
@@ -102,11 +103,23 @@ fn subnet(text: &str) -> Result<Subnet> {
     Subnet::try_from(text).map_err(|problem| Interruption::Failed(Failure::Internal, format!("{text}: {problem}")))
 }
 
-/// An address for a container that is about to be. One that was never used first, then the one that was free for longest: a
+/// An address for a container that is about to be, if its owner may have one more. One that was never used first, then the one that was free for longest: a
 /// stale route must not lead to another application's container.
-pub async fn take_address(tx: &mut Tx, network: &Network, container_id: Uuid) -> Result<Ipv4Addr> {
-    networks::lock(tx, network.owner_id).await?;
-    let known = networks::addresses(tx, network.owner_id).await?;
+pub async fn take_address(work: &mut Work<'_>, network: &Network, container_id: Uuid) -> Result<Ipv4Addr> {
+    networks::lock(work, network.owner_id).await?;
+    let known = networks::addresses(work, network.owner_id).await?;
+    let (most, used) = (work.app.config.organization_containers, known.iter().filter(|one| one.container_id.is_some()));
+    let used = used.count();
+    if used >= most {
+        return failed(
+            Failure::CeilingReached,
+            format!(
+                "the organization has {used} containers, and {most} is the most that the operator gives it \
+                 (organization-containers). Each instance takes one, and twice as many are needed while they are replaced: \
+                 use fewer replicas, or stop an application."
+            ),
+        );
+    }
     let used: HashSet<&str> = known.iter().map(|address| address.address.as_str()).collect();
     let fresh = subnet(&network.subnet)?.hosts().find(|host| !used.contains(host.to_string().as_str()));
     let oldest = known.iter().find(|address| address.container_id.is_none());
@@ -121,7 +134,7 @@ pub async fn take_address(tx: &mut Tx, network: &Network, container_id: Uuid) ->
             ),
         );
     };
-    networks::take_address(tx, network.owner_id, &address.to_string(), container_id).await?;
+    networks::take_address(work, network.owner_id, &address.to_string(), container_id).await?;
     Ok(address)
 }
 

@@ -5,8 +5,9 @@ use windlass_api::LogStep;
 use windlass_durable::kill_point;
 use windlass_edge::Drained;
 use windlass_store::containers::{self, Purpose};
+use windlass_store::deployments::{self, PostRun};
 use windlass_store::releases::{self, Artifact};
-use windlass_store::{deployments, volumes};
+use windlass_store::volumes;
 
 use super::attempt::open_log;
 use super::command;
@@ -43,7 +44,7 @@ async fn sum_up(host: &Host, held: &Held, subject: &Subject, log: &Log, drained:
         log.note(format!("Drained the container before: of {} requests under way {words}", drained.in_flight)).await;
     }
     if !subject.configuration.post_run_command.is_empty() {
-        post_run(host, held, subject, log).await?;
+        post_run_once(host, held, subject, log).await?;
     }
     remove_commands(host, held, subject).await?;
     kill_point::reached("finish-before-record");
@@ -56,6 +57,33 @@ async fn sum_up(host: &Host, held: &Held, subject: &Subject, log: &Log, drained:
     held.done(&mut tx).await?;
     tx.commit().await?;
     Ok(())
+}
+
+/// Whatever comes between: after a crash its end is waited for, and if its container is gone by then, it is not run again.
+async fn post_run_once(host: &Host, held: &Held, subject: &Subject, log: &Log) -> Result<()> {
+    let id = subject.deployment.id;
+    match deployments::post_run(&mut host.app.db.read().await?, id).await? {
+        PostRun::Ended => return Ok(()),
+        PostRun::Begun if !command_is_there(host, subject).await? => {
+            log.enter(LogStep::PostRun);
+            log.note("The post-run command was interrupted, and is not run again.").await;
+        }
+        PostRun::NotBegun | PostRun::Begun => post_run(host, held, subject, log).await?,
+    }
+    let mut tx = held.begin().await?;
+    deployments::set_post_run(&mut tx, id, PostRun::Ended).await?;
+    tx.commit().await?;
+    kill_point::reached("finish-post-run-ended");
+    Ok(())
+}
+
+/// Whether the engine has the container of the post-run command.
+async fn command_is_there(host: &Host, subject: &Subject) -> Result<bool> {
+    let rows = containers::of_deployment(&mut host.app.db.read().await?, subject.deployment.id).await?;
+    match rows.iter().find(|row| row.purpose == Purpose::PostRun) {
+        Some(row) => Ok(host.container(&row.name).await?.is_some()),
+        None => Ok(false),
+    }
 }
 
 /// Visitors are served already, so that it failed is told and changes nothing.

@@ -3,7 +3,7 @@
 use windlass_api::EventName;
 use windlass_durable::kill_point;
 use windlass_runtime::Error;
-use windlass_store::{applications, releases};
+use windlass_store::{applications, freed_domains, releases};
 
 use super::failure::{Interruption, Result};
 use super::git::cache;
@@ -39,6 +39,7 @@ pub async fn remove(host: &Host, held: &Held) -> Result<()> {
     }
     let mut work = held.begin().await?;
     let application = applications::get(&mut work, held.application_id()).await?.ok_or(Interruption::Lost)?;
+    freed_domains::free(&mut work, &application.domain, application.organization_id, host.app.now()).await?;
     applications::delete(&mut work, application.id).await?;
     let about = states::subject(&application, None);
     work.tell(EventName::ApplicationDeleted, about, &[("application", &application.name)]);

@@ -6,6 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
+use time::OffsetDateTime;
 use tokio::sync::mpsc;
 use windlass_runtime::{
     Archive, Build, Container, ContainerSpec, ContainerSummary, Creation, Engine, Events, Exec, HelperSpec, Image,
@@ -63,6 +64,16 @@ impl Host {
 
     pub async fn last_lines(&self, container: &str, count: usize) -> Result<Vec<String>> {
         self.docker.tail(container, count).await
+    }
+
+    /// The same of what it had printed at a moment.
+    pub async fn last_lines_until(
+        &self,
+        container: &str,
+        count: usize,
+        until: Option<OffsetDateTime>,
+    ) -> Result<Vec<String>> {
+        self.docker.tail_until(container, count, until).await
     }
 
     /// A command to be run in a container.

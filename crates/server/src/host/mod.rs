@@ -13,6 +13,7 @@ use windlass_runtime::{Docker, Label, Labels};
 
 use crate::app::App;
 use crate::config::Config;
+use crate::crash_loops::LastEnds;
 use crate::engine_health::EngineState;
 use crate::holder::{self, Holder};
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, INSTANCE_LABEL};
@@ -56,6 +57,8 @@ pub struct Host {
     container_locks: parking_lot::Mutex<HashMap<Uuid, Weak<tokio::sync::Mutex<()>>>>,
     /// Told after a fetch or a build: both leave something that is kept for the next one.
     pub caches_grew: tokio::sync::Notify,
+    /// How containers ended.
+    pub last_ends: LastEnds,
 }
 
 impl Host {
@@ -64,8 +67,20 @@ impl Host {
             (container_engine(&app.config), Routes::new(app.config.data_dir.clone(), app.config.hold_requests));
         let collector = Collector::new(app.clone(), docker.clone(), owner);
         let (networks, caches_grew) = (tokio::sync::Mutex::default(), tokio::sync::Notify::new());
-        let container_locks = parking_lot::Mutex::default();
-        Self { app, docker, routes, collector, installation, holder, owner, networks, container_locks, caches_grew }
+        let (container_locks, last_ends) = (parking_lot::Mutex::default(), LastEnds::default());
+        Self {
+            app,
+            docker,
+            routes,
+            collector,
+            installation,
+            holder,
+            owner,
+            networks,
+            container_locks,
+            caches_grew,
+            last_ends,
+        }
     }
 
     /// Until it is dropped, no other task of this server starts or stops containers of the application because of their stages.

@@ -11,7 +11,6 @@ use axum::response::{IntoResponse, Response};
 use windlass_api::ErrorCode;
 
 use crate::app::App;
-use crate::auth::limiter::address_key;
 use crate::auth::origin::{Peer, RequestId, real_address};
 use crate::error::{Error, Result};
 use crate::http::body::Arrival;
@@ -50,7 +49,10 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
 fn note_room(app: &App, method: &Method, response: &Response) {
     match response.extensions().get::<ErrorCode>() {
         Some(ErrorCode::DiskFull) => app.database_disk.found_no_room(app.now()),
-        None if !method.is_safe() && response.status().is_success() => app.database_disk.found_room(),
+        None if !method.is_safe() && response.status().is_success() => {
+            app.database_disk.found_room();
+            app.database_probe.forget();
+        }
         _ => {}
     }
 }
@@ -70,7 +72,7 @@ fn limit_address(app: &App, request: &Request) -> Result<()> {
     }
     let Some(Peer(peer)) = request.extensions().get().copied() else { return Ok(()) };
     let address = real_address(peer.ip().to_canonical(), request.headers(), &app.config.trusted_proxies);
-    app.requests.count_request(&address_key(address), app.config.address_requests, app.now())
+    app.requests.count_request_from(address, app.config.address_requests, app.now())
 }
 
 async fn within(limit: Duration, mut request: Request, next: Next) -> Response {

@@ -15,12 +15,14 @@ use crate::app::App;
 use crate::auth::{Admin, bearer, token};
 use crate::edge;
 use crate::error::Error;
+use crate::write_probe::Unwritable;
 
 /// A monitor may ask as often as it likes: an answer of 429 would look to it like a server that is not well.
 pub const UNLIMITED_PATHS: [&str; 2] = ["/api/v1/health", "/api/v1/health/ready"];
 
 /// How long the database may take to answer.
 const DATABASE_LIMIT: Duration = Duration::from_secs(2);
+const FULL: &str = "its disk is full, so nothing can be changed: free some space";
 
 pub fn routes(table: Table) -> Table {
     table.get("/health", health, anyone::<Health>("Health")).get("/health/ready", ready, anyone::<Health>("Readiness"))
@@ -71,9 +73,9 @@ fn in_words(error: Error) -> Error {
 async fn examine(app: &App) -> Health {
     let mut dependencies = vec![database(app).await, logs(app).await];
     if app.has_engine {
-        // A copy of another installation has no edge.
+        // A copy of another installation has no edge, and changes nothing.
         if app.engine_health.held_by_another().is_none() {
-            dependencies.push(edge(app).await);
+            dependencies.extend([data_folder(app).await, edge(app).await]);
         }
         dependencies.push(engine(app));
     }
@@ -82,7 +84,21 @@ async fn examine(app: &App) -> Health {
         bytes: app.metrics.build_cache_bytes.get(),
         budget_bytes: i64::try_from(app.config.build_cache_bytes).unwrap_or(i64::MAX),
     };
-    Health { version: env!("CARGO_PKG_VERSION").into(), ready, dependencies, build_cache }
+    let warnings = app.firewall.warning().into_iter().chain(app.build_limits.warning()).collect();
+    Health { version: env!("CARGO_PKG_VERSION").into(), ready, dependencies, build_cache, warnings }
+}
+
+/// Why the database takes no changes. One that belongs to another installation is not tried.
+async fn changes(app: &App) -> &'static str {
+    if app.engine_health.held_by_another().is_some() {
+        return "";
+    }
+    match app.database_probe.tried(&app.db).await {
+        Ok(()) => "",
+        Err(Unwritable::Full) => FULL,
+        Err(Unwritable::NoAnswer) => "it reads, but takes no changes in time",
+        Err(Unwritable::ReadOnly | Unwritable::Other) => "it reads, but takes no changes; the server's log says why",
+    }
 }
 
 async fn edge(app: &App) -> Dependency {
@@ -119,6 +135,18 @@ async fn logs(app: &App) -> Dependency {
     Dependency { name: "logs".into(), ready: reason.is_empty(), reason: reason.into() }
 }
 
+/// Where trees are fetched to, and where the edge keeps its routes.
+async fn data_folder(app: &App) -> Dependency {
+    let reason = match app.folder_probe.tried(&app.config.data_dir).await {
+        Ok(()) => "",
+        Err(Unwritable::Full) => "no file can be written to it: the disk is full; free some space",
+        Err(Unwritable::ReadOnly) => "no file can be written to it: the disk is read-only",
+        Err(Unwritable::NoAnswer) => "no file can be written to it: the disk does not answer",
+        Err(Unwritable::Other) => "no file can be written to it; the server's log says why",
+    };
+    Dependency { name: "data_folder".into(), ready: reason.is_empty(), reason: reason.into() }
+}
+
 async fn database(app: &App) -> Dependency {
     let looked = async {
         app.db.ping().await?;
@@ -126,8 +154,8 @@ async fn database(app: &App) -> Dependency {
         Ok::<_, windlass_store::Error>(app.database_disk.is_full(kind, data_dir, app.now()).await)
     };
     let reason = match tokio::time::timeout(DATABASE_LIMIT, looked).await {
-        Ok(Ok(false)) => String::new(),
-        Ok(Ok(true)) => "its disk is full, so nothing can be changed: free some space".into(),
+        Ok(Ok(false)) => changes(app).await.into(),
+        Ok(Ok(true)) => FULL.into(),
         // The cause may hold addresses and names; it is for the log.
         Ok(Err(error)) => {
             tracing::warn!(%error, "the database is not ready");

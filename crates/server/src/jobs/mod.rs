@@ -204,7 +204,8 @@ async fn settle(held: &Held, outcome: Outcome) {
         }
         Outcome::Lost => {
             tracing::info!(job = %id, kind, "another worker has this job by now");
-            Ok(())
+            // Does nothing then. Otherwise no worker would have it until its time is up, which is minutes.
+            put_back(held, &Later { why: String::new(), after: LOOK, is_attempt: false }).await
         }
         Outcome::Later(later) => {
             tracing::warn!(job = %id, kind, why = later.why, "interrupted; it is tried again");

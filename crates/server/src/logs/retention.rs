@@ -1,9 +1,12 @@
-//! Old lines go, and so do those beyond what one application may keep.
+//! Old lines go, and so do those beyond what one application, or one organization, may keep.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use uuid::Uuid;
+use windlass_api::Timestamp;
+use windlass_store::logs::Kept;
 use windlass_store::{Result, applications, executions, installations};
 
 use crate::app::App;
@@ -25,6 +28,54 @@ pub async fn run(app: Arc<App>) {
     }
 }
 
+/// Those of an organization that have the most lose lines, until all of it fits.
+async fn trim_organizations(app: &App, keep_from: Timestamp) -> Result<()> {
+    let (store, most) = (&app.logs.store, app.config.organization_log_bytes);
+    let kept = store.kept().await?;
+    // Most installations never come so far, and need not ask whose lines they are.
+    if kept.iter().map(|one| one.bytes).sum::<i64>() <= most {
+        return Ok(());
+    }
+    let owners: HashMap<Uuid, Uuid> = log_owners(app).await?;
+    let mut organizations: HashMap<Uuid, Vec<Kept>> = HashMap::new();
+    for one in kept {
+        if let Some(organization_id) = owners.get(&one.application_id) {
+            organizations.entry(*organization_id).or_default().push(one);
+        }
+    }
+    for all in organizations.into_values() {
+        let share = fair_share(all.iter().map(|one| one.bytes).collect(), most);
+        for one in all.iter().filter(|one| one.bytes > share) {
+            while store.trim(one.application_id, share, keep_from, app.now()).await? > 0 {
+                tokio::time::sleep(BREATH).await;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The organization of each application, execution and installation: each of them has lines.
+async fn log_owners(app: &App) -> Result<HashMap<Uuid, Uuid>> {
+    let mut conn = app.db.read().await?;
+    let mut owners = applications::organizations(&mut conn).await?;
+    owners.extend(executions::organizations(&mut conn).await?);
+    owners.extend(installations::organizations(&mut conn).await?);
+    Ok(owners.into_iter().collect())
+}
+
+/// The most that each may keep so that all of them together keep no more than `most`.
+fn fair_share(mut sizes: Vec<i64>, most: i64) -> i64 {
+    sizes.sort_unstable();
+    let (mut room, mut left) = (most, i64::try_from(sizes.len()).unwrap_or(i64::MAX));
+    for size in sizes {
+        if size > room / left {
+            return room / left;
+        }
+        (room, left) = (room - size, left - 1);
+    }
+    i64::MAX
+}
+
 /// One round: everything that is too old or too much, and the room it took.
 pub async fn trim_all(app: &App, with_orphans: bool) -> Result<()> {
     let store = &app.logs.store;
@@ -35,6 +86,7 @@ pub async fn trim_all(app: &App, with_orphans: bool) -> Result<()> {
             tokio::time::sleep(BREATH).await;
         }
     }
+    trim_organizations(app, keep_from).await?;
     if with_orphans {
         // In this order: an application or an execution is there before its lines are.
         let kept = store.kept().await?;
@@ -53,4 +105,18 @@ pub async fn trim_all(app: &App, with_orphans: bool) -> Result<()> {
         tokio::time::sleep(BREATH).await;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_give_and_the_small_ones_keep_all() {
+        assert_eq!(fair_share(vec![10, 20, 30], 60), i64::MAX);
+        assert_eq!(fair_share(vec![10, 20, 30], 59), 29);
+        assert_eq!(fair_share(vec![10, 900, 800], 110), 50);
+        assert_eq!(fair_share(vec![100, 100, 100], 90), 30);
+        assert_eq!(fair_share(vec![], 1), i64::MAX);
+    }
 }

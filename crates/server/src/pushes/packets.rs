@@ -96,7 +96,7 @@ type Packet<'a> = Option<(Option<&'a [u8]>, usize)>;
 fn packet(bytes: &[u8]) -> Result<Packet<'_>, &'static str> {
     const DAMAGED: &str = "the push is damaged";
     let Some(digits) = bytes.get(..4) else { return Ok(None) };
-    let digits = str::from_utf8(digits).map_err(|_| DAMAGED)?;
+    let digits = str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+')).ok_or(DAMAGED)?;
     let length = usize::from_str_radix(digits, 16).map_err(|_| DAMAGED)?;
     match length {
         0 => Ok(Some((None, 4))),
@@ -178,6 +178,8 @@ pub fn announcement() -> Vec<u8> {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -206,7 +208,9 @@ mod tests {
 
     #[test]
     fn what_is_no_push() {
-        for bytes in [b"zzzz".as_slice(), b"0001", b"0003", b"0009hello", b"000fa b refs/x\n", "0009é ü".as_bytes()] {
+        for bytes in
+            [b"zzzz".as_slice(), b"+000", b"0001", b"0003", b"0009hello", b"000fa b refs/x\n", "0009é ü".as_bytes()]
+        {
             assert!(read_beginning(bytes).is_err(), "{bytes:?}");
         }
         let old = line_of(format!("{0} {0} refs/heads/main\0report-status", "a".repeat(40)).as_bytes());

@@ -11,7 +11,7 @@ use windlass_api as api;
 use windlass_api::{Configuration, Link, MASK, Timestamp, Triggers, Variables};
 use windlass_store::Conn;
 use windlass_store::applications::Application;
-use windlass_store::containers::Container;
+use windlass_store::containers::{self, Container};
 use windlass_store::deployments::{self, Shown};
 use windlass_store::memberships;
 use windlass_store::organizations::Organization;
@@ -68,11 +68,13 @@ async fn listed(
     let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
     let live = releases::current_of(conn, &ids).await?;
     let live: HashMap<Uuid, &Release> = live.iter().map(|release| (release.application_id, release)).collect();
+    let mut crash_loops = crash_loops(conn, &ids).await?;
     let creators = creators(conn, viewer, rows).await?;
     let (mut records, mut budget) = (Vec::new(), Budget::of_a_list());
     for row in rows {
         let creator = creators.get(&row.user_id).cloned().map(bare_user);
         let mut record = record(viewer, row, live.get(&row.id).copied(), creator).await?;
+        record.crash_loop = crash_loops.remove(&row.id);
         let api::Application { build_variables, environment_variables, preview_variables, .. } = &mut record;
         budget.spend(&mut [build_variables, environment_variables, preview_variables]);
         records.push(record);
@@ -116,7 +118,26 @@ async fn without_arrays(
         Some(user) => Some(full_user(conn, &user, viewer.caller).await?),
         None => None,
     };
-    record(viewer, row, live.first(), creator).await
+    let mut record = record(viewer, row, live.first(), creator).await?;
+    record.crash_loop = crash_loops(conn, &[row.id]).await?.remove(&row.id);
+    Ok(record)
+}
+
+/// By application: of the instance that crashed last.
+async fn crash_loops(conn: &mut Conn, ids: &[Uuid]) -> Result<HashMap<Uuid, api::CrashLoop>> {
+    let mut newest: HashMap<Uuid, api::CrashLoop> = HashMap::new();
+    for (id, text) in containers::crash_loops_of(conn, ids).await? {
+        let Some(other) = crash_loop(&text) else { continue };
+        if newest.get(&id).is_none_or(|known| known.crashed_at < other.crashed_at) {
+            newest.insert(id, other);
+        }
+    }
+    Ok(newest)
+}
+
+/// None while it does not crash.
+fn crash_loop(text: &str) -> Option<api::CrashLoop> {
+    serde_json::from_str(text).ok()
 }
 
 /// As a part of something else.
@@ -198,6 +219,7 @@ async fn record(
         triggers: Triggers::from_json(&row.triggers).map_err(Error::internal)?,
         pending_fields,
         volumes: Vec::new(),
+        crash_loop: None,
     })
 }
 
@@ -282,6 +304,7 @@ pub fn bare_deployment(viewer: &ApplicationViewer<'_>, shown: Shown) -> api::App
 }
 
 fn instance(row: Container) -> api::DeploymentInstance {
+    let crash_loop = crash_loop(&row.crash_loop);
     let Container { ordinal, name, engine_id: container_id, status, .. } = row;
-    api::DeploymentInstance { ordinal, name, container_id, status }
+    api::DeploymentInstance { ordinal, name, container_id, status, crash_loop }
 }

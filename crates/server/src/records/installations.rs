@@ -11,6 +11,7 @@ use windlass_store::logs::{Stored, line_id};
 use windlass_store::volumes::{self, Volume};
 use windlass_store::{Conn, Result};
 
+use super::budget::Budget;
 use crate::config::Config;
 
 pub async fn installation(
@@ -31,7 +32,13 @@ pub async fn installations(
     may_see_values: bool,
 ) -> Result<Vec<api::Installation>> {
     let parts = Parts::of(conn, &rows).await?;
-    Ok(rows.into_iter().map(|row| parts.record(config, row, may_see_values)).collect())
+    let mut budget = Budget::of_a_list();
+    let each = |row| {
+        let mut record = parts.record(config, row, may_see_values);
+        budget.spend(&mut [&mut record.variable_values]);
+        record
+    };
+    Ok(rows.into_iter().map(each).collect())
 }
 
 /// What several installations have.

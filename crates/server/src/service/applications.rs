@@ -8,6 +8,7 @@ use windlass_api::{
 };
 use windlass_codehost::RepositoryKey;
 use windlass_store::applications::{self, Application};
+use windlass_store::freed_domains;
 use windlass_store::organizations::Organization;
 
 use crate::app::App;
@@ -121,11 +122,10 @@ async fn create(work: &mut Work<'_>, authority: &Authority, input: &DeployInput<
         let message = format!("An organization can have {limit} applications. Delete one first.");
         return Err(Error::new(ErrorCode::Conflict, message));
     }
+    let ids = (application.id, application.organization_id);
     application.domain = match &input.changes.domain {
-        Given::Value(domain) => domains::check(work, &app.config, domain, application.id).await?,
-        Given::Absent | Given::Empty => {
-            domains::default_for(work, &app.config, &input.name.label(), application.id).await?
-        }
+        Given::Value(domain) => domains::check(work, app, domain, ids).await?,
+        Given::Absent | Given::Empty => domains::default_for(work, app, &input.name.label(), ids).await?,
     };
     match applications::insert(work, &application).await {
         Ok(()) => {}
@@ -369,15 +369,19 @@ async fn fill_credentials(
 
 /// Another domain, if the request has one; the default one, if it is empty.
 async fn move_to(work: &mut Work<'_>, application: &mut Application, domain: &Given<api::HostName>) -> Result<()> {
-    let app = work.app;
-    application.domain = match domain {
+    let (app, ids) = (work.app, (application.id, application.organization_id));
+    let chosen = match domain {
         Given::Absent => return Ok(()),
-        Given::Value(domain) => domains::check(work, &app.config, domain, application.id).await?,
+        Given::Value(domain) => domains::check(work, app, domain, ids).await?,
         Given::Empty => {
             let name = ApplicationName::try_from(application.name.as_str()).map_err(Error::internal)?;
-            domains::default_for(work, &app.config, &name.label(), application.id).await?
+            domains::default_for(work, app, &name.label(), ids).await?
         }
     };
+    let before = std::mem::replace(&mut application.domain, chosen);
+    if before != application.domain {
+        freed_domains::free(work, &before, application.organization_id, app.now()).await?;
+    }
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use windlass_store::deliveries::{self, Content, Delivery};
 use windlass_store::organizations;
 
 use crate::app::App;
-use crate::auth::limiter::{Limit, address_key};
+use crate::auth::limiter::Limit;
 use crate::auth::{Actor, Granted, Origin};
 use crate::error::{Error, Result};
 use crate::records::deliveries::delivery as record;
@@ -193,8 +193,8 @@ pub(super) async fn off_thread<T: Send + 'static>(
 
 /// The same answer, whatever it was: no such repository, no secret, or a wrong one.
 async fn refuse(app: &App, read: Option<&Read>, arrived: &Arrived, began: Instant) -> Error {
-    let key = format!("delivery {}", address_key(arrived.origin.address));
-    let refusal = match app.logins.try_once(&key, Limit::a_minute(app.config.webhook_failures), app.now()) {
+    let limit = Limit::a_minute(app.config.webhook_failures);
+    let refusal = match app.logins.try_address("delivery", arrived.origin.address, limit, app.now()) {
         Ok(()) => {
             if let Some(read) = read
                 && let Err(error) = remember_refused(app, read, arrived).await

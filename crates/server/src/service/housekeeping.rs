@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_store::{
-    Result, api_keys, deliveries, events, extensions, github_apps, idempotency_keys, invitations, password_resets,
-    sessions, traffic,
+    Result, api_keys, deliveries, events, extensions, freed_domains, github_apps, idempotency_keys, invitations,
+    password_resets, sessions, traffic,
 };
 
 use crate::app::App;
@@ -61,6 +61,9 @@ pub async fn sweep(app: &App) -> Result<u64> {
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
     removed += idempotency_keys::delete_older_than(&mut tx, now.plus_seconds(-idempotency::SECONDS)).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
+    removed += freed_domains::forget_before(&mut tx, now.plus_seconds(-app.config.domain_hold_seconds)).await?;
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
     removed += extensions::purge(&mut tx, EXTENSIONS_AT_ONCE).await?;

@@ -8,6 +8,7 @@ use windlass_store::deployments::{self, Deployment};
 use windlass_store::jobs;
 use windlass_store::previews::{self, Preview};
 
+use crate::crash_loops::Seen;
 use crate::service::queue::{self, OfPullRequest};
 use crate::service::work::{EventSubject, Work};
 
@@ -133,19 +134,21 @@ pub async fn observe(
     application: &Application,
     before: &Deployment,
     instance: &Container,
-    engine_id: &str,
-    status: ContainerStatus,
+    seen: &Seen,
 ) -> Result<()> {
     let now = work.app.now();
-    containers::observe(work, instance.id, engine_id, status).await?;
+    containers::observe(work, instance.id, &seen.engine_id, seen.status).await?;
+    containers::set_crash_loop(work, instance.id, seen.steady_restarts, &seen.crash_loop_text()).await?;
     let instances = containers::instances_of(work, &[before.id]).await?;
     let Some(first) = instances.first() else { return Ok(()) };
     let status = combined_status(&instances.iter().map(|instance| instance.status).collect::<Vec<_>>());
     deployments::set_container(work, before.id, &first.name, &first.engine_id, status, now).await?;
     let was_there = matches!(before.container_status, ContainerStatus::Running | ContainerStatus::Unhealthy);
-    if was_there && status == ContainerStatus::Exited {
+    if was_there && matches!(status, ContainerStatus::Exited | ContainerStatus::Crashing) {
         let about = subject(application, Some(before.id));
-        work.tell(EventName::ApplicationCrashed, about, &[("application", &application.name)]);
+        let reason = seen.crash_loop.as_ref().map_or("", |crash_loop| crash_loop.reason.as_str());
+        let details = [("application", application.name.as_str()), ("reason", reason)];
+        work.tell(EventName::ApplicationCrashed, about, &details);
     }
     settle(work, application.id).await.map(drop)
 }
@@ -164,7 +167,7 @@ pub async fn container_deleted(work: &mut Work<'_>, container: &Container) -> Re
 
 /// The status of a deployment, from those of its instances: as long as one of them runs, visitors are served.
 fn combined_status(instances: &[ContainerStatus]) -> ContainerStatus {
-    use ContainerStatus::{Exited, Removed, Running, Starting, Unhealthy};
+    use ContainerStatus::{Crashing, Exited, Removed, Running, Starting, Unhealthy};
     let has = |status| instances.contains(&status);
     if !instances.is_empty() && instances.iter().all(|status| *status == Running) {
         return Running;
@@ -172,7 +175,7 @@ fn combined_status(instances: &[ContainerStatus]) -> ContainerStatus {
     if has(Running) {
         return Unhealthy;
     }
-    [Unhealthy, Starting, Exited].into_iter().find(|status| has(*status)).unwrap_or(Removed)
+    [Unhealthy, Crashing, Starting, Exited].into_iter().find(|status| has(*status)).unwrap_or(Removed)
 }
 
 pub fn subject(application: &Application, deployment_id: Option<Uuid>) -> EventSubject {
@@ -200,13 +203,15 @@ mod tests {
 
     #[test]
     fn a_deployment_runs_as_long_as_one_instance_does() {
-        use ContainerStatus::{Exited, Removed, Running, Starting, Unhealthy};
-        for status in [Running, Unhealthy, Starting, Exited, Removed] {
+        use ContainerStatus::{Crashing, Exited, Removed, Running, Starting, Unhealthy};
+        for status in [Running, Unhealthy, Crashing, Starting, Exited, Removed] {
             assert_eq!(combined_status(&[status]), status, "one instance speaks for itself");
         }
         assert_eq!(combined_status(&[Running, Running]), Running);
         assert_eq!(combined_status(&[Running, Exited]), Unhealthy);
         assert_eq!(combined_status(&[Starting, Running]), Unhealthy);
+        assert_eq!(combined_status(&[Crashing, Running]), Unhealthy);
+        assert_eq!(combined_status(&[Starting, Crashing, Exited]), Crashing);
         assert_eq!(combined_status(&[Unhealthy, Exited]), Unhealthy);
         assert_eq!(combined_status(&[Removed, Exited]), Exited);
         assert_eq!(combined_status(&[]), Removed);

@@ -3,7 +3,7 @@
 use windlass_store::users;
 
 use crate::app::App;
-use crate::auth::limiter::{Limit, address_key};
+use crate::auth::limiter::Limit;
 use crate::auth::{Login, Origin};
 use crate::error::{Error, Result};
 
@@ -20,14 +20,16 @@ pub fn limit_guessing(app: &App, origin: &Origin, email: &str) -> Result<()> {
 
 /// Where no account is named before it is proven.
 pub fn limit_address(app: &App, origin: &Origin) -> Result<()> {
-    let key = format!("address {}", address_key(origin.address));
-    count_try(app, &key, Limit::a_minute(app.config.login_attempts))
+    let limit = Limit::a_minute(app.config.login_attempts);
+    app.logins.try_address("login", origin.address, limit, app.now()).map_err(too_many)
 }
 
-pub fn count_try(app: &App, key: &str, limit: Limit) -> Result<()> {
-    app.logins.try_once(key, limit, app.now()).map_err(|seconds| {
-        Error::rate_limited(format!("Too many tries. Wait {seconds} seconds before the next one."), seconds)
-    })
+pub fn count_try(app: &App, name: &str, limit: Limit) -> Result<()> {
+    app.logins.try_once(name, limit, app.now()).map_err(too_many)
+}
+
+fn too_many(seconds: u64) -> Error {
+    Error::rate_limited(format!("Too many tries. Wait {seconds} seconds before the next one."), seconds)
 }
 
 /// The hash of the caller's password, if `presented` is it. Guessing is limited: an open session is not a password.

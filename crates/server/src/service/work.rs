@@ -177,7 +177,7 @@ mod tests {
 
     /// Every other transaction of the server, by file, and why it is none of [`super::Work`]. Nothing of them is a change of what
     /// people see.
-    const OTHERS: [(&str, &str); 12] = [
+    const OTHERS: [(&str, &str); 13] = [
         ("auth/bearer.rs", "when a credential was last used: reading must not wait for an audit chain"),
         ("holder.rs", "which engine the servers of a database use"),
         ("jobs/heartbeat.rs", "which servers live"),
@@ -190,6 +190,7 @@ mod tests {
         ("service/master_key.rs", "the same secrets under another key, row by row; the rotation itself is a Work"),
         ("service/work.rs", "here it begins"),
         ("traffic.rs", "what the edge has counted, several times a minute"),
+        ("write_probe.rs", "changes nothing, to see whether a change can be made"),
     ];
 
     #[test]

@@ -190,18 +190,34 @@ async fn domains_are_one_servers_and_ones_own(server: TestServer) {
     assert_eq!(message, "domain: another application or installation has shop.localhost. Choose another one.");
     let move_there = json!({ "id": second["id"], "domain": "shop.localhost" });
     server.put("/deploy/application", move_there).by(&eve).fails(409, "domain_taken").await;
-    // One's own is no conflict, and a domain that was given up is free.
+    // One's own is no conflict.
     server.put("/deploy/application", json!({ "id": first["id"], "domain": "shop.localhost" })).by(&ada).ok().await;
     let moved = json!({ "id": first["id"], "domain": "www.example.org" });
     assert_eq!(server.put("/deploy/application", moved).by(&ada).ok().await["domain"], "www.example.org");
-    let taken_over = json!({ "id": second["id"], "domain": "" });
-    assert_eq!(server.put("/deploy/application", taken_over).by(&eve).ok().await["domain"], "shop.localhost");
+    // What was given up is kept for the organization that had it, for a while.
+    let take_over = json!({ "id": second["id"], "domain": "shop.localhost" });
+    let message = server.put("/deploy/application", take_over.clone()).by(&eve).fails(409, "domain_taken").await;
+    assert!(message.starts_with("domain: another organization had shop.localhost"), "{message}");
+    assert!(message.contains(" on 2026-01-08T"), "{message}");
+    let default = json!({ "id": second["id"], "domain": "" });
+    assert_ne!(server.put("/deploy/application", default.clone()).by(&eve).ok().await["domain"], "shop.localhost");
+    let back = json!({ "id": first["id"], "domain": "shop.localhost" });
+    assert_eq!(server.put("/deploy/application", back).by(&ada).ok().await["domain"], "shop.localhost");
+    let moved = json!({ "id": first["id"], "domain": "www.example.org" });
+    server.put("/deploy/application", moved).by(&ada).ok().await;
+    server.app.clock.advance_seconds(7 * 86_400 - 1);
+    server.put("/deploy/application", take_over.clone()).by(&eve).fails(409, "domain_taken").await;
+    server.app.clock.advance_seconds(1);
+    let login = json!({ "email": eve.email, "password": crate::support::PASSWORD });
+    let token = server.post("/auth/login", login).ok().await["access_token"].as_str().unwrap().to_owned();
+    let eve = Person { token, ..eve };
+    assert_eq!(server.put("/deploy/application", take_over).by(&eve).ok().await["domain"], "shop.localhost");
 }
 
 async fn own_hosts(kind: Kind) {
     let settings = [("public-url", "https://windlass.example.org"), ("base-domain", "example.org")];
     let server = TestServer::with(kind, &settings).await;
-    let token = server.app.setup_token.as_ref().map(|token| token.reveal().to_owned());
+    let token = server.app.setup_token.reveal();
     let ada = server
         .register(json!({ "email": "ada@example.org", "password": crate::support::PASSWORD, "token": token }))
         .await;

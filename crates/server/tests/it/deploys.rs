@@ -77,7 +77,8 @@ impl TestServer {
         if row.release_id == id {
             let hash = "8f2c1d0000000000000000000000000000000000";
             releases::set_commit(&mut tx, id, hash, "Ada <ada@example.org>", "Open the shop").await.unwrap();
-            let image = Image { name: "windlass/shop".into(), id: format!("sha256:{}", id.simple()), port: 3000 };
+            let image =
+                Image { name: "windlass/shop".into(), id: format!("sha256:{}", id.simple()), port: 3000, bytes: 0 };
             releases::set_artifact(&mut tx, id, Some(&Artifact::Image(image))).await.unwrap();
         }
         releases::set_live_at(&mut tx, row.release_id, now).await.unwrap();

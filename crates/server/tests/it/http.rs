@@ -4,13 +4,14 @@ use axum::http::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
+use windlass_api::Role;
 use windlass_store::Kind;
 use windlass_testing::on_both_databases;
 
-use crate::support::{TestServer, kind, server, snapshot};
+use crate::support::{Person, TestServer, kind, server, snapshot};
 
-on_both_databases!(kind: a_panic_answers_in_the_envelope, silent_connections_are_closed, who_does_not_read_is_given_up, pages_of_other_sites_cannot_act, names_of_other_sites_are_refused, unknown_paths_and_methods_answer_in_the_envelope, any_content_type_is_json_and_any_accept_gets_json, every_answer_has_safe_headers, origins_are_closed_unless_configured, pages_and_metrics, metrics_are_for_monitors_and_admins, one_address_cannot_take_all_connections);
-on_both_databases!(server: health_and_readiness, a_database_that_is_gone, a_log_store_that_is_gone);
+on_both_databases!(kind: a_panic_answers_in_the_envelope, silent_connections_are_closed, who_does_not_read_is_given_up, pages_of_other_sites_cannot_act, names_of_other_sites_are_refused, unknown_paths_and_methods_answer_in_the_envelope, any_content_type_is_json_and_any_accept_gets_json, every_answer_has_safe_headers, origins_are_closed_unless_configured, pages_and_metrics, metrics_are_for_monitors_and_admins, one_address_cannot_take_all_connections, one_user_cannot_take_all_connections);
+on_both_databases!(server: health_and_readiness, a_database_that_is_gone, a_database_that_only_reads, a_log_store_that_is_gone);
 
 async fn health_and_readiness(server: TestServer) {
     for path in ["/health", "/health/ready"] {
@@ -31,6 +32,20 @@ async fn a_database_that_is_gone(server: TestServer) {
     assert!(message.contains("database"), "{message}");
     server.get("/user").by(&admin).fails(503, "unavailable").await;
     server.get("/auth/is-admin-registered").fails(503, "unavailable").await;
+}
+
+/// Another change goes on and on, so that none can be made. Reading goes on.
+async fn a_database_that_only_reads(server: TestServer) {
+    let admin = server.admin().await;
+    let mut endless = server.app.db.begin().await.unwrap();
+    windlass_store::instance::touch(&mut endless).await.unwrap();
+    let message = server.get("/health/ready").fails(503, "unavailable").await;
+    assert_eq!(message, "Not ready: database: it reads, but takes no changes in time");
+    server.get("/user").by(&admin).ok().await;
+    drop(endless);
+    while server.get("/health/ready").send().await.status != 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
 }
 
 async fn a_log_store_that_is_gone(server: TestServer) {
@@ -191,6 +206,33 @@ async fn one_address_cannot_take_all_connections(kind: Kind) {
     let deadline = tokio::time::Instant::now() + DEADLINE;
     while !ask(&server).await.starts_with("HTTP/1.1 200") {
         assert!(tokio::time::Instant::now() < deadline, "what was closed still counts");
+    }
+}
+
+async fn one_user_cannot_take_all_connections(kind: Kind) {
+    let server = TestServer::with(kind, &[("account-requests-at-once", "3")]).await;
+    let ada = server.admin().await;
+    let eve = server.join(&ada, "eve", Role::Viewer).await;
+    let mut slow = Vec::new();
+    for _ in 0..3 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let head =
+            format!("PATCH /api/v1/user/name HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n", eve.token);
+        let body = "content-type: application/json\r\ncontent-length: 50\r\n\r\n{";
+        stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        slow.push(stream);
+    }
+    let asks = async |person: &Person| server.get("/user").by(person).send().await.status;
+    let deadline = tokio::time::Instant::now() + DEADLINE;
+    while asks(&eve).await != 429 {
+        assert!(tokio::time::Instant::now() < deadline, "her slow requests do not count");
+    }
+    let message = server.get("/user").by(&eve).fails(429, "rate_limited").await;
+    assert!(message.contains("3 requests under way"), "{message}");
+    assert_eq!(asks(&ada).await, 200);
+    slow.pop();
+    while asks(&eve).await != 200 {
+        assert!(tokio::time::Instant::now() < deadline, "what has ended still counts");
     }
 }
 

@@ -14,7 +14,7 @@ use crate::support::{Person, START, TestServer, id_of, kind, server, snapshot};
 
 on_both_databases!(server: relations_are_written_once, relations_have_a_bound, a_place_in_the_future, cursors_lose_nothing, pages_by_number, filters, colours_are_shown_on_request, searches_find_any_case,
     patterns_that_look_dangerous, bad_parameters, foreign_logs, a_viewer_sees_masks, lines_outlive_their_deployment);
-on_both_databases!(kind: a_search_that_takes_long_goes_on);
+on_both_databases!(kind: a_search_that_takes_long_goes_on, an_organization_keeps_no_more_than_the_operator_gives);
 
 /// An application with one deployment.
 pub struct Shop {
@@ -446,4 +446,34 @@ async fn a_search_that_takes_long_goes_on(kind: Kind) {
     let message =
         shop.server.get(&shop.path("?search_term=5000&page=1000")).by(&shop.ada).fails(503, "time_limit").await;
     assert!(message.starts_with("page: ") && message.contains("next_cursor"), "{message}");
+}
+
+async fn an_organization_keeps_no_more_than_the_operator_gives(kind: Kind) {
+    const MIB: i64 = 1024 * 1024;
+    let server = TestServer::with(kind, &[("organization-log-mib", "4")]).await;
+    let ada = server.admin().await;
+    let eve = server.stranger(&ada, "eve").await;
+    let mut ids = Vec::new();
+    for (person, name, lines) in
+        [(&eve, "loud", 4_000), (&eve, "louder", 6_000), (&eve, "quiet", 500), (&ada, "shop", 3_000)]
+    {
+        let application = server.deploy(person, least(name)).await;
+        let deployment = id_of(&application["deployments"][0]);
+        for _ in 0..lines / 500 {
+            server.print(deployment, (0..500).map(|number| format!("{number:01000}"))).await;
+        }
+        ids.push(id_of(&application));
+    }
+    let store = &server.app.logs.store;
+    let before = store.kept().await.unwrap();
+    windlass_server::logs::retention::trim_all(&server.app, false).await.unwrap();
+    let after = store.kept().await.unwrap();
+    let [loud, louder, quiet, shop] = <[Uuid; 4]>::try_from(ids).unwrap().map(|id| {
+        let bytes = |all: &[windlass_store::logs::Kept]| all.iter().find(|one| one.application_id == id).unwrap().bytes;
+        (bytes(&before), bytes(&after))
+    });
+    assert_eq!((quiet.0, shop.0), (quiet.1, shop.1), "what is little, and another organization's, stays");
+    assert!(loud.1 + louder.1 + quiet.1 <= 4 * MIB, "{loud:?} {louder:?} {quiet:?}");
+    // Chunks go whole, so a share is not used to its last byte.
+    assert!(loud.1 > MIB && louder.1 > MIB, "{loud:?} {louder:?}");
 }

@@ -43,6 +43,7 @@ mod sessions;
 mod stalled;
 mod tenants;
 mod traffic;
+mod unlisted;
 mod users;
 mod variables;
 mod volumes;

@@ -22,17 +22,17 @@ async fn queries_are_constant(world: World) {
         ("create_organization", 15),
         ("update_auto_update", 6),
         ("update_theme", 6),
-        ("get_application", 9),
-        ("list_applications", 7),
-        ("get_deployment_by_id", 8),
+        ("get_application", 10),
+        ("list_applications", 8),
+        ("get_deployment_by_id", 9),
         ("list_deployments", 5),
-        ("get_logs_of_an_application", 6),
+        ("get_logs_of_an_application", 7),
         ("follow_logs_of_an_application", 2),
         ("download_logs_of_an_application", 2),
-        ("get_deployment_logs", 7),
+        ("get_deployment_logs", 8),
         ("follow_deployment_logs", 2),
         ("download_deployment_logs", 3),
-        ("handle_deploy", 45),
+        ("handle_deploy", 46),
     ] {
         assert_eq!(few[operation], expected, "{operation}");
     }

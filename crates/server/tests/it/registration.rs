@@ -9,7 +9,7 @@ use crate::support::{PASSWORD, TestServer, kind, server, snapshot};
 
 on_both_databases!(kind: beyond_loopback_the_first_needs_the_set_up_token, open_registration_gives_everybody_an_organization_of_their_own, an_invitation_can_bring_an_organization_of_ones_own_too);
 on_both_databases!(server:
-    first_user_is_the_admin, later_ones_need_an_invitation, addresses_are_unique, concurrent_first_registrations_make_one_admin,
+    behind_a_proxy_the_first_needs_the_set_up_token, first_user_is_the_admin, later_ones_need_an_invitation, addresses_are_unique, concurrent_first_registrations_make_one_admin,
 );
 
 async fn first_user_is_the_admin(server: TestServer) {
@@ -70,8 +70,29 @@ async fn beyond_loopback_the_first_needs_the_set_up_token(kind: Kind) {
     server.post("/auth/register", body.clone()).fails(403, "setup_token_required").await;
     body["token"] = "wrong".into();
     server.post("/auth/register", body.clone()).fails(403, "setup_token_required").await;
-    body["token"] = server.app.setup_token.as_ref().unwrap().reveal().into();
+    body["token"] = server.app.setup_token.reveal().into();
     server.register(body).await;
+}
+
+/// A proxy on the same machine makes every visitor come from there.
+async fn behind_a_proxy_the_first_needs_the_set_up_token(server: TestServer) {
+    let mut body = json!({ "email": "ada@example.org", "password": PASSWORD });
+    for (name, value) in [
+        ("x-forwarded-for", "198.51.100.7"),
+        ("x-forwarded-host", "windlass.example.org"),
+        ("x-forwarded-proto", "https"),
+        ("x-real-ip", "198.51.100.7"),
+        ("forwarded", "for=198.51.100.7"),
+        ("via", "1.1 proxy"),
+        ("cf-connecting-ip", "198.51.100.7"),
+    ] {
+        let asked = server.post("/auth/register", body.clone()).header(name, value);
+        let message = asked.fails(403, "setup_token_required").await;
+        assert!(message.starts_with("token: "), "{message}");
+    }
+    server.post("/auth/register", body.clone()).header("host", "windlass.example.org").fails(403, "forbidden").await;
+    body["token"] = server.app.setup_token.reveal().into();
+    server.post("/auth/register", body).header("x-forwarded-for", "198.51.100.7").ok().await;
 }
 
 async fn open_registration_gives_everybody_an_organization_of_their_own(kind: Kind) {

@@ -198,7 +198,12 @@ async fn guessing_is_limited_per_account_and_per_address(kind: Kind) {
     // From many addresses, one account can be tried ten times as often, and no more. One try was ours.
     let guess = serde_json::from_value(json!({ "email": "ada@example.org", "password": "guess" })).unwrap();
     for n in 0..30_u8 {
-        let origin = Origin { address: [10, 0, 0, n].into(), user_agent: String::new(), request_id: String::new() };
+        let origin = Origin {
+            address: [10, 0, 0, n].into(),
+            user_agent: String::new(),
+            request_id: String::new(),
+            is_forwarded: false,
+        };
         let refused = sessions::login(&server.app, &origin, &guess).await.err().unwrap().code;
         let expected = if n < 29 { ErrorCode::InvalidCredentials } else { ErrorCode::RateLimited };
         assert_eq!(refused, expected, "{n}");

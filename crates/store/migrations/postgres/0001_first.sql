@@ -338,6 +338,8 @@ create table releases (
     image text not null default '',
     image_id text not null default '',
     port bigint not null default 0,
+    -- Of its image, as the engine counts them.
+    image_bytes bigint not null default 0,
     -- When it last became live; none if it never did.
     live_at bigint,
     -- When its image was removed; a release without an image cannot be made live.
@@ -394,6 +396,8 @@ create table deployments (
     held_requests bigint not null default 0,
     -- JSON: which volumes it brings back from which snapshots.
     restores text not null default '[]',
+    -- How far the command after the switch has come, which is run once: empty, 'begun' or 'ended'.
+    post_run text not null default '',
     -- What the code host was last told of it; empty for nothing.
     reported text not null default '',
     created_at bigint not null,
@@ -464,6 +468,9 @@ create table containers (
     address text not null,
     -- JSON: what it has of volumes, and where.
     mounts text not null default '[]',
+    -- How many times the engine had started it again when it last stayed up; and JSON of what is known of its crashes since, or empty.
+    steady_restarts bigint not null default 0,
+    crash_loop text not null default '',
     created_at bigint not null
 );
 create index containers_of_deployment on containers (deployment_id);
@@ -566,6 +573,8 @@ create table jobs (
     owner uuid,
     lease_until bigint not null default 0,
     not_before bigint not null,
+    -- When that was decided: a clock that shows an earlier time was set back since, and nothing is waited for.
+    put_back_at bigint not null default 0,
     created_at bigint not null
 );
 create unique index jobs_exclusive on jobs (exclusive_key) where state = 'running';
@@ -792,3 +801,11 @@ create table domain_choice (
 );
 
 insert into domain_choice (id) values (1);
+
+-- Domains that an organization has given up, which no other takes for a while. No foreign key: the organization may be gone.
+create table freed_domains (
+    domain text primary key,
+    organization_id uuid not null,
+    freed_at bigint not null
+);
+create index freed_domains_by_time on freed_domains (freed_at);

@@ -338,6 +338,8 @@ create table releases (
     image text not null default '',
     image_id text not null default '',
     port integer not null default 0,
+    -- Of its image, as the engine counts them.
+    image_bytes integer not null default 0,
     -- When it last became live; none if it never did.
     live_at integer,
     -- When its image was removed; a release without an image cannot be made live.
@@ -394,6 +396,8 @@ create table deployments (
     held_requests integer not null default 0,
     -- JSON: which volumes it brings back from which snapshots.
     restores text not null default '[]',
+    -- How far the command after the switch has come, which is run once: empty, 'begun' or 'ended'.
+    post_run text not null default '',
     -- What the code host was last told of it; empty for nothing.
     reported text not null default '',
     created_at integer not null,
@@ -465,6 +469,9 @@ create table containers (
     address text not null,
     -- JSON: what it has of volumes, and where.
     mounts text not null default '[]',
+    -- How many times the engine had started it again when it last stayed up; and JSON of what is known of its crashes since, or empty.
+    steady_restarts integer not null default 0,
+    crash_loop text not null default '',
     created_at integer not null
 ) strict, without rowid;
 create index containers_of_deployment on containers (deployment_id);
@@ -567,6 +574,8 @@ create table jobs (
     owner blob,
     lease_until integer not null default 0,
     not_before integer not null,
+    -- When that was decided: a clock that shows an earlier time was set back since, and nothing is waited for.
+    put_back_at integer not null default 0,
     created_at integer not null
 ) strict, without rowid;
 create unique index jobs_exclusive on jobs (exclusive_key) where state = 'running';
@@ -793,3 +802,11 @@ create table domain_choice (
 ) strict;
 
 insert into domain_choice (id) values (1);
+
+-- Domains that an organization has given up, which no other takes for a while. No foreign key: the organization may be gone.
+create table freed_domains (
+    domain text primary key,
+    organization_id blob not null check (length(organization_id) = 16),
+    freed_at integer not null
+) strict, without rowid;
+create index freed_domains_by_time on freed_domains (freed_at);

@@ -24,6 +24,8 @@ fn container(number: u128, name: &str, address: &str) -> Container {
         status: ContainerStatus::None,
         address: address.into(),
         mounts: "[]".into(),
+        steady_restarts: 0,
+        crash_loop: String::new(),
         created_at: NOW,
     }
 }

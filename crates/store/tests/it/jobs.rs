@@ -11,7 +11,7 @@ use crate::migrations::execute;
 use crate::support::{NOW, TestDb, add_application, add_deployment, database, id, populate};
 
 on_both_databases!(database: jobs_of_one_application_come_one_after_another, some_jobs_run_beside,
-    a_lease_that_has_ended_is_lost, the_job_of_a_dead_server_is_free, a_job_that_is_put_back_waits, what_an_owner_left_behind, what_waits_can_be_withdrawn,
+    a_lease_that_has_ended_is_lost, the_job_of_a_dead_server_is_free, a_job_that_is_put_back_waits, a_job_that_is_put_back_before_the_clock_is_waits_no_more, what_an_owner_left_behind, what_waits_can_be_withdrawn,
     what_is_begun_can_be_cancelled, attempts_are_counted, jobs_without_an_application_or_an_organization,
     organizations_take_turns, an_organization_keeps_to_its_share);
 
@@ -154,6 +154,23 @@ async fn a_job_that_is_put_back_waits(db: TestDb) {
         }
     };
     assert_eq!(again.map(|job| (job.id, job.fence)), Some((id(101), 2)));
+}
+
+/// The pause was counted by a clock that shows an earlier time now.
+async fn a_job_that_is_put_back_before_the_clock_is_waits_no_more(db: TestDb) {
+    let mut tx = two_applications(&db).await;
+    add(&mut tx, 101, "deploy", 1).await;
+    let first = claim(&mut tx, &BUILD, 60).await.unwrap();
+    jobs::put_back(&mut tx, &first, NOW, 3).await.unwrap();
+    assert!(claim(&mut tx, &BUILD, 60).await.is_none());
+    tx.commit().await.unwrap();
+    // PostgreSQL counts by its own clock, so the earlier time is written into the row.
+    if db.kind() == Kind::Postgres {
+        db.place.execute("update jobs set not_before = not_before * 2, put_back_at = put_back_at * 2").await;
+    }
+    let mut tx = db.begin().await.unwrap();
+    let again = jobs::claim(&mut tx, &BUILD, OWNER, NOW.plus_seconds(-3_600), 60).await.unwrap();
+    assert_eq!(again.map(|job| job.id), Some(id(101)));
 }
 
 async fn what_an_owner_left_behind(db: TestDb) {

@@ -11,6 +11,7 @@ mod containers;
 mod db;
 mod deployments;
 mod events;
+mod freed_domains;
 mod github_apps;
 mod idempotency_keys;
 mod invitations;

@@ -21,7 +21,7 @@ async fn a_release_is_made_kept_and_removed(db: TestDb) {
     add_deployment(&mut tx, 12, 1).await;
     make_live(&mut tx, 12, 1, NOW.plus_seconds(1)).await;
     let live = releases::current_of(&mut tx, &[id(1), id(2)]).await.unwrap();
-    let image = |port| Some(Artifact::Image(Image { name: "shop".into(), id: "sha256:12".into(), port }));
+    let image = |port| Some(Artifact::Image(Image { name: "shop".into(), id: "sha256:12".into(), port, bytes: 5 }));
     assert_eq!((live.len(), live[0].id, live[0].artifact.clone()), (1, id(12), image(3000)));
     releases::set_port(&mut tx, id(12), 4000).await.unwrap();
     let stored = releases::get(&mut tx, id(12)).await.unwrap().unwrap();

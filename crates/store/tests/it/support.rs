@@ -192,7 +192,7 @@ pub async fn make_live(tx: &mut Tx, number: u128, application: u128, now: Timest
     for (from, to) in [(Queued, Cloning), (Cloning, Building), (Building, Deploying), (Deploying, Deployed)] {
         assert!(deployments::advance(tx, id(number), from, to, now).await.unwrap());
     }
-    let image = Image { name: "shop".into(), id: format!("sha256:{number}"), port: 3000 };
+    let image = Image { name: "shop".into(), id: format!("sha256:{number}"), port: 3000, bytes: 5 };
     releases::set_artifact(tx, id(number), Some(&Artifact::Image(image))).await.unwrap();
     releases::set_live_at(tx, id(number), now).await.unwrap();
     deployments::set_container(tx, id(number), "wl", "c", ContainerStatus::Running, NOW).await.unwrap();

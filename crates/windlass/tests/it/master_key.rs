@@ -14,6 +14,7 @@ use windlass_server::vault::ring::{FILE_NAME, KeySource, MasterKey, Ring, write_
 use windlass_server::vault::unlock::unlock_existing;
 use windlass_store::sealed::{COLUMNS, beginning_otherwise};
 use windlass_store::{Db, Options};
+use windlass_testing::small_disk::SmallDisk;
 use windlass_testing::{DatabaseLocation, Kind};
 
 use crate::process::{Process, run, token_in, windlass};
@@ -246,6 +247,37 @@ fn works(server: &Process, token: &str, path: &str) {
     let body = format!(r#"{{"type":"slack","webhook_url":"https://hooks.example{path}"}}"#);
     let written = server.ok("PUT", "/notification/webhook", token, &body);
     assert_eq!(written["data"]["webhook_url"], format!("https://hooks.example{path}"));
+}
+
+/// A rotation that finds no room changes nothing that counts, and neither does a first start.
+#[test]
+fn a_full_disk_loses_no_key() {
+    let disk = SmallDisk::mount("48m");
+    let folder = tempfile::tempdir_in(&disk.path).unwrap();
+    let home = Home { place: DatabaseLocation { folder, url: None } };
+    let ballast = disk.fill(0);
+    let first = home.run(&["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0"], &[]);
+    let said = String::from_utf8_lossy(&first.stderr).to_lowercase();
+    assert_eq!(first.status.code(), Some(1), "{said}");
+    assert!(said.contains("full") || said.contains("no space left"), "{said}");
+    std::fs::remove_file(&ballast).unwrap();
+    let server = home.serve();
+    let (token, _) = fill(&server);
+    for round in 0..2 {
+        let ballast = disk.fill(0);
+        let output = home.run(&["admin", "rotate-key"], &[]);
+        let said = String::from_utf8_lossy(&output.stderr).to_lowercase();
+        assert!(!output.status.success() && (said.contains("full") || said.contains("no space left")), "{said}");
+        std::fs::remove_file(&ballast).unwrap();
+        assert_eq!(home.open_everything(), 4, "round {round}");
+        works(&server, &token, "/after-a-full-disk");
+        let output = home.run(&["admin", "rotate-key"], &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(home.open_everything(), 4);
+        works(&server, &token, "/after-rotation");
+    }
+    stop(server);
+    assert!(home.run(&["audit", "verify"], &[]).status.success());
 }
 
 /// Killed at each step: the running server, the next one and the next rotation all go on.

@@ -124,6 +124,14 @@ impl Process {
         std::mem::take(&mut self.lines.lock().unwrap().passed).join("\n")
     }
 
+    /// Everything that it has said and no test has waited for.
+    pub fn said(&self) -> String {
+        let mut lines = self.lines.lock().unwrap();
+        let coming: Vec<_> = lines.coming.try_iter().collect();
+        lines.passed.extend(coming);
+        lines.passed.join("\n")
+    }
+
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, signal).expect("the process lives");

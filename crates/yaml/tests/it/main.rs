@@ -3,6 +3,7 @@
 mod bounds;
 mod mutations;
 mod places;
+mod properties;
 mod refusals;
 
 use windlass_yaml::{Limits, Node, Problem, parse};

@@ -8,6 +8,7 @@ import { PUSHED } from "../applications/newApplication";
 import { Commit } from "../deployments/Commit";
 import { DeploymentTable } from "../deployments/DeploymentTable";
 import { Instances } from "../deployments/Instances";
+import { CrashLoop } from "./CrashLoop";
 import { Pending } from "./Pending";
 import { Requests } from "./Requests";
 
@@ -18,6 +19,7 @@ export function Overview({ application }: { application: Application }) {
   const live = liveOf(application.deployments);
   return (
     <>
+      <CrashLoop of={application} />
       <Pending application={application} />
       {application.preview_of && (
         <p class="notice">

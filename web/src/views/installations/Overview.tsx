@@ -103,6 +103,7 @@ const TONES: Readonly<Record<Service["status"], string>> = {
   starting: "busy",
   running: "good",
   unhealthy: "bad",
+  crashing: "bad",
   exited: "bad",
   removed: "",
 };

@@ -56,3 +56,6 @@ pub async fn write_reply(
 pub fn value(reply: &impl Serialize) -> Result<serde_json::Value, Refusal> {
     serde_json::to_value(reply).map_err(|error| Refusal::new(Code::BadCall, error.to_string()))
 }
+
+#[cfg(test)]
+mod properties;

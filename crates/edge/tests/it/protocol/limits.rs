@@ -8,10 +8,10 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use windlass_edge::Settings;
 use windlass_edge::counters::Cause;
-use windlass_edge::routes::Limits;
+use windlass_edge::routes::{Limits, Route};
 
 use crate::protocol::wire::{Recorder, Stage, connect, ends, is_quiet, is_well, limited, say, statuses, until_closed};
-use crate::support::{DEADLINE, TestEdge, read_all, read_head, settings, until};
+use crate::support::{DEADLINE, TestEdge, everything_to, read_all, read_head, settings, until};
 
 /// More than the buffers of the edge and of the system between two ends, far less than unbounded.
 const BOUND: usize = 48 * 1024 * 1024;
@@ -364,4 +364,41 @@ async fn a_silent_crowd_leaves() {
         crowd.push(connect(&edge).await);
     }
     is_well(&edge).await;
+}
+
+/// Its visitors wait; those of all others do not.
+#[tokio::test]
+async fn a_slow_service_does_not_take_the_places_of_the_others() {
+    let (target, edge) = with(Settings { service_requests: 3, ..settings() }).await;
+    // It is connected to by the system, and never answers.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut routes = everything_to(&[target.address]);
+    routes.routes.push(Route { host: "slow".into(), path: "/".into(), service: "slow".into() });
+    let mut slow = everything_to(&[silent.local_addr().unwrap()]).services.remove(0);
+    slow.name = "slow".into();
+    routes.services.push(slow);
+    edge.apply(routes).await;
+    let ask = "GET / HTTP/1.1\r\nHost: slow\r\nAccept: application/json\r\n\r\n";
+    let under_way = async |count: u64| {
+        until("so many are under way", async || {
+            let stats = edge.stats().await;
+            let slow = stats.services.iter().find(|service| service.name == "slow")?;
+            (slow.figures.in_flight == count).then_some(())
+        })
+        .await;
+    };
+    let mut waiting = Vec::new();
+    for _ in 0..3 {
+        waiting.push(say(&edge, ask).await);
+    }
+    under_way(3).await;
+    let mut fourth = say(&edge, ask).await;
+    let head = read_head(&mut fourth).await;
+    assert!(head.starts_with("HTTP/1.1 503") && head.contains("retry-after: 2"), "{head}");
+    assert_eq!(edge.visitor().await.get("/well").await.unwrap(), (200, "GET /well".into()));
+    // A visitor who leaves makes room.
+    waiting.pop();
+    under_way(2).await;
+    let _third = say(&edge, ask).await;
+    under_way(3).await;
 }

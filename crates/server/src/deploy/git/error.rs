@@ -50,6 +50,8 @@ pub enum FetchError {
     SshMissing,
     #[error("The disk is full: {text}. Free some space.")]
     DiskFull { text: String },
+    #[error("Nothing can be written to the data folder: {text}. Make its disk writable, then try again.")]
+    ReadOnly { text: String },
     #[error("git failed: {text}. Try again; if it fails again, run `git fetch` on this address by hand.")]
     Failed { text: String },
 }
@@ -73,6 +75,7 @@ impl From<io::Error> for FetchError {
         let text = error.to_string();
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { text },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { text },
             _ => Self::Failed { text },
         }
     }
@@ -145,6 +148,8 @@ pub fn classify(text: String) -> FetchError {
     let says = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
     if says(DISK) {
         FetchError::DiskFull { text }
+    } else if text.contains("Read-only file system") {
+        FetchError::ReadOnly { text }
     } else if says(SSH) {
         FetchError::SshMissing
     } else if text.contains("HOST IDENTIFICATION HAS CHANGED") {
@@ -171,6 +176,7 @@ mod tests {
         let class = |text: &str| format!("{:?}", classify(text.to_owned())).split(' ').next().unwrap().to_owned();
         for (text, expected) in [
             ("fatal: write error: No space left on device; fatal: early EOF", "DiskFull"),
+            ("error: unable to create file a: Read-only file system", "ReadOnly"),
             ("error: cannot run ssh: No such file or directory; fatal: unable to fork", "SshMissing"),
             ("git@example.com: Permission denied (publickey)", "Refused"),
             ("ERROR: Repository not found", "Refused"),

@@ -26,7 +26,8 @@ pub async fn make_live(work: &mut Work<'_>, execution: &Execution) -> Result<()>
         };
         containers::set_stage(work, seen.service.id, stage).await?;
     }
-    installations::make_routes_live(work, id, execution.id).await?;
+    let now = work.app.now();
+    installations::make_routes_live(work, id, execution.id, now).await?;
     let now = work.app.now();
     installations::set_execution(work, id, execution.id, now).await?;
     work.wake_reconciler();
@@ -71,7 +72,8 @@ pub async fn remove_all(work: &mut Work<'_>, execution: &Execution) -> Result<()
     for seen in installations::services(work, id).await? {
         containers::set_stage(work, seen.service.id, Stage::Leaving).await?;
     }
-    installations::delete_routes(work, id).await?;
+    let now = work.app.now();
+    installations::delete_routes(work, id, now).await?;
     work.wake_reconciler();
     Ok(())
 }

@@ -170,6 +170,8 @@ async fn new_row(
         status: ContainerStatus::None,
         address: String::new(),
         mounts: "[]".to_owned(),
+        steady_restarts: 0,
+        crash_loop: String::new(),
         created_at: app.now(),
     };
     containers::insert(&mut work, &container).await?;

@@ -22,7 +22,8 @@ pub async fn keep_alive(host: &Host, row: &Container, state: Option<State>) -> c
         }
         Some(State::Exited) if ended_well(host, row).await? => {}
         Some(State::Exited) => start_again(host, row).await?,
-        Some(State::Dead | State::Removing) => host.remove_container(&row.name).await?,
+        // The reconciler removes it.
+        Some(State::Dead | State::Removing) => {}
         None => {
             tracing::info!(container = row.name, "making a service again that has vanished");
             specification::make_again(host, row).await?;

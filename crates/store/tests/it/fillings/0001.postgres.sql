@@ -104,3 +104,4 @@ insert into github_app_registrations (id, organization_id, credential_id, is_key
 values ('00000000000000000000000000000043', '00000000000000000000000000000002', '00000000000000000000000000000044', false, 'GitHub', 'https://github.com', '', decode('0000000000000000000000000000000000000000000000000000000000000000', 'hex'), 1, 1);
 insert into previews (id, application_id, pull_request, title, url, branch, is_fork, created_at, deployed_at)
 values ('0000000000000000000000000000000e', '0000000000000000000000000000000e', 7, 'Blue', '', 'blue', false, 1, 1);
+insert into freed_domains (domain, organization_id, freed_at) values ('old.example.org', '00000000000000000000000000000002', 1);

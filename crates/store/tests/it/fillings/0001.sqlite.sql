@@ -103,3 +103,4 @@ insert into github_app_registrations (id, organization_id, credential_id, is_key
 values (x'00000000000000000000000000000043', x'00000000000000000000000000000002', x'00000000000000000000000000000044', 0, 'GitHub', 'https://github.com', '', x'0000000000000000000000000000000000000000000000000000000000000000', 1, 1);
 insert into previews (id, application_id, pull_request, title, url, branch, is_fork, created_at, deployed_at)
 values (x'0000000000000000000000000000000e', x'0000000000000000000000000000000e', 7, 'Blue', '', 'blue', 0, 1, 1);
+insert into freed_domains (domain, organization_id, freed_at) values ('old.example.org', x'00000000000000000000000000000002', 1);

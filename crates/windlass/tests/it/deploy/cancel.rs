@@ -4,10 +4,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use windlass_testing::git::Repository;
-use windlass_testing::testapp;
+use windlass_testing::{Kind, testapp};
 
 use super::crash::no_trace_of_fetching;
+use super::crowd::{Crowd, all_answered};
 use super::support::*;
+use super::visitor::Visitor;
 
 /// How long a deployment may take to end after it was called off.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -46,7 +48,7 @@ async fn at_each_step() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_waits_for_its_turn() {
-    let platform = Platform::on(windlass_testing::Kind::Sqlite, &["--parallel-deployments", "1"]).await;
+    let platform = Platform::on(Kind::Sqlite, &["--parallel-deployments", "1"]).await;
     let (first, second) = (repository(&platform, "first", "one"), repository(&platform, "second", "one"));
     platform.git.hang();
     let busy = newest_deployment(&platform.deploy(&body("first", &first)));
@@ -59,6 +61,91 @@ async fn one_that_waits_for_its_turn() {
     assert_eq!(answer["status"]["status"], "cancelled");
     platform.call("POST", "/deploy/application/cancel-deployment", &json!({ "id": busy }));
     assert_eq!(platform.ended(&busy).await["status"]["status"], "cancelled");
+}
+
+/// Either it was called off, and what was there before serves; or it was too late, and the new one serves.
+#[tokio::test(flavor = "multi_thread")]
+async fn around_the_switch_and_during_the_drain() {
+    let platform = Platform::start().await;
+    let repository = repository(&platform, "calm", "v0");
+    let body = body("calm", &repository);
+    let application = platform.deploy(&body);
+    let id = id_of(&application);
+    platform.deployed(&newest_deployment(&application)).await;
+    platform.settled().await;
+    let crowd = Crowd::come(platform.edge().await, "calm.localhost");
+    let mut serving = "v0".to_owned();
+    for turn in 1..=6_u32 {
+        let version = format!("v{turn}");
+        commit(&repository, &version);
+        let deployment = newest_deployment(&platform.deploy(&body));
+        until("its container starts", async || {
+            platform.story(&deployment).contains("Starting container").then_some(())
+        })
+        .await;
+        tokio::time::sleep(turn * Duration::from_millis(80)).await;
+        let asked = Instant::now();
+        let (status, answer) =
+            platform.try_call("POST", "/deploy/application/cancel-deployment", &json!({ "id": deployment }));
+        let ended = platform.ended(&deployment).await;
+        assert!(asked.elapsed() < LIMIT, "{turn}: it took {:?}", asked.elapsed());
+        match ended["status"]["status"].as_str() {
+            Some("cancelled") => assert_eq!(status, 200, "{turn}: {answer}"),
+            Some("deployed") => {
+                assert_eq!(status, 409, "{turn}: {answer}");
+                serving = version;
+            }
+            other => panic!("{turn}: {other:?}"),
+        }
+        platform.settled().await;
+        assert_eq!(platform.visit("calm.localhost", "/").await, (200, serving.clone()), "{turn}");
+        assert_eq!(containers_of(&id).len(), 1, "{turn}");
+    }
+
+    // What is replaced finishes what it has begun, whatever is asked for.
+    let edge = platform.edge().await;
+    let slow = tokio::spawn(async move { Visitor::new(edge, "calm.localhost").get("/slow?ms=4000").await });
+    commit(&repository, "last");
+    let deployment = newest_deployment(&platform.deploy(&body));
+    platform.deployed(&deployment).await;
+    let (status, answer) =
+        platform.try_call("POST", "/deploy/application/cancel-deployment", &json!({ "id": deployment }));
+    assert_eq!(status, 409, "{answer}");
+    assert_eq!(slow.await.unwrap(), Ok((200, serving)));
+    platform.settled().await;
+    assert_eq!(platform.visit("calm.localhost", "/").await, (200, "last".into()));
+    assert_eq!(containers_of(&id).len(), 1);
+    all_answered(&crowd.go().await.0);
+}
+
+/// The worker hears of it while it stores the deployment's next state, which is not stored then.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_the_instant_of_a_commit() {
+    let platform = Platform::on(Kind::Postgres, &[]).await;
+    let repository = repository(&platform, "calm", "one");
+    let body = body("calm", &repository);
+    platform.deployed(&newest_deployment(&platform.deploy(&body))).await;
+    platform.settled().await;
+    // Each commit takes a second: first the one of the cancel, for which the worker waits, and then the worker's.
+    let slow = "create function be_slow() returns trigger language plpgsql as \
+                $$ begin perform pg_sleep(1); return new; end $$;
+                create trigger slow_entries before insert on audit_entries for each row execute function be_slow();
+                create trigger slow_events before insert on events for each row execute function be_slow();";
+    platform.place.execute(slow).await;
+    for turn in 0..3 {
+        let deployment = newest_deployment(&platform.deploy(&body));
+        until("it is under way", async || {
+            (platform.deployment(&deployment)["status"]["status"] == "cloning").then_some(())
+        })
+        .await;
+        platform.call("POST", "/deploy/application/cancel-deployment", &json!({ "id": deployment }));
+        let asked = Instant::now();
+        let ended = platform.ended(&deployment).await;
+        assert_eq!(ended["status"]["status"], "cancelled", "{turn}: {}", platform.story(&deployment));
+        assert!(asked.elapsed() < 3 * LIMIT, "{turn}: it took {:?}", asked.elapsed());
+    }
+    platform.settled().await;
+    assert_eq!(platform.visit("calm.localhost", "/").await, (200, "one".into()));
 }
 
 fn commit_with(repository: &Repository, line: &str) {

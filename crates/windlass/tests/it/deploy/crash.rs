@@ -7,40 +7,109 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_server::deploy::KILL_POINTS;
-use windlass_store::containers;
+use windlass_store::{containers, networks, releases};
 use windlass_testing::Kind;
 use windlass_testing::git::Repository;
 
 use super::support::*;
 use super::visitor::Visitor;
 
+/// What the server is doing when it dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    Deploy,
+    Rollback,
+    Restart,
+    Stop,
+}
+
+/// Which commands the application has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Commands {
+    /// The server dies in the first one, if it dies in a command.
+    BeforeAndAfter,
+    After,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Death {
+    doing: Doing,
+    commands: Commands,
+    point: &'static str,
+}
+
+fn points(beginnings: &[&str]) -> Vec<&'static str> {
+    let is_meant = |point: &&str| beginnings.iter().any(|beginning| point.starts_with(beginning));
+    KILL_POINTS.into_iter().filter(is_meant).collect()
+}
+
+/// At every point that a deployment, a rollback, a restart and a stop come by.
+fn deaths() -> Vec<Death> {
+    let mut all = Vec::new();
+    for doing in [Doing::Deploy, Doing::Rollback, Doing::Restart] {
+        let is_on_the_way = |point: &&str| doing == Doing::Deploy || !BEFORE_AN_IMAGE.contains(point);
+        for point in points(&["deploy-", "command-", "finish-"]).into_iter().filter(is_on_the_way) {
+            all.push(Death { doing, commands: Commands::BeforeAndAfter, point });
+        }
+        for point in points(&["command-"]) {
+            all.push(Death { doing, commands: Commands::After, point });
+        }
+    }
+    for point in ["finish-drained", "finish-stopped", "finish-removed", "stop-retired"] {
+        all.push(Death { doing: Doing::Stop, commands: Commands::After, point });
+    }
+    all
+}
+
+/// A release that is there already comes by none of these.
+const BEFORE_AN_IMAGE: [&str; 6] = [
+    "deploy-before-fetch",
+    "deploy-fetched",
+    "deploy-commit-stored",
+    "deploy-before-build",
+    "deploy-built",
+    "deploy-image-stored",
+];
+
+fn deploy_at(point: &'static str) -> Death {
+    Death { doing: Doing::Deploy, commands: Commands::BeforeAndAfter, point }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "long: make test-long"]
 async fn at_every_step_on_sqlite() {
-    let on_the_way = ["deploy-", "command-", "finish-"];
-    let is_on_the_way = |point: &&str| on_the_way.iter().any(|beginning| point.starts_with(beginning));
-    let points: Vec<_> = KILL_POINTS.into_iter().filter(is_on_the_way).collect();
-    die_at_each(Kind::Sqlite, &points, 1).await;
+    die_at_each(Kind::Sqlite, deaths(), 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
+async fn at_every_step_on_postgres() {
+    die_at_each(Kind::Postgres, deaths(), 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn at_five_steps_on_sqlite() {
-    let points = ["deploy-built", "deploy-container-started", "deploy-healthy", "deploy-switched", "finish-stopped"];
-    die_at_each(Kind::Sqlite, &points, 1).await;
+    let points = ["deploy-built", "deploy-container-started", "deploy-switched", "finish-stopped", "finish-pruned"];
+    die_at_each(Kind::Sqlite, points.map(deploy_at).into(), 1).await;
+}
+
+/// Each day another tenth of the points, and every ten days something else that the server does there.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_a_tenth_of_the_steps_on_postgres() {
+    let day = usize::try_from(windlass_testing::seed_of_the_day()).unwrap();
+    let (tenth, round) = (day % 10, day / 10);
+    let ways = |point: &str| deaths().into_iter().filter(|death| death.point == point).collect::<Vec<_>>();
+    let all = KILL_POINTS.into_iter().map(ways).filter(|ways| !ways.is_empty());
+    let chosen = all.skip(tenth).step_by(10).map(|ways| ways[round % ways.len()]);
+    die_at_each(Kind::Postgres, chosen.collect(), 1).await;
 }
 
 /// With some of the instances made and others not, and with all of them live before the edge is told.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "long: make test-long"]
 async fn with_three_instances() {
-    let points = KILL_POINTS.into_iter().filter(|point| point.starts_with("replica-"));
-    let points: Vec<_> = points.chain(["deploy-switched", "finish-stopped"]).collect();
-    die_at_each(Kind::Sqlite, &points, 3).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn at_three_steps_on_postgres() {
-    die_at_each(Kind::Postgres, &["deploy-built", "deploy-switched", "finish-drained"], 1).await;
+    let points = points(&["replica-"]).into_iter().chain(["deploy-switched", "finish-stopped"]);
+    die_at_each(Kind::Sqlite, points.map(deploy_at).collect(), 3).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,7 +161,6 @@ async fn while_a_deployment_fails() {
         assert!(ended["reason"].as_str().unwrap().contains("exit code 7"), "{point}: {ended}");
         platform.settled().await;
         nothing_is_left_over(&platform, &id, point, 1).await;
-        assert_eq!(images_of(&id).len(), 1, "{point}");
     }
     watcher.saw_no_gap().await;
 }
@@ -150,54 +218,170 @@ fn no_point_is_forgotten() {
     }
 }
 
-async fn die_at_each(kind: Kind, points: &[&str], replicas: usize) {
+async fn die_at_each(kind: Kind, deaths: Vec<Death>, replicas: usize) {
     let mut platform = Platform::on(kind, &[]).await;
-    let repository = repository(&platform, "tough", "v0");
-    let mut body = body("tough", &repository);
-    // The time is different whenever the command runs.
-    body["pre_run_command"] = json!("echo ran at $(date +%s%N 2>/dev/null)$$-$(cat /proc/uptime)");
-    body["post_run_command"] = json!("echo afterwards");
-    body["kept_releases"] = json!(3);
-    body["replicas"] = json!(replicas);
-    let application = platform.deploy(&body);
-    platform.deployed(&newest_deployment(&application)).await;
-    platform.settled().await;
-    let watcher = Watcher::start(&platform).await;
-    for (turn, point) in points.iter().enumerate() {
-        let version = format!("v{}", turn + 1);
-        die_at(&mut platform, &id_of(&application), &repository, &body, point, &version).await;
+    for commands in [Commands::BeforeAndAfter, Commands::After] {
+        let now = deaths.iter().copied().filter(|death| death.commands == commands);
+        let (stops, others): (Vec<_>, Vec<_>) = now.partition(|death| death.doing == Doing::Stop);
+        if others.is_empty() && stops.is_empty() {
+            continue;
+        }
+        let mut tough = Tough::deploy(&platform, commands, replicas).await;
+        let watcher = Watcher::start(&platform).await;
+        for death in others {
+            tough.die_while_it_serves(&mut platform, death).await;
+        }
+        watcher.saw_no_gap().await;
+        for death in stops {
+            tough.die_while_it_stops(&mut platform, death).await;
+        }
+        tough.delete(&platform).await;
     }
-    watcher.saw_no_gap().await;
 }
 
-async fn die_at(platform: &mut Platform, id: &str, repository: &Repository, body: &Value, point: &str, version: &str) {
-    commit(repository, version);
-    platform.kill_server();
-    platform.start_server(Some(point));
-    platform.ask("POST", "/deploy/application", body);
-    platform.wait_for_death();
-    platform.start_server(None);
-    let deployment = newest_deployment(&platform.application(id));
-    platform.deployed(&deployment).await;
-    assert_eq!(platform.visit("tough.localhost", "/").await, (200, version.to_owned()), "{point}");
-    platform.settled().await;
-    nothing_is_left_over(platform, id, point, body["replicas"].as_u64().unwrap_or(1)).await;
-    let lines = platform.story(&deployment);
-    let ran: std::collections::HashSet<_> = lines.lines().filter(|line| line.starts_with("ran at")).collect();
-    assert_eq!(ran.len(), 1, "{point}: the pre-run command ran {} times:\n{lines}", ran.len());
+/// The application that is served while servers die.
+struct Tough {
+    id: String,
+    repository: Repository,
+    body: Value,
+    /// The first deployment and the version of each release, the live one last.
+    releases: Vec<(String, String)>,
 }
 
-/// The containers of the live release, the releases that are kept, and nothing else.
+impl Tough {
+    /// Two releases of it, so that there is one to go back to.
+    async fn deploy(platform: &Platform, commands: Commands, replicas: usize) -> Self {
+        let name = format!("tough-{commands:?}");
+        let repository = repository(platform, &name, "v0");
+        let mut body = body("tough", &repository);
+        // The time is different whenever a command runs.
+        let clock = "$(date +%s%N 2>/dev/null)$$-$(cat /proc/uptime)";
+        if commands == Commands::BeforeAndAfter {
+            body["pre_run_command"] = json!(format!("echo ran at {clock}"));
+        }
+        body["post_run_command"] = json!(format!("echo ran afterwards at {clock}"));
+        body["kept_releases"] = json!(3);
+        body["replicas"] = json!(replicas);
+        let mut tough = Self { id: String::new(), repository, body, releases: Vec::new() };
+        for version in ["v0", "v1"] {
+            commit(&tough.repository, version);
+            let application = platform.deploy(&tough.body);
+            let deployment = newest_deployment(&application);
+            platform.deployed(&deployment).await;
+            tough.id = id_of(&application);
+            tough.releases.push((deployment, version.to_owned()));
+        }
+        platform.settled().await;
+        tough
+    }
+
+    async fn die_while_it_serves(&mut self, platform: &mut Platform, death: Death) {
+        let when = format!("{death:?}");
+        platform.kill_server();
+        platform.start_server(Some(death.point));
+        match death.doing {
+            Doing::Deploy => {
+                let version = format!("v{}-{}", self.releases.len(), death.point);
+                commit(&self.repository, &version);
+                platform.ask("POST", "/deploy/application", &self.body);
+                self.releases.push((String::new(), version));
+            }
+            Doing::Rollback => {
+                let before = self.releases.remove(self.releases.len() - 2);
+                platform.ask("POST", "/deploy/application/rollback", &json!({ "id": before.0 }));
+                self.releases.push(before);
+            }
+            Doing::Restart => platform.ask("POST", "/deploy/application/restart", &json!({ "id": self.id })),
+            Doing::Stop => unreachable!("a stopped application does not serve"),
+        }
+        platform.wait_for_death();
+        platform.start_server(None);
+        let deployment = newest_deployment(&platform.application(&self.id));
+        platform.deployed(&deployment).await;
+        let (first, version) = self.releases.last_mut().unwrap();
+        if first.is_empty() {
+            first.clone_from(&deployment);
+        }
+        assert_eq!(platform.visit("tough.localhost", "/").await, (200, version.clone()), "{when}");
+        platform.settled().await;
+        self.nothing_is_left_over(platform, &when).await;
+        self.each_command_ran_once(platform, &deployment, &when);
+    }
+
+    async fn die_while_it_stops(&self, platform: &mut Platform, death: Death) {
+        let when = format!("{death:?}");
+        platform.kill_server();
+        platform.start_server(Some(death.point));
+        platform.ask("POST", "/deploy/application/stop", &json!({ "id": self.id }));
+        platform.wait_for_death();
+        platform.start_server(None);
+        platform.settled().await;
+        assert_eq!(platform.application(&self.id)["status"]["status"], "stopped", "{when}");
+        assert_eq!(platform.visit("tough.localhost", "/").await.0, 503, "{when}");
+        nothing_is_left_over(platform, &self.id, &when, 0).await;
+        let started = platform.call("POST", "/deploy/application/start", &json!({ "id": self.id }));
+        let deployment = id_of(&started);
+        platform.deployed(&deployment).await;
+        platform.settled().await;
+        self.each_command_ran_once(platform, &deployment, &when);
+    }
+
+    async fn nothing_is_left_over(&self, platform: &Platform, when: &str) {
+        nothing_is_left_over(platform, &self.id, when, self.body["replicas"].as_u64().unwrap()).await;
+    }
+
+    fn each_command_ran_once(&self, platform: &Platform, deployment: &str, when: &str) {
+        let lines = platform.story(deployment);
+        let times = |beginning: &str| {
+            lines.lines().filter(|line| line.starts_with(beginning)).collect::<std::collections::HashSet<_>>().len()
+        };
+        let before = usize::from(!self.body["pre_run_command"].is_null());
+        assert_eq!(times("ran at"), before, "{when}: the pre-run command:\n{lines}");
+        assert_eq!(times("ran afterwards at"), 1, "{when}: the post-run command:\n{lines}");
+    }
+
+    /// Its name and domain are free again.
+    async fn delete(self, platform: &Platform) {
+        platform.call("DELETE", "/deploy/application", &json!({ "id": self.id, "name": "tough" }));
+        until("the application is gone", async || {
+            (platform.try_call("GET", &format!("/deploy/application?id={}", self.id), &Value::Null).0 == 404)
+                .then_some(())
+        })
+        .await;
+    }
+}
+
+/// Exactly the containers of the live release, their addresses, and the images of the releases that are kept.
 pub async fn nothing_is_left_over(platform: &Platform, id: &str, when: &str, instances: u64) {
     assert_eq!(containers_of(id).len() as u64, instances, "{when}: {:?}", containers_of(id));
-    let images = images_of(id).len();
-    assert!(images <= 4, "{when}: {images} images");
     let db = platform.database().await;
-    let rows = containers::all(&mut db.read().await.unwrap()).await.unwrap();
+    let mut conn = db.read().await.unwrap();
+    let rows = containers::all(&mut conn).await.unwrap();
     assert_eq!(rows.len() as u64, instances, "{when}: {rows:?}");
     assert!(rows.iter().all(|row| row.stage == containers::Stage::Live), "{when}: {rows:?}");
+    let mut having: Vec<_> = rows.iter().map(|row| (row.address.clone(), row.id)).collect();
+    let mut taken = Vec::new();
+    for network in networks::all(&mut conn).await.unwrap() {
+        let addresses = networks::addresses(&mut conn, network.owner_id).await.unwrap();
+        taken.extend(addresses.into_iter().filter_map(|one| Some((one.address, one.container_id?))));
+    }
+    having.sort_unstable();
+    taken.sort_unstable();
+    assert_eq!(taken, having, "{when}");
+    let mut wanted = releases::wanted_images(&mut conn).await.unwrap();
+    wanted.sort_unstable();
+    drop(conn);
     db.close().await;
+    until(&format!("{when}: only the images of releases are left, which are {wanted:?}"), async || {
+        let mut images = images_of(id);
+        images.sort_unstable();
+        (images == wanted).then_some(())
+    })
+    .await;
     no_trace_of_fetching(platform, when);
+    let kept = std::fs::read_dir(platform.data_dir().join("repositories"));
+    let kept: Vec<_> = kept.unwrap().flatten().map(|one| one.file_name().into_string().unwrap()).collect();
+    assert!(kept.iter().all(|name| name.starts_with(id)), "{when}: {kept:?}");
 }
 
 /// No folder, and no program that works on one.

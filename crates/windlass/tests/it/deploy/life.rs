@@ -9,7 +9,7 @@ use super::support::*;
 /// Image and configuration of an earlier release come back, with the repository gone and nothing to download from.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rollback_needs_neither_repository_nor_network() {
-    let platform = Platform::start().await;
+    let mut platform = Platform::start().await;
     let repository = repository(&platform, "careful", "one");
     let mut body = body("careful", &repository);
     body["environment_variables"] = json!({ "COLOUR": "red" });
@@ -20,7 +20,11 @@ async fn a_rollback_needs_neither_repository_nor_network() {
     platform.deployed(&newest_deployment(&platform.deploy(&body))).await;
     assert!(platform.visit("careful.localhost", "/env").await.1.contains("blue"));
     repository.delete();
-    platform.git.hang();
+    // Nothing listens there any more, and there is no way to any other machine.
+    drop(std::mem::replace(&mut platform.git, windlass_testing::git::GitServer::start()));
+    let routes = std::fs::read_to_string("/proc/net/route").unwrap();
+    let has_way_out = routes.lines().skip(1).any(|route| route.split_whitespace().nth(1) == Some("00000000"));
+    assert!(!has_way_out, "the network is not cut: {routes}");
     let rollback = platform.call("POST", "/deploy/application/rollback", &json!({ "id": first }));
     assert_eq!(rollback["kind"], "rollback");
     let deployment = platform.deployed(&id_of(&rollback)).await;

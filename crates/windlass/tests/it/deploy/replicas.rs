@@ -289,7 +289,7 @@ async fn restarts_come_one_after_another() {
 /// Each instance takes an address of the organization's network. When there are not enough, the deployment says so.
 #[tokio::test(flavor = "multi_thread")]
 async fn addresses_that_run_out_fail_the_deployment() {
-    let platform = Platform::start().await;
+    let platform = Platform::on(windlass_testing::Kind::Sqlite, &["--organization-containers", "253"]).await;
     let (id, mut body, _) = deployed(&platform, "dense", 1).await;
     take_all_addresses_but(&platform, &id, 2).await;
     body["replicas"] = json!(3);

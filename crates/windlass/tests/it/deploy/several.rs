@@ -1,5 +1,10 @@
 //! Several servers on one database share the work.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Stdio;
+
 use rustix::process::Signal;
 use windlass_testing::Kind;
 
@@ -87,12 +92,61 @@ fn assert_deployed_once(story: &str, servers: usize) {
     assert_eq!(story.matches("Deployed: visitors").count(), 1, "{story}");
 }
 
-/// On the same database, with a data folder of its own and the same key.
-pub fn second_server(platform: &Platform) -> (tempfile::TempDir, Process) {
+/// Each would make the containers of both again, on its own engine.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_with_another_engine_does_not_start_beside_the_first() {
+    let platform = Platform::on(Kind::Postgres, &[]).await;
+    let (home, url) = (second_home(&platform), platform.place.url.clone().unwrap());
+    let socket = home.path().join("engine.sock");
+    pretend_to_be_an_engine(&socket, "ANOTHER:ENGINE");
+    let mut serve = windlass();
+    serve.args(["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--database-url", &url]);
+    serve.arg("--data-dir").arg(home.path()).arg("--docker-socket").arg(&socket);
+    let mut second = serve.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let ended = until("it ends", async || second.try_wait().unwrap()).await;
+    let mut said = String::new();
+    second.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(!ended.success(), "{said}");
+    assert!(said.contains("ANOTHER:ENGINE") && said.contains("docker-socket"), "{said}");
+    assert!(!home.path().join("edge.sock").exists(), "it has started an edge");
+    // The first one goes on.
+    let repository = repository(&platform, "alone", "one");
+    platform.deployed(&newest_deployment(&platform.deploy(&body("alone", &repository)))).await;
+    platform.settled().await;
+}
+
+/// Says who it is, and knows nothing else.
+fn pretend_to_be_an_engine(socket: &Path, id: &'static str) {
+    let listener = UnixListener::bind(socket).unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = [0; 4096];
+            let length = stream.read(&mut head).unwrap_or(0);
+            let asked = String::from_utf8_lossy(&head[..length]).into_owned();
+            let (status, body) = if asked.contains("/version") {
+                ("200 OK", r#"{"Version":"28.0.0","ApiVersion":"1.44","Arch":"amd64"}"#.to_owned())
+            } else if asked.contains("/info") {
+                ("200 OK", format!(r#"{{"ID":"{id}","CgroupVersion":"2","SystemTime":"2026-01-01T00:00:00Z"}}"#))
+            } else {
+                ("404 Not Found", r#"{"message":"nothing is here"}"#.to_owned())
+            };
+            let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
+            let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+        }
+    });
+}
+
+/// A data folder with the key of the platform.
+fn second_home(platform: &Platform) -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
     let key = windlass_server::vault::ring::FILE_NAME;
     std::fs::copy(platform.data_dir().join(key), home.path().join(key)).unwrap();
-    let url = platform.place.url.clone().unwrap();
+    home
+}
+
+/// On the same database, with a data folder of its own and the same key.
+pub fn second_server(platform: &Platform) -> (tempfile::TempDir, Process) {
+    let (home, url) = (second_home(platform), platform.place.url.clone().unwrap());
     let process = Process::start(windlass(), home.path(), &["--database-url", &url, "--parallel-deployments", "1"]);
     (home, process)
 }

@@ -35,6 +35,7 @@ pub struct Platform {
     process: Option<Process>,
     token: String,
     arguments: Vec<String>,
+    environment: Vec<(String, String)>,
     /// Marks what this platform has on the engine.
     pub instance: String,
     pub git: GitServer,
@@ -50,6 +51,12 @@ impl Platform {
     }
 
     pub async fn at(place: DatabaseLocation, arguments: &[&str]) -> Self {
+        Self::in_environment(place, arguments, &[]).await
+    }
+
+    /// Its server has these variables.
+    pub async fn in_environment(place: DatabaseLocation, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         testapp::base_image().await;
         let mut arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
         if let Some(url) = &place.url {
@@ -60,7 +67,8 @@ impl Platform {
             arguments.extend([limit.to_owned(), "0".to_owned()]);
         }
         let (token, instance) = (String::new(), String::new());
-        let mut platform = Self { place, process: None, token, arguments, instance, git: GitServer::start() };
+        let git = GitServer::start();
+        let mut platform = Self { place, process: None, token, arguments, environment, instance, git };
         platform.start_server(None);
         platform.instance = platform.read_instance().await;
         platform.token = token_in(&platform.process().register(""));
@@ -70,6 +78,7 @@ impl Platform {
     /// The server again, on the same data. With a point at which it is to die.
     pub fn start_server(&mut self, kill_at: Option<&str>) {
         let mut command = windlass();
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(point) = kill_at {
             command.env(kill_point::VARIABLE, point);
         }

@@ -6,28 +6,34 @@ use serde_json::{Value, json};
 use windlass_testing::git::Repository;
 use windlass_testing::{Kind, testapp};
 
+use super::engine_lost::is_alone;
 use super::support::*;
 use crate::process::token_in;
 
 /// Ada's organization, and Eve's.
-struct Tenants {
-    platform: Platform,
+pub struct Tenants {
+    pub platform: Platform,
     tokens: [String; 2],
 }
 
-const ADA: usize = 0;
-const EVE: usize = 1;
+pub const ADA: usize = 0;
+pub const EVE: usize = 1;
 
 impl Tenants {
     async fn start() -> Self {
-        let platform = Platform::on(Kind::Sqlite, &["--open-registration", "true"]).await;
+        Self::with(&[]).await
+    }
+
+    pub async fn with(arguments: &[&str]) -> Self {
+        let arguments = [&["--open-registration", "true"][..], arguments].concat();
+        let platform = Platform::on(Kind::Sqlite, &arguments).await;
         let eve = r#"{"email":"eve@example.org","password":"correct horse"}"#;
         let eve = token_in(&platform.process().request("POST", "/auth/register", "", eve));
         let tokens = [platform.token().to_owned(), eve];
         Self { platform, tokens }
     }
 
-    fn repository(&self, dockerfile: &str) -> Repository {
+    pub fn repository(&self, dockerfile: &str) -> Repository {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let name = format!("of-tenants-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let repository = self.platform.git.repository(&name);
@@ -36,7 +42,7 @@ impl Tenants {
     }
 
     /// The deployment of a new application, when it has ended.
-    async fn deploy(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> Value {
+    pub async fn deploy(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> Value {
         self.platform.use_token(&self.tokens[tenant]);
         let mut body = body(name, repository);
         for (field, value) in fields.as_object().expect("fields") {
@@ -47,7 +53,7 @@ impl Tenants {
     }
 
     /// What the application of this name serves as its version.
-    async fn served(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> String {
+    pub async fn served(&mut self, tenant: usize, name: &str, repository: &Repository, fields: &Value) -> String {
         let deployment = self.deploy(tenant, name, repository, fields).await;
         let story = self.platform.story(&id_of(&deployment));
         assert_eq!(deployment["status"]["status"], "deployed", "{story}");
@@ -145,4 +151,51 @@ async fn the_longest_variables_that_are_accepted_reach_the_build() {
     assert_eq!((status, message.contains("build_variables: take 64")), (400, true), "{message}");
     let fields = json!({ "build_variables": { "A": "a".repeat(32_000), "B": "b".repeat(27_900) } });
     assert_eq!(tenants.served(ADA, "long", &repository, &fields).await.trim(), "59900");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_organization_gets_no_more_than_the_operator_gives() {
+    let limits = ["--organization-containers", "3", "--organization-images-mib", "1"];
+    let mut tenants = Tenants::with(&limits).await;
+    let repository = tenants.repository(&testapp::dockerfile("RUN true"));
+    let failed = async |tenants: &mut Tenants, name: &str, replicas: u32| {
+        let deployment = tenants.deploy(EVE, name, &repository, &json!({ "replicas": replicas })).await;
+        assert_eq!(
+            (&deployment["status"]["status"], &deployment["failure"]),
+            (&json!("failed"), &json!("ceiling_reached"))
+        );
+        deployment["reason"].as_str().unwrap().to_owned()
+    };
+    let reason = failed(&mut tenants, "many", 4).await;
+    assert!(
+        reason.contains("has 3 containers, and 3 is the most") && reason.contains("organization-containers"),
+        "{reason}"
+    );
+    // Nothing of it is left, and what fits is served; then its images fill the organization's room.
+    tenants.platform.settled().await;
+    assert_eq!(tenants.served(EVE, "few", &repository, &json!({ "replicas": 3 })).await, "v1");
+    let reason = failed(&mut tenants, "more", 1).await;
+    assert!(reason.contains("1 MiB is the most") && reason.contains("organization-images-mib"), "{reason}");
+    // Ada has her own.
+    assert_eq!(tenants.served(ADA, "shop", &repository, &json!({})).await, "v1");
+}
+
+/// BuildKit has one limit for all builds. It is set once there is an application that they could starve.
+#[tokio::test(flavor = "multi_thread")]
+async fn builds_cannot_take_all_of_the_machine() {
+    // The limit holds for all builds of an engine.
+    if !is_alone("tenants::builds_cannot_take_all_of_the_machine") {
+        return;
+    }
+    let mut tenants = Tenants::with(&["--build-memory-mib", "96", "--build-pids", "200"]).await;
+    let shop = tenants.repository(&testapp::dockerfile("RUN true"));
+    assert_eq!(tenants.served(ADA, "shop", &shop, &json!({})).await, "v1");
+    let greedy = tenants.repository(&testapp::dockerfile("RUN dd if=/dev/zero bs=300M count=1 | wc -c > /version"));
+    let deployment = tenants.deploy(EVE, "greedy", &greedy, &json!({})).await;
+    let story = tenants.platform.story(&id_of(&deployment));
+    assert_eq!(deployment["status"]["status"], "failed", "{story}");
+    assert_eq!(tenants.platform.visit("shop.localhost", "/").await, (200, "v1".into()));
+    // What fits is built.
+    let modest = tenants.repository(&testapp::dockerfile("RUN dd if=/dev/zero bs=30M count=1 | wc -c > /version"));
+    assert_eq!(tenants.served(EVE, "modest", &modest, &json!({})).await.trim(), "31457280");
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::CONNECTION;
@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 pub struct Visitor {
     edge: SocketAddr,
     host: String,
-    connection: Option<SendRequest<Empty<Bytes>>>,
+    connection: Option<SendRequest<Full<Bytes>>>,
 }
 
 impl Visitor {
@@ -23,16 +23,26 @@ impl Visitor {
 
     /// Status and body of a GET; in words what was lost of it.
     pub async fn get(&mut self, path: &str) -> Result<(u16, String), String> {
-        let got = self.exchange(path).await;
+        self.send("GET", path, Bytes::new()).await
+    }
+
+    /// The same of a POST.
+    pub async fn post(&mut self, path: &str, body: Bytes) -> Result<(u16, String), String> {
+        self.send("POST", path, body).await
+    }
+
+    async fn send(&mut self, method: &str, path: &str, body: Bytes) -> Result<(u16, String), String> {
+        let got = self.exchange(method, path, body).await;
         if got.is_err() {
             self.connection = None;
         }
         got
     }
 
-    async fn exchange(&mut self, path: &str) -> Result<(u16, String), String> {
-        let request = Request::get(path).header("host", &self.host).header("accept", "application/json");
-        let request = request.body(Empty::new()).map_err(|error| error.to_string())?;
+    async fn exchange(&mut self, method: &str, path: &str, body: Bytes) -> Result<(u16, String), String> {
+        let request = Request::builder().method(method).uri(path).header("host", &self.host);
+        let request = request.header("accept", "application/json");
+        let request = request.body(Full::new(body)).map_err(|error| error.to_string())?;
         let sender = match &mut self.connection {
             Some(sender) => sender,
             none => none.insert(connect(self.edge).await?),
@@ -48,7 +58,7 @@ impl Visitor {
     }
 }
 
-async fn connect(edge: SocketAddr) -> Result<SendRequest<Empty<Bytes>>, String> {
+async fn connect(edge: SocketAddr) -> Result<SendRequest<Full<Bytes>>, String> {
     let stream = TcpStream::connect(edge).await.map_err(|error| format!("no connection: {error}"))?;
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
     tokio::spawn(connection);

@@ -1,0 +1,36 @@
+//! Domains that an organization has given up. Visitors, links and cookies of before may still come there, so no other organization
+//! takes them for a while.
+
+use uuid::Uuid;
+use windlass_api::Timestamp;
+
+use crate::db::sql;
+use crate::{Conn, Result, Tx};
+
+pub async fn free(tx: &mut Tx, domain: &str, organization_id: Uuid, now: Timestamp) -> Result<()> {
+    let query = "insert into freed_domains (domain, organization_id, freed_at) values ($1, $2, $3) on conflict (domain) \
+                 do update set organization_id = excluded.organization_id, freed_at = excluded.freed_at";
+    Ok(sql!(tx, |c| {
+        sqlx::query(query).bind(domain).bind(organization_id).bind(now.micros()).execute(c).await.map(drop)
+    })?)
+}
+
+/// When another organization than this one gave it up, if that was after `since`.
+pub async fn freed_by_another(
+    conn: &mut Conn,
+    domain: &str,
+    organization_id: Uuid,
+    since: Timestamp,
+) -> Result<Option<Timestamp>> {
+    let query = "select freed_at from freed_domains where domain = $1 and organization_id <> $2 and freed_at > $3";
+    let found: Option<i64> = sql!(conn, |c| {
+        sqlx::query_scalar(query).bind(domain).bind(organization_id).bind(since.micros()).fetch_optional(c).await
+    })?;
+    Ok(found.map(Timestamp::from_micros))
+}
+
+/// How many those were.
+pub async fn forget_before(tx: &mut Tx, before: Timestamp) -> Result<u64> {
+    let query = "delete from freed_domains where freed_at <= $1";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(before.micros()).execute(c).await.map(|done| done.rows_affected()))?)
+}

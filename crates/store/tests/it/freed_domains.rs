@@ -1,0 +1,30 @@
+use uuid::Uuid;
+use windlass_store::freed_domains;
+use windlass_testing::on_both_databases;
+
+use crate::support::{NOW, TestDb, database};
+
+on_both_databases!(database: a_domain_is_kept_for_the_organization_that_gave_it_up_last);
+
+const FIRST: Uuid = Uuid::from_u128(1);
+const SECOND: Uuid = Uuid::from_u128(2);
+
+async fn a_domain_is_kept_for_the_organization_that_gave_it_up_last(db: TestDb) {
+    let mut tx = db.begin().await.unwrap();
+    let before = NOW.plus_seconds(-1);
+    freed_domains::free(&mut tx, "a.example.org", FIRST, NOW).await.unwrap();
+    let freed = freed_domains::freed_by_another(&mut tx, "a.example.org", SECOND, before).await.unwrap();
+    assert_eq!(freed, Some(NOW));
+    for (domain, organization, since) in
+        [("a.example.org", FIRST, before), ("b.example.org", SECOND, before), ("a.example.org", SECOND, NOW)]
+    {
+        let freed = freed_domains::freed_by_another(&mut tx, domain, organization, since).await.unwrap();
+        assert_eq!(freed, None, "{domain} {organization}");
+    }
+    let later = NOW.plus_seconds(60);
+    freed_domains::free(&mut tx, "a.example.org", SECOND, later).await.unwrap();
+    let freed = freed_domains::freed_by_another(&mut tx, "a.example.org", FIRST, before).await.unwrap();
+    assert_eq!(freed, Some(later));
+    assert_eq!(freed_domains::forget_before(&mut tx, NOW).await.unwrap(), 0);
+    assert_eq!(freed_domains::forget_before(&mut tx, later).await.unwrap(), 1);
+}

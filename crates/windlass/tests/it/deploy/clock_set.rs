@@ -1,0 +1,82 @@
+//! The machine's clock is set forward and back by an hour while a deployment is under way.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use windlass_testing::faulty_way::{FaultyWay, Way};
+use windlass_testing::{DatabaseLocation, Kind, testapp};
+
+use super::support::*;
+use crate::process::token_in;
+
+/// A clock of its own for a process: what it shows follows a file.
+const LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+
+fn set_clock(file: &Path, offset: &str) {
+    let new = file.with_extension("new");
+    std::fs::write(&new, offset).expect("a file");
+    std::fs::rename(new, file).expect("a file");
+}
+
+/// Ids of the deployments, newest first.
+fn listed(platform: &Platform, application: &str) -> Vec<String> {
+    let deployments = platform.application(application)["deployments"].clone();
+    deployments.as_array().expect("deployments").iter().map(id_of).collect()
+}
+
+/// A login may be over an hour later.
+fn log_in(platform: &mut Platform) {
+    let token = token_in(&platform.process().login("correct horse"));
+    platform.use_token(&token);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forward_and_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let clock = folder.path().join("clock");
+    set_clock(&clock, "+0");
+    let engine = std::env::var("DOCKER_HOST").expect("an engine of our own");
+    let (way, socket) = FaultyWay::to_socket(&PathBuf::from(engine.trim_start_matches("unix://")));
+    let environment = [
+        ("LD_PRELOAD", LIBRARY),
+        ("FAKETIME_TIMESTAMP_FILE", clock.to_str().expect("a path")),
+        ("FAKETIME_NO_CACHE", "1"),
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
+    ];
+    let place = DatabaseLocation::fresh(Kind::Sqlite).await;
+    let arguments = ["--docker-socket", socket.to_str().expect("a path")];
+    let mut platform = Platform::in_environment(place, &arguments, &environment).await;
+    let repository = platform.git.repository("punctual");
+    let body = body("punctual", &repository);
+    let mut ids: Vec<String> = Vec::new();
+    let mut application = String::new();
+    for (version, offset) in [("v1", "+0"), ("v2", "+3600"), ("v3", "+0"), ("v4", "-3600")] {
+        let dockerfile = testapp::dockerfile(&format!("RUN echo begun $((1 + 1)) && sleep 2\nENV IS={version}\n"));
+        repository.commit(&[("Dockerfile", &dockerfile), ("version", version)], version);
+        let deployed = platform.deploy(&body);
+        application = id_of(&deployed);
+        let deployment = newest_deployment(&deployed);
+        ids.insert(0, deployment.clone());
+        assert_eq!(listed(&platform, &application), ids, "{version} is the newest");
+        until("it builds", async || platform.story(&deployment).contains("begun 2").then_some(())).await;
+        // It is put back to be tried again in some seconds, by a clock that is then another.
+        way.set(Way::Refusing);
+        way.cut();
+        until("it waits", async || platform.story(&deployment).contains("Interrupted").then_some(())).await;
+        set_clock(&clock, offset);
+        log_in(&mut platform);
+        way.set(Way::Open);
+        platform.deployed(&deployment).await;
+        platform.settled().await;
+        assert_eq!(platform.visit("punctual.localhost", "/").await, (200, version.to_owned()));
+    }
+    // The same after a restart of the server, which knows nothing of the time before.
+    platform.kill_server();
+    platform.start_server(None);
+    log_in(&mut platform);
+    let restart = platform.call("POST", "/deploy/application/restart", &serde_json::json!({ "id": application }));
+    platform.deployed(&id_of(&restart)).await;
+    ids.insert(0, id_of(&restart));
+    assert_eq!(listed(&platform, &application), ids, "the restart is the newest");
+    assert_eq!(platform.try_call("GET", "/health/ready", &Value::Null).0, 200);
+}
