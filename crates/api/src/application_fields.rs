@@ -9,7 +9,7 @@ checked_text! {
     /// Unique in its organization. It must give a label for a domain: [`ApplicationName::label`].
     ApplicationName, 1..=100, "[A-Za-z0-9]", application_name;
     Branch, 1..=250, r"^[^\s~^:?*\[\\/-]([^\s~^:?*\[\\]*[^\s~^:?*\[\\/])?$", branch;
-    /// A folder of the repository, beginning with `/` at its root.
+    /// A folder of the repository, beginning with `/` at its root; the limit is of what begins so.
     FolderPath, 1..=500, PATH_PATTERN, folder;
     /// A file of the repository, without `/` at the beginning.
     FilePath, 1..=500, PATH_PATTERN, file;

@@ -139,7 +139,7 @@ mod tests {
             "{description}"
         );
         assert!(
-            description.ends_with("\n- `failed`: Nothing is serving, though something should be."),
+            description.contains("\n- `failed`: Nothing is serving, though something should be; or what serves ends"),
             "{description}"
         );
     }

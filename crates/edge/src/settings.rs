@@ -18,7 +18,7 @@ pub struct Settings {
     #[serde(default)]
     pub service_requests: u64,
     /// Where applications answer. An organization's containers count as one address.
-    #[serde(default)]
+    #[serde(default = "nowhere")]
     pub containers: Ipv4Net,
     /// How long the head of a request may take.
     pub head_limit: Duration,
@@ -29,4 +29,9 @@ pub struct Settings {
     pub stop_limit: Duration,
     /// How long they may go on when another process has taken over.
     pub hand_over_limit: Duration,
+}
+
+/// For an older server, which does not say it: an address that no visitor has.
+const fn nowhere() -> Ipv4Net {
+    Ipv4Net::new_assert(std::net::Ipv4Addr::BROADCAST, 32)
 }

@@ -15,6 +15,8 @@ const MIB: u64 = 1024 * 1024;
 /// How much time of each 100 ms of a processor there is, in microseconds.
 const PERIOD: u64 = 100_000;
 
+const UNAVAILABLE: &str = "build limits unavailable: a build may take all of the machine's memory; the server's log says why";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuildCeilings {
     pub memory_mb: u32,
@@ -28,8 +30,9 @@ pub struct BuildCeilings {
 pub struct BuildLimits(Mutex<Option<String>>);
 
 impl BuildLimits {
+    /// What readiness says: not the cause, which tells of the machine.
     pub fn warning(&self) -> Option<String> {
-        self.0.lock().clone()
+        self.0.lock().as_ref().map(|_| UNAVAILABLE.to_owned())
     }
 
     /// Sets the limits, once more if they are there: an engine that was started again has made its group anew. While no container runs
@@ -42,11 +45,10 @@ impl BuildLimits {
             },
             other => Some(io::Error::other(format!("the engine leaves its control groups to {other}"))),
         };
-        let problem = problem
-            .map(|error| format!("build limits unavailable: {error}. A build may take all of the machine's memory."));
+        let problem = problem.map(|error| error.to_string());
         let before = std::mem::replace(&mut *self.0.lock(), problem.clone());
-        if let Some(problem) = problem.filter(|problem| before.as_ref() != Some(problem)) {
-            tracing::warn!(problem, "builds have no limits");
+        if let Some(cause) = problem.filter(|problem| before.as_ref() != Some(problem)) {
+            tracing::warn!(cause, "{UNAVAILABLE}");
         }
         Ok(())
     }
@@ -89,35 +91,56 @@ fn parent_group<'a>(text: &'a str, container_id: &str) -> Option<&'a str> {
     (name == container_id && !parent.is_empty()).then_some(parent)
 }
 
-/// What is written into which file of a group.
-type Limit = (&'static str, &'static str, String);
+/// What is written into which file of a group, and below which folder that is.
+struct Limit {
+    controller: &'static str,
+    file: &'static str,
+    value: String,
+}
 
 fn set(groups: &Path, group: &str, ceilings: BuildCeilings) -> io::Result<()> {
     let quota = u64::from(ceilings.cpu_millis) * PERIOD / 1_000;
     let memory = (u64::from(ceilings.memory_mb) * MIB).to_string();
-    let is_unified = groups.join("cgroup.controllers").exists();
-    let limits: [Limit; 3] = match is_unified {
-        true => [
-            ("", "memory.max", memory),
-            ("", "pids.max", ceilings.pids.to_string()),
-            ("", "cpu.max", format!("{} {PERIOD}", if quota == 0 { "max".to_owned() } else { quota.to_string() })),
-        ],
-        false => [
-            ("memory", "memory.limit_in_bytes", memory),
-            ("pids", "pids.max", ceilings.pids.to_string()),
-            ("cpu", "cpu.cfs_quota_us", if quota == 0 { "-1".to_owned() } else { quota.to_string() }),
-        ],
-    };
-    for (controller, file, value) in limits {
-        let folder: PathBuf = groups.join(controller).join(group);
+    let pids = ceilings.pids.to_string();
+    let limit = |controller, file, value| Limit { controller, file, value };
+    if groups.join("cgroup.controllers").exists() {
+        let quota = if quota == 0 { "max".to_owned() } else { quota.to_string() };
+        limit("", "memory.max", memory).write(groups, group)?;
+        limit("", "pids.max", pids).write(groups, group)?;
+        limit("", "cpu.max", format!("{quota} {PERIOD}")).write(groups, group)?;
+        // Else what a build has too much of would go to the swap space of all.
+        limit("", "memory.swap.max", "0".to_owned()).write_if_there(groups, group)
+    } else {
+        let quota = if quota == 0 { "-1".to_owned() } else { quota.to_string() };
+        // Memory and swap space together, which is never less than memory alone: out of the way while that is set.
+        let both = |value| limit("memory", "memory.memsw.limit_in_bytes", value);
+        both("-1".to_owned()).write_if_there(groups, group)?;
+        limit("memory", "memory.limit_in_bytes", memory.clone()).write(groups, group)?;
+        limit("pids", "pids.max", pids).write(groups, group)?;
+        limit("cpu", "cpu.cfs_quota_us", quota).write(groups, group)?;
+        both(memory).write_if_there(groups, group)
+    }
+}
+
+impl Limit {
+    fn folder(&self, groups: &Path, group: &str) -> PathBuf {
+        groups.join(self.controller).join(group)
+    }
+
+    fn write(&self, groups: &Path, group: &str) -> io::Result<()> {
+        let folder = self.folder(groups, group);
         // The engine makes it with its first build.
         if !folder.is_dir() {
             std::fs::create_dir(&folder)?;
         }
-        let path = folder.join(file);
-        std::fs::write(&path, value).map_err(|error| io::Error::other(format!("{}: {error}", path.display())))?;
+        let path = folder.join(self.file);
+        std::fs::write(&path, &self.value).map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
     }
-    Ok(())
+
+    /// A kernel that does not count swap space has no such file.
+    fn write_if_there(&self, groups: &Path, group: &str) -> io::Result<()> {
+        if self.folder(groups, group).join(self.file).exists() { self.write(groups, group) } else { Ok(()) }
+    }
 }
 
 #[cfg(test)]
@@ -136,17 +159,24 @@ mod tests {
         for controller in ["memory", "pids", "cpu"] {
             std::fs::create_dir_all(folder.path().join(controller).join("docker")).unwrap();
         }
+        let swap = "memory/docker/buildkit/memory.memsw.limit_in_bytes";
         set(folder.path(), "docker/buildkit", CEILINGS).unwrap();
+        assert!(!folder.path().join(swap).exists());
+        std::fs::write(folder.path().join(swap), "9223372036854771712").unwrap();
+        set(folder.path(), "docker/buildkit", CEILINGS).unwrap();
+        assert_eq!(text(folder.path(), swap), "536870912");
         assert_eq!(text(folder.path(), "memory/docker/buildkit/memory.limit_in_bytes"), "536870912");
         assert_eq!(text(folder.path(), "pids/docker/buildkit/pids.max"), "300");
         assert_eq!(text(folder.path(), "cpu/docker/buildkit/cpu.cfs_quota_us"), "150000");
 
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("docker")).unwrap();
+        std::fs::create_dir_all(folder.path().join("docker/buildkit")).unwrap();
+        std::fs::write(folder.path().join("docker/buildkit/memory.swap.max"), "max").unwrap();
         std::fs::write(folder.path().join("cgroup.controllers"), "memory pids cpu").unwrap();
         set(folder.path(), "docker/buildkit", BuildCeilings { cpu_millis: 0, ..CEILINGS }).unwrap();
         assert_eq!(text(folder.path(), "docker/buildkit/memory.max"), "536870912");
         assert_eq!(text(folder.path(), "docker/buildkit/cpu.max"), "max 100000");
+        assert_eq!(text(folder.path(), "docker/buildkit/memory.swap.max"), "0");
     }
 
     #[test]

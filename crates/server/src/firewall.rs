@@ -39,6 +39,8 @@ const DNS: u16 = 53;
 /// For one call of the program. It waits for others that change the rules.
 const LIMIT: Duration = Duration::from_secs(10);
 const LOCK_WAIT: &str = "5";
+/// How iptables ends in that case.
+const CANNOT_LOOK: i32 = 4;
 /// Where the program is, when the server's own path is that of a user without rights.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -50,10 +52,15 @@ pub struct Firewall {
     turn: tokio::sync::Mutex<()>,
 }
 
+const TO_MACHINE: &str = "containers can reach this machine's addresses";
+const BETWEEN_BUILDS: &str = "builds of different organizations can reach each other";
+
 /// Why containers can reach what they should not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Problem {
-    /// For everyone.
+    /// What is possible that should not be. For everyone.
+    danger: &'static str,
+    /// Why. For everyone.
     words: &'static str,
     /// For the log.
     cause: String,
@@ -62,21 +69,17 @@ struct Problem {
 impl Firewall {
     /// What readiness says. Nothing while the rules are there.
     pub fn warning(&self) -> Option<String> {
-        let words = self.problem.read().as_ref()?.words;
-        Some(format!("containers can reach this machine's addresses: {words}"))
+        let problem = self.problem.read();
+        problem.as_ref().map(|problem| format!("{}: {}", problem.danger, problem.words))
     }
 
     fn note(&self, problem: Option<Problem>) {
         let before = std::mem::replace(&mut *self.problem.write(), problem.clone());
         match problem {
             Some(problem) if before.as_ref() != Some(&problem) => {
-                tracing::warn!(
-                    cause = problem.cause,
-                    "containers can reach this machine's addresses: {}",
-                    problem.words
-                );
+                tracing::warn!(cause = problem.cause, "{}: {}", problem.danger, problem.words);
             }
-            None if before.is_some() => tracing::info!("containers can no longer reach this machine's addresses"),
+            None if before.is_some() => tracing::info!("the rules between containers and this machine are there again"),
             _ => {}
         }
     }
@@ -101,14 +104,38 @@ pub async fn apply(host: &Host) -> deploy::Result<()> {
     if applied.is_ok() && tokio::fs::try_exists("/proc/net/if_inet6").await.unwrap_or(false) {
         applied = apply_family(&policy, Family::V6).await;
     }
+    if applied.is_ok() {
+        applied = show_neighbours(policy.bridge.as_deref()).await;
+    }
     firewall.note(applied.err());
+    Ok(())
+}
+
+/// Packets between two builds stay inside of the engine's default bridge. The rules see them only with this module of the kernel, which
+/// the engine loads in some set-ups only.
+async fn show_neighbours(bridge: Option<&str>) -> Result<(), Problem> {
+    let Some(bridge) = bridge else { return Ok(()) };
+    let problem = |cause| Problem { danger: BETWEEN_BUILDS, words: reason(), cause };
+    if !tokio::fs::try_exists("/proc/sys/net/bridge").await.unwrap_or(false) {
+        let loaded = run("modprobe", &["br_netfilter"], "").await.map_err(|missing| problem(missing.cause))?;
+        if !loaded.status.success() {
+            return Err(problem(failed("modprobe", &loaded).cause));
+        }
+    }
+    for file in ["nf_call_iptables", "nf_call_ip6tables"] {
+        let path = format!("/sys/class/net/{bridge}/bridge/{file}");
+        let problem = |error| problem(format!("{path}: {error}"));
+        if tokio::fs::read_to_string(&path).await.map_err(problem)?.trim() != "1" {
+            tokio::fs::write(&path, "1").await.map_err(problem)?;
+        }
+    }
     Ok(())
 }
 
 async fn apply_family(policy: &Policy, family: Family) -> Result<(), Problem> {
     let mut text = format!("*mangle\n{}", policy.rules(family));
     for (hook, chain) in policy.hooks() {
-        if !succeeds(family.program(), &["-w", LOCK_WAIT, "-t", "mangle", "-C", hook, "-j", &chain]).await? {
+        if !is_hooked(family.program(), hook, &chain).await? {
             // Writing to a text does not fail.
             let _ = writeln!(text, "-I {hook} -j {chain}");
         }
@@ -116,23 +143,29 @@ async fn apply_family(policy: &Policy, family: Family) -> Result<(), Problem> {
     text.push_str("COMMIT\n");
     let restore = format!("{}-restore", family.program());
     let output = run(&restore, &["-w", LOCK_WAIT, "--noflush"], &text).await?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let cause = format!("{restore}: {}", String::from_utf8_lossy(&output.stderr).trim());
-    Err(Problem { words: reason(), cause })
+    if output.status.success() { Ok(()) } else { Err(failed(&restore, &output)) }
 }
 
 fn reason() -> &'static str {
     if rustix::process::geteuid().is_root() {
-        "the program iptables failed; the server's log says why"
+        "the rules cannot be set; the server's log says why"
     } else {
         "Windlass does not run as root"
     }
 }
 
-async fn succeeds(program: &str, arguments: &[&str]) -> Result<bool, Problem> {
-    Ok(run(program, arguments, "").await?.status.success())
+async fn is_hooked(program: &str, hook: &str, chain: &str) -> Result<bool, Problem> {
+    let output = run(program, &["-w", LOCK_WAIT, "-t", "mangle", "-C", hook, "-j", chain], "").await?;
+    match output.status.code() {
+        // It could not look: another program has the lock, or the right is missing.
+        Some(CANNOT_LOOK) => Err(failed(program, &output)),
+        _ => Ok(output.status.success()),
+    }
+}
+
+fn failed(program: &str, output: &Output) -> Problem {
+    let cause = format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    Problem { danger: TO_MACHINE, words: reason(), cause }
 }
 
 async fn run(program: &str, arguments: &[&str], input: &str) -> Result<Output, Problem> {
@@ -155,9 +188,12 @@ async fn run(program: &str, arguments: &[&str], input: &str) -> Result<Output, P
         Ok(Err(error)) => {
             let is_missing = error.kind() == std::io::ErrorKind::NotFound;
             let words = if is_missing { "the program iptables is missing" } else { reason() };
-            Err(Problem { words, cause: format!("{program}: {error}") })
+            Err(Problem { danger: TO_MACHINE, words, cause: format!("{program}: {error}") })
         }
-        Err(_) => Err(Problem { words: reason(), cause: format!("{program}: no end within {} s", LIMIT.as_secs()) }),
+        Err(_) => {
+            let cause = format!("{program}: no end within {} s", LIMIT.as_secs());
+            Err(Problem { danger: TO_MACHINE, words: reason(), cause })
+        }
     }
 }
 
@@ -253,39 +289,44 @@ impl Policy {
     /// The chains with all that is in them.
     fn rules(&self, family: Family) -> String {
         let mut rules = Rules::default();
-        let (to_machine, through, far) = (self.chain("IN"), self.chain("FWD"), self.chain("FAR"));
-        for chain in [&to_machine, &through, &far] {
+        let [to_machine, through, here, far, metadata] = ["IN", "FWD", "HERE", "FAR", "META"].map(|name| self.chain(name));
+        for chain in [&to_machine, &through, &here, &far, &metadata] {
             rules.line(format_args!(":{chain} - [0:0]"));
         }
-        for chain in [&to_machine, &through] {
-            // Such as answers to the edge.
-            rules.line(format_args!("-A {chain} -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN"));
+        for (hook, chain) in [(&to_machine, &here), (&through, &far)] {
+            // Answers, such as those to the edge. What a container has begun itself is looked at in each packet: it may have begun before
+            // the rules were there.
+            rules.line(format_args!("-A {hook} -m conntrack --ctstate ESTABLISHED,RELATED --ctdir REPLY -j RETURN"));
+            // The packets of visitors pass no more than this.
+            for source in self.possible_sources(family) {
+                rules.line(format_args!("-A {hook} {source} -j {chain}"));
+            }
         }
-        self.between_networks(family, &through, &mut rules);
-        for chain in [&to_machine, &through] {
+        self.between_networks(family, &far, &mut rules);
+        for chain in [&here, &far] {
             openings(family, chain, &self.open, &["tcp", "udp"], &mut rules);
         }
-        openings(family, &to_machine, &self.edge, &["tcp"], &mut rules);
+        openings(family, &here, &self.edge, &["tcp"], &mut rules);
         if family == Family::V6 {
             // Without it no address is found at all.
-            rules.line(format_args!("-A {to_machine} -p ipv6-icmp -j RETURN"));
+            rules.line(format_args!("-A {here} -p ipv6-icmp -j RETURN"));
         }
         for source in self.sources(family) {
-            rules.line(format_args!("-A {to_machine} {source} -j DROP"));
-            rules.line(format_args!("-A {through} {source} -j {far}"));
-        }
-        if let Some(bridge) = &self.bridge {
-            // Builds of different organizations are neighbours there.
-            rules.line(format_args!("-A {through} -i {bridge} -o {bridge} -j DROP"));
+            rules.line(format_args!("-A {here} {source} -j DROP"));
+            rules.line(format_args!("-A {far} {source} -j {metadata}"));
         }
         for target in METADATA.iter().filter_map(|text| text.parse().ok()).filter(|net| family.has(net)) {
-            rules.line(format_args!("-A {far} -d {target} -j DROP"));
+            rules.line(format_args!("-A {metadata} -d {target} -j DROP"));
         }
         rules.0
     }
 
     /// Before what is opened: a listed range never opens another organization's network.
     fn between_networks(&self, family: Family, chain: &str, rules: &mut Rules) {
+        if let Some(bridge) = &self.bridge {
+            // Builds of different organizations are neighbours there.
+            rules.line(format_args!("-A {chain} -i {bridge} -o {bridge} -j DROP"));
+        }
         if family == Family::V6 {
             return;
         }
@@ -299,10 +340,20 @@ impl Policy {
         }
     }
 
+    /// Where packets of containers and builds may come from; with the same pool, also those of another installation.
+    fn possible_sources(&self, family: Family) -> Vec<String> {
+        let pool = (family == Family::V4).then(|| format!("-s {}", self.pool));
+        pool.into_iter().chain(self.from_bridge()).collect()
+    }
+
+    fn from_bridge(&self) -> Option<String> {
+        self.bridge.as_ref().map(|bridge| format!("-i {bridge}"))
+    }
+
     /// Where packets of containers and builds come from.
     fn sources(&self, family: Family) -> Vec<String> {
         let networks = self.networks.iter().filter(|_| family == Family::V4).map(|network| format!("-s {network}"));
-        networks.chain(self.bridge.iter().map(|bridge| format!("-i {bridge}"))).collect()
+        networks.chain(self.from_bridge()).collect()
     }
 }
 
@@ -357,33 +408,39 @@ mod tests {
             "\
 :WINDLASS-IN-x - [0:0]
 :WINDLASS-FWD-x - [0:0]
+:WINDLASS-HERE-x - [0:0]
 :WINDLASS-FAR-x - [0:0]
--A WINDLASS-IN-x -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN
--A WINDLASS-FWD-x -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN
--A WINDLASS-FWD-x -s 10.192.0.0/24 -d 10.192.0.0/24 -j RETURN
--A WINDLASS-FWD-x -s 10.192.0.0/24 -d 10.192.0.0/12 -j DROP
--A WINDLASS-FWD-x -s 10.192.1.0/24 -d 10.192.1.0/24 -j RETURN
--A WINDLASS-FWD-x -s 10.192.1.0/24 -d 10.192.0.0/12 -j DROP
--A WINDLASS-FWD-x -i docker0 -d 10.192.0.0/12 -j DROP
--A WINDLASS-IN-x -d 10.0.0.5/32 -p tcp --dport 5432 -j RETURN
--A WINDLASS-IN-x -d 10.0.0.5/32 -p udp --dport 5432 -j RETURN
--A WINDLASS-IN-x -d 169.254.169.254/32 -p tcp --dport 53 -j RETURN
--A WINDLASS-IN-x -d 169.254.169.254/32 -p udp --dport 53 -j RETURN
--A WINDLASS-FWD-x -d 10.0.0.5/32 -p tcp --dport 5432 -j RETURN
--A WINDLASS-FWD-x -d 10.0.0.5/32 -p udp --dport 5432 -j RETURN
--A WINDLASS-FWD-x -d 169.254.169.254/32 -p tcp --dport 53 -j RETURN
--A WINDLASS-FWD-x -d 169.254.169.254/32 -p udp --dport 53 -j RETURN
--A WINDLASS-IN-x -d 0.0.0.0/0 -p tcp --dport 80 -j RETURN
--A WINDLASS-IN-x -s 10.192.0.0/24 -j DROP
--A WINDLASS-FWD-x -s 10.192.0.0/24 -j WINDLASS-FAR-x
--A WINDLASS-IN-x -s 10.192.1.0/24 -j DROP
--A WINDLASS-FWD-x -s 10.192.1.0/24 -j WINDLASS-FAR-x
--A WINDLASS-IN-x -i docker0 -j DROP
+:WINDLASS-META-x - [0:0]
+-A WINDLASS-IN-x -m conntrack --ctstate ESTABLISHED,RELATED --ctdir REPLY -j RETURN
+-A WINDLASS-IN-x -s 10.192.0.0/12 -j WINDLASS-HERE-x
+-A WINDLASS-IN-x -i docker0 -j WINDLASS-HERE-x
+-A WINDLASS-FWD-x -m conntrack --ctstate ESTABLISHED,RELATED --ctdir REPLY -j RETURN
+-A WINDLASS-FWD-x -s 10.192.0.0/12 -j WINDLASS-FAR-x
 -A WINDLASS-FWD-x -i docker0 -j WINDLASS-FAR-x
--A WINDLASS-FWD-x -i docker0 -o docker0 -j DROP
--A WINDLASS-FAR-x -d 169.254.0.0/16 -j DROP
--A WINDLASS-FAR-x -d 100.100.100.200/32 -j DROP
--A WINDLASS-FAR-x -d 168.63.129.16/32 -j DROP
+-A WINDLASS-FAR-x -i docker0 -o docker0 -j DROP
+-A WINDLASS-FAR-x -s 10.192.0.0/24 -d 10.192.0.0/24 -j RETURN
+-A WINDLASS-FAR-x -s 10.192.0.0/24 -d 10.192.0.0/12 -j DROP
+-A WINDLASS-FAR-x -s 10.192.1.0/24 -d 10.192.1.0/24 -j RETURN
+-A WINDLASS-FAR-x -s 10.192.1.0/24 -d 10.192.0.0/12 -j DROP
+-A WINDLASS-FAR-x -i docker0 -d 10.192.0.0/12 -j DROP
+-A WINDLASS-HERE-x -d 10.0.0.5/32 -p tcp --dport 5432 -j RETURN
+-A WINDLASS-HERE-x -d 10.0.0.5/32 -p udp --dport 5432 -j RETURN
+-A WINDLASS-HERE-x -d 169.254.169.254/32 -p tcp --dport 53 -j RETURN
+-A WINDLASS-HERE-x -d 169.254.169.254/32 -p udp --dport 53 -j RETURN
+-A WINDLASS-FAR-x -d 10.0.0.5/32 -p tcp --dport 5432 -j RETURN
+-A WINDLASS-FAR-x -d 10.0.0.5/32 -p udp --dport 5432 -j RETURN
+-A WINDLASS-FAR-x -d 169.254.169.254/32 -p tcp --dport 53 -j RETURN
+-A WINDLASS-FAR-x -d 169.254.169.254/32 -p udp --dport 53 -j RETURN
+-A WINDLASS-HERE-x -d 0.0.0.0/0 -p tcp --dport 80 -j RETURN
+-A WINDLASS-HERE-x -s 10.192.0.0/24 -j DROP
+-A WINDLASS-FAR-x -s 10.192.0.0/24 -j WINDLASS-META-x
+-A WINDLASS-HERE-x -s 10.192.1.0/24 -j DROP
+-A WINDLASS-FAR-x -s 10.192.1.0/24 -j WINDLASS-META-x
+-A WINDLASS-HERE-x -i docker0 -j DROP
+-A WINDLASS-FAR-x -i docker0 -j WINDLASS-META-x
+-A WINDLASS-META-x -d 169.254.0.0/16 -j DROP
+-A WINDLASS-META-x -d 100.100.100.200/32 -j DROP
+-A WINDLASS-META-x -d 168.63.129.16/32 -j DROP
 "
         );
     }
@@ -397,18 +454,22 @@ mod tests {
             "\
 :WINDLASS-IN-x - [0:0]
 :WINDLASS-FWD-x - [0:0]
+:WINDLASS-HERE-x - [0:0]
 :WINDLASS-FAR-x - [0:0]
--A WINDLASS-IN-x -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN
--A WINDLASS-FWD-x -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN
--A WINDLASS-IN-x -d fd00::5/128 -j RETURN
--A WINDLASS-FWD-x -d fd00::5/128 -j RETURN
--A WINDLASS-IN-x -p ipv6-icmp -j RETURN
--A WINDLASS-IN-x -i docker0 -j DROP
+:WINDLASS-META-x - [0:0]
+-A WINDLASS-IN-x -m conntrack --ctstate ESTABLISHED,RELATED --ctdir REPLY -j RETURN
+-A WINDLASS-IN-x -i docker0 -j WINDLASS-HERE-x
+-A WINDLASS-FWD-x -m conntrack --ctstate ESTABLISHED,RELATED --ctdir REPLY -j RETURN
 -A WINDLASS-FWD-x -i docker0 -j WINDLASS-FAR-x
--A WINDLASS-FWD-x -i docker0 -o docker0 -j DROP
--A WINDLASS-FAR-x -d fd00:ec2::254/128 -j DROP
--A WINDLASS-FAR-x -d fd20:ce::254/128 -j DROP
--A WINDLASS-FAR-x -d fd00:c1::a9fe:a9fe/128 -j DROP
+-A WINDLASS-FAR-x -i docker0 -o docker0 -j DROP
+-A WINDLASS-HERE-x -d fd00::5/128 -j RETURN
+-A WINDLASS-FAR-x -d fd00::5/128 -j RETURN
+-A WINDLASS-HERE-x -p ipv6-icmp -j RETURN
+-A WINDLASS-HERE-x -i docker0 -j DROP
+-A WINDLASS-FAR-x -i docker0 -j WINDLASS-META-x
+-A WINDLASS-META-x -d fd00:ec2::254/128 -j DROP
+-A WINDLASS-META-x -d fd20:ce::254/128 -j DROP
+-A WINDLASS-META-x -d fd00:c1::a9fe:a9fe/128 -j DROP
 "
         );
     }
@@ -416,7 +477,7 @@ mod tests {
     /// The kernel takes no more.
     #[test]
     fn names_of_chains_are_short_enough() {
-        for purpose in ["IN", "FWD", "FAR"] {
+        for purpose in ["IN", "FWD", "HERE", "FAR", "META"] {
             assert!(policy(Vec::new()).chain(purpose).len() <= 28);
         }
     }

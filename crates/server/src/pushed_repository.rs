@@ -23,6 +23,7 @@ const MOST_PACKS: usize = 30;
 pub struct Repository {
     folder: PathBuf,
     most_bytes: u64,
+    memory: u64,
     /// What may take long.
     longest: Duration,
 }
@@ -40,8 +41,12 @@ pub fn folder(config: &Config, application_id: Uuid) -> PathBuf {
 impl Repository {
     /// Made if it is not there.
     pub async fn open(config: &Config, application_id: Uuid) -> io::Result<Self> {
-        let repository =
-            Self { folder: folder(config, application_id), most_bytes: config.push_bytes, longest: config.push_limit };
+        let repository = Self {
+            folder: folder(config, application_id),
+            most_bytes: config.push_bytes,
+            memory: config.git_memory,
+            longest: config.push_limit,
+        };
         if !repository.folder.join("HEAD").exists() {
             let (root, folder) = (root(config), repository.folder.clone());
             tokio::task::spawn_blocking(move || make_private(&root, &folder)).await??;
@@ -169,6 +174,7 @@ impl Repository {
             ("core.fsmonitor", "false"),
             ("core.bigFileThreshold", "64m"),
             ("pack.threads", "1"),
+            ("pack.windowMemory", "64m"),
             ("gc.auto", "0"),
             ("maintenance.auto", "false"),
             ("receive.autogc", "false"),
@@ -179,7 +185,7 @@ impl Repository {
             ("receive.unpackLimit", "1"),
         ];
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        git_program::command(&self.folder, arguments, &settings)
+        git_program::command(&self.folder, arguments, &settings, self.memory)
     }
 }
 

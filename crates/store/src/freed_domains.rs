@@ -7,12 +7,18 @@ use windlass_api::Timestamp;
 use crate::db::sql;
 use crate::{Conn, Result, Tx};
 
+/// Of one organization; the oldest are for others again first. So an organization keeps no more from others by changing domains.
+const MOST: i64 = 100;
+
 pub async fn free(tx: &mut Tx, domain: &str, organization_id: Uuid, now: Timestamp) -> Result<()> {
     let query = "insert into freed_domains (domain, organization_id, freed_at) values ($1, $2, $3) on conflict (domain) \
                  do update set organization_id = excluded.organization_id, freed_at = excluded.freed_at";
-    Ok(sql!(tx, |c| {
+    sql!(tx, |c| {
         sqlx::query(query).bind(domain).bind(organization_id).bind(now.micros()).execute(c).await.map(drop)
-    })?)
+    })?;
+    let query = "delete from freed_domains where organization_id = $1 and domain not in (select domain from freed_domains \
+                 where organization_id = $1 order by freed_at desc, domain limit $2)";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(organization_id).bind(MOST).execute(c).await.map(drop))?)
 }
 
 /// When another organization than this one gave it up, if that was after `since`.

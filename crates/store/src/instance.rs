@@ -29,11 +29,19 @@ pub async fn touch(tx: &mut Tx) -> Result<()> {
 
 /// The newest of the ids by which rows are put in order; none in an empty database.
 pub async fn newest_id(conn: &mut Conn) -> Result<Option<Uuid>> {
-    let deployments = "select id from deployments order by id desc limit 1";
-    let jobs = "select id from jobs order by id desc limit 1";
-    let deployment: Option<Uuid> = sql!(conn, |c| sqlx::query_scalar(deployments).fetch_optional(c).await)?;
-    let job: Option<Uuid> = sql!(conn, |c| sqlx::query_scalar(jobs).fetch_optional(c).await)?;
-    Ok(deployment.max(job))
+    let mut newest = None;
+    for query in [
+        "select id from deployments order by id desc limit 1",
+        "select id from jobs order by id desc limit 1",
+        "select id from snapshots order by id desc limit 1",
+        "select id from sessions order by id desc limit 1",
+        "select id from executions order by id desc limit 1",
+        "select id from deliveries order by id desc limit 1",
+    ] {
+        let found: Option<Uuid> = sql!(conn, |c| sqlx::query_scalar(query).fetch_optional(c).await)?;
+        newest = newest.max(found);
+    }
+    Ok(newest)
 }
 
 /// True for exactly one caller, ever: the one that registers the first admin.

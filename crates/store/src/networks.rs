@@ -87,6 +87,21 @@ pub struct Address {
     pub freed_at: i64,
 }
 
+/// The organization that a network's containers count for.
+pub async fn organization_of(conn: &mut Conn, owner_id: Uuid) -> Result<Uuid> {
+    let query = "select organization_id from applications where id = $1";
+    let of_preview: Option<Uuid> = sql!(conn, |c| sqlx::query_scalar(query).bind(owner_id).fetch_optional(c).await)?;
+    Ok(of_preview.unwrap_or(owner_id))
+}
+
+/// How many containers an organization has, in its network and in those of its previews of forks.
+pub async fn containers_of(conn: &mut Conn, organization_id: Uuid) -> Result<usize> {
+    let query = "select count(*) from addresses where container_id is not null and (owner_id = $1 \
+                 or owner_id in (select id from applications where organization_id = $1))";
+    let count: i64 = sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
 /// Waits for, and then keeps others from, taking addresses of this network until the transaction ends.
 pub async fn lock(tx: &mut Tx, owner_id: Uuid) -> Result<()> {
     let query = "update networks set subnet = subnet where owner_id = $1";

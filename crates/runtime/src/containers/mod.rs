@@ -153,7 +153,16 @@ impl Docker {
 
     /// From now on the engine starts it again when it ends by itself, and with the machine.
     pub async fn restart_always(&self, name: &str) -> Result<()> {
-        let policy = serde_json::json!({ "RestartPolicy": { "Name": "unless-stopped" } });
+        self.set_restart(name, "unless-stopped").await
+    }
+
+    /// The same, but for one that has ended well.
+    pub async fn restart_on_failure(&self, name: &str) -> Result<()> {
+        self.set_restart(name, "on-failure").await
+    }
+
+    async fn set_restart(&self, name: &str, policy: &str) -> Result<()> {
+        let policy = serde_json::json!({ "RestartPolicy": { "Name": policy } });
         let call = self.post("change a container", format!("/containers/{}/update", encoded(name)));
         call.json(&policy)?.done().await
     }

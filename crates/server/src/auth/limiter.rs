@@ -109,7 +109,8 @@ fn try_in(windows: &mut Windows, key: Key, limit: Limit, now: Timestamp) -> Resu
         true => windows.of_keys.entry(key.text).or_insert_with(fresh),
         false => windows.of_groups.entry((limit.seconds, key.group)).or_insert_with(fresh),
     };
-    if window.ends <= now {
+    // One that ends later than a new one would was begun before the clock was set back.
+    if window.ends <= now || window.ends > now.plus_seconds(limit.seconds) {
         *window = fresh();
     }
     if window.tries >= limit.tries {
@@ -125,7 +126,7 @@ impl Windows {
             return true;
         }
         // Not for each key of a flood.
-        if self.swept_at.plus_seconds(SWEEP_SECONDS) <= now {
+        if self.swept_at.plus_seconds(SWEEP_SECONDS) <= now || self.swept_at > now {
             self.swept_at = now;
             self.of_keys.retain(|_, window| window.ends > now);
             self.of_groups.retain(|_, window| window.ends > now);

@@ -11,6 +11,7 @@ pub mod ctx;
 pub mod denials;
 pub mod limiter;
 pub mod login;
+pub mod neighbour;
 pub mod origin;
 pub mod password;
 pub mod resources;

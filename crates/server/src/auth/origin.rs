@@ -16,7 +16,9 @@ pub struct Origin {
     pub address: IpAddr,
     pub user_agent: String,
     pub request_id: String,
-    /// Whether a program stands between the client and this server, as far as that shows.
+    /// The other end of the connection: the client, or a proxy.
+    pub peer: SocketAddr,
+    /// Whether a program stands between the client and this server, as far as that shows in the request.
     pub is_forwarded: bool,
 }
 
@@ -39,7 +41,7 @@ impl FromRequestParts<Arc<App>> for Origin {
         let user_agent = user_agent.chars().filter(|c| !c.is_control()).take(200).collect();
         let address = real_address(peer.ip().to_canonical(), &parts.headers, &app.config.trusted_proxies);
         let is_forwarded = is_forwarded(parts);
-        Ok(Self { address, user_agent, request_id, is_forwarded })
+        Ok(Self { address, user_agent, request_id, peer, is_forwarded })
     }
 }
 

@@ -106,6 +106,8 @@ pub struct Config {
     pub start_limit: Duration,
     pub fetch_limit: Duration,
     pub fetch_bytes: u64,
+    pub fetch_files: usize,
+    pub git_memory: u64,
     /// 0 for no caches.
     pub repository_cache_bytes: u64,
     pub build_limit: Duration,

@@ -330,6 +330,12 @@ impl Config {
                 .row("fetch-seconds", "Longest time for fetching a repository")
                 .seconds(300, 1..=7_200),
             fetch_bytes: deployments.row("fetch-mib", "Largest tree of a repository").mib(2_048, 1..=1_048_576),
+            fetch_files: deployments
+                .row("fetch-files", "Files and folders in the tree of a repository")
+                .limit(500_000, 1..=100_000_000),
+            git_memory: deployments
+                .row("git-memory-mib", "Most memory that one process of git may have while it fetches or takes a push")
+                .mib(1_024, 64..=1_048_576),
             repository_cache_bytes: deployments
                 .row(
                     "repository-cache-mib",

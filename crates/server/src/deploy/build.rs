@@ -11,7 +11,7 @@ use windlass_store::{jobs, organizations};
 
 use super::attempt::Attempt;
 use super::failure::{Result, failed};
-use super::{dockerfile, isolation, port};
+use super::{dockerfile, isolation, port, record};
 use crate::config::{BuildNetwork, SecretText};
 use crate::labels::DEPLOYMENT_LABEL;
 use crate::service::queue;
@@ -28,7 +28,7 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
     kill_point::reached("deploy-before-build");
     if built_before(attempt, &tag).await?.is_none() {
-        refuse_beyond_ceiling(attempt).await?;
+        refuse_beyond_ceiling(attempt, 0).await?;
         let built = run(attempt, tree, &tag).await;
         attempt.host.caches_grew.notify_one();
         built?;
@@ -40,6 +40,7 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     check_architecture(attempt, &image).await?;
     let port = port::to_begin_with(attempt, &image);
     let bytes = i64::try_from(image.size).unwrap_or(i64::MAX);
+    refuse_beyond_ceiling(attempt, bytes).await?;
     let mut tx = attempt.held.begin().await?;
     let artifact = Artifact::Image(releases::Image { name: tag, id: image.id, port, bytes });
     releases::set_artifact(&mut tx, attempt.release.id, Some(&artifact)).await?;
@@ -51,13 +52,17 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A disk that is full is everyone's trouble.
-async fn refuse_beyond_ceiling(attempt: &Attempt<'_>) -> Result<()> {
-    let app = &attempt.host.app;
-    let most = app.config.organization_image_bytes;
-    let used =
-        releases::image_bytes_of_organization(&mut app.db.read().await?, attempt.application.organization_id).await?;
+/// A disk that is full is everyone's trouble. With an image of so many bytes, which is not counted yet.
+async fn refuse_beyond_ceiling(attempt: &Attempt<'_>, added: i64) -> Result<()> {
+    let most = attempt.host.app.config.organization_image_bytes;
+    let mut used = used_by_images(attempt).await?.saturating_add(added);
     if most == 0 || used < most {
+        return Ok(());
+    }
+    // The application may be keeping fewer releases since it was deployed last.
+    record::prune(attempt.host, attempt.held, attempt).await?;
+    used = used_by_images(attempt).await?.saturating_add(added);
+    if used < most {
         return Ok(());
     }
     failed(
@@ -69,6 +74,11 @@ async fn refuse_beyond_ceiling(attempt: &Attempt<'_>) -> Result<()> {
             most / MIB
         ),
     )
+}
+
+async fn used_by_images(attempt: &Attempt<'_>) -> Result<i64> {
+    let mut conn = attempt.host.app.db.read().await?;
+    Ok(releases::image_bytes_of_organization(&mut conn, attempt.application.organization_id).await?)
 }
 
 /// An attempt before this one may have ended just after its build did.

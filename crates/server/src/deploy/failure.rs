@@ -131,12 +131,17 @@ impl From<FetchError> for Interruption {
         let class = match &error {
             FetchError::ReferenceNotFound { .. } => Failure::ReferenceNotFound,
             FetchError::Damaged { .. } => Failure::RepositoryDamaged,
-            FetchError::Submodules { .. } | FetchError::Lfs { .. } | FetchError::TooLarge { .. } => {
-                Failure::RepositoryUnsupported
-            }
+            FetchError::Submodules { .. }
+            | FetchError::Lfs { .. }
+            | FetchError::TooLarge { .. }
+            | FetchError::TooManyFiles { .. }
+            | FetchError::TooMuchMemory { .. } => Failure::RepositoryUnsupported,
             FetchError::TimedOut { .. } => Failure::TimedOut,
             FetchError::DiskFull { .. } => Failure::DiskFull,
-            FetchError::GitMissing | FetchError::SshMissing | FetchError::ReadOnly { .. } => Failure::Internal,
+            FetchError::GitMissing
+            | FetchError::PrlimitMissing
+            | FetchError::SshMissing
+            | FetchError::ReadOnly { .. } => Failure::Internal,
             FetchError::Unreachable { .. }
             | FetchError::Refused { .. }
             | FetchError::HostKeyChanged { .. }

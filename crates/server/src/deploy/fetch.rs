@@ -30,7 +30,12 @@ pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
     let cache = open_cache(attempt, &url).await;
     tokio::fs::create_dir_all(attempt.host.work_dir()).await.or_else(|error| failed(Failure::DiskFull, error))?;
     kill_point::reached("deploy-before-fetch");
-    let limits = Limits { time: config.fetch_limit, bytes: config.fetch_bytes };
+    let limits = Limits {
+        time: config.fetch_limit,
+        bytes: config.fetch_bytes,
+        files: config.fetch_files,
+        memory: config.git_memory,
+    };
     let source = Source { url: &url, reference, credentials: &credentials };
     let commit = git::fetch(&source, &folder, &limits, cache.as_ref()).await;
     drop(cache);

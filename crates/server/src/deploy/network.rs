@@ -106,10 +106,13 @@ fn subnet(text: &str) -> Result<Subnet> {
 /// An address for a container that is about to be, if its owner may have one more. One that was never used first, then the one that was free for longest: a
 /// stale route must not lead to another application's container.
 pub async fn take_address(work: &mut Work<'_>, network: &Network, container_id: Uuid) -> Result<Ipv4Addr> {
+    let organization_id = networks::organization_of(work, network.owner_id).await?;
+    // Always in this order. An organization without a network of its own has only previews of forks.
+    networks::lock(work, organization_id).await?;
     networks::lock(work, network.owner_id).await?;
     let known = networks::addresses(work, network.owner_id).await?;
-    let (most, used) = (work.app.config.organization_containers, known.iter().filter(|one| one.container_id.is_some()));
-    let used = used.count();
+    let (most, used) =
+        (work.app.config.organization_containers, networks::containers_of(work, organization_id).await?);
     if used >= most {
         return failed(
             Failure::CeilingReached,

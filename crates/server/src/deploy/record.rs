@@ -126,7 +126,7 @@ async fn remove_commands(host: &Host, held: &Held, subject: &Subject) -> Result<
 }
 
 /// First the row says that the release cannot be gone back to, then its image goes.
-async fn prune(host: &Host, held: &Held, subject: &Subject) -> Result<()> {
+pub async fn prune(host: &Host, held: &Held, subject: &Subject) -> Result<()> {
     let mut tx = held.begin().await?;
     // As the application has it now; the release may be an old one.
     let configuration = read_configuration(&subject.application.configuration)?;

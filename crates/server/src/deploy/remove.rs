@@ -39,7 +39,9 @@ pub async fn remove(host: &Host, held: &Held) -> Result<()> {
     }
     let mut work = held.begin().await?;
     let application = applications::get(&mut work, held.application_id()).await?.ok_or(Interruption::Lost)?;
-    freed_domains::free(&mut work, &application.domain, application.organization_id, host.app.now()).await?;
+    if application.live_deployment_id.is_some() {
+        freed_domains::free(&mut work, &application.domain, application.organization_id, host.app.now()).await?;
+    }
     applications::delete(&mut work, application.id).await?;
     let about = states::subject(&application, None);
     work.tell(EventName::ApplicationDeleted, about, &[("application", &application.name)]);

@@ -48,6 +48,10 @@ impl Host {
         self.docker.restart_always(name).await
     }
 
+    pub async fn restart_on_failure(&self, name: &str) -> Result<()> {
+        self.docker.restart_on_failure(name).await
+    }
+
     pub async fn stop_container(&self, name: &str, grace: Duration) -> Result<()> {
         self.docker.stop(name, grace).await
     }

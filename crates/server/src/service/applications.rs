@@ -379,7 +379,8 @@ async fn move_to(work: &mut Work<'_>, application: &mut Application, domain: &Gi
         }
     };
     let before = std::mem::replace(&mut application.domain, chosen);
-    if before != application.domain {
+    // What led nowhere was in no link of visitors.
+    if before != application.domain && application.live_deployment_id.is_some() {
         freed_domains::free(work, &before, application.organization_id, app.now()).await?;
     }
     Ok(())

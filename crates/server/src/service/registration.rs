@@ -7,13 +7,22 @@ use windlass_store::users::{self, User};
 use windlass_store::{Conn, instance, invitations};
 
 use crate::app::App;
-use crate::auth::{Origin, token};
+use crate::auth::{Origin, neighbour, token};
 use crate::error::{Error, Result};
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::invitations::join_by_invitation;
 use crate::service::organizations::create_with_owner;
 use crate::service::work::Work;
 use crate::service::{sessions, tries};
+
+/// Through a proxy on this machine the whole world may come. One that adds nothing to a request is known by its user: that of the server
+/// is a person's, or root, and proxies have users of their own.
+async fn may_be_a_stranger(app: &App, origin: &Origin) -> bool {
+    let (peer, own) = (origin.peer, rustix::process::geteuid().as_raw());
+    app.config.is_reachable_from_outside()
+        || origin.is_forwarded
+        || !tokio::task::spawn_blocking(move || neighbour::is_of_user(peer, own)).await.unwrap_or(false)
+}
 
 /// By what right a person registers.
 enum Right {
@@ -68,9 +77,7 @@ async fn prove_right(
     let presented = input.token.as_ref().map(Secret::reveal);
     if !admin_registered {
         let is_proven = presented.is_some_and(|presented| app.setup_token.matches(presented));
-        // Through a proxy on this machine the whole world may come.
-        let may_be_a_stranger = app.config.is_reachable_from_outside() || origin.is_forwarded;
-        return match is_proven || !may_be_a_stranger {
+        return match is_proven || !may_be_a_stranger(app, origin).await {
             true => Ok(Right::FirstAdmin),
             false => Err(Error::new(
                 ErrorCode::SetupTokenRequired,

@@ -159,8 +159,9 @@ fn text_of(length: usize, schema: &Value) -> Option<String> {
     };
     let labels = "x".repeat(60) + ".";
     let candidates = [
-        filled("", "x", ""),
+        // The slash that a folder begins with counts, also where it is left out.
         filled("/", "x", ""),
+        filled("", "x", ""),
         filled("", &labels, "x"),
         filled("a@", &labels, "x"),
         filled("a@b", "", ""),

@@ -91,6 +91,12 @@ async fn behind_a_proxy_the_first_needs_the_set_up_token(server: TestServer) {
         assert!(message.starts_with("token: "), "{message}");
     }
     server.post("/auth/register", body.clone()).header("host", "windlass.example.org").fails(403, "forbidden").await;
+    // One that adds nothing is of another user.
+    let url = format!("http://{}/api/v1/auth/register", server.address);
+    let mut other = tokio::process::Command::new("setpriv");
+    other.args(["--reuid=65534", "--regid=65534", "--clear-groups", "curl", "-s", "-d", &body.to_string(), &url]);
+    let said = String::from_utf8(other.output().await.unwrap().stdout).unwrap();
+    assert!(said.contains("setup_token_required"), "{said}");
     body["token"] = server.app.setup_token.reveal().into();
     server.post("/auth/register", body).header("x-forwarded-for", "198.51.100.7").ok().await;
 }

@@ -202,6 +202,7 @@ async fn guessing_is_limited_per_account_and_per_address(kind: Kind) {
             address: [10, 0, 0, n].into(),
             user_agent: String::new(),
             request_id: String::new(),
+            peer: ([127, 0, 0, 1], 1).into(),
             is_forwarded: false,
         };
         let refused = sessions::login(&server.app, &origin, &guess).await.err().unwrap().code;

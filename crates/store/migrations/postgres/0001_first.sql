@@ -809,3 +809,4 @@ create table freed_domains (
     freed_at bigint not null
 );
 create index freed_domains_by_time on freed_domains (freed_at);
+create index freed_domains_of_organization on freed_domains (organization_id, freed_at);

@@ -810,3 +810,4 @@ create table freed_domains (
     freed_at integer not null
 ) strict, without rowid;
 create index freed_domains_by_time on freed_domains (freed_at);
+create index freed_domains_of_organization on freed_domains (organization_id, freed_at);

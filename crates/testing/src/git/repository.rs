@@ -59,8 +59,17 @@ impl Repository {
             self.git(&["update-index", "--add", "--cacheinfo", &format!("{mode},{object},{path}")]);
         }
         let tree = self.git(&["write-tree"]);
+        self.commit_tree(branch, parent.as_deref(), &tree, message)
+    }
+
+    /// A folder of these entries, each as `git ls-tree` writes them. The new folder's hash.
+    pub fn tree(&self, entries: &[String]) -> String {
+        self.run(&["mktree"], entries.join("\n").as_bytes())
+    }
+
+    pub fn commit_tree(&self, branch: &str, parent: Option<&str>, tree: &str, message: &str) -> String {
         let parents = parent.iter().flat_map(|parent| ["-p", parent]);
-        let arguments: Vec<_> = ["commit-tree", &tree, "-m", message].into_iter().chain(parents).collect();
+        let arguments: Vec<_> = ["commit-tree", tree, "-m", message].into_iter().chain(parents).collect();
         let commit = self.git(&arguments);
         self.git(&["update-ref", &format!("refs/heads/{branch}"), &commit]);
         commit

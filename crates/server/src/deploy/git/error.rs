@@ -38,6 +38,10 @@ pub enum FetchError {
         "The repository is larger than the limit of {} MiB. Remove large files, or raise the limit.", limit / (1 << 20)
     )]
     TooLarge { limit: u64 },
+    #[error("The repository has more than {limit} files and folders. Remove some, or raise the limit.")]
+    TooManyFiles { limit: usize },
+    #[error("git needs more memory for the repository than it may have: {text}. Remove large files, or raise the limit.")]
+    TooMuchMemory { text: String },
     #[error(
         "The repository did not arrive within {} seconds. Try again; if its server is slow, raise the limit.", limit.as_secs()
     )]
@@ -46,6 +50,8 @@ pub enum FetchError {
     Redirected { to: String },
     #[error("The program git is not installed. Install it: apt-get install git")]
     GitMissing,
+    #[error("The program prlimit is not installed. Install it: apt-get install util-linux")]
+    PrlimitMissing,
     #[error("The program ssh is not installed. Install it: apt-get install openssh-client")]
     SshMissing,
     #[error("The disk is full: {text}. Free some space.")]
@@ -93,6 +99,7 @@ pub fn hash_is_refused(text: &str) -> bool {
 }
 
 const DISK: &[&str] = &["No space left on device", "Disk quota exceeded", "disk quota exceeded"];
+const MEMORY: &[&str] = &["Out of memory", "Cannot allocate memory", "attempting to allocate"];
 const SSH: &[&str] = &["cannot run ssh", "ssh: not found"];
 /// What git says when objects are missing or cannot be read.
 const DAMAGED: &[&str] =
@@ -150,6 +157,10 @@ pub fn classify(text: String) -> FetchError {
         FetchError::DiskFull { text }
     } else if text.contains("Read-only file system") {
         FetchError::ReadOnly { text }
+    } else if says(MEMORY) {
+        FetchError::TooMuchMemory { text }
+    } else if text.contains("failed to execute git") {
+        FetchError::GitMissing
     } else if says(SSH) {
         FetchError::SshMissing
     } else if text.contains("HOST IDENTIFICATION HAS CHANGED") {
@@ -177,6 +188,8 @@ mod tests {
         for (text, expected) in [
             ("fatal: write error: No space left on device; fatal: early EOF", "DiskFull"),
             ("error: unable to create file a: Read-only file system", "ReadOnly"),
+            ("fatal: Out of memory, malloc failed (tried to allocate 9 bytes); fatal: early EOF", "TooMuchMemory"),
+            ("prlimit: failed to execute git: No such file or directory", "GitMissing"),
             ("error: cannot run ssh: No such file or directory; fatal: unable to fork", "SshMissing"),
             ("git@example.com: Permission denied (publickey)", "Refused"),
             ("ERROR: Repository not found", "Refused"),

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::ops::ControlFlow::Continue;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use windlass_api::Transport;
 
 use super::cache::Cache;
 use super::error::{FetchError, classify};
-use super::output;
+use super::output::{self, Take};
 use super::paths::FetchPaths;
 use super::source::{Limits, Source};
 use crate::folders::size_of;
@@ -96,29 +97,30 @@ impl<'a> GitRun<'a> {
         let take = &mut |piece: &[u8]| {
             let space = MAX_ANSWER - answer.len().min(MAX_ANSWER);
             answer.extend_from_slice(&piece[..piece.len().min(space)]);
+            Continue(())
         };
         self.run_and_take(arguments, take).await?;
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// Runs git to its end and gives what it answers to `take`, piece by piece.
-    pub async fn run_and_take(
-        &self,
-        arguments: &[&str],
-        take: &mut (dyn FnMut(&[u8]) + Send),
-    ) -> Result<(), FetchError> {
+    /// Gives what git answers to `take`, piece by piece, and fails if git does.
+    async fn run_and_take(&self, arguments: &[&str], take: &mut Take<'_>) -> Result<(), FetchError> {
         let (success, said) = self.run_command(self.command(arguments)?, take).await?;
-        if success { Ok(()) } else { Err(classify(self.for_people(&said))) }
+        self.check_success(success, &said)
     }
 
-    /// Whether git succeeded, and what it said.
+    pub fn check_success(&self, success: bool, said: &[u8]) -> Result<(), FetchError> {
+        if success { Ok(()) } else { Err(classify(self.for_people(said))) }
+    }
+
+    /// Whether git succeeded, and what it said. It ends when `take` wants no more.
     pub async fn run_command(
         &self,
         command: Command,
-        take: &mut (dyn FnMut(&[u8]) + Send),
+        take: &mut Take<'_>,
     ) -> Result<(bool, Vec<u8>), FetchError> {
         let mut group = Group::start(command).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => FetchError::GitMissing,
+            io::ErrorKind::NotFound => FetchError::PrlimitMissing,
             _ => error.into(),
         })?;
         let ended = tokio::select! {
@@ -130,6 +132,10 @@ impl<'a> GitRun<'a> {
         let Ended { status, read } = ended?;
         let ((), said) = read.ok_or_else(|| io::Error::other("a process that git has left keeps its output open"))?;
         Ok((status.success(), said))
+    }
+
+    pub fn most_files(&self) -> usize {
+        self.limits.files
     }
 
     pub fn check_size(&self, bytes: u64) -> Result<(), FetchError> {
@@ -173,7 +179,7 @@ impl<'a> GitRun<'a> {
     /// arguments can be seen by every user of the machine.
     pub fn command(&self, arguments: &[&str]) -> Result<Command, FetchError> {
         let FetchPaths { folder, git, .. } = &self.paths;
-        let mut command = git_program::command(git, arguments, &self.settings());
+        let mut command = git_program::command(git, arguments, &self.settings(), self.limits.memory);
         command.env("GIT_WORK_TREE", folder);
         if let Some(objects) = &self.objects {
             command.env("GIT_OBJECT_DIRECTORY", objects);
@@ -193,6 +199,8 @@ impl<'a> GitRun<'a> {
             // Larger ones are not held in memory, which has a limit.
             ("core.bigFileThreshold", "64m"),
             ("pack.threads", "1"),
+            ("grep.threads", "1"),
+            ("index.threads", "1"),
             ("core.symlinks", "true"),
             ("core.autocrlf", "false"),
             ("core.attributesFile", "/dev/null"),

@@ -1,5 +1,7 @@
 //! What git writes: bounded, and cleaned so that it can be shown.
 
+use std::ops::ControlFlow;
+
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::logs::text::clean;
@@ -18,11 +20,16 @@ const CHATTER: [&str; 3] = [
     "and the repository exists",
 ];
 
-/// Gives everything to `take`, piece by piece, until the end.
-pub async fn pass(mut from: impl AsyncRead + Unpin, take: &mut (dyn FnMut(&[u8]) + Send)) {
+/// Takes a piece of what a program writes, and says whether it wants more.
+pub type Take<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + Send + 'a;
+
+/// Gives everything to `take`, piece by piece, until the end. A program that writes on after `take` wants no more is ended by that.
+pub async fn pass(mut from: impl AsyncRead + Unpin, take: &mut Take<'_>) {
     let mut piece = vec![0; PIECE];
     while let Ok(length @ 1..) = from.read(&mut piece).await {
-        take(&piece[..length]);
+        if take(&piece[..length]).is_break() {
+            return;
+        }
     }
 }
 
@@ -34,6 +41,7 @@ pub async fn tail(from: impl AsyncRead + Unpin) -> Vec<u8> {
         if kept.len() > 2 * KEPT {
             kept.drain(..kept.len() - KEPT);
         }
+        ControlFlow::Continue(())
     })
     .await;
     kept.drain(..kept.len().saturating_sub(KEPT));

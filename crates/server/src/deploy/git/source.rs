@@ -47,6 +47,10 @@ pub struct Limits {
     pub time: Duration,
     /// For the repository and for the tree, each.
     pub bytes: u64,
+    /// Files and folders of the tree.
+    pub files: usize,
+    /// Bytes, of each process of git's.
+    pub memory: u64,
 }
 
 /// What was fetched.

@@ -1,5 +1,7 @@
 //! A commit's tree before it is put on the disk: what it holds and whether it may.
 
+use std::ops::ControlFlow::{Break, Continue};
+
 use super::error::{FetchError, classify};
 use super::git_run::GitRun;
 use super::source::Commit;
@@ -13,9 +15,18 @@ const POINTER: &str = "^version https://git-lfs.github.com/spec/v1$";
 /// Refuses what would not be complete, or would not fit, before anything is written.
 pub async fn check(run: &GitRun<'_>, hash: &str) -> Result<(), FetchError> {
     let mut survey = Survey::default();
-    let take = &mut |piece: &[u8]| survey.take(piece);
-    run.run_and_take(&["ls-tree", "-r", "-l", "-z", "--full-tree", hash], take).await?;
+    // A few folders that hold each other many times are more files than there is time for: what is too much ends the list.
+    let take = &mut |piece: &[u8]| {
+        survey.take(piece);
+        if survey.entries > run.most_files() || run.check_size(survey.bytes).is_err() { Break(()) } else { Continue(()) }
+    };
+    let list = run.command(&["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", hash])?;
+    let (success, said) = run.run_command(list, take).await?;
     run.check_size(survey.bytes)?;
+    if survey.entries > run.most_files() {
+        return Err(FetchError::TooManyFiles { limit: run.most_files() });
+    }
+    run.check_success(success, &said)?;
     if let Some(path) = survey.submodule {
         return Err(FetchError::Submodules { path });
     }
@@ -43,8 +54,10 @@ async fn first_match(
     let fixed = ["grep", "--files-with-matches", "-I", "-e", pattern, hash, "--"];
     let arguments: Vec<_> = fixed.iter().chain(paths).copied().collect();
     let mut found = Vec::new();
-    let take =
-        &mut |piece: &[u8]| found.extend_from_slice(&piece[..piece.len().min(MAX_ENTRY.saturating_sub(found.len()))]);
+    let take = &mut |piece: &[u8]| {
+        found.extend_from_slice(&piece[..piece.len().min(MAX_ENTRY.saturating_sub(found.len()))]);
+        Continue(())
+    };
     // Finding nothing is a failure to git, but one without a complaint.
     let (success, said) = run.run_command(run.command(&arguments)?, take).await?;
     if !success && !said.is_empty() {
@@ -55,10 +68,11 @@ async fn first_match(
     Ok(first.map(|path| path.chars().take(MAX_TEXT).collect()))
 }
 
-/// What is learned from `git ls-tree`, which writes `mode type hash size TAB path NUL` for each file.
+/// What is learned from `git ls-tree`, which writes `mode type hash size TAB path NUL` for each file and folder.
 #[derive(Default)]
 struct Survey {
     entry: Vec<u8>,
+    entries: usize,
     bytes: u64,
     submodule: Option<String>,
     has_attributes: bool,
@@ -78,6 +92,7 @@ impl Survey {
 
     fn look_at(&mut self, entry: &str) {
         let Some((head, path)) = entry.trim_end_matches('\0').split_once('\t') else { return };
+        self.entries += 1;
         let mut fields = head.split_whitespace();
         let mode = fields.next();
         self.bytes = self.bytes.saturating_add(fields.nth(2).and_then(|size| size.parse().ok()).unwrap_or(0));

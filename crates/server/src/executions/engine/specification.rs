@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use windlass_api::Failure;
-use windlass_compose::{Health, Mount as WantedMount, Protocol, Service, Sharing, Source};
+use windlass_compose::{Health, Mount as WantedMount, Protocol, Restart, Service, Sharing, Source};
 use windlass_runtime::{ContainerSpec, Device, HealthTest, LogLimits, Mount, MountSource, Options, Published, Ulimit};
 use windlass_store::containers::Container;
 use windlass_store::installations;
@@ -98,7 +98,15 @@ pub async fn make_again(host: &Host, row: &Container) -> deploy::Result<()> {
     let network = deploy::ensure_network(host, organization_id).await?;
     host.create_container(&container_spec(host, &network, row, &specification)?).await?;
     write_files(host, row, &specification.service).await?;
-    host.restart_always(&row.name).await?;
+    start(host, row, specification.service.restart).await
+}
+
+/// From now on the engine starts it again, as its document says.
+pub async fn start(host: &Host, row: &Container, restart: Restart) -> deploy::Result<()> {
+    match restart {
+        Restart::OnFailure => host.restart_on_failure(&row.name).await?,
+        Restart::No | Restart::Always | Restart::UnlessStopped => host.restart_always(&row.name).await?,
+    }
     Ok(host.start_container(&row.name).await?)
 }
 

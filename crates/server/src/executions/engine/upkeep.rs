@@ -41,8 +41,8 @@ async fn ended_well(host: &Host, row: &Container) -> crate::deploy::Result<bool>
 
 async fn start_again(host: &Host, row: &Container) -> crate::deploy::Result<()> {
     tracing::info!(container = row.name, "starting a service that has ended");
-    host.restart_always(&row.name).await?;
-    Ok(host.start_container(&row.name).await?)
+    let restart = specification::load(host, row.id).await?.service.restart;
+    specification::start(host, row, restart).await
 }
 
 /// One that was put aside by an execution that is over: it runs again, whatever it is.

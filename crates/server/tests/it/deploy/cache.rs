@@ -23,7 +23,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let limits = Limits { time: Duration::from_secs(60), bytes: 64 << 20 };
+        let limits = Limits { time: Duration::from_secs(60), bytes: 64 << 20, files: 1000, memory: 1 << 30 };
         Self { place: tempfile::tempdir().unwrap(), credentials: Credentials::default(), limits }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use windlass_api::RepositoryAddress;
@@ -20,7 +20,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let limits = Limits { time: Duration::from_secs(60), bytes: 64 << 20 };
+        let limits = Limits { time: Duration::from_secs(60), bytes: 64 << 20, files: 1000, memory: 1 << 30 };
         Self { place: tempfile::tempdir().unwrap(), credentials: Credentials::default(), limits }
     }
 
@@ -30,8 +30,9 @@ impl Scene {
     }
 
     fn with_time(seconds: u64) -> Self {
-        let limits = Limits { time: Duration::from_secs(seconds), bytes: 2 << 30 };
-        Self { limits, ..Self::new() }
+        let mut scene = Self::new();
+        (scene.limits.time, scene.limits.bytes) = (Duration::from_secs(seconds), 2 << 30);
+        scene
     }
 
     fn folder(&self) -> PathBuf {
@@ -335,6 +336,36 @@ async fn what_is_too_large_is_refused() {
     repository.commit(&[("file", &"a".repeat(2 << 20))], "Large, but small on its way");
     let error = scene.fetch(repository.url(), Reference::DefaultBranch).await.unwrap_err();
     assert!(matches!(error, FetchError::TooLarge { .. }), "{error:?}");
+}
+
+/// Each folder holds the next one ten times: a few hundred bytes, and more folders than could be listed in years.
+#[tokio::test]
+async fn folders_that_hold_each_other_are_refused_at_once() {
+    let (server, scene) = (GitServer::start(), Scene::new());
+    let repository = server.repository("app");
+    let mut tree = repository.tree(&[]);
+    for _ in 0..30 {
+        let ten: Vec<_> = (0..10).map(|number| format!("040000 tree {tree}\t{number}")).collect();
+        tree = repository.tree(&ten);
+    }
+    repository.commit_tree("main", None, &tree, "Folders");
+    let started = Instant::now();
+    let error = scene.fetch(repository.url(), Reference::DefaultBranch).await.unwrap_err();
+    assert!(matches!(error, FetchError::TooManyFiles { limit: 1000 }), "{error:?}");
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+/// A file below the size from which git holds none in memory as a whole.
+#[tokio::test]
+async fn git_has_a_limit_of_memory() {
+    let (server, mut scene) = (GitServer::start(), Scene::new());
+    let repository = server.repository("app");
+    repository.commit(&[("file", &"a".repeat(50 << 20))], "Small on its way, and large in memory");
+    scene.limits.memory = 40 << 20;
+    let error = scene.fetch(repository.url(), Reference::DefaultBranch).await.unwrap_err();
+    assert!(matches!(error, FetchError::TooMuchMemory { .. }), "{error:?}");
+    scene.limits.memory = 512 << 20;
+    scene.fetch(repository.url(), Reference::DefaultBranch).await.unwrap();
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use windlass_testing::faulty_way::{FaultyWay, Way};
 use windlass_testing::{DatabaseLocation, Kind, testapp};
 
+use super::engine_lost::is_alone_with;
 use super::support::*;
 
 /// How long the database is away.
@@ -22,6 +23,47 @@ async fn behind_a_way() -> (FaultyWay, DatabaseLocation) {
     let (way, begins) = FaultyWay::to_address(server.parse().expect("an address"));
     let url = url.replacen(server, &begins.to_string(), 1);
     (way, DatabaseLocation { folder: place.folder, url: Some(url) })
+}
+
+/// As an operator restarts it, and as a crash does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_in_the_middle_of_a_deployment() {
+    if !is_alone_with("with-postgres", "database_lost::a_restart_in_the_middle_of_a_deployment") {
+        return;
+    }
+    let platform = Platform::on(Kind::Postgres, &[]).await;
+    let folder = std::env::var("TEST_POSTGRES_DATA").expect("a server of its own");
+    let repository = platform.git.repository("restarted");
+    let mut application = Value::Null;
+    for (version, mode) in [("v1", "fast"), ("v2", "immediate")] {
+        let dockerfile = testapp::dockerfile(&format!("RUN echo begun {version} $((1 + 1)) && sleep 2"));
+        repository.commit(&[("Dockerfile", &dockerfile), ("version", version)], version);
+        application = platform.deploy(&body("restarted", &repository));
+        let deployment = newest_deployment(&application);
+        let begun = format!("begun {version} 2");
+        until("it has begun", async || platform.story(&deployment).contains(&begun).then_some(())).await;
+        restart_postgres(&folder, mode);
+        until("it has ended", async || {
+            let (status, found) = platform.try_call("GET", &format!("/deploy/deployment?id={deployment}"), &Value::Null);
+            assert!(status == 200 || status == 503, "{mode}: {status} {found}");
+            (found["data"]["status"]["status"] == "deployed").then_some(())
+        })
+        .await;
+        platform.settled().await;
+        assert_eq!(platform.visit("restarted.localhost", "/").await, (200, version.to_owned()));
+    }
+    assert_eq!(containers_of(&id_of(&application)).len(), 1);
+}
+
+/// The server that `scripts/with-postgres` has started, with the same options.
+fn restart_postgres(folder: &str, mode: &str) {
+    let postgres = std::fs::read_to_string(format!("{folder}/postmaster.opts")).expect("how it was started");
+    let bin = std::path::Path::new(postgres.split(' ').next().expect("a program")).parent().expect("a folder");
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups"]).arg(bin.join("pg_ctl"));
+    command.args(["-D", folder, "-m", mode, "-w", "-l", &format!("{folder}/log"), "restart"]);
+    let output = command.current_dir("/").output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[tokio::test(flavor = "multi_thread")]

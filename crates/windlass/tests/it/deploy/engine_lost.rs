@@ -12,20 +12,25 @@ use super::crowd::{Crowd, all_answered};
 use super::support::*;
 use super::volumes;
 
-/// Set where the engine is this test's alone.
+/// Set where the engine, or the database, is this test's alone.
 const ALONE: &str = "WINDLASS_TEST_ENGINE_ALONE";
 /// How long an engine may take to end: it waits for its containers.
 const ENGINES_END: Duration = Duration::from_secs(60);
 
 /// Runs the test by itself, with an engine that no other test uses. True where that is the case already.
 pub fn is_alone(test: &str) -> bool {
+    is_alone_with("with-engine", test)
+}
+
+/// The same with the one that another script starts.
+pub fn is_alone_with(script: &str, test: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return true;
     }
-    let with_engine = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scripts/with-engine");
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scripts").join(script);
     let program = std::env::current_exe().expect("this program");
     let test = format!("deploy::{test}");
-    let output = Command::new(with_engine).arg(program).args(["--exact", &test]).env(ALONE, "1").output();
+    let output = Command::new(script).arg(program).args(["--exact", &test]).env(ALONE, "1").output();
     let output = output.expect("it starts");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
