@@ -26,6 +26,7 @@ mod logs;
 mod process;
 mod report;
 mod seed;
+mod silent;
 
 use std::path::Path;
 use std::process::Command;
@@ -99,6 +100,15 @@ async fn measure(name: &str, folder: &TempDir, url: Option<&str>, endpoints: &[E
         figures.endpoints.push((endpoint.name(), rounds));
     }
     figures.load_mb = windlass.peak_mb();
+    if !endpoints.is_empty() {
+        println!("{name}: beside {} silent connections …", silent::CONNECTIONS);
+        for _ in 0..ROUNDS {
+            let without = script.run(Endpoint::OrganizationUsers, windlass.port);
+            let silent = silent::open(windlass.port).await;
+            figures.silent.push((without, script.run(Endpoint::OrganizationUsers, windlass.port)));
+            drop(silent);
+        }
+    }
     println!("{name}: the audit log, {} entries …", audit::ENTRIES);
     let db = open(&file, url).await;
     audit::fill(&db, seed::FIRST_ORGANIZATION).await;

@@ -20,6 +20,8 @@ pub struct Figures {
     pub load_mb: f64,
     /// Pairs of (baseline, Windlass), one per round.
     pub endpoints: Vec<(&'static str, Vec<(Round, Round)>)>,
+    /// Pairs of (alone, beside silent connections), one per round.
+    pub silent: Vec<(Round, Round)>,
     pub audit: Vec<Timing>,
 }
 
@@ -37,7 +39,7 @@ impl Report {
                 .collect();
             let sizes = json!({
                 "start_ms": figures.start_ms, "idle_mb": figures.idle_mb, "load_mb": figures.load_mb, "endpoints": endpoints,
-                "audit": figures.audit,
+                "audit": figures.audit, "silent": figures.silent,
             });
             all.insert((*name).to_owned(), sizes);
         }
@@ -73,6 +75,19 @@ impl Report {
                 text,
                 "| {name} | {:.0} | {:.1} | {:.1} |",
                 figures.start_ms, figures.idle_mb, figures.load_mb
+            );
+        }
+        text.push_str(
+            "\n| Database | organizations/users: p99 alone, ms | beside 1,000 silent connections, ms | ratio |\n|---|---|---|---|\n",
+        );
+        for (name, figures) in self.databases.iter().filter(|(_, figures)| !figures.silent.is_empty()) {
+            let middle = |figure: fn(&(Round, Round)) -> f64| median(figures.silent.iter().map(figure).collect());
+            let _ = writeln!(
+                text,
+                "| {name} | {:.1} | {:.1} | {:.2} |",
+                middle(|(alone, _)| alone.p99_ms),
+                middle(|(_, beside)| beside.p99_ms),
+                middle(|(alone, beside)| beside.p99_ms / alone.p99_ms),
             );
         }
         text.push_str(

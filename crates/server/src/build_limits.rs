@@ -15,7 +15,8 @@ const MIB: u64 = 1024 * 1024;
 /// How much time of each 100 ms of a processor there is, in microseconds.
 const PERIOD: u64 = 100_000;
 
-const UNAVAILABLE: &str = "build limits unavailable: a build may take all of the machine's memory; the server's log says why";
+const UNAVAILABLE: &str =
+    "build limits unavailable: a build may take all of the machine's memory; the server's log says why";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuildCeilings {

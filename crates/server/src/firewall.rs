@@ -289,7 +289,8 @@ impl Policy {
     /// The chains with all that is in them.
     fn rules(&self, family: Family) -> String {
         let mut rules = Rules::default();
-        let [to_machine, through, here, far, metadata] = ["IN", "FWD", "HERE", "FAR", "META"].map(|name| self.chain(name));
+        let [to_machine, through, here, far, metadata] =
+            ["IN", "FWD", "HERE", "FAR", "META"].map(|name| self.chain(name));
         for chain in [&to_machine, &through, &here, &far, &metadata] {
             rules.line(format_args!(":{chain} - [0:0]"));
         }

@@ -182,7 +182,7 @@ async fn look_after(host: &Arc<Host>, beside: &mut Beside, pass: u64) -> bool {
     if matches!(seen, EngineState::HeldByAnother { .. }) {
         return false;
     }
-    let answers = seen == EngineState::Well;
+    let mut answers = seen == EngineState::Well;
     if answers {
         let reconciled = async {
             reconcile_containers(host, beside).await?;
@@ -198,6 +198,8 @@ async fn look_after(host: &Arc<Host>, beside: &mut Beside, pass: u64) -> bool {
         };
         if let Err(problem) = reconciled.await {
             tracing::warn!(?problem, "the container engine could not be brought in line; trying again");
+            // It is asked again at once, before anything else waits for it in vain.
+            answers = !matches!(problem, Interruption::EngineLost(_));
         }
     }
     if let Err(error) = host.routes.publish(&host.app.db).await {

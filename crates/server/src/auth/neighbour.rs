@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn lines_of_the_table() {
-        let line = "   1: 0100007F:9C40 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 1234 1 0";
+        let line =
+            "   1: 0100007F:9C40 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 1234 1 0";
         let peer = "127.0.0.1:40000".parse().unwrap();
         assert_eq!(owner(line, peer), Some(1000));
         assert_eq!(owner(line, "127.0.0.1:8080".parse().unwrap()), None);

@@ -111,8 +111,7 @@ pub async fn take_address(work: &mut Work<'_>, network: &Network, container_id: 
     networks::lock(work, organization_id).await?;
     networks::lock(work, network.owner_id).await?;
     let known = networks::addresses(work, network.owner_id).await?;
-    let (most, used) =
-        (work.app.config.organization_containers, networks::containers_of(work, organization_id).await?);
+    let (most, used) = (work.app.config.organization_containers, networks::containers_of(work, organization_id).await?);
     if used >= most {
         return failed(
             Failure::CeilingReached,
@@ -128,14 +127,8 @@ pub async fn take_address(work: &mut Work<'_>, network: &Network, container_id: 
     let oldest = known.iter().find(|address| address.container_id.is_none());
     let address = fresh.or_else(|| oldest.and_then(|address| address.address.parse().ok()));
     let Some(address) = address else {
-        return failed(
-            Failure::EngineRefused,
-            format!(
-                "all addresses of the network {} are in use. Each instance takes one, and twice as many \
-                 are needed while they are replaced: use fewer replicas, or stop an application.",
-                network.subnet
-            ),
-        );
+        // The ceiling is lower, whatever it is.
+        return failed(Failure::EngineRefused, format!("all addresses of the network {} are in use", network.subnet));
     };
     networks::take_address(work, network.owner_id, &address.to_string(), container_id).await?;
     Ok(address)

@@ -40,7 +40,9 @@ pub enum FetchError {
     TooLarge { limit: u64 },
     #[error("The repository has more than {limit} files and folders. Remove some, or raise the limit.")]
     TooManyFiles { limit: usize },
-    #[error("git needs more memory for the repository than it may have: {text}. Remove large files, or raise the limit.")]
+    #[error(
+        "git needs more memory for the repository than it may have: {text}. Remove large files, or raise the limit."
+    )]
     TooMuchMemory { text: String },
     #[error(
         "The repository did not arrive within {} seconds. Try again; if its server is slow, raise the limit.", limit.as_secs()

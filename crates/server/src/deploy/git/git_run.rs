@@ -114,11 +114,7 @@ impl<'a> GitRun<'a> {
     }
 
     /// Whether git succeeded, and what it said. It ends when `take` wants no more.
-    pub async fn run_command(
-        &self,
-        command: Command,
-        take: &mut Take<'_>,
-    ) -> Result<(bool, Vec<u8>), FetchError> {
+    pub async fn run_command(&self, command: Command, take: &mut Take<'_>) -> Result<(bool, Vec<u8>), FetchError> {
         let mut group = Group::start(command).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => FetchError::PrlimitMissing,
             _ => error.into(),

@@ -1,6 +1,7 @@
 //! Which commit is meant, and how to get it from a server that may not give all that it has.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use super::error::{FetchError, hash_is_refused, is_redirect};
 use super::git_run::GitRun;
@@ -127,7 +128,7 @@ async fn ask(run: &GitRun<'_>, arguments: &[&str]) -> Result<String, FetchError>
 async fn redirected_to(run: &GitRun<'_>, arguments: &[&str]) -> Result<String, FetchError> {
     let mut command = run.command(arguments)?;
     command.env("GIT_TRACE_CURL", "2").env("GIT_TRACE_CURL_NO_DATA", "1");
-    let (_, said) = run.run_command(command, &mut |_| {}).await?;
+    let (_, said) = run.run_command(command, &mut |_| ControlFlow::Continue(())).await?;
     let said = String::from_utf8_lossy(&said).into_owned();
     let header = said.lines().filter_map(|line| line.split_once("ecv header: "));
     let location = header.filter_map(|(_, header)| header.split_once(": "));

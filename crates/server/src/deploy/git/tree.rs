@@ -18,7 +18,11 @@ pub async fn check(run: &GitRun<'_>, hash: &str) -> Result<(), FetchError> {
     // A few folders that hold each other many times are more files than there is time for: what is too much ends the list.
     let take = &mut |piece: &[u8]| {
         survey.take(piece);
-        if survey.entries > run.most_files() || run.check_size(survey.bytes).is_err() { Break(()) } else { Continue(()) }
+        if survey.entries > run.most_files() || run.check_size(survey.bytes).is_err() {
+            Break(())
+        } else {
+            Continue(())
+        }
     };
     let list = run.command(&["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", hash])?;
     let (success, said) = run.run_command(list, take).await?;

@@ -367,10 +367,7 @@ async fn without_the_right_to_it_readiness_says_what_is_missing() {
     let health = process.ok("GET", "/health/ready", "", "");
     assert_eq!(health["data"]["ready"], true, "it works all the same: {health}");
     let warning = health["data"]["warnings"][0].as_str().unwrap();
-    assert!(
-        warning.starts_with("containers can reach this machine's addresses: the rules cannot be set"),
-        "{warning}"
-    );
+    assert!(warning.starts_with("containers can reach this machine's addresses: the rules cannot be set"), "{warning}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -294,9 +294,9 @@ async fn addresses_that_run_out_fail_the_deployment() {
     take_all_addresses_but(&platform, &id, 2).await;
     body["replicas"] = json!(3);
     let ended = platform.ended(&newest_deployment(&platform.deploy(&body))).await;
-    assert_eq!(ended["failure"], "engine_refused", "{}", platform.story(&id_of(&ended)));
+    assert_eq!(ended["failure"], "ceiling_reached", "{}", platform.story(&id_of(&ended)));
     let reason = ended["reason"].as_str().unwrap();
-    assert!(reason.contains("all addresses") && reason.contains("use fewer replicas"), "{reason}");
+    assert!(reason.contains("has 253 containers") && reason.contains("use fewer replicas"), "{reason}");
     platform.settled().await;
     assert_eq!(containers_of(&id).len(), 1);
     assert_eq!(platform.visit("dense.localhost", "/").await, (200, "one".into()));

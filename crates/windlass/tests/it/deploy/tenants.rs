@@ -190,12 +190,14 @@ async fn builds_cannot_take_all_of_the_machine() {
     let mut tenants = Tenants::with(&["--build-memory-mib", "96", "--build-pids", "200"]).await;
     let shop = tenants.repository(&testapp::dockerfile("RUN true"));
     assert_eq!(tenants.served(ADA, "shop", &shop, &json!({})).await, "v1");
-    let greedy = tenants.repository(&testapp::dockerfile("RUN dd if=/dev/zero of=/dev/null bs=300M count=1 && echo large > /version"));
+    let greedy = tenants
+        .repository(&testapp::dockerfile("RUN dd if=/dev/zero of=/dev/null bs=300M count=1 && echo large > /version"));
     let deployment = tenants.deploy(EVE, "greedy", &greedy, &json!({})).await;
     let story = tenants.platform.story(&id_of(&deployment));
     assert_eq!(deployment["status"]["status"], "failed", "{story}");
     assert_eq!(tenants.platform.visit("shop.localhost", "/").await, (200, "v1".into()));
     // What fits is built.
-    let modest = tenants.repository(&testapp::dockerfile("RUN dd if=/dev/zero of=/dev/null bs=30M count=1 && echo small > /version"));
+    let modest = tenants
+        .repository(&testapp::dockerfile("RUN dd if=/dev/zero of=/dev/null bs=30M count=1 && echo small > /version"));
     assert_eq!(tenants.served(EVE, "modest", &modest, &json!({})).await.trim(), "small");
 }
