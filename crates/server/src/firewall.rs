@@ -344,17 +344,17 @@ impl Policy {
     /// Where packets of containers and builds may come from; with the same pool, also those of another installation.
     fn possible_sources(&self, family: Family) -> Vec<String> {
         let pool = (family == Family::V4).then(|| format!("-s {}", self.pool));
-        pool.into_iter().chain(self.from_bridge()).collect()
+        pool.into_iter().chain(self.bridge_source()).collect()
     }
 
-    fn from_bridge(&self) -> Option<String> {
+    fn bridge_source(&self) -> Option<String> {
         self.bridge.as_ref().map(|bridge| format!("-i {bridge}"))
     }
 
     /// Where packets of containers and builds come from.
     fn sources(&self, family: Family) -> Vec<String> {
         let networks = self.networks.iter().filter(|_| family == Family::V4).map(|network| format!("-s {network}"));
-        networks.chain(self.from_bridge()).collect()
+        networks.chain(self.bridge_source()).collect()
     }
 }
 

@@ -8,7 +8,7 @@ const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 pub fn is_of_user(peer: SocketAddr, user: u32) -> bool {
     let users: Vec<u32> = TABLES
         .iter()
-        .flat_map(|table| std::fs::read_to_string(table))
+        .flat_map(std::fs::read_to_string)
         .flat_map(|text| text.lines().filter_map(|line| owner(line, peer)).collect::<Vec<_>>())
         .collect();
     !users.is_empty() && users.iter().all(|owner| *owner == user)
