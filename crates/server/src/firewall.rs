@@ -122,12 +122,10 @@ async fn show_neighbours(bridge: Option<&str>) -> Result<(), Problem> {
             return Err(problem(failed("modprobe", &loaded).cause));
         }
     }
-    for file in ["nf_call_iptables", "nf_call_ip6tables"] {
-        let path = format!("/sys/class/net/{bridge}/bridge/{file}");
-        let problem = |error| problem(format!("{path}: {error}"));
-        if tokio::fs::read_to_string(&path).await.map_err(problem)?.trim() != "1" {
-            tokio::fs::write(&path, "1").await.map_err(problem)?;
-        }
+    let arguments = ["link", "set", "dev", bridge, "type", "bridge", "nf_call_iptables", "1", "nf_call_ip6tables", "1"];
+    let set = run("ip", &arguments, "").await.map_err(|missing| problem(missing.cause))?;
+    if !set.status.success() {
+        return Err(problem(failed("ip", &set).cause));
     }
     Ok(())
 }

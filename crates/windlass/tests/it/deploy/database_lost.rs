@@ -45,7 +45,7 @@ async fn a_restart_in_the_middle_of_a_deployment() {
         restart_postgres(&folder, mode);
         until("it has ended", async || {
             let (status, found) =
-                platform.try_call("GET", &format!("/deploy/deployment?id={deployment}"), &Value::Null);
+                platform.try_call("GET", &format!("/deploy/application/deployments/{deployment}"), &Value::Null);
             assert!(status == 200 || status == 503, "{mode}: {status} {found}");
             (found["data"]["status"]["status"] == "deployed").then_some(())
         })

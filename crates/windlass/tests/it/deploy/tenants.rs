@@ -155,7 +155,7 @@ async fn the_longest_variables_that_are_accepted_reach_the_build() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_organization_gets_no_more_than_the_operator_gives() {
-    let limits = ["--organization-containers", "3", "--organization-images-mib", "1"];
+    let limits = ["--organization-containers", "3", "--organization-images-mib", "5"];
     let mut tenants = Tenants::with(&limits).await;
     let repository = tenants.repository(&testapp::dockerfile("RUN true"));
     let failed = async |tenants: &mut Tenants, name: &str, replicas: u32| {
@@ -175,7 +175,7 @@ async fn an_organization_gets_no_more_than_the_operator_gives() {
     tenants.platform.settled().await;
     assert_eq!(tenants.served(EVE, "few", &repository, &json!({ "replicas": 3 })).await, "v1");
     let reason = failed(&mut tenants, "more", 1).await;
-    assert!(reason.contains("1 MiB is the most") && reason.contains("organization-images-mib"), "{reason}");
+    assert!(reason.contains("5 MiB is the most") && reason.contains("organization-images-mib"), "{reason}");
     // Ada has her own.
     assert_eq!(tenants.served(ADA, "shop", &repository, &json!({})).await, "v1");
 }
