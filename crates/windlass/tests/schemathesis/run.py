@@ -145,8 +145,8 @@ def judged(who, counted):
     def share(*statuses):
         return sum(times for status, times in by_status.items() if status.startswith(statuses)) / max(total, 1)
 
-    # The admin has few seconds, and calls little in them.
-    if total < ENOUGH and who == "admin":
+    # The admin has few seconds, calls little in them, and names mostly an organization of others, which is refused.
+    if who == "admin" and (total < ENOUGH or share("2") > 0):
         return True
     if total < ENOUGH or share("2") < LEAST_SUCCESS or share("401", "429") > MOST_REFUSED:
         print(f"{who}: too few calls, too few that succeeded, or too many that were not let in")
