@@ -94,7 +94,7 @@ pub fn judge(row: &Container, found: Option<&runtime::Container>, ending: Option
     let is_crashing = match found.state {
         State::Running | State::Paused => was_crashing && !is_steady(found, now),
         State::Restarting => true,
-        // What is started again after a failure only, and needs not to be.
+        // A service with `restart: on-failure` stays ended after exit code 0.
         State::Exited if found.exit_code == 0 && found.error.is_empty() => false,
         State::Exited | State::Created => before.is_some() || !found.error.is_empty(),
         State::Dead | State::Removing => false,

@@ -39,7 +39,7 @@ const DNS: u16 = 53;
 /// For one call of the program. It waits for others that change the rules.
 const LIMIT: Duration = Duration::from_secs(10);
 const LOCK_WAIT: &str = "5";
-/// How iptables ends in that case.
+/// iptables' exit code when it cannot read the rules: another program has the lock, or the right is missing.
 const CANNOT_LOOK: i32 = 4;
 /// Where the program is, when the server's own path is that of a user without rights.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -105,15 +105,15 @@ pub async fn apply(host: &Host) -> deploy::Result<()> {
         applied = apply_family(&policy, Family::V6).await;
     }
     if applied.is_ok() {
-        applied = show_neighbours(policy.bridge.as_deref()).await;
+        applied = let_rules_see_bridge(policy.bridge.as_deref()).await;
     }
     firewall.note(applied.err());
     Ok(())
 }
 
-/// Packets between two builds stay inside of the engine's default bridge. The rules see them only with this module of the kernel, which
-/// the engine loads in some set-ups only.
-async fn show_neighbours(bridge: Option<&str>) -> Result<(), Problem> {
+/// Packets between two builds stay inside of the engine's default bridge. The rules see them only with the kernel's module `br_netfilter`,
+/// which the engine loads in some set-ups only.
+async fn let_rules_see_bridge(bridge: Option<&str>) -> Result<(), Problem> {
     let Some(bridge) = bridge else { return Ok(()) };
     let problem = |cause| Problem { danger: BETWEEN_BUILDS, words: reason(), cause };
     if !tokio::fs::try_exists("/proc/sys/net/bridge").await.unwrap_or(false) {
@@ -155,7 +155,6 @@ fn reason() -> &'static str {
 async fn is_hooked(program: &str, hook: &str, chain: &str) -> Result<bool, Problem> {
     let output = run(program, &["-w", LOCK_WAIT, "-t", "mangle", "-C", hook, "-j", chain], "").await?;
     match output.status.code() {
-        // It could not look: another program has the lock, or the right is missing.
         Some(CANNOT_LOOK) => Err(failed(program, &output)),
         _ => Ok(output.status.success()),
     }
@@ -292,13 +291,13 @@ impl Policy {
         for chain in [&to_machine, &through, &here, &far, &metadata] {
             rules.line(format_args!(":{chain} - [0:0]"));
         }
-        for (hook, chain) in [(&to_machine, &here), (&through, &far)] {
+        for (entry, chain) in [(&to_machine, &here), (&through, &far)] {
             // Answers, such as those to the edge. What a container has begun itself is looked at in each packet: it may have begun before
             // the rules were there.
-            rules.line(format_args!("-A {hook} -m conntrack --ctstate ESTABLISHED,RELATED --ctdir REPLY -j RETURN"));
-            // The packets of visitors pass no more than this.
+            rules.line(format_args!("-A {entry} -m conntrack --ctstate ESTABLISHED,RELATED --ctdir REPLY -j RETURN"));
+            // A visitor's packet is compared with these few rules only.
             for source in self.possible_sources(family) {
-                rules.line(format_args!("-A {hook} {source} -j {chain}"));
+                rules.line(format_args!("-A {entry} {source} -j {chain}"));
             }
         }
         self.between_networks(family, &far, &mut rules);

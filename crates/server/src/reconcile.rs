@@ -167,7 +167,7 @@ async fn note_last_lines(host: &Host, found: &windlass_runtime::Container, secre
 async fn look_after(host: &Arc<Host>, beside: &mut Beside, pass: u64) -> bool {
     let seen = host.look().await;
     let is_due = pass.is_multiple_of(PASSES_PER_SWEEP) || host.app.engine_health.seen() != EngineState::Well;
-    // Before a job is told that the engine answers: no build and no container begins without the rules.
+    // Before a job is told that the engine answers, so that the rules are there first wherever they can be set.
     if seen == EngineState::Well
         && is_due
         && let Err(problem) = firewall::apply(host).await

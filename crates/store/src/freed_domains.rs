@@ -7,7 +7,7 @@ use windlass_api::Timestamp;
 use crate::db::sql;
 use crate::{Conn, Result, Tx};
 
-/// Of one organization; the oldest are for others again first. So an organization keeps no more from others by changing domains.
+/// The most that one organization keeps from others; beyond it, the one that it gave up first is free.
 const MOST: i64 = 100;
 
 pub async fn free(tx: &mut Tx, domain: &str, organization_id: Uuid, now: Timestamp) -> Result<()> {

@@ -84,7 +84,6 @@ pub async fn set_subnet(tx: &mut Tx, owner_id: Uuid, subnet: &str) -> Result<()>
 pub struct Address {
     pub address: String,
     pub container_id: Option<Uuid>,
-    pub freed_at: i64,
 }
 
 /// The organization that a network's containers count for.
@@ -111,7 +110,7 @@ pub async fn lock(tx: &mut Tx, owner_id: Uuid) -> Result<()> {
 
 /// The longest free first, those in use last.
 pub async fn addresses(conn: &mut Conn, owner_id: Uuid) -> Result<Vec<Address>> {
-    let query = "select address, container_id, freed_at from addresses where owner_id = $1 \
+    let query = "select address, container_id from addresses where owner_id = $1 \
                  order by case when container_id is null then 0 else 1 end, freed_at, address";
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(owner_id).fetch_all(c).await)?)
 }

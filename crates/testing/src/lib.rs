@@ -3,7 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "only tests use this; a failure here is a failed test")]
 
 pub mod deliveries;
-pub mod faulty_way;
+pub mod faulty_proxy;
 pub mod git;
 pub mod gitea;
 pub mod github;

@@ -11,9 +11,10 @@ pub mod ctx;
 pub mod denials;
 pub mod limiter;
 pub mod login;
-pub mod neighbour;
+
 pub mod origin;
 pub mod password;
+pub mod peer_user;
 pub mod resources;
 pub mod token;
 pub mod under_way;

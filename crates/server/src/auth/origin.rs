@@ -46,22 +46,13 @@ impl FromRequestParts<Arc<App>> for Origin {
 }
 
 /// What proxies add to a request, each some of these.
-const FORWARDED: [&str; 10] = [
-    "forwarded",
-    "via",
-    "x-forwarded-for",
-    "x-forwarded-host",
-    "x-forwarded-proto",
-    "x-forwarded-port",
-    "x-forwarded-server",
-    "x-real-ip",
-    "cf-connecting-ip",
-    "true-client-ip",
-];
+const FORWARDED: [&str; 5] = ["forwarded", "via", "x-real-ip", "cf-connecting-ip", "true-client-ip"];
+const FORWARDED_BEGINNING: &str = "x-forwarded-";
 
 /// nginx adds nothing if it is not told to; but then it speaks HTTP/1.0, which no other client does any more.
 fn is_forwarded(parts: &Parts) -> bool {
-    parts.version == Version::HTTP_10 || FORWARDED.iter().any(|name| parts.headers.contains_key(*name))
+    let is_of_proxy = |name: &str| FORWARDED.contains(&name) || name.starts_with(FORWARDED_BEGINNING);
+    parts.version == Version::HTTP_10 || parts.headers.keys().any(|name| is_of_proxy(name.as_str()))
 }
 
 /// The peer, or whom a trusted proxy speaks for: the last address in `X-Forwarded-For` that is not a trusted proxy itself.

@@ -52,7 +52,7 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A disk that is full is everyone's trouble. With an image of so many bytes, which is not counted yet.
+/// Fails if the organization's images, with `added` bytes that no row counts yet, reach `organization-images-mib`: a full disk stops all.
 async fn refuse_beyond_ceiling(attempt: &Attempt<'_>, added: i64) -> Result<()> {
     let most = attempt.host.app.config.organization_image_bytes;
     let mut used = used_by_images(attempt).await?.saturating_add(added);

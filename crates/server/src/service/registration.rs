@@ -7,7 +7,7 @@ use windlass_store::users::{self, User};
 use windlass_store::{Conn, instance, invitations};
 
 use crate::app::App;
-use crate::auth::{Origin, neighbour, token};
+use crate::auth::{Origin, peer_user, token};
 use crate::error::{Error, Result};
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::invitations::join_by_invitation;
@@ -21,7 +21,7 @@ async fn may_be_a_stranger(app: &App, origin: &Origin) -> bool {
     let (peer, own) = (origin.peer, rustix::process::geteuid().as_raw());
     app.config.is_reachable_from_outside()
         || origin.is_forwarded
-        || !tokio::task::spawn_blocking(move || neighbour::is_of_user(peer, own)).await.unwrap_or(false)
+        || !tokio::task::spawn_blocking(move || peer_user::is(peer, own)).await.unwrap_or(false)
 }
 
 /// By what right a person registers.

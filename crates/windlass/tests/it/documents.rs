@@ -30,7 +30,7 @@ pub fn guides() -> Vec<String> {
 }
 
 fn documents() -> Vec<String> {
-    let others = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md"];
+    let others = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/README.md"];
     others.map(str::to_owned).into_iter().chain(guides()).collect()
 }
 

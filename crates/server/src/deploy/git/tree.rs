@@ -15,7 +15,7 @@ const POINTER: &str = "^version https://git-lfs.github.com/spec/v1$";
 /// Refuses what would not be complete, or would not fit, before anything is written.
 pub async fn check(run: &GitRun<'_>, hash: &str) -> Result<(), FetchError> {
     let mut survey = Survey::default();
-    // A few folders that hold each other many times are more files than there is time for: what is too much ends the list.
+    // A tree can name one folder many times, so a small repository can list more files than there is time for.
     let take = &mut |piece: &[u8]| {
         survey.take(piece);
         if survey.entries > run.most_files() || run.check_size(survey.bytes).is_err() {

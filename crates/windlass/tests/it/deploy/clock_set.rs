@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use windlass_testing::faulty_way::{FaultyWay, Way};
+use windlass_testing::faulty_proxy::{FaultyProxy, Mode};
 use windlass_testing::{DatabaseLocation, Kind, testapp};
 
 use super::support::*;
@@ -35,8 +35,10 @@ async fn forward_and_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let clock = folder.path().join("clock");
     set_clock(&clock, "+0");
+    // Without it the loader only warns, and nothing would be tried.
+    assert!(Path::new(LIBRARY).exists(), "{LIBRARY} is missing: scripts/setup test");
     let engine = std::env::var("DOCKER_HOST").expect("an engine of our own");
-    let (way, socket) = FaultyWay::to_socket(&PathBuf::from(engine.trim_start_matches("unix://")));
+    let (way, socket) = FaultyProxy::to_socket(&PathBuf::from(engine.trim_start_matches("unix://")));
     let environment = [
         ("LD_PRELOAD", LIBRARY),
         ("FAKETIME_TIMESTAMP_FILE", clock.to_str().expect("a path")),
@@ -60,12 +62,12 @@ async fn forward_and_back() {
         assert_eq!(listed(&platform, &application), ids, "{version} is the newest");
         until("it builds", async || platform.story(&deployment).contains("begun 2").then_some(())).await;
         // It is put back to be tried again in some seconds, by a clock that is then another.
-        way.set(Way::Refusing);
+        way.set(Mode::Refusing);
         way.cut();
         until("it waits", async || platform.story(&deployment).contains("Interrupted").then_some(())).await;
         set_clock(&clock, offset);
         log_in(&mut platform);
-        way.set(Way::Open);
+        way.set(Mode::Open);
         platform.deployed(&deployment).await;
         platform.settled().await;
         assert_eq!(platform.visit("punctual.localhost", "/").await, (200, version.to_owned()));

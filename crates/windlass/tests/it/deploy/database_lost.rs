@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use windlass_testing::faulty_way::{FaultyWay, Way};
+use windlass_testing::faulty_proxy::{FaultyProxy, Mode};
 use windlass_testing::{DatabaseLocation, Kind, testapp};
 
 use super::engine_lost::is_alone_with;
@@ -15,12 +15,12 @@ const AWAY: Duration = Duration::from_secs(4);
 const ANSWERED: Duration = Duration::from_secs(15);
 
 /// A database with a way to it that can be shut.
-async fn behind_a_way() -> (FaultyWay, DatabaseLocation) {
+async fn behind_a_way() -> (FaultyProxy, DatabaseLocation) {
     let place = DatabaseLocation::fresh(Kind::Postgres).await;
     let url = place.url.clone().expect("an address");
     let (_, rest) = url.split_once('@').expect("a user");
     let (server, _) = rest.split_once('/').expect("a database");
-    let (way, begins) = FaultyWay::to_address(server.parse().expect("an address"));
+    let (way, begins) = FaultyProxy::to_address(server.parse().expect("an address"));
     let url = url.replacen(server, &begins.to_string(), 1);
     (way, DatabaseLocation { folder: place.folder, url: Some(url) })
 }
@@ -84,9 +84,9 @@ async fn in_the_middle_of_a_deployment() {
     platform.settled().await;
     let sleep = "RUN echo begun $((1 + 1)) && sleep 2\n";
     for (version, away, line, command) in [
-        ("v2", Way::Refusing, sleep, ""),
-        ("v3", Way::Refusing, "", "echo begun $((1 + 1)) && sleep 2"),
-        ("v4", Way::Hanging, sleep, ""),
+        ("v2", Mode::Refusing, sleep, ""),
+        ("v3", Mode::Refusing, "", "echo begun $((1 + 1)) && sleep 2"),
+        ("v4", Mode::Hanging, sleep, ""),
     ] {
         let before = platform.visit("steadfast.localhost", "/").await.1;
         commit(version, line);
@@ -106,7 +106,7 @@ async fn in_the_middle_of_a_deployment() {
             assert!(status == 503 && answer["message"].as_str().is_some_and(|words| words.contains("database")));
         }
         way.cut();
-        way.set(Way::Open);
+        way.set(Mode::Open);
         until("the API answers again", async || {
             let (status, _) = platform.try_call("GET", &format!("/deploy/application?id={id}"), &Value::Null);
             (status == 200).then_some(())

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use windlass_testing::Kind;
-use windlass_testing::faulty_way::{FaultyWay, Way};
+use windlass_testing::faulty_proxy::{FaultyProxy, Mode};
 use windlass_testing::git::Repository;
 use windlass_testing::testapp;
 
@@ -38,7 +38,7 @@ enum Fault {
 
 struct Shut {
     platform: Platform,
-    way: FaultyWay,
+    way: FaultyProxy,
     repository: Repository,
     host: String,
     body: Value,
@@ -49,7 +49,7 @@ impl Shut {
     /// With a first version that serves.
     async fn begin(name: &str) -> Self {
         let host = std::env::var("DOCKER_HOST").expect("an engine of our own");
-        let (way, socket) = FaultyWay::to_socket(&PathBuf::from(host.trim_start_matches("unix://")));
+        let (way, socket) = FaultyProxy::to_socket(&PathBuf::from(host.trim_start_matches("unix://")));
         let platform = Platform::on(Kind::Sqlite, &["--docker-socket", socket.to_str().expect("a path")]).await;
         let repository = repository(&platform, name, "v1");
         let body = body(name, &repository);
@@ -65,7 +65,7 @@ impl Shut {
         let after = format!("v{}", self.version);
         let what = format!("{step:?} {fault:?}");
         let deployment = self.reach(step, &after).await;
-        self.way.set(if matches!(fault, Fault::Refuse) { Way::Refusing } else { Way::Hanging });
+        self.way.set(if matches!(fault, Fault::Refuse) { Mode::Refusing } else { Mode::Hanging });
         if matches!(fault, Fault::Refuse) {
             self.way.cut();
         }
@@ -78,7 +78,7 @@ impl Shut {
         if matches!(fault, Fault::HangAndCut) {
             self.way.cut();
         }
-        self.way.set(Way::Open);
+        self.way.set(Mode::Open);
         self.platform.deployed(&deployment).await;
         self.platform.settled().await;
         assert_eq!(self.platform.visit(&self.host, "/").await, (200, after), "{what}");
@@ -171,9 +171,9 @@ async fn at_every_step() {
 #[tokio::test(flavor = "multi_thread")]
 async fn while_it_serves() {
     let shut = Shut::begin("serving").await;
-    for (way, words) in [(Way::Refusing, "cannot be reached"), (Way::Hanging, "did not answer within 15 s")] {
+    for (way, words) in [(Mode::Refusing, "cannot be reached"), (Mode::Hanging, "did not answer within 15 s")] {
         shut.way.set(way);
-        if way == Way::Refusing {
+        if way == Mode::Refusing {
             shut.way.cut();
         }
         let message = until("readiness tells of it", async || {
@@ -183,7 +183,7 @@ async fn while_it_serves() {
         })
         .await;
         assert!(message.contains("engine") && message.contains(words), "{message}");
-        shut.way.set(Way::Open);
+        shut.way.set(Mode::Open);
         until("it is ready again", async || {
             (shut.platform.try_call("GET", "/health/ready", &Value::Null).0 == 200).then_some(())
         })

@@ -22,7 +22,7 @@ const OWN_ADDRESS: &str = "198.51.100.7";
 const LISTED_ADDRESS: &str = "198.51.100.8";
 const METADATA: &str = "169.254.169.254";
 const LISTED_LINK_LOCAL: &str = "169.254.169.253";
-/// Where the machine's containers are that are in no network of Windlass'.
+/// The machine's address on Docker's default bridge.
 const DEFAULT_GATEWAY: &str = "172.17.0.1";
 
 /// Answers at every address of the machine, as long as the test runs.
@@ -92,13 +92,13 @@ fn run(program: &str, arguments: &[&str]) -> String {
 }
 
 /// In a shell: prints `HTTP/...` of what answers there, and then how that ended.
-fn attempt(address: &str, port: u16) -> String {
+fn visit_command(address: &str, port: u16) -> String {
     format!("printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 2 {address} {port}; echo ended with $?")
 }
 
 /// Whether a program in the container reaches it.
 fn reaches(container: &str, address: &str, port: u16) -> bool {
-    let said = docker(&["exec", container, "sh", "-c", &attempt(address, port)]);
+    let said = docker(&["exec", container, "sh", "-c", &visit_command(address, port)]);
     assert!(said.contains("ended with"), "{said}");
     said.contains("HTTP/")
 }
@@ -151,7 +151,7 @@ async fn an_application_reaches_neither_the_machine_nor_metadata_nor_another_org
     let repository = tenants.repository(&testapp::dockerfile(""));
     let command = format!(
         "gateway=$(ip route | sed -n 's/default via \\([0-9.]*\\).*/\\1/p'); echo asking $gateway; {}",
-        attempt("$gateway", listener.port)
+        visit_command("$gateway", listener.port)
     );
     let hers = tenants.deploy(ADA, "hers", &repository, &json!({})).await;
     let mine = tenants.deploy(EVE, "mine", &repository, &json!({ "replicas": 2, "pre_run_command": command })).await;
@@ -164,7 +164,7 @@ async fn an_application_reaches_neither_the_machine_nor_metadata_nor_another_org
         "{story}"
     );
     let [hers] = running(&hers).try_into().unwrap();
-    let [mine, brother] = running(&mine).try_into().unwrap();
+    let [mine, replica] = running(&mine).try_into().unwrap();
     let api = restart_with_open_api(&mut tenants.platform, &listed);
 
     let her_address = inspect(&hers, "IPAddress");
@@ -186,7 +186,7 @@ async fn an_application_reaches_neither_the_machine_nor_metadata_nor_another_org
     // What is listed; and what an organization has itself, by its name.
     assert!(reaches(&mine, LISTED_ADDRESS, listener.port));
     assert!(reaches(&mine, LISTED_LINK_LOCAL, 80));
-    assert!(reaches(&mine, &brother, 8080));
+    assert!(reaches(&mine, &replica, 8080));
     // An operator who has opened the engine's own rules between networks has not opened these.
     for (from, to) in [(&own, &other), (&other, &own)] {
         run("iptables", &["-I", "DOCKER-USER", "-s", &format!("{from}/24"), "-d", &format!("{to}/24"), "-j", "ACCEPT"]);
@@ -244,7 +244,7 @@ async fn a_build_reaches_neither_the_machine_nor_metadata_nor_another_organizati
     let mut lines = String::new();
     for (address, port) in targets {
         until("it is there", async || is_there(address, port).then_some(())).await;
-        lines.push_str(&format!("RUN {{ {}; }} > /tried-{address} 2>&1\n", attempt(address, port)));
+        lines.push_str(&format!("RUN {{ {}; }} > /tried-{address} 2>&1\n", visit_command(address, port)));
     }
     // On one line: it becomes a header of what is served.
     lines.push_str("RUN echo $(cat /tried-* | tr -d '\\r') > /version\n");

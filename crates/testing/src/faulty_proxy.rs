@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Mode {
     Open,
     /// Connections are taken, and no byte goes on.
     Hanging,
@@ -19,27 +19,27 @@ pub enum Way {
 }
 
 #[derive(Clone, Copy)]
-struct Manner {
-    way: Way,
+struct State {
+    way: Mode,
     /// Connections of an earlier number are cut.
     cuts: u64,
 }
 
 /// In a thread of its own: a test blocks its own threads while it waits for an answer.
-pub struct FaultyWay {
-    manner: watch::Sender<Manner>,
+pub struct FaultyProxy {
+    state: watch::Sender<State>,
     _folder: Option<TempDir>,
 }
 
-impl FaultyWay {
+impl FaultyProxy {
     /// To a socket of the file system. Also where the way begins.
     pub fn to_socket(server: &Path) -> (Self, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let (begins, server) = (folder.path().join("way.sock"), server.to_owned());
         let listener = std::os::unix::net::UnixListener::bind(&begins).expect("a socket");
         listener.set_nonblocking(true).expect("a socket");
-        let manner = watch::Sender::new(Manner { way: Way::Open, cuts: 0 });
-        let seen = manner.subscribe();
+        let state = watch::Sender::new(State { way: Mode::Open, cuts: 0 });
+        let seen = state.subscribe();
         run(async move {
             let listener = UnixListener::from_std(listener).expect("a socket");
             while let Some(Ok((client, _))) = unless_over(&seen, listener.accept()).await {
@@ -47,7 +47,7 @@ impl FaultyWay {
                 tokio::spawn(lead(client, async move { UnixStream::connect(server).await }, seen));
             }
         });
-        (Self { manner, _folder: Some(folder) }, begins)
+        (Self { state, _folder: Some(folder) }, begins)
     }
 
     /// To an address. Also where the way begins.
@@ -55,24 +55,24 @@ impl FaultyWay {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("an address");
         listener.set_nonblocking(true).expect("a socket");
         let begins = listener.local_addr().expect("an address");
-        let manner = watch::Sender::new(Manner { way: Way::Open, cuts: 0 });
-        let seen = manner.subscribe();
+        let state = watch::Sender::new(State { way: Mode::Open, cuts: 0 });
+        let seen = state.subscribe();
         run(async move {
             let listener = TcpListener::from_std(listener).expect("a socket");
             while let Some(Ok((client, _))) = unless_over(&seen, listener.accept()).await {
                 tokio::spawn(lead(client, TcpStream::connect(server), seen.clone()));
             }
         });
-        (Self { manner, _folder: None }, begins)
+        (Self { state, _folder: None }, begins)
     }
 
-    pub fn set(&self, way: Way) {
-        self.manner.send_modify(|manner| manner.way = way);
+    pub fn set(&self, way: Mode) {
+        self.state.send_modify(|state| state.way = way);
     }
 
     /// Ends all connections that there are.
     pub fn cut(&self) {
-        self.manner.send_modify(|manner| manner.cuts += 1);
+        self.state.send_modify(|state| state.cuts += 1);
     }
 }
 
@@ -84,7 +84,7 @@ fn run(accepting: impl Future<Output = ()> + Send + 'static) {
 }
 
 /// None when the test is over.
-async fn unless_over<T>(seen: &watch::Receiver<Manner>, accepted: impl Future<Output = T>) -> Option<T> {
+async fn unless_over<T>(seen: &watch::Receiver<State>, accepted: impl Future<Output = T>) -> Option<T> {
     let mut seen = seen.clone();
     tokio::select! {
         accepted = accepted => Some(accepted),
@@ -92,13 +92,13 @@ async fn unless_over<T>(seen: &watch::Receiver<Manner>, accepted: impl Future<Ou
     }
 }
 
-async fn lead<C, S>(client: C, server: impl Future<Output = std::io::Result<S>>, mut seen: watch::Receiver<Manner>)
+async fn lead<C, S>(client: C, server: impl Future<Output = std::io::Result<S>>, seen: watch::Receiver<State>)
 where
     C: AsyncRead + AsyncWrite + Unpin,
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let Manner { way, cuts } = *seen.borrow();
-    if way == Way::Refusing {
+    let State { way, cuts } = *seen.borrow();
+    if way == Mode::Refusing {
         return;
     }
     let led = async {
@@ -112,14 +112,13 @@ where
         () = led => {}
         _ = until_cut.wait_for(|now| now.cuts != cuts) => {}
     }
-    seen.mark_unchanged();
 }
 
-async fn until_open(mut seen: watch::Receiver<Manner>) {
-    let _ = seen.wait_for(|manner| manner.way != Way::Hanging).await;
+async fn until_open(mut seen: watch::Receiver<State>) {
+    let _ = seen.wait_for(|state| state.way != Mode::Hanging).await;
 }
 
-async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, seen: watch::Receiver<Manner>) {
+async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, seen: watch::Receiver<State>) {
     let mut bytes = vec![0; 64 * 1024];
     while let Ok(length @ 1..) = from.read(&mut bytes).await {
         until_open(seen.clone()).await;

@@ -1,11 +1,11 @@
-//! Whose program is at the other end of a connection within this machine. The kernel knows.
+//! Whose program is at the other end of a connection within this machine.
 
 use std::net::{IpAddr, SocketAddr};
 
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /// Whether all connections from there are of this user. False if there is none: then it is another machine's, or a container's.
-pub fn is_of_user(peer: SocketAddr, user: u32) -> bool {
+pub fn is(peer: SocketAddr, user: u32) -> bool {
     let users: Vec<u32> = TABLES
         .iter()
         .flat_map(std::fs::read_to_string)
@@ -53,11 +53,11 @@ mod tests {
             let Ok(listener) = TcpListener::bind(place) else { continue };
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (_server, peer) = listener.accept().unwrap();
-            assert!(is_of_user(peer, own), "{place}");
-            assert!(!is_of_user(peer, own + 1), "{place}");
+            assert!(is(peer, own), "{place}");
+            assert!(!is(peer, own + 1), "{place}");
             drop(client);
         }
-        assert!(!is_of_user("198.51.100.7:40000".parse().unwrap(), own));
+        assert!(!is("198.51.100.7:40000".parse().unwrap(), own));
     }
 
     #[test]
