@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::JoinSet;
 use uuid::Uuid;
-use windlass_api::{Failure, LogStep};
+use windlass_api::{ContainerStatus, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{ContainerEvent, ContainerEventKind, ContainerSummary, Events, State};
 use windlass_store::containers::{self, Container, Purpose, Stage};
@@ -40,20 +40,24 @@ const LAST_LINES: usize = 5;
 const LONGEST_LAST_LINE: usize = 500;
 
 pub async fn run(host: Arc<Host>, mut stop: watch::Receiver<bool>) {
-    let (mut events, mut pass) = (None, 0_u64);
+    let (mut events, mut pass, mut was_told) = (None, 0_u64, false);
     let (mut telling, mut beside) = (JoinSet::new(), Beside::default());
     loop {
-        let is_well = look_after(&host, &mut beside, pass).await;
+        // Events tell of all that changes but for addresses, which a list has too.
+        let is_thorough = was_told || events.is_none() || pass.is_multiple_of(PASSES_PER_SWEEP);
+        let is_well = look_after(&host, &mut beside, pass, is_thorough).await;
+        was_told = !is_well;
         if is_well && events.is_none() {
             events = host.events().await.ok();
         }
         pass += 1;
         tokio::select! {
             () = tokio::time::sleep(if is_well { INTERVAL } else { HURRIED }) => {}
-            () = host.app.rows_changed.notified() => {}
+            () = host.app.rows_changed.notified() => was_told = true,
             event = next(&mut events) => {
                 let mut heard = Heard::default();
                 hear(&host, event, &mut events, &mut heard);
+                was_told = true;
                 tokio::time::sleep(SETTLE).await;
                 pass_over(&host, &mut events, &mut heard).await;
                 tell_ends(&mut telling, &host, heard.ends);
@@ -164,7 +168,8 @@ async fn note_last_lines(host: &Host, found: &windlass_runtime::Container, secre
     Ok(())
 }
 
-async fn look_after(host: &Arc<Host>, beside: &mut Beside, pass: u64) -> bool {
+/// A thorough pass looks at each container; others only at those of which a list tells something new.
+async fn look_after(host: &Arc<Host>, beside: &mut Beside, pass: u64, is_thorough: bool) -> bool {
     let seen = host.look().await;
     let is_due = pass.is_multiple_of(PASSES_PER_SWEEP) || host.app.engine_health.seen() != EngineState::Well;
     // Before a job is told that the engine answers, so that the rules are there first wherever they can be set.
@@ -185,7 +190,7 @@ async fn look_after(host: &Arc<Host>, beside: &mut Beside, pass: u64) -> bool {
     let mut answers = seen == EngineState::Well;
     if answers {
         let reconciled = async {
-            reconcile_containers(host, beside).await?;
+            reconcile_containers(host, beside, is_thorough).await?;
             if pass.is_multiple_of(PASSES_PER_SWEEP) {
                 host.app.build_limits.apply(host).await?;
                 sweep_images(host).await?;
@@ -226,7 +231,7 @@ async fn forget_vanished(host: Arc<Host>) -> Result<()> {
     Ok(host.collector.forget_vanished(known, &host.containers().await?).await?)
 }
 
-async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside) -> Result<()> {
+async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside, is_thorough: bool) -> Result<()> {
     // In this order: a row comes before its container and goes after it, so what has no row now is wanted by none.
     let (helpers, on_engine): (Vec<_>, Vec<_>) = host.containers().await?.into_iter().partition(is_helper);
     host.collector.look_after(&on_engine);
@@ -242,6 +247,9 @@ async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside) -> Result<(
         rows.iter().filter(|row| row.stage == Stage::Live).chain(rows.iter().filter(|row| row.stage != Stage::Live))
     {
         let found = by_name.get(row.name.as_str()).copied();
+        if !is_thorough && found.is_some_and(|found| is_as_known(row, found)) {
+            continue;
+        }
         if row.purpose == Purpose::Service {
             if let Err(problem) = look_after_service(host, beside, row, found).await {
                 end_if_lost(&problem)?;
@@ -282,6 +290,17 @@ async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside) -> Result<(
         beside.begin(&stray.name, async move { Ok(host.remove_container(&name).await?) });
     }
     Ok(())
+}
+
+/// Whether a live container runs, at its address, as its row says.
+fn is_as_known(row: &Container, found: &ContainerSummary) -> bool {
+    let is_at_its_address = || found.addresses.iter().any(|address| address.to_string() == row.address);
+    row.stage == Stage::Live
+        && row.status == ContainerStatus::Running
+        && row.crash_loop.is_empty()
+        && row.engine_id == found.id
+        && found.state == State::Running
+        && is_at_its_address()
 }
 
 /// An engine that does not answer is not asked for one container after another: each would be waited for.

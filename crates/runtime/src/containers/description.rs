@@ -49,6 +49,8 @@ pub struct ContainerSummary {
     pub image: String,
     pub labels: Labels,
     pub state: State,
+    /// Those it has in its networks, or is going to have.
+    pub addresses: Vec<Ipv4Addr>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,6 +161,7 @@ pub(super) struct ListAnswer {
     image: String,
     labels: Option<Labels>,
     state: String,
+    network_settings: Option<NetworksAnswer>,
 }
 
 pub(super) fn container(answer: InspectAnswer) -> Result<Container> {
@@ -175,13 +178,7 @@ pub(super) fn container(answer: InspectAnswer) -> Result<Container> {
         pid: (answer.state.pid > 0).then_some(answer.state.pid),
         started_at: moment::parse(&answer.state.started_at),
         finished_at: moment::parse(&answer.state.finished_at),
-        addresses: answer
-            .network_settings
-            .networks
-            .iter()
-            .flatten()
-            .filter_map(|(_, network)| address(network))
-            .collect(),
+        addresses: addresses(&answer.network_settings),
         restart_count: answer.restart_count,
         log_path: log_path(answer.log_path, answer.host_config.log_config.as_ref()),
     })
@@ -194,6 +191,7 @@ pub(super) fn summary(answer: ListAnswer) -> Result<ContainerSummary> {
         image: answer.image,
         labels: answer.labels.unwrap_or_default(),
         state: state(&answer.state)?,
+        addresses: answer.network_settings.iter().flat_map(addresses).collect(),
     })
 }
 
@@ -234,6 +232,10 @@ fn log_path(path: Option<PathBuf>, kept: Option<&LogAnswer>) -> Option<PathBuf> 
         kept.r#type == "json-file" && compress.is_none_or(|compress| compress == "false")
     };
     path.filter(|path| path.is_absolute() && kept.is_some_and(is_plain))
+}
+
+fn addresses(answer: &NetworksAnswer) -> Vec<Ipv4Addr> {
+    answer.networks.iter().flatten().filter_map(|(_, network)| address(network)).collect()
 }
 
 fn address(network: &NetworkAnswer) -> Option<Ipv4Addr> {
