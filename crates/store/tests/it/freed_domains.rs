@@ -4,7 +4,7 @@ use windlass_testing::on_both_databases;
 
 use crate::support::{NOW, TestDb, database};
 
-on_both_databases!(database: a_domain_is_kept_for_the_organization_that_gave_it_up_last);
+on_both_databases!(database: a_domain_is_kept_for_the_organization_that_gave_it_up_last, an_organization_keeps_so_many);
 
 const FIRST: Uuid = Uuid::from_u128(1);
 const SECOND: Uuid = Uuid::from_u128(2);
@@ -27,4 +27,23 @@ async fn a_domain_is_kept_for_the_organization_that_gave_it_up_last(db: TestDb) 
     assert_eq!(freed, Some(later));
     assert_eq!(freed_domains::forget_before(&mut tx, NOW).await.unwrap(), 0);
     assert_eq!(freed_domains::forget_before(&mut tx, later).await.unwrap(), 1);
+}
+
+async fn an_organization_keeps_so_many(db: TestDb) {
+    let mut tx = db.begin().await.unwrap();
+    freed_domains::free(&mut tx, "of-another.example.org", SECOND, NOW).await.unwrap();
+    for number in 0..101 {
+        let freed_at = NOW.plus_seconds(number);
+        freed_domains::free(&mut tx, &format!("{number}.example.org"), FIRST, freed_at).await.unwrap();
+    }
+    let before = NOW.plus_seconds(-1);
+    for (domain, by, is_kept) in [
+        ("0.example.org", SECOND, false),
+        ("1.example.org", SECOND, true),
+        ("100.example.org", SECOND, true),
+        ("of-another.example.org", FIRST, true),
+    ] {
+        let freed = freed_domains::freed_by_another(&mut tx, domain, by, before).await.unwrap();
+        assert_eq!(freed.is_some(), is_kept, "{domain}");
+    }
 }
