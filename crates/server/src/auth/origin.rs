@@ -96,6 +96,8 @@ mod tests {
         assert_eq!(address(ip("192.0.2.9"), "198.51.100.7"), ip("192.0.2.9"));
         assert_eq!(address(proxy, "198.51.100.7"), ip("198.51.100.7"));
         assert_eq!(address(proxy, "203.0.113.1, 198.51.100.7, 10.0.0.2"), ip("198.51.100.7"));
+        // Some proxies write IPv4 addresses as IPv6 ones, their own too.
+        assert_eq!(address(proxy, "::ffff:198.51.100.7, ::ffff:10.0.0.2"), ip("198.51.100.7"));
         assert_eq!(address(proxy, "203.0.113.1, nonsense"), proxy);
         assert_eq!(real_address(proxy, &HeaderMap::new(), &[proxy]), proxy);
     }

@@ -134,6 +134,8 @@ pub(crate) fn damaged(cell: SealedCell) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
     use windlass_store::sealed::INSTANCE_SECRET;
 
     use super::*;
@@ -156,6 +158,29 @@ mod tests {
             assert!((1..BEGINNING).contains(&at) || decrypt(&key, CELL, &changed).is_err(), "byte {at}");
             assert!(decrypt(&key, CELL, &sealed[..at]).is_err(), "cut at {at}");
         }
+    }
+
+    /// Installations that there are must be able to read what they have stored.
+    #[test]
+    fn what_was_sealed_long_ago_opens() {
+        let ring = Ring::parse("BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=").unwrap();
+        let sealed =
+            STANDARD.decode("AaxW2GoJLH8wAAECAwQFBgcICQoLDA0ODxAREhMUFRYXaYDY5vVOgEJ5qNlh8Fwo39eQgwR3Viw=").unwrap();
+        let (id, _, _) = parts(&sealed).unwrap();
+        assert_eq!(decrypt(ring.find(id).unwrap(), CELL, &sealed).unwrap(), b"hunter2");
+    }
+
+    /// The database keeps the check value and the id of a key beside the ciphertexts.
+    #[test]
+    fn what_recognises_a_key_does_not_open_anything() {
+        let key = MasterKey::random();
+        assert!(!key.check_value().starts_with(key.id().as_bytes()));
+        let sealed = encrypt(&key, CELL, b"hunter2").unwrap();
+        let (_, nonce, encrypted) = parts(&sealed).unwrap();
+        let identity = CELL.identity();
+        let payload = Payload { msg: encrypted, aad: identity.as_bytes() };
+        let cipher = XChaCha20Poly1305::new(&key.check_value().into());
+        assert!(cipher.decrypt(&XNonce::from(nonce), payload).is_err());
     }
 
     #[test]

@@ -216,6 +216,9 @@ mod tests {
             assert!(!Ring::parse(text).unwrap_err().contains("hunter2"), "{text:?}");
         }
         assert!(!format!("{:?}", MasterKey([7; 32])).contains("BwcH"));
+        // A rotation takes the last for the newest.
+        let twice = Ring(vec![MasterKey([7; 32]), MasterKey::random(), MasterKey([7; 32])]).to_text();
+        assert_eq!(Ring::parse(&twice), Err("it holds the same key twice".into()));
     }
 
     #[test]
@@ -230,5 +233,7 @@ mod tests {
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
         assert_eq!(KeySource::File(folder.path().join("none")).read(), Ok(None));
+        let no_file = KeySource::File(folder.path().to_owned());
+        assert_eq!(no_file.read(), Err(format!("{no_file} is not a file")));
     }
 }
