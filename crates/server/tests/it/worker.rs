@@ -18,8 +18,9 @@ use crate::deploys::least;
 use crate::support::{TestServer, id_of, server};
 
 on_both_databases!(server: jobs_that_need_no_engine_run_without_one, a_job_that_fails_is_given_up,
-    a_job_that_is_put_back_is_tried_again, a_cancelled_job_hears_of_it, organizations_share_the_slots,
-    a_deployment_that_cannot_be_read_is_in_the_audit_log);
+    a_job_that_is_put_back_is_tried_again, a_cancelled_job_hears_of_it, a_worker_that_lost_its_job_can_change_nothing,
+    work_on_a_lost_job_is_dropped, work_is_dropped_before_the_claim_ends, a_claim_is_renewed_after_a_cancel_too,
+    a_stop_leaves_jobs_to_the_next_worker, organizations_share_the_slots, a_deployment_that_cannot_be_read_is_in_the_audit_log);
 
 const OWNER: Uuid = Uuid::from_u128(77);
 const LIMIT: Duration = Duration::from_secs(30);
@@ -190,6 +191,118 @@ async fn a_cancelled_job_hears_of_it(server: TestServer) {
     windlass_store::jobs::request_cancel(&mut tx, id, scene.server.app.now()).await.unwrap();
     tx.commit().await.unwrap();
     scene.done(&["begun", "Cancelled"]).await;
+    scene.no_jobs().await;
+    scene.end().await;
+}
+
+/// As another worker's claim does.
+const TAKE_AWAY: &str = "update jobs set fence = fence + 1";
+
+async fn a_worker_that_lost_its_job_can_change_nothing(server: TestServer) {
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = gate.clone();
+    let scene = Scene::new(server, move |done| {
+        let entries = vec![entry("taken", Needs::Nothing, move |task| {
+            let (done, gate) = (done.clone(), gate.clone());
+            async move {
+                done.lock().push("begun".into());
+                gate.acquire().await.unwrap().forget();
+                let (begun, checked) = (task.held().begin().await.map(drop), task.held().check().await);
+                done.lock().push(format!("{begun:?} {checked:?}"));
+                Outcome::Lost
+            }
+        })];
+        Registry::new(10, 100).add(POOL, entries)
+    });
+    scene.add("taken", None).await;
+    scene.done(&["begun"]).await;
+    scene.server.place.execute(TAKE_AWAY).await;
+    opened.add_permits(1);
+    scene.done(&["begun", "Err(Lost) Err(Lost)"]).await;
+    // The other worker is of another server, whose job the end of this one does not touch.
+    assert_eq!(scene.jobs().await, (0, 1));
+    scene.end().await;
+}
+
+/// A handler that works while it holds its job, and says whether it could finish. The gate lets it.
+fn working(lease: Duration, gate: Arc<Semaphore>, done: Arc<Mutex<Vec<String>>>) -> Registry {
+    let work = move |mut task: jobs::Task| {
+        let (done, gate) = (done.clone(), gate.clone());
+        async move {
+            done.lock().push("begun".into());
+            let worked = task.parts().1.during(async { gate.acquire().await.unwrap().forget() }).await;
+            done.lock().push(if worked.is_some() { "finished" } else { "dropped" }.into());
+            match worked {
+                Some(()) => finish(task.held()).await,
+                None => Outcome::Lost,
+            }
+        }
+    };
+    let entry = Entry { lease, ..entry("work", Needs::Nothing, work) };
+    // However small an organization's share is, it has a slot.
+    Registry::new(1, 1).add(Pool { slots: 1, may_wait: false }, vec![entry])
+}
+
+/// It is noticed when the claim is to be renewed, long before it would end.
+async fn work_on_a_lost_job_is_dropped(server: TestServer) {
+    let gate = Arc::new(Semaphore::new(0));
+    let scene = Scene::new(server, |done| working(2 * LIMIT, gate, done));
+    scene.add("work", None).await;
+    scene.done(&["begun"]).await;
+    scene.server.place.execute(TAKE_AWAY).await;
+    scene.done(&["begun", "dropped"]).await;
+    scene.end().await;
+}
+
+/// The database answers no question about jobs, so that the claim is not renewed and another worker may have it soon.
+async fn work_is_dropped_before_the_claim_ends(server: TestServer) {
+    let gate = Arc::new(Semaphore::new(0));
+    let scene = Scene::new(server, |done| working(Duration::from_secs(3), gate, done));
+    scene.add("work", None).await;
+    scene.done(&["begun"]).await;
+    scene.server.place.execute("alter table jobs rename to hidden").await;
+    scene.done(&["begun", "dropped"]).await;
+    scene.server.place.execute("alter table hidden rename to jobs").await;
+    scene.end().await;
+}
+
+/// What cannot be cancelled goes on, and needs its job until its end.
+async fn a_claim_is_renewed_after_a_cancel_too(server: TestServer) {
+    let gate = Arc::new(Semaphore::new(0));
+    let scene = Scene::new(server, |done| working(Duration::from_secs(9), gate.clone(), done));
+    let id = scene.add("work", None).await;
+    scene.done(&["begun"]).await;
+    let mut tx = scene.server.app.db.begin().await.unwrap();
+    windlass_store::jobs::request_cancel(&mut tx, id, scene.server.app.now()).await.unwrap();
+    tx.commit().await.unwrap();
+    // Twice, because the first time may have begun before the cancel was seen.
+    for _ in 0..2 {
+        scene.server.place.execute("update jobs set lease_until = 0").await;
+        let deadline = tokio::time::Instant::now() + LIMIT;
+        while scene.server.place.execute("update jobs set id = id where lease_until > 0").await == 0 {
+            assert!(tokio::time::Instant::now() < deadline, "the claim is not renewed");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    gate.add_permits(1);
+    scene.done(&["begun", "finished"]).await;
+    scene.no_jobs().await;
+    scene.end().await;
+}
+
+async fn a_stop_leaves_jobs_to_the_next_worker(server: TestServer) {
+    let gate = Arc::new(Semaphore::new(0));
+    let scene = Scene::new(server, |done| working(2 * LIMIT, gate.clone(), done));
+    scene.add("work", None).await;
+    scene.done(&["begun"]).await;
+    let Scene { server, stop, worker, .. } = scene;
+    stop.send_replace(true);
+    tokio::time::timeout(LIMIT, worker).await.expect("in time").unwrap();
+    let counts = windlass_store::jobs::counts(&mut server.app.db.read().await.unwrap()).await.unwrap();
+    assert_eq!(counts, (1, 0));
+    gate.add_permits(1);
+    let scene = Scene::new(server, |done| working(2 * LIMIT, gate, done));
+    scene.done(&["begun", "finished"]).await;
     scene.no_jobs().await;
     scene.end().await;
 }
