@@ -13,7 +13,8 @@ use crate::support::{Person, TestServer, kind, server, snapshot};
 
 on_both_databases!(server: activities_can_be_filtered, pages, what_is_out_of_range_is_refused, the_instance_has_activities_too,
     messages_are_for_people, concurrent_writers_keep_the_chains, removing_a_whole_chain_is_found,
-    refusals_are_counted_together, a_chain_begins_once, entries_before_the_first_are_found, readers_see_what_they_may);
+    refusals_are_counted_together, a_chain_begins_once, entries_before_the_first_are_found, what_is_of_another_past_is_found,
+    readers_see_what_they_may);
 on_both_databases!(kind: tampering_is_found, going_on_heals_nothing);
 
 async fn activities(server: &TestServer, person: &Person, query: &str) -> Value {
@@ -234,6 +235,14 @@ async fn tampering_is_found(kind: Kind) {
         (vec![format!("update audit_entries set created_at = created_at + 1 where {of_organization} and seq = 1")], 1),
         (vec![format!("update audit_entries set actor_id = null where {of_organization} and seq = 4")], 4),
         (vec![format!("update audit_entries set search_text = '' where {of_organization} and seq = 4")], 4),
+        // The same letters, but the first of one field is now the last of the field before it.
+        (
+            vec![format!(
+                "update audit_entries set action = action || substr(resource, 1, 1), resource = substr(resource, 2) \
+                 where {of_organization} and seq = 3"
+            )],
+            3,
+        ),
         (vec![format!("delete from audit_entries where {of_organization} and seq = 2")], 2),
         (vec![format!("delete from audit_entries where {of_organization} and seq = 4")], 4),
         (vec![format!("delete from audit_entries where {of_organization} and seq >= 2")], 2),
@@ -376,6 +385,37 @@ async fn entries_before_the_first_are_found(server: TestServer) {
 }
 
 /// Others' keys and the mail settings are not for every reader, neither shown nor found.
+/// A database that was put back goes on with numbers that it has given before. Then there are two heads and two entries of one
+/// number, all of them written by the server: only the links tell which belong together.
+async fn what_is_of_another_past_is_found(server: TestServer) {
+    let (ada, _) = history(&server).await;
+    let (head, of_organization) = ("id = (select id from organizations)", "chain_id = (select id from organizations)");
+    let execute = async |sql: &str| server.place.execute(sql).await;
+    let change = async |text: &str| server.put("/organizations", json!({ "description": text })).by(&ada).ok().await;
+    let broken = async || {
+        let broken = report(&server).await.broken;
+        broken.iter().map(|broken| (broken.chain_id, broken.seq)).collect::<Vec<_>>()
+    };
+    execute(&format!("create table past_head as select count, last_mac, head_mac from audit_chains where {head}"))
+        .await;
+    change("a").await;
+    execute(&format!("create table past_entry as select * from audit_entries where {of_organization} and seq = 5"))
+        .await;
+    // The head of before, in front of what came after it.
+    let [count, last_mac, head_mac] =
+        ["count", "last_mac", "head_mac"].map(|column| format!("{column} = (select {column} from past_head)"));
+    execute(&format!("update audit_chains set {count}, {last_mac}, {head_mac} where {head}")).await;
+    assert_eq!(broken().await, [(ada.organization_id, 5)]);
+    execute(&format!("delete from audit_entries where {of_organization} and seq = 5")).await;
+    change("b").await;
+    change("c").await;
+    assert_eq!(broken().await, []);
+    // An entry of the other past, in the place of the one that has its number in this one.
+    execute(&format!("delete from audit_entries where {of_organization} and seq = 5")).await;
+    execute("insert into audit_entries select * from past_entry").await;
+    assert_eq!(broken().await, [(ada.organization_id, 6)]);
+}
+
 async fn readers_see_what_they_may(server: TestServer) {
     let ada = server.admin().await;
     let viewer = server.join(&ada, "viewer", Role::Viewer).await;
