@@ -138,7 +138,12 @@ async fn a_key_is_no_ladder(server: TestServer) {
     let message = server.post("/organizations/invite/send", owner).by(&key).fails(403, "forbidden").await;
     assert!(message.contains("owner:update"), "{message}");
     let admin = json!({ "email": "x@example.org", "role": "admin" });
-    server.post("/organizations/invite/send", admin).by(&key).ok().await;
+    server.post("/organizations/invite/send", admin.clone()).by(&key).ok().await;
+    // This organization has host access, so its admins may do one thing more than those of others.
+    let less: Vec<_> = Role::Admin.permissions(false).into_iter().map(Can::as_str).collect();
+    let (_, key) = make(&server, &ada, json!({ "name": "less", "permissions": less })).await;
+    let message = server.post("/organizations/invite/send", admin).by(&key).fails(403, "forbidden").await;
+    assert!(message.contains("extension:host"), "{message}");
     // Nor does a program take its maker out of the organization just because people may leave.
     let (_, reader) = make(&server, &grace, json!({ "name": "reader" })).await;
     let leave = json!({ "user_id": grace.user_id });

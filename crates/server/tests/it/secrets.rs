@@ -4,16 +4,20 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::http::Method;
 use base64::Engine;
 use serde_json::Value;
 use totp_rs::Secret;
 use tracing_subscriber::filter::LevelFilter;
+use windlass_server::vault::SealedCell;
 use windlass_server::vault::ring::FILE_NAME;
+use windlass_store::sealed::INSTANCE_SECRET;
+use windlass_store::{Kind, master_keys};
 use windlass_testing::on_both_databases;
 
-use crate::support::{PASSWORD, Reply};
+use crate::support::{PASSWORD, Reply, server};
 use crate::walk::{World, operations, world};
 
 /// Fields of a request or an answer that hold a secret, wherever they stand.
@@ -115,6 +119,35 @@ fn collect(value: &Value, is_secret: bool, found: &mut Vec<String>) {
 }
 
 on_both_databases!(world: nothing_leaks);
+
+/// A rotation forgets the old key when nothing is left under it, so it waits for those who are just sealing something. SQLite has
+/// one writer at a time, who need not be waited for.
+#[tokio::test]
+async fn a_key_is_not_exchanged_while_something_is_sealed_under_it() {
+    let server = server(Kind::Postgres).await;
+    let cell = SealedCell { column: INSTANCE_SECRET, row: server.app.new_id() };
+    let mut sealing = server.app.db.begin().await.unwrap();
+    server.app.vault.seal(&mut sealing, cell, b"hunter2").await.unwrap();
+    let exchange = async {
+        let mut tx = server.app.db.begin().await.unwrap();
+        let key = master_keys::current(&mut tx).await.unwrap().unwrap();
+        assert!(master_keys::exchange_current(&mut tx, &key, &key).await.unwrap());
+    };
+    let a_lock_is_waited_for = async {
+        let waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+        while server.place.execute(waiting).await == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::pin!(exchange);
+    tokio::select! {
+        () = &mut exchange => panic!("the key was exchanged"),
+        () = a_lock_is_waited_for => {}
+        () = tokio::time::sleep(Duration::from_secs(30)) => panic!("neither happened"),
+    }
+    sealing.commit().await.unwrap();
+    tokio::time::timeout(Duration::from_secs(30), exchange).await.expect("the key is exchanged");
+}
 
 /// Calls everything, with secrets wherever they go in, and then reads what is left of it: the bytes of the database and
 /// the log at its most verbose level.

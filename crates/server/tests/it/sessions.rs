@@ -41,6 +41,10 @@ async fn browsers_keep_their_login_in_a_cookie(server: TestServer) {
     // The header says who acts, whatever a browser adds.
     let mistaken = Person { token: "wrong".into(), ..admin.clone() };
     server.get("/user").by(&mistaken).header("cookie", &cookie).fails(401, "unauthenticated").await;
+    // Keys are for programs, which send the header: a browser that sends one was made to.
+    let made = server.post("/auth/api-keys", json!({ "name": "ci" })).by(&admin).ok().await;
+    let key = format!("windlass_session={}", made["key"].as_str().unwrap());
+    server.get("/organizations").header("cookie", &key).fails(401, "unauthenticated").await;
 
     let by_browser = |path: &str| server.post(path, json!({})).header("x-windlass-client", "browser");
     let refreshed = by_browser("/auth/refresh").header("cookie", &cookie).send().await;
