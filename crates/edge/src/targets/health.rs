@@ -83,4 +83,16 @@ mod tests {
         health.connected();
         assert!(health.is_preferred());
     }
+
+    /// A target that was away for long is not left out for long when it is back.
+    #[test]
+    fn a_rest_has_a_longest_time() {
+        let health = TargetHealth::default();
+        for _ in 0..20 {
+            health.rests_until.store(0, Ordering::Relaxed);
+            health.not_connected();
+        }
+        let rest = Duration::from_millis(health.rests_until.load(Ordering::Relaxed).saturating_sub(health.millis()));
+        assert!((LONGEST_REST / 2..=LONGEST_REST).contains(&rest), "{rest:?}");
+    }
 }

@@ -198,3 +198,24 @@ impl Drop for TargetEntry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A request that found the target in the table of before comes too late, however short a while that is.
+    #[tokio::test]
+    async fn nothing_enters_a_target_that_is_draining() {
+        let target = Arc::new(Target::new("127.0.0.1:9".parse().unwrap(), 1));
+        let entry = target.enter().expect("it is open");
+        target.close();
+        assert!(target.enter().is_none());
+        assert_eq!((target.in_flight(), target.is_draining()), (1, true));
+        drop(entry);
+        assert!(target.enter().is_none());
+        let drained = target.drain(Instant::now() + Duration::from_secs(10)).await;
+        assert_eq!(drained, Drained { in_flight: 1, finished: 1, cut: 0 });
+    }
+}

@@ -91,3 +91,54 @@ impl Pool {
         kept.idle.retain(|idle| now.wrapping_sub(idle.since) < IDLE_LIMIT && !idle.sender.requests.is_closed());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hyper_util::rt::TokioIo;
+    use tokio::io::DuplexStream;
+
+    use super::super::Target;
+    use super::*;
+
+    /// A connection that is ready for a request, and its other end.
+    async fn connected() -> (Sender, DuplexStream) {
+        let (ours, theirs) = tokio::io::duplex(1024);
+        let (mut requests, connection) = http1::handshake(TokioIo::new(ours)).await.unwrap();
+        let tasks = Arc::new(Tasks::default());
+        let connection = tasks.spawn(async move { connection.await.unwrap_or_default() });
+        requests.ready().await.unwrap();
+        (Sender::new(requests, tasks, connection), theirs)
+    }
+
+    #[tokio::test]
+    async fn idle_connections_have_a_bound_and_an_end() {
+        let pool = Pool::default();
+        let mut others = Vec::new();
+        for _ in 0..=MOST_IDLE {
+            let (sender, other) = connected().await;
+            others.push(other);
+            pool.keep(sender, || true);
+        }
+        let kept = || pool.0.lock().idle.len();
+        assert_eq!(kept(), MOST_IDLE);
+        (1..IDLE_LIMIT).for_each(|_| pool.tick());
+        assert_eq!(kept(), MOST_IDLE);
+        pool.tick();
+        assert_eq!(kept(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_target_that_is_draining_keeps_none() {
+        let target = Target::new("127.0.0.1:9".parse().unwrap(), 1);
+        let [(first, _one), (second, _two), (third, _three)] =
+            [connected().await, connected().await, connected().await];
+        target.keep_connection(0, first);
+        assert!(target.kept_connection(0).is_some());
+        target.keep_connection(0, second);
+        target.close();
+        assert!(target.kept_connection(0).is_none());
+        // An answer that ends after that.
+        target.keep_connection(0, third);
+        assert!(target.kept_connection(0).is_none());
+    }
+}

@@ -151,3 +151,30 @@ impl Targets {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(number: u16) -> Targets {
+        let all = (0..number).map(|port| Arc::new(Target::new(SocketAddr::from(([127, 0, 0, 1], port)), 1))).collect();
+        Targets { all, times: Limits::default().into(), turn: AtomicUsize::new(0) }
+    }
+
+    #[test]
+    fn equally_busy_targets_take_turns() {
+        let targets = targets(3);
+        let ports: Vec<_> = (0..6).map(|_| targets.enter(&[]).unwrap().target().address.port()).collect();
+        assert_eq!(ports, [0, 1, 2, 0, 1, 2]);
+    }
+
+    #[test]
+    fn a_target_that_was_tried_comes_last() {
+        let targets = targets(2);
+        let [tried, busy] = targets.all.as_slice() else { unreachable!() };
+        let _requests = [busy.enter(), busy.enter()];
+        assert!(Arc::ptr_eq(targets.enter(&[tried.clone()]).unwrap().target(), busy));
+        busy.close();
+        assert!(Arc::ptr_eq(targets.enter(&[tried.clone()]).unwrap().target(), tried), "there is no other");
+    }
+}

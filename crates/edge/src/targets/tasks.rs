@@ -50,3 +50,22 @@ impl Tasks {
         handles.values().for_each(AbortHandle::abort);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_begins_after_the_cut_is_cut_too() {
+        let tasks = Arc::new(Tasks::default());
+        let (said, heard) = oneshot::channel();
+        tasks.spawn(async { said.send(()).unwrap_or_default() });
+        assert!(heard.await.is_ok());
+        tasks.cut();
+        let (said, heard) = oneshot::channel();
+        tasks.spawn(async { said.send(()).unwrap_or_default() });
+        assert!(heard.await.is_err());
+    }
+}
