@@ -22,6 +22,11 @@ async fn a_repository_becomes_an_application_that_is_served() {
     assert_eq!(platform.visit("hello.localhost", "/").await, (200, "two".into()));
     platform.settled().await;
     assert_eq!(containers_of(&id_of(&again)).len(), 1);
+    assert_eq!(platform.deployment(&first)["container_status"], "removed");
     assert_eq!(images_of(&id_of(&again)).len(), 2);
     assert_eq!(platform.application(&id_of(&again))["status"]["status"], "running");
+    let entries = platform.call("GET", "/audit/logs?resource_type=deployment", &json!(null));
+    let told =
+        entries["activities"].as_array().unwrap().iter().filter(|entry| entry["message"] == "windlass deployed hello");
+    assert_eq!(told.count(), 2, "{entries}");
 }

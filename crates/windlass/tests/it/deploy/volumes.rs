@@ -97,6 +97,8 @@ async fn data_stays(kind: Kind) {
     let second = redeployed(&platform, &body).await;
     assert!(second["held_ms"].as_i64().unwrap() > 0, "{second}");
     append(&platform, host, "/data/notes", "two").await;
+    platform.settled().await;
+    assert_eq!(containers_of(&id).len(), 1, "the one that was stopped for it is gone");
     let restart = platform.call("POST", "/deploy/application/restart", &json!({ "id": id }));
     platform.deployed(&id_of(&restart)).await;
     append(&platform, host, "/data/notes", "three").await;
