@@ -173,8 +173,8 @@ mod tests {
         let targets = targets(2);
         let [tried, busy] = targets.all.as_slice() else { unreachable!() };
         let _requests = [busy.enter(), busy.enter()];
-        assert!(Arc::ptr_eq(targets.enter(&[tried.clone()]).unwrap().target(), busy));
+        assert!(Arc::ptr_eq(targets.enter(std::slice::from_ref(tried)).unwrap().target(), busy));
         busy.close();
-        assert!(Arc::ptr_eq(targets.enter(&[tried.clone()]).unwrap().target(), tried), "there is no other");
+        assert!(Arc::ptr_eq(targets.enter(std::slice::from_ref(tried)).unwrap().target(), tried), "there is no other");
     }
 }

@@ -6,14 +6,15 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Role, Timestamp};
 use windlass_store::Kind;
-use windlass_store::logs::LogLine;
+use windlass_store::logs::{Batch, LogLine};
 use windlass_testing::{DatabaseLocation, on_both_databases};
 
 use crate::deploys::{least, most};
 use crate::support::{Person, START, TestServer, id_of, kind, server, snapshot};
 
 on_both_databases!(server: relations_are_written_once, relations_have_a_bound, a_place_in_the_future, cursors_lose_nothing, pages_by_number, filters, colours_are_shown_on_request, searches_find_any_case,
-    patterns_that_look_dangerous, bad_parameters, foreign_logs, a_viewer_sees_masks, lines_outlive_their_deployment);
+    patterns_that_look_dangerous, bad_parameters, foreign_logs, a_viewer_sees_masks, lines_outlive_their_deployment,
+    what_cannot_be_stored_waits_for_a_while);
 on_both_databases!(kind: a_search_that_takes_long_goes_on, an_organization_keeps_no_more_than_the_operator_gives);
 
 /// An application with one deployment.
@@ -416,6 +417,43 @@ async fn lines_outlive_their_deployment(server: TestServer) {
     assert_eq!(page["logs"][0]["application_deployment"], json!({}));
     assert_eq!(page["logs"][0]["application"]["name"], "shop");
     assert_eq!(page["logs"][1]["application_deployment"]["id"], json!(shop.deployment));
+}
+
+/// Each of them whole, and in the end the caller learns what became of it.
+async fn what_cannot_be_stored_waits_for_a_while(server: TestServer) {
+    let shop = Shop::new(server).await;
+    let server = &shop.server;
+    let heads = match server.app.db.kind() {
+        Kind::Sqlite => {
+            let file = server.place.folder.path().join("logs.db");
+            format!("attach '{}' as logs; alter table logs.", file.display())
+        }
+        Kind::Postgres => "alter table ".to_owned(),
+    };
+    let [hide, show] = [("log_heads", "hidden"), ("hidden", "log_heads")]
+        .map(|(before, after)| format!("{heads}{before} rename to {after}"));
+    let write = |text: &str| {
+        let lines = vec![server.line(LogStream::Stdout, LogStep::Run, text.to_owned())];
+        let (application_id, deployment_id) = (shop.application, shop.deployment);
+        let (app, batch) = (server.app.clone(), Batch { application_id, deployment_id, lines, progress: None });
+        let stored = tokio::spawn(async move { app.logs.write(batch).await.is_ok() });
+        async { tokio::time::timeout(Duration::from_secs(30), stored).await.expect("in time").unwrap() }
+    };
+    server.place.execute(&hide).await;
+    let stored = write("late");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while server.app.logs.problem().is_none() {
+        assert!(Instant::now() < deadline, "the line was stored nowhere");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    server.place.execute(&show).await;
+    assert!(stored.await);
+    assert_eq!(shop.found("").await, ["late"]);
+    server.place.execute(&hide).await;
+    assert!(!write("too late").await);
+    server.place.execute(&show).await;
+    assert!(write("in time").await);
+    assert_eq!(shop.found("").await, ["in time", "late"]);
 }
 
 async fn a_search_that_takes_long_goes_on(kind: Kind) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 use windlass_store::jobs::{self, Job, NewJob, Search};
-use windlass_store::{Db, Error, Kind, Tx, servers};
+use windlass_store::{Db, Error, Kind, Tx, applications, servers};
 use windlass_testing::on_both_databases;
 
 use crate::migrations::execute;
@@ -13,7 +13,7 @@ use crate::support::{NOW, TestDb, add_application, add_deployment, database, id,
 on_both_databases!(database: jobs_of_one_application_come_one_after_another, some_jobs_run_beside,
     a_lease_that_has_ended_is_lost, the_job_of_a_dead_server_is_free, a_job_that_is_put_back_waits, a_job_that_is_put_back_before_the_clock_is_waits_no_more, what_an_owner_left_behind, what_waits_can_be_withdrawn,
     what_is_begun_can_be_cancelled, attempts_are_counted, jobs_without_an_application_or_an_organization,
-    organizations_take_turns, an_organization_keeps_to_its_share);
+    organizations_take_turns, what_visitors_wait_for_comes_first, an_organization_keeps_to_its_share);
 
 const OWNER: Uuid = Uuid::from_u128(77);
 const OTHER: Uuid = Uuid::from_u128(78);
@@ -266,6 +266,15 @@ async fn organizations_take_turns(db: TestDb) {
         }
     }
     assert_eq!(order, [101, 102, 103, 101, 102, 103, 101, 102, 103, 101, 101, 101]);
+}
+
+async fn what_visitors_wait_for_comes_first(db: TestDb) {
+    let mut tx = two_applications(&db).await;
+    add(&mut tx, 101, "deploy", 1).await;
+    add(&mut tx, 102, "deploy", 2).await;
+    applications::set_held_until(&mut tx, id(2), Some(NOW)).await.unwrap();
+    assert_eq!(claim(&mut tx, &BUILD, 60).await.unwrap().id, id(102));
+    assert_eq!(claim(&mut tx, &BUILD, 60).await.unwrap().id, id(101));
 }
 
 /// However many slots there are, an organization that is at its share gets no more of them.
