@@ -21,6 +21,9 @@ use crate::{Docker, Error, Label, Result};
 /// Making, starting and removing one touches the disk, the network and the kernel.
 const HEAVY_LIMIT: Duration = Duration::from_secs(60);
 const REMOVAL_POLL: Duration = Duration::from_millis(50);
+/// How often a pause is tried again.
+const FREEZES: usize = 5;
+const BETWEEN_FREEZES: Duration = Duration::from_millis(200);
 const NAME_TAKEN: &str = "is already in use by container";
 
 /// The result of asking for a container.
@@ -112,6 +115,19 @@ impl Docker {
     /// Its processes get no time until it is unpaused. One that is paused already is fine, one that does not run is a
     /// conflict.
     pub async fn pause(&self, name: &str) -> Result<()> {
+        for _ in 0..FREEZES {
+            match self.pause_once(name).await {
+                // The kernel gives up on a container whose processes are too busy for it.
+                Err(error) if error.to_string().contains("unable to freeze") => {
+                    tokio::time::sleep(BETWEEN_FREEZES).await;
+                }
+                other => return other,
+            }
+        }
+        self.pause_once(name).await
+    }
+
+    async fn pause_once(&self, name: &str) -> Result<()> {
         let call = self.post("pause a container", format!("/containers/{}/pause", encoded(name)));
         match call.done().await {
             Err(Error::Conflict { message }) if message.contains("is already paused") => Ok(()),

@@ -160,12 +160,12 @@ async fn a_copy_can_become_an_installation_of_its_own() {
     // What the platform does not know of is taken away here.
     second.ok("POST", "/deploy/application/stop", platform.token(), &redeploy);
     until("it has stopped", async || (containers_of(&application) == before).then_some(())).await;
-    let story =
-        second.ok("GET", &format!("/deploy/application/logs/{application}?search_term=Stopped"), platform.token(), "");
-    assert!(
-        !matches!(&story["data"]["logs"], Value::Array(lines) if lines.is_empty()),
-        "a stop leaves a line: {story}"
-    );
+    let stopped = format!("/deploy/application/logs/{application}?search_term=Stopped");
+    until("the stop leaves a line", async || {
+        let story = second.ok("GET", &stopped, platform.token(), "");
+        (!matches!(&story["data"]["logs"], Value::Array(lines) if lines.is_empty())).then_some(())
+    })
+    .await;
 }
 
 fn instances_of(application: &str) -> std::collections::BTreeSet<String> {
