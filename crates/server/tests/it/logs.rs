@@ -409,8 +409,7 @@ async fn lines_outlive_their_deployment(server: TestServer) {
     shop.print(1..=2).await;
     let gone = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_00ff_ffff);
     let lines = vec![shop.server.line(LogStream::Stdout, LogStep::Run, "of one that is forgotten".to_owned())];
-    let batch =
-        windlass_store::logs::Batch { application_id: shop.application, deployment_id: gone, lines, progress: None };
+    let batch = Batch { application_id: shop.application, deployment_id: gone, lines, progress: None };
     shop.server.app.logs.write(batch).await.unwrap();
     let page = shop.server.get(&shop.path("")).by(&shop.ada).ok().await;
     assert_eq!(page["logs"][0]["application_deployment_id"], json!(gone));
