@@ -29,6 +29,8 @@ use crate::{firewall, host_route};
 const INTERVAL: Duration = Duration::from_secs(5);
 /// While the engine does not answer, it is asked more often.
 const HURRIED: Duration = Duration::from_secs(1);
+/// An engine that takes longer to begin telling events is asked first whether it answers at all.
+const EVENTS_LIMIT: Duration = Duration::from_secs(10);
 /// Events come in swarms.
 const SETTLE: Duration = Duration::from_millis(100);
 /// Images and networks change less often, and cost more to list.
@@ -45,10 +47,13 @@ pub async fn run(host: Arc<Host>, mut stop: watch::Receiver<bool>) {
     loop {
         // Events tell of all that changes but for addresses, which a list has too.
         let is_thorough = was_told || events.is_none() || pass.is_multiple_of(PASSES_PER_SWEEP);
-        let is_well = look_after(&host, &mut beside, pass, is_thorough).await;
+        let mut is_well = look_after(&host, &mut beside, pass, is_thorough).await;
         was_told = !is_well;
         if is_well && events.is_none() {
-            events = host.events().await.ok();
+            if let Ok(Ok(told)) = tokio::time::timeout(EVENTS_LIMIT, host.events()).await {
+                events = Some(told);
+            }
+            is_well = events.is_some();
         }
         pass += 1;
         tokio::select! {
