@@ -438,15 +438,21 @@ async fn what_cannot_be_stored_waits_for_a_while(server: TestServer) {
         let stored = tokio::spawn(async move { app.logs.write(batch).await.is_ok() });
         async { tokio::time::timeout(Duration::from_secs(30), stored).await.expect("in time").unwrap() }
     };
-    server.place.execute(&hide).await;
-    let stored = write("late");
     let deadline = Instant::now() + Duration::from_secs(30);
-    while server.app.logs.problem().is_none() {
-        assert!(Instant::now() < deadline, "the line was stored nowhere");
-        tokio::time::sleep(Duration::from_millis(1)).await;
+    loop {
+        server.place.execute(&hide).await;
+        let stored = write("late");
+        while server.app.logs.problem().is_none() {
+            assert!(Instant::now() < deadline, "the line was stored nowhere");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        server.place.execute(&show).await;
+        // A machine that is too busy brings the table back after the last try.
+        if stored.await {
+            break;
+        }
+        assert!(Instant::now() < deadline, "no line waited");
     }
-    server.place.execute(&show).await;
-    assert!(stored.await);
     assert_eq!(shop.found("").await, ["late"]);
     server.place.execute(&hide).await;
     assert!(!write("too late").await);
