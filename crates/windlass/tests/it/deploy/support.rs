@@ -18,14 +18,20 @@ use crate::process::{Process, end_edge, token_in, windlass};
 /// Nothing in these tests takes longer unless something is wrong.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
+/// Between two looks, of which each is a request to a server without optimisation: many tests wait at once.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
 /// Waits for a condition, not for a time.
 pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + DEADLINE;
+    let mut pause = SHORTEST_PAUSE;
     while Instant::now() < deadline {
         if let Some(found) = look().await {
             return found;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 5 / 4).min(LONGEST_PAUSE);
     }
     panic!("in vain: {what}");
 }
