@@ -36,7 +36,7 @@ pub async fn ended(platform: &Platform, id: &str) -> Value {
             return execution;
         }
         assert!(Instant::now() < deadline, "it does not end: {}", story(&execution));
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(60)).await;
     }
 }
 
