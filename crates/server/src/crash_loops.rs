@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use windlass_api::{ContainerStatus, CrashLoop, Timestamp};
 use windlass_runtime as runtime;
 use windlass_runtime::{ContainerHealth, State};
-use windlass_store::containers::Container;
+use windlass_store::containers::{Container, Purpose};
 
 /// How long a container must stay up until its crashes are over. The engine's pauses begin anew after the same time.
 const STEADY: Duration = Duration::from_secs(10);
@@ -95,7 +95,7 @@ pub fn judge(row: &Container, found: Option<&runtime::Container>, ending: Option
         State::Running | State::Paused => was_crashing && !is_steady(found, now),
         State::Restarting => true,
         // A service with `restart: on-failure` stays ended after exit code 0.
-        State::Exited if found.exit_code == 0 && found.error.is_empty() => false,
+        State::Exited if row.purpose == Purpose::Service && found.exit_code == 0 && found.error.is_empty() => false,
         State::Exited | State::Created => before.is_some() || !found.error.is_empty(),
         State::Dead | State::Removing => false,
     };
@@ -172,7 +172,7 @@ fn timestamp(at: OffsetDateTime) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
-    use windlass_store::containers::{Purpose, Stage};
+    use windlass_store::containers::Stage;
 
     use super::*;
 
@@ -241,6 +241,15 @@ mod tests {
         assert_eq!((steady.status, steady.steady_restarts, none), (ContainerStatus::Running, 2, None));
         let (again, crashes) = after(&steady, &found(State::Restarting, 3, 0), None);
         assert_eq!((again.status, crashes.map(|one| one.crashes)), (ContainerStatus::Crashing, Some(1)));
+    }
+
+    /// An application that ends well is started again, so that is a crash too.
+    #[test]
+    fn a_service_that_has_ended_well_is_no_crash() {
+        let crashing = after(&row(), &found(State::Running, 1, 0), None).0;
+        let service = Container { purpose: Purpose::Service, ..crashing.clone() };
+        assert_eq!(after(&service, &found(State::Exited, 1, 0), None).0.status, ContainerStatus::Exited);
+        assert_eq!(after(&crashing, &found(State::Exited, 1, 0), None).0.status, ContainerStatus::Crashing);
     }
 
     #[test]
