@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::chown;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use windlass_store::Kind;
@@ -42,7 +43,12 @@ async fn fills_up(disk: Arc<SmallDisk>, place: DatabaseLocation) {
     server.get("/organizations").by(&ada).ok().await;
     std::fs::remove_file(ballast).unwrap();
     change(&server, &ada, 0).await.unwrap();
-    server.get("/health/ready").ok().await;
+    // What a try of the data folder has shown counts for a moment.
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+    while server.get("/health/ready").send().await.status != 200 {
+        assert!(tokio::time::Instant::now() < deadline, "it stays unready");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 async fn change(server: &TestServer, person: &Person, number: usize) -> Result<(), String> {
