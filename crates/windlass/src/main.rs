@@ -249,7 +249,11 @@ async fn announce(server: &Server) {
     }
     let url = server.app.config.public_url();
     tracing::info!("there is no user yet: open {url} and register the admin");
-    let needed = if server.app.config.is_reachable_from_outside() { "" } else { ", needed behind a proxy" };
+    let needed = if server.app.config.is_reachable_from_outside() {
+        ""
+    } else {
+        ", needed behind a proxy and by other users of the machine"
+    };
     // Not into the log: logs are shipped and kept, and this is a key to the house.
     let token = server.app.setup_token.reveal();
     let _ = print(&format!("Set-up token for the first registration{needed}: {token}\n"));
