@@ -50,7 +50,8 @@ impl Platform {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let edge = crate::process::free_port();
         let edge_http = format!("127.0.0.1:{edge}");
-        let all: Vec<&str> = ["--edge-http", &edge_http].into_iter().chain(arguments.iter().copied()).collect();
+        let listen = ["--edge-http", &edge_http, "--edge-https", "127.0.0.1:0"];
+        let all: Vec<&str> = listen.into_iter().chain(arguments.iter().copied()).collect();
         let (process, _) = Process::windlass_with(folder.path(), None, &all);
         let caller = Caller::register(process.port);
         Self { caller, edge, git: GitServer::start(), process, folder }

@@ -23,7 +23,7 @@ pub struct Process {
 impl Process {
     /// The server, and how long it took from its start to its first answer.
     pub fn windlass(folder: &Path, url: Option<&str>) -> (Self, Duration) {
-        Self::windlass_with(folder, url, &["--edge-http", "127.0.0.1:0"])
+        Self::windlass_with(folder, url, &["--edge-http", "127.0.0.1:0", "--edge-https", "127.0.0.1:0"])
     }
 
     /// The same with other settings, the edge's address among them.

@@ -169,7 +169,9 @@ pub fn edge(routes: &Value, host: &str, options: &[&str]) -> Edge {
     let port = free_port();
     let mut command = on(Core::Measured, &sibling("windlass"));
     command.arg("edge").arg("--data-dir").arg(folder.path());
-    command.args(["--edge-http", &format!("127.0.0.1:{port}"), "--edge-threads", "1"]).args(options);
+    command
+        .args(["--edge-http", &format!("127.0.0.1:{port}"), "--edge-https", "127.0.0.1:0", "--edge-threads", "1"])
+        .args(options);
     Edge { process: Process::start(command, port, host, SMALL.path), folder }
 }
 

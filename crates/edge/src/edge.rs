@@ -1,9 +1,10 @@
 //! What all workers share: the table behind its one pointer, the targets that are leaving it, and whether the edge is
 //! ending.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -14,13 +15,15 @@ use tokio::sync::watch;
 use crate::files::{FileCache, Files};
 use crate::leaving::LeavingTargets;
 use crate::request_ids::RequestIds;
-use crate::routes::{Notice, RouteSet};
+use crate::routes::{Notice, RedirectSpec, RouteSet};
 use crate::settings::Settings;
 use crate::table::Table;
 use crate::targets::hold::Hold;
 use crate::targets::service::{Service, Serving};
 use crate::targets::stats::{ServiceStats, Stats};
 use crate::targets::{Drained, Target, TargetEntry};
+use crate::tls::handshake::Handshakes;
+use crate::tls::tickets::{TicketKeys, TicketSecrets};
 
 /// How often a request looks again because all targets of its service were draining. Each time there is a newer table.
 const LOOKS: usize = 100;
@@ -29,6 +32,9 @@ pub struct Edge {
     pub settings: Settings,
     pub trusted_proxies: Arc<[IpAddr]>,
     table: ArcSwap<Table>,
+    pub handshakes: Handshakes,
+    /// At which port visitors come encrypted, once it is known; 0 for nowhere.
+    https_port: AtomicU16,
     /// Tells requests that wait that there is a newer table, or that the edge is ending.
     news: watch::Sender<()>,
     cache: Arc<FileCache>,
@@ -57,6 +63,7 @@ pub enum Destination {
     Page(Arc<Service>, Notice),
     /// The request waits for the next table.
     Held(Arc<Service>, Arc<Hold>),
+    Redirect(Arc<Service>, RedirectSpec),
     Nowhere,
 }
 
@@ -79,11 +86,16 @@ pub struct StillRouted {
 }
 
 impl Edge {
-    pub fn new(settings: Settings) -> Self {
-        Self {
+    /// With the keys of the session tickets of the process before, if there is one.
+    pub fn new(settings: Settings, tickets: Option<TicketSecrets>) -> io::Result<Self> {
+        let tickets = TicketKeys::new(tickets).map_err(|_| io::Error::other("the system has no random numbers"))?;
+        let handshakes = Handshakes::new(tickets, settings.address_handshakes).map_err(io::Error::other)?;
+        Ok(Self {
             trusted_proxies: settings.trusted_proxies.iter().map(IpAddr::to_canonical).collect(),
             settings,
             table: ArcSwap::default(),
+            handshakes,
+            https_port: AtomicU16::new(0),
             news: watch::Sender::new(()),
             cache: Arc::new(FileCache::new(FileCache::DEFAULT_BYTES)),
             leaving: LeavingTargets::default(),
@@ -95,11 +107,16 @@ impl Edge {
             holds_ended: AtomicBool::new(false),
             changes: AtomicU64::new(0),
             damaged: AtomicBool::new(false),
-        }
+        })
     }
 
     pub fn table(&self) -> Arc<Table> {
         self.table.load_full()
+    }
+
+    /// The same, for a moment that no other task waits in.
+    pub fn table_now(&self) -> arc_swap::Guard<Arc<Table>> {
+        self.table.load()
     }
 
     /// What a request that waits listens to.
@@ -117,6 +134,8 @@ impl Edge {
         let before = self.table.load_full();
         let next = Arc::new(Table::new(routes, &before, self.settings.threads, &self.cache));
         let built = Instant::now();
+        // Before the routes: a visitor who is sent to https finds the certificate there.
+        self.handshakes.certificates.apply(routes);
         // The order matters: a request that finds a target closed looks into the table again, and must find the new
         // one.
         self.table.store(next.clone());
@@ -184,6 +203,7 @@ impl Edge {
                 Serving::Files(files) => return Destination::Files(service.clone(), files.clone()),
                 Serving::Page(notice) => return Destination::Page(service.clone(), *notice),
                 Serving::Held(hold) => return Destination::Held(service.clone(), hold.clone()),
+                Serving::Redirect(redirect) => return Destination::Redirect(service.clone(), redirect.clone()),
                 Serving::Targets(targets) => {
                     if let Some(entry) = targets.enter(tried) {
                         return Destination::Target(service.clone(), entry);
@@ -192,6 +212,15 @@ impl Edge {
             }
         }
         Destination::Nowhere
+    }
+
+    pub fn set_https_port(&self, port: u16) {
+        self.https_port.store(port, Ordering::Relaxed);
+    }
+
+    /// At which port visitors can come encrypted.
+    pub fn https_port(&self) -> Option<u16> {
+        Some(self.https_port.load(Ordering::Relaxed)).filter(|port| *port > 0)
     }
 
     /// What was counted, service by service in the order of their names.

@@ -7,7 +7,8 @@
 //!
 //! - `process/`: the life of the process, the control socket, the table on disk, the health checks; `process/hand_over/` is one process after another.
 //! - `visitor/`: the connections. `visitor/workers.rs` are the threads, each with a runtime of its own: a request never crosses from one to another.
-//!   `visitor/connection.rs` serves one connection; `visitor/transport.rs` carries its bytes: TCP, later TLS.
+//!   `visitor/connection.rs` serves one connection; `visitor/transport.rs` carries its bytes: TCP as it is, or TLS.
+//! - `tls/`: certificates by name, the handshake, session tickets, and how often one address may ask for a handshake.
 //! - `request/` is one request: `request/forward.rs` finds where it belongs, `request/held.rs` waits while its service is held,
 //!   `request/journey.rs` takes it to a target, or another if the first cannot have seen it; `request/visitors_body.rs` and `request/answer_body.rs` are the bodies, `request/tunnel.rs` is what comes
 //!   after an upgrade. `request/headers.rs` says which headers pass, `request/forwarded.rs` where it came from. `request/exchange.rs` counts it
@@ -32,9 +33,10 @@ mod scheme;
 mod settings;
 mod table;
 mod targets;
+pub mod tls;
 mod visitor;
 
-pub use self::process::{EdgeError, Options, control, hand_over, route_file, run};
+pub use self::process::{EdgeError, Listen, Options, control, hand_over, route_file, run};
 pub use self::scheme::Scheme;
 pub use self::settings::Settings;
 pub use self::targets::{Drained, counters, stats};

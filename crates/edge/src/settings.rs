@@ -14,6 +14,9 @@ pub struct Settings {
     pub max_connections: usize,
     /// Connections from one address; 0 for no limit.
     pub address_connections: usize,
+    /// Handshakes a second of one address; 0 for no limit. Those beyond wait.
+    #[serde(default)]
+    pub address_handshakes: u32,
     /// Requests under way of one service, so that a slow one leaves room for the others; 0 for no limit.
     #[serde(default)]
     pub service_requests: u64,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::files::FileCache;
-use crate::routes::RouteSet;
+use crate::routes::{HttpsPolicy, RouteSet};
 use crate::targets::Target;
 use crate::targets::service::Service;
 
@@ -17,15 +17,36 @@ pub struct Table {
     /// By the name that everything below belongs to.
     below: HashMap<String, Paths>,
     other: Paths,
+    /// Whether any route says something about https.
+    has_policies: bool,
+    /// By host and token.
+    challenges: HashMap<(String, String), String>,
 }
 
-/// The services of one host by the beginning of the path, the longest first.
-type Paths = Vec<(String, Arc<Service>)>;
+/// Where an authority asks for the answer to its challenge (RFC 8555, section 8.3).
+const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
+
+/// Where a route leads.
+struct Way {
+    service: Arc<Service>,
+    https: HttpsPolicy,
+}
+
+/// The ways of one host by the beginning of the path, the longest first.
+type Paths = Vec<(String, Way)>;
 
 impl Table {
     /// The table for a checked set of routes. What is the same as before is kept as it is.
     pub fn new(routes: &Arc<RouteSet>, before: &Self, workers: usize, cache: &Arc<FileCache>) -> Self {
-        let mut table = Self { routes: routes.clone(), ..Self::default() };
+        let mut table = Self {
+            routes: routes.clone(),
+            has_policies: routes.routes.iter().any(|route| !route.https.is_none()),
+            ..Self::default()
+        };
+        for challenge in &routes.challenges {
+            let asked = (challenge.host.clone(), challenge.token.clone());
+            table.challenges.insert(asked, challenge.key_authorization.clone());
+        }
         for spec in &routes.services {
             let service = Service::new(spec, before.services.get(&spec.name), workers, cache);
             table.services.insert(spec.name.clone(), service);
@@ -38,7 +59,8 @@ impl Table {
                 None if route.host == "*" => &mut table.other,
                 None => table.exact.entry(route.host.clone()).or_default(),
             };
-            paths.push((route.path.trim_end_matches('/').to_owned(), service.clone()));
+            let way = Way { service: service.clone(), https: route.https };
+            paths.push((route.path.trim_end_matches('/').to_owned(), way));
         }
         let all = table.exact.values_mut().chain(table.below.values_mut()).chain([&mut table.other]);
         for paths in all {
@@ -50,6 +72,24 @@ impl Table {
     /// The exact name first, then the nearest name above it with a wildcard, then the route for all others; of these,
     /// the first that has the path.
     pub fn find(&self, host: &str, path: &str) -> Option<&Arc<Service>> {
+        self.way(host, path).map(|way| &way.service)
+    }
+
+    /// What is expected of a visitor who asks for this.
+    pub fn https_policy(&self, host: &str, path: &str) -> HttpsPolicy {
+        if !self.has_policies {
+            return HttpsPolicy::default();
+        }
+        self.way(host, path).map(|way| way.https).unwrap_or_default()
+    }
+
+    /// The answer to the challenge that is asked for, if it is one of this host's.
+    pub fn challenge(&self, host: &str, path: &str) -> Option<&str> {
+        let token = path.strip_prefix(CHALLENGE_PATH)?;
+        self.challenges.get(&(host.to_owned(), token.to_owned())).map(String::as_str)
+    }
+
+    fn way(&self, host: &str, path: &str) -> Option<&Way> {
         let above = std::iter::successors(parent(host), |name| parent(name));
         let wildcards = above.filter_map(|name| self.below.get(name));
         let mut candidates = self.exact.get(host).into_iter().chain(wildcards).chain([&self.other]);
@@ -76,10 +116,10 @@ fn parent(host: &str) -> Option<&str> {
     host.split_once('.').map(|(_, parent)| parent)
 }
 
-fn longest<'a>(paths: &'a Paths, path: &str) -> Option<&'a Arc<Service>> {
+fn longest<'a>(paths: &'a Paths, path: &str) -> Option<&'a Way> {
     let matching =
         |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    paths.iter().find(|(prefix, _)| prefix.is_empty() || matching(prefix)).map(|(_, service)| service)
+    paths.iter().find(|(prefix, _)| prefix.is_empty() || matching(prefix)).map(|(_, way)| way)
 }
 
 #[cfg(test)]
@@ -90,7 +130,7 @@ mod tests {
     fn table(routes: &[(&str, &str, &str)]) -> Table {
         let mut set = RouteSet::default();
         for (host, path, service) in routes {
-            set.routes.push(Route { host: (*host).into(), path: (*path).into(), service: (*service).into() });
+            set.routes.push(Route { path: (*path).into(), ..Route::new(*host, *service) });
             let page = Serves::Page(Notice::Starting);
             set.services.push(ServiceSpec { name: (*service).into(), serves: page, access_log: false });
         }

@@ -8,7 +8,7 @@ use windlass_store::Db;
 
 use crate::auth::denials::Denials;
 use crate::auth::limiter::Limiter;
-use crate::auth::password::Passwords;
+use crate::auth::password::{PasswordCost, Passwords};
 use crate::auth::token::Token;
 use crate::auth::under_way::UnderWay;
 use crate::build_limits::BuildLimits;
@@ -105,7 +105,7 @@ impl App {
     pub fn new(db: Db, logs: Logs, keys: Unlocked, config: Config, clock: Clock, ids: Ids) -> Self {
         let metrics = Metrics::new(db.clone());
         Self {
-            passwords: Passwords::new(config.parallel_logins),
+            passwords: Passwords::new(config.parallel_logins, PasswordCost::default()),
             logins: Limiter::default(),
             outgoing: tokio::sync::OnceCell::new(),
             calls: tokio::sync::Semaphore::new(CALLS),

@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
-use windlass_edge::Options;
 use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{self, Hello};
 use windlass_edge::stats::Stats;
+use windlass_edge::{Listen, Options};
 
 use crate::config::{Config, LogFormat, LogLevel};
 
@@ -37,7 +37,7 @@ pub struct EdgeArguments {
 impl EdgeArguments {
     fn new(config: &Config, take_over: bool) -> io::Result<Self> {
         let data_dir = std::path::absolute(&config.data_dir)?;
-        let options = Options { data_dir, listen: config.edge_http.clone(), settings: config.edge.clone(), take_over };
+        let options = Options { data_dir, listen: config.edge_listen(), settings: config.edge.clone(), take_over };
         Ok(Self { options, log_format: config.log_format, log_level: config.log_level })
     }
 
@@ -45,7 +45,7 @@ impl EdgeArguments {
     fn describe(&self, running: &Hello) -> bool {
         running.binary == control::binary()
             && running.settings == self.options.settings
-            && running.requested == self.options.listen
+            && running.requested() == self.options.listen
     }
 }
 
@@ -53,7 +53,7 @@ impl EdgeArguments {
 pub struct Keeper {
     data_dir: PathBuf,
     keeping: JoinHandle<()>,
-    pub listening: Vec<std::net::SocketAddr>,
+    pub listening: Listen,
 }
 
 impl Keeper {
@@ -61,7 +61,7 @@ impl Keeper {
     /// wanted; then keeps looking after it.
     pub async fn start(config: Config) -> Result<Self, String> {
         let (client, hello) = ensure(&config).await?;
-        let (data_dir, listening) = (config.data_dir.clone(), hello.listening);
+        let (data_dir, listening) = (config.data_dir.clone(), hello.listening());
         Ok(Self { data_dir, listening, keeping: tokio::spawn(keep(config, client)) })
     }
 

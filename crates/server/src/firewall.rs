@@ -17,6 +17,7 @@ use parking_lot::RwLock;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use uuid::Uuid;
+use windlass_edge::Listen;
 use windlass_store::networks;
 
 use crate::config::{Reach, Subnet};
@@ -98,7 +99,7 @@ pub async fn apply(host: &Host) -> deploy::Result<()> {
         networks: rows.iter().filter_map(|row| Subnet::try_from(row.subnet.as_str()).ok()).collect(),
         bridge,
         open: opened(&config.container_reach, &name_servers().await),
-        edge: edge(&config.edge_http),
+        edge: edge(&config.edge_listen()),
     };
     let mut applied = apply_family(&policy, Family::V4).await;
     if applied.is_ok() && tokio::fs::try_exists("/proc/net/if_inet6").await.unwrap_or(false) {
@@ -224,12 +225,13 @@ fn opened(listed: &[Reach], name_servers: &[IpAddr]) -> Vec<Opening> {
 }
 
 /// The edge is there for all visitors, and an application that calls another by its public name is one.
-fn edge(listening: &[SocketAddr]) -> Vec<Opening> {
-    let beyond_loopback = listening.iter().filter(|address| address.port() != 0 && !address.ip().is_loopback());
+fn edge(listening: &Listen) -> Vec<Opening> {
+    let addresses = listening.all().map(|(_, address)| address);
+    let beyond_loopback = addresses.filter(|address| address.port() != 0 && !address.ip().is_loopback());
     beyond_loopback.flat_map(edge_at).collect()
 }
 
-fn edge_at(listening: &SocketAddr) -> Vec<Opening> {
+fn edge_at(listening: SocketAddr) -> Vec<Opening> {
     let port = Some(listening.port());
     let everywhere = |address: IpAddr| Opening { addresses: IpNet::new_assert(address, 0), port };
     match listening.ip() {
@@ -393,7 +395,7 @@ mod tests {
             networks: vec![subnet("10.192.0.0/24"), subnet("10.192.1.0/24")],
             bridge: Some("docker0".to_owned()),
             open,
-            edge: edge(&["0.0.0.0:80".parse().unwrap()]),
+            edge: edge(&listening("0.0.0.0:80")),
         }
     }
 
@@ -480,10 +482,14 @@ mod tests {
         }
     }
 
+    fn listening(address: &str) -> Listen {
+        Listen { http: vec![address.parse().unwrap()], https: Vec::new() }
+    }
+
     #[test]
     fn the_edge_is_open_where_visitors_reach_it() {
         let edge = |address: &str| {
-            let openings = edge(&[address.parse().unwrap()]);
+            let openings = edge(&listening(address));
             openings.iter().map(|open| format!("{} {:?}", open.addresses, open.port)).collect::<Vec<_>>().join(", ")
         };
         assert_eq!(edge("0.0.0.0:80"), "0.0.0.0/0 Some(80)");

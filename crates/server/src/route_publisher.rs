@@ -153,12 +153,12 @@ async fn route_set(conn: &mut Conn, most_waiting: u32) -> windlass_store::Result
     let mut set = RouteSet { owner: Owner::Server, ..RouteSet::default() };
     for application in applications::routed(conn).await? {
         let name = application.id.to_string();
-        set.routes.push(Route { host: application.domain.clone(), path: "/".into(), service: name.clone() });
+        set.routes.push(Route::new(&application.domain, &name));
         set.services.push(ServiceSpec { name, serves: serves(&application, most_waiting), access_log: false });
     }
     for domain in installations::routed(conn).await? {
         let name = domain.id.to_string();
-        set.routes.push(Route { host: domain.domain.clone(), path: "/".into(), service: name.clone() });
+        set.routes.push(Route::new(&domain.domain, &name));
         set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false });
     }
     Ok(set.with_version())

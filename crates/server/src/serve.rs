@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_durable::lock::{self, LockError};
+use windlass_edge::Listen;
 use windlass_store::logs::LogStore;
 use windlass_store::{Db, Options, instance};
 
@@ -110,8 +111,8 @@ impl Server {
     }
 
     /// Where visitors reach the applications.
-    pub fn edge_addresses(&self) -> &[SocketAddr] {
-        self.edge.as_ref().map(|edge| edge.listening.as_slice()).unwrap_or_default()
+    pub fn edge_addresses(&self) -> Listen {
+        self.edge.as_ref().map(|edge| edge.listening.clone()).unwrap_or_default()
     }
 
     pub fn addresses(&self) -> &[SocketAddr] {

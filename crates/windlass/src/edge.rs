@@ -8,7 +8,7 @@ use clap::ArgMatches;
 use rustix::process::{Signal, kill_process};
 use tokio::sync::watch;
 use windlass_durable::lock::holder;
-use windlass_edge::Options;
+use windlass_edge::{Listen, Options};
 use windlass_server::config::{Config, GivenSettings};
 use windlass_server::edge::{self, EdgeArguments, GRACE};
 use windlass_server::holder::SERVER_LOCK;
@@ -29,10 +29,9 @@ pub fn arguments(matches: &ArgMatches) -> Result<EdgeArguments, String> {
     let config = configure(matches)?;
     let data_dir = std::path::absolute(&config.data_dir).map_err(|error| format!("data-dir: {error}"))?;
     let take_over = matches.get_flag("take-over");
-    let is_asked_for = matches.contains_id("edge-http");
-    let listen = match take_over && !is_asked_for {
-        true => inherited(&data_dir, &config.edge_http)?,
-        false => config.edge_http,
+    let listen = match take_over {
+        true => inherited(&data_dir, matches, &config)?,
+        false => config.edge_listen(),
     };
     let options = Options { data_dir, listen, settings: config.edge, take_over };
     Ok(EdgeArguments { options, log_format: config.log_format, log_level: config.log_level })
@@ -40,21 +39,35 @@ pub fn arguments(matches: &ArgMatches) -> Result<EdgeArguments, String> {
 
 /// A successor listens where the running edge does. Visitors know those addresses: only a flag moves them.
 #[tokio::main(flavor = "current_thread")]
-async fn inherited(data_dir: &Path, configured: &[SocketAddr]) -> Result<Vec<SocketAddr>, String> {
+async fn inherited(data_dir: &Path, matches: &ArgMatches, config: &Config) -> Result<Listen, String> {
     let running =
         edge::hello(data_dir).await.map_err(|error| format!("no edge is running to take over from: {error}"))?;
-    let default = Config::from_given(GivenSettings::default()).map(|default| default.edge_http).unwrap_or_default();
-    if configured != default && configured != running.requested {
-        let list = |addresses: &[SocketAddr]| addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        return Err(format!(
-            "edge-http: the running edge listens on {}, the settings say {}. Visitors would be moved: give \
-             --edge-http {} if that is meant, or leave edge-http out of the settings to keep the addresses.",
-            list(&running.requested),
-            list(configured),
-            list(configured).replace(", ", " --edge-http "),
-        ));
-    }
-    Ok(running.requested)
+    let default = Config::from_given(GivenSettings::default()).map(|default| default.edge_listen()).unwrap_or_default();
+    let (running, configured) = (running.requested(), config.edge_listen());
+    let addresses = |flag: &str, running: Vec<SocketAddr>, configured: Vec<SocketAddr>, default: &[SocketAddr]| {
+        if matches.contains_id(flag) {
+            return Ok(configured);
+        }
+        if configured != default && configured != running {
+            return Err(would_move(flag, &running, &configured));
+        }
+        Ok(running)
+    };
+    Ok(Listen {
+        http: addresses("edge-http", running.http, configured.http, &default.http)?,
+        https: addresses("edge-https", running.https, configured.https, &default.https)?,
+    })
+}
+
+fn would_move(flag: &str, running: &[SocketAddr], configured: &[SocketAddr]) -> String {
+    let list = |addresses: &[SocketAddr]| addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    format!(
+        "{flag}: the running edge listens on {}, the settings say {}. Visitors would be moved: give --{flag} {} if \
+         that is meant, or leave {flag} out of the settings to keep the addresses.",
+        list(running),
+        list(configured),
+        list(configured).replace(", ", &format!(" --{flag} ")),
+    )
 }
 
 /// One thread for the control socket, accepting and health checks; visitors are served by threads of their own.

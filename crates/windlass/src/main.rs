@@ -241,8 +241,8 @@ async fn announce(server: &Server) {
     for address in server.addresses() {
         tracing::info!("listening on http://{address}");
     }
-    for address in server.edge_addresses() {
-        tracing::info!("visitors reach applications at http://{address}");
+    for (scheme, address) in server.edge_addresses().all() {
+        tracing::info!("visitors reach applications at {scheme}://{address}");
     }
     if server.admin_registered().await.unwrap_or(true) {
         return;

@@ -39,6 +39,7 @@ export async function startServer({ edge = "127.0.0.1:0", args = [] } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "windlass-data-"));
   const origin = `http://127.0.0.1:${await freePort()}`;
   const where = ["--data-dir", join(folder, "data"), "--listen", origin.slice("http://".length), "--edge-http", edge];
+  where.push("--edge-https", "127.0.0.1:0");
   const child = spawn(BINARY, ["serve", ...where, ...GENEROUS, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   const keep = (text) => {

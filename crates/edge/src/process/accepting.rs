@@ -22,7 +22,7 @@ fn accept_on(process: &Arc<Process>, holdings: &mut Holdings) -> io::Result<Join
     for socket in &holdings.sockets {
         let listener = socket.listener.try_clone()?;
         listener.set_nonblocking(true)?;
-        accepting.spawn(process.acceptor().accept(Arc::new(TcpListener::from_std(listener)?)));
+        accepting.spawn(process.acceptor().accept(socket.scheme, Arc::new(TcpListener::from_std(listener)?)));
     }
     let control = holdings.control.try_clone()?;
     control.set_nonblocking(true)?;

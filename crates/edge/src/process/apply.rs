@@ -15,6 +15,8 @@ pub async fn apply(process: &Process, routes: RouteSet) -> Result<Applied, Refus
     refuse_loops(process, &routes)?;
     let _change = process.change().await?;
     refuse_other_owner(process, &routes)?;
+    let mut routes = routes;
+    routes.share_certificates(&process.edge.table().routes);
     let routes = Arc::new(routes);
     let (folder, saved) = (process.data_dir.clone(), routes.clone());
     let saving = tokio::task::spawn_blocking(move || route_file::save(&folder, &saved)).await;
@@ -38,7 +40,7 @@ fn refuse_loops(process: &Process, routes: &RouteSet) -> Result<(), Refusal> {
         };
         targets.iter().any(matches)
     };
-    match process.listening.iter().copied().find(is_own) {
+    match process.listening.all().map(|(_, address)| address).find(is_own) {
         Some(own) => Err(Refusal::new(Code::BadRoutes, format!("{own} is the edge itself and cannot be a target"))),
         None => Ok(()),
     }

@@ -11,6 +11,7 @@ use windlass_durable::lock::{self, LockError};
 
 use super::control;
 use super::options::EdgeError;
+use crate::scheme::Scheme;
 
 pub struct Holdings {
     /// Of the data folder.
@@ -21,6 +22,7 @@ pub struct Holdings {
 
 /// A socket that visitors connect to.
 pub struct VisitorSocket {
+    pub scheme: Scheme,
     /// What was asked for; the port may have been 0.
     pub requested: SocketAddr,
     pub listener: TcpListener,
@@ -35,9 +37,9 @@ pub fn lock(data_dir: &Path) -> Result<File, EdgeError> {
     })
 }
 
-pub fn bind(address: SocketAddr) -> Result<VisitorSocket, EdgeError> {
-    let listener = TcpListener::bind(address).map_err(|source| EdgeError::Listen { address, source })?;
-    Ok(VisitorSocket { requested: address, listener })
+pub fn bind(scheme: Scheme, address: SocketAddr) -> Result<VisitorSocket, EdgeError> {
+    let listener = TcpListener::bind(address).map_err(|source| EdgeError::Listen { scheme, address, source })?;
+    Ok(VisitorSocket { scheme, requested: address, listener })
 }
 
 /// It gets its name only once no other user can open it. What is there under that name is a dead process's: this

@@ -10,7 +10,6 @@ use super::hand_over::{give, take};
 use super::options::{EdgeError, Options};
 use super::running::{Process, TakeOverAsked};
 use super::{accepting, ending, health_checks, start};
-use crate::scheme::Scheme;
 
 /// How often a process that has handed over is asked what it has counted.
 const KEEP_UP_INTERVAL: Duration = Duration::from_secs(1);
@@ -30,8 +29,8 @@ pub async fn run(options: Options, mut stop: watch::Receiver<bool>) -> Result<()
     tokio::spawn(hand_over_when_asked(process.clone(), asked));
     accepting::accept(&process)?;
     tokio::spawn(health_checks::run(process.edge.clone()));
-    for address in &process.listening {
-        tracing::info!("edge ready at {}://{address}", Scheme::Http);
+    for (scheme, address) in process.listening.all() {
+        tracing::info!("edge ready at {scheme}://{address}");
     }
     tokio::spawn(outlive_predecessor(process.clone()));
     let (mut stopping, mut over) = (process.stopping(), process.handed_over());

@@ -15,4 +15,4 @@ mod running;
 mod start;
 
 pub use self::life::run;
-pub use self::options::{EdgeError, Options};
+pub use self::options::{EdgeError, Listen, Options};

@@ -6,15 +6,44 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::scheme::Scheme;
 use crate::settings::Settings;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Options {
     pub data_dir: PathBuf,
-    pub listen: Vec<SocketAddr>,
+    pub listen: Listen,
     pub settings: Settings,
     /// Take the sockets of the edge that is running on this folder.
     pub take_over: bool,
+}
+
+/// Where visitors are awaited.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listen {
+    pub http: Vec<SocketAddr>,
+    pub https: Vec<SocketAddr>,
+}
+
+impl Listen {
+    /// Every address with how it is spoken there, http first.
+    pub fn all(&self) -> impl Iterator<Item = (Scheme, SocketAddr)> {
+        let http = self.http.iter().map(|address| (Scheme::Http, *address));
+        http.chain(self.https.iter().map(|address| (Scheme::Https, *address)))
+    }
+}
+
+impl FromIterator<(Scheme, SocketAddr)> for Listen {
+    fn from_iter<I: IntoIterator<Item = (Scheme, SocketAddr)>>(all: I) -> Self {
+        let mut listen = Self::default();
+        for (scheme, address) in all {
+            match scheme {
+                Scheme::Http => listen.http.push(address),
+                Scheme::Https => listen.https.push(address),
+            }
+        }
+        listen
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -26,8 +55,8 @@ pub enum EdgeError {
          folder."
     )]
     Held { path: String, holder: String },
-    #[error("edge-http: {address}: {source}")]
-    Listen { address: SocketAddr, source: io::Error },
+    #[error("edge-{scheme}: {address}: {source}")]
+    Listen { scheme: Scheme, address: SocketAddr, source: io::Error },
     #[error("the running edge did not hand over: {0}")]
     TakeOver(String),
     #[error("{0}")]

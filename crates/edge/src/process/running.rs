@@ -15,8 +15,8 @@ use tokio::task::JoinSet;
 
 use super::control::{self, Code, Refusal, TakeOver};
 use super::hand_over::predecessor::Predecessor;
-use super::holdings::Holdings;
-use super::options::{EdgeError, Options};
+use super::holdings::{Holdings, VisitorSocket};
+use super::options::{EdgeError, Listen, Options};
 use super::route_file::Loaded;
 use super::start::ProcessStart;
 use crate::edge::{Applied, Edge};
@@ -34,9 +34,9 @@ pub struct Process {
     pub data_dir: PathBuf,
     pub binary: String,
     /// What it was told to listen on.
-    pub requested: Vec<SocketAddr>,
+    pub requested: Listen,
     /// What it listens on.
-    pub listening: Vec<SocketAddr>,
+    pub listening: Listen,
     pub predecessor: Option<Predecessor>,
     /// None once they were handed over.
     holdings: Mutex<Option<Holdings>>,
@@ -65,11 +65,13 @@ impl Process {
         start: ProcessStart,
         take_overs: UnboundedSender<TakeOverAsked>,
     ) -> Result<Self, EdgeError> {
-        let edge = Arc::new(Edge::new(options.settings));
+        let edge = Arc::new(Edge::new(options.settings, start.tickets)?);
         let workers = Arc::new(Workers::start(&edge)?);
         let sockets = &start.holdings.sockets;
-        let requested = sockets.iter().map(|socket| socket.requested).collect();
-        let listening = sockets.iter().filter_map(|socket| socket.listener.local_addr().ok()).collect();
+        let requested = sockets.iter().map(|socket| (socket.scheme, socket.requested)).collect();
+        let local = |socket: &VisitorSocket| Some((socket.scheme, socket.listener.local_addr().ok()?));
+        let listening: Listen = sockets.iter().filter_map(local).collect();
+        edge.set_https_port(listening.https.first().map_or(0, SocketAddr::port));
         Ok(Self {
             acceptor: Acceptor::new(edge.clone(), workers.clone(), start.holdings.sockets.len()),
             damage: Mutex::new(load(&edge, start.routes)),

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONNECTION, HeaderValue};
+use hyper::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 
@@ -15,15 +16,17 @@ use super::held;
 use super::host::{Host, host};
 use super::journey::Journey;
 use super::pages::Page;
+use super::redirect;
 use super::visitor::Visitor;
 use super::worker::Worker;
 use crate::body::Body;
 use crate::edge::{Destination, Edge};
 use crate::files::Files;
+use crate::routes::RedirectSpec;
+use crate::scheme::Scheme;
 use crate::targets::service::Service;
 
 pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<Incoming>) -> Response<Body> {
-    let started = Instant::now();
     let (parts, body) = request.into_parts();
     let host = match host(&parts) {
         Ok(host) => host,
@@ -35,6 +38,40 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
     if !headers::is_plainly_framed(&parts.headers) {
         return refuse(Page::BadRequest("The request's transfer coding is not one that is understood here."), &parts);
     }
+    if !visitor.may_ask_for(&host.name) {
+        return refuse(Page::Misdirected, &parts);
+    }
+    let edge = &worker.edge;
+    let table = edge.table_now();
+    if let Some(answer) = table.challenge(&host.name, parts.uri.path()) {
+        return challenge(answer);
+    }
+    let policy = table.https_policy(&host.name, parts.uri.path());
+    drop(table);
+    if policy.is_none() {
+        return routed(worker, visitor, host, parts, body).await;
+    }
+    let scheme = visitor.asked_over(&parts.headers);
+    if let Some(port) = edge.https_port().filter(|_| policy.redirect && scheme == Scheme::Http) {
+        return redirect::to_https(&host.name, port, &parts);
+    }
+    let mut answer = routed(worker, visitor, host, parts, body).await;
+    if policy.hsts_seconds > 0 && scheme == Scheme::Https {
+        redirect::pin_https(&mut answer, policy.hsts_seconds);
+    }
+    answer
+}
+
+/// What an authority wants to see that has been asked for a certificate.
+fn challenge(answer: &str) -> Response<Body> {
+    let mut answer = Response::new(Body::Full(Bytes::copy_from_slice(answer.as_bytes())));
+    let media_type = HeaderValue::from_static("application/octet-stream");
+    answer.headers_mut().insert(CONTENT_TYPE, media_type);
+    answer
+}
+
+async fn routed(worker: &Worker, visitor: &Arc<Visitor>, host: Host, parts: Parts, body: Incoming) -> Response<Body> {
+    let started = Instant::now();
     let begin = |service: Arc<Service>| {
         let log_entry = service.spec.access_log.then(|| log_entry(&parts, &host, visitor));
         Exchange::begin(service, started, log_entry)
@@ -46,6 +83,7 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
             visitor.must_end(started + service.times().total);
             file(begin(service), &files, &parts).await
         }
+        Destination::Redirect(service, to) => counted::counted(begin(service), sent_on(worker, visitor, &to, &parts)),
         Destination::Held(service, _) => {
             let exchange = begin(service);
             // In a box: few requests wait, and all others would be larger for them.
@@ -93,11 +131,19 @@ async fn held_request(
             exchange.move_to(service);
             notice.into()
         }
+        Ok(Destination::Redirect(service, to)) => {
+            exchange.move_to(service);
+            return counted::counted(exchange, sent_on(worker, visitor, &to, &parts));
+        }
         Ok(Destination::Held(..)) => Page::Held,
         Ok(Destination::Nowhere) => nowhere(&worker.edge),
         Err(page) => page,
     };
     counted::page(exchange, page, accept.as_ref())
+}
+
+fn sent_on(worker: &Worker, visitor: &Visitor, to: &RedirectSpec, parts: &Parts) -> Response<Body> {
+    redirect::to_host(to, visitor.asked_over(&parts.headers), worker.edge.https_port(), parts)
 }
 
 /// The last answer on its connection: the sender of such a request may mean something else by the bytes after it than

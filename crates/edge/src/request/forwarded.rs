@@ -39,6 +39,16 @@ impl ForwardedHeaders {
         Self { address: value(&address.to_string()), scheme, node, trusted, last: None }
     }
 
+    /// Over what the visitor has asked: of the first proxy, if it is one that is believed.
+    pub fn asked_over(&self, headers: &HeaderMap) -> Scheme {
+        let said = headers.get(X_FORWARDED_PROTO).filter(|_| self.trusted.is_some());
+        match said.map(HeaderValue::as_bytes) {
+            Some(b"https") => Scheme::Https,
+            Some(_) => Scheme::Http,
+            None => self.scheme,
+        }
+    }
+
     /// Sets the headers that say where the request came from. What a visitor says about itself is dropped.
     pub fn set(&mut self, headers: &mut HeaderMap, host: &HeaderValue, request_id: HeaderValue) {
         if let Some(trusted) = self.trusted.clone() {

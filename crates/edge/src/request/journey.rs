@@ -143,7 +143,9 @@ impl<'a> Journey<'a> {
                 Ok(())
             }
             Destination::Page(_, notice) => Err(notice.into()),
-            Destination::Files(..) | Destination::Held(..) | Destination::Nowhere => Err(Page::NoTarget),
+            Destination::Files(..) | Destination::Held(..) | Destination::Redirect(..) | Destination::Nowhere => {
+                Err(Page::NoTarget)
+            }
         }
     }
 

@@ -11,6 +11,7 @@ mod held;
 mod host;
 mod journey;
 mod pages;
+mod redirect;
 mod traffic;
 mod tunnel;
 pub mod visitor;

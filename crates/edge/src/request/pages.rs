@@ -24,6 +24,8 @@ pub enum Page {
     UpstreamError,
     TimeLimit,
     BadRequest(&'static str),
+    /// It came over a connection whose certificate is for other hosts.
+    Misdirected,
     MethodNotAllowed,
     BodyTooLarge,
     BodyTooSlow,
@@ -43,6 +45,7 @@ impl Page {
             Self::UpstreamError => StatusCode::BAD_GATEWAY,
             Self::TimeLimit => StatusCode::GATEWAY_TIMEOUT,
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -96,6 +99,11 @@ impl Page {
                 ("time_limit", "The application is too slow", "The application did not answer within its time limit.")
             }
             Self::BadRequest(why) => ("bad_request", "Bad request", why),
+            Self::Misdirected => (
+                "misdirected",
+                "Wrong connection",
+                "This connection was made for another host. Connect again to reach this one.",
+            ),
             Self::MethodNotAllowed => {
                 ("method_not_allowed", "Method not allowed", "This method cannot be used at this address.")
             }

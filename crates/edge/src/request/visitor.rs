@@ -11,11 +11,13 @@ use parking_lot::Mutex;
 
 use super::forwarded::ForwardedHeaders;
 use crate::scheme::Scheme;
+use crate::tls::certificates::ServedCertificate;
 
 pub struct Visitor {
     pub address: IpAddr,
-    /// Of this connection. A proxy in front of the edge may have been asked over another one.
-    pub scheme: Scheme,
+    /// What the visitor of an encrypted connection was shown. A proxy in front of the edge may have been asked over another
+    /// one.
+    certificate: Option<Arc<ServedCertificate>>,
     connected: Instant,
     forwarded: Mutex<ForwardedHeaders>,
     /// Bodies of requests that are not read to their end. One can outlive its answer.
@@ -26,16 +28,32 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    pub fn new(address: IpAddr, scheme: Scheme, trusted_proxies: &Arc<[IpAddr]>) -> Self {
+    pub fn new(address: IpAddr, certificate: Option<Arc<ServedCertificate>>, trusted_proxies: &Arc<[IpAddr]>) -> Self {
         let address = address.to_canonical();
+        let scheme = scheme(certificate.as_deref());
         Self {
             address,
-            scheme,
+            certificate,
             connected: Instant::now(),
             forwarded: Mutex::new(ForwardedHeaders::new(address, scheme, trusted_proxies)),
             bodies: AtomicU32::new(0),
             must_end: AtomicU64::new(0),
         }
+    }
+
+    /// Of this connection.
+    pub fn scheme(&self) -> Scheme {
+        scheme(self.certificate.as_deref())
+    }
+
+    /// Whether a request for this host may come over this connection: the visitor has seen a certificate for it, or none.
+    pub fn may_ask_for(&self, host: &str) -> bool {
+        self.certificate.as_ref().is_none_or(|certificate| certificate.is_for(host))
+    }
+
+    /// Over what the visitor has asked, as far as the edge can believe what it is told.
+    pub fn asked_over(&self, headers: &HeaderMap) -> Scheme {
+        self.forwarded.lock().asked_over(headers)
     }
 
     /// Sets the headers that tell a target where the request came from.
@@ -63,6 +81,10 @@ impl Visitor {
     pub fn is_sending_body(&self) -> bool {
         self.bodies.load(Ordering::Relaxed) > 0
     }
+}
+
+fn scheme(certificate: Option<&ServedCertificate>) -> Scheme {
+    if certificate.is_some() { Scheme::Https } else { Scheme::Http }
 }
 
 /// The body of a request that is being read: what comes meanwhile is not the next request.

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::{
-    Certificate, Challenge, FIRST_VERSION, FilesSpec, HOLD_VERSION, HealthSpec, HoldSpec, NEWEST_VERSION, Route,
-    RouteSet, Serves, ServiceSpec, TargetsSpec,
+    Certificate, Challenge, FIRST_VERSION, FilesSpec, HOLD_VERSION, HTTPS_VERSION, HealthSpec, HoldSpec,
+    NEWEST_VERSION, RedirectSpec, Route, RouteSet, Serves, ServiceSpec, TargetsSpec,
 };
 
 /// More than one machine serves, and few enough for every table to be built in a moment.
@@ -17,6 +17,8 @@ const MOST_CERTIFICATES: usize = 10_000;
 const MOST_CERTIFICATE_HOSTS: usize = 100;
 const LONGEST_CHAIN: usize = 64 * 1024;
 const LONGEST_KEY: usize = 16 * 1024;
+/// Two years, as the lists that browsers come with ask for.
+const LONGEST_HSTS: u64 = 63_072_000;
 const MOST_CHALLENGES: usize = 10_000;
 const LONGEST_TOKEN: usize = 256;
 /// No more problems of a table are listed: these are enough to find its mistake.
@@ -59,20 +61,26 @@ impl RouteSet {
             problems.add(format!("version: is {}, and this edge knows versions {known} only", self.version));
         } else if self.version < self.needed_version() {
             let needed = self.needed_version();
-            let what = if needed == HOLD_VERSION { "services that are held" } else { "certificates and challenges" };
+            let what = match needed {
+                HTTPS_VERSION => "proofs, redirects and rules for https",
+                HOLD_VERSION => "services that are held",
+                _ => "certificates and challenges",
+            };
             problems.add(format!("version: {what} need version {needed}"));
         }
     }
 
     fn check_certificates(&self, problems: &mut Problems) {
-        if self.certificates.len() > MOST_CERTIFICATES {
-            return problems.add(format!("certificates: more than {MOST_CERTIFICATES}"));
-        }
-        let mut ids = HashSet::new();
-        for (index, certificate) in self.certificates.iter().enumerate() {
-            certificate.check(&format!("certificates[{index}]"), problems);
-            if !ids.insert(certificate.id.as_str()) {
-                problems.add(format!("certificates[{index}].id: {:?} is there twice", certificate.id));
+        for (field, certificates) in [("certificates", &self.certificates), ("proofs", &self.proofs)] {
+            if certificates.len() > MOST_CERTIFICATES {
+                return problems.add(format!("{field}: more than {MOST_CERTIFICATES}"));
+            }
+            let mut ids = HashSet::new();
+            for (index, certificate) in certificates.iter().enumerate() {
+                certificate.check(&format!("{field}[{index}]"), problems);
+                if !ids.insert(certificate.id.as_str()) {
+                    problems.add(format!("{field}[{index}].id: {:?} is there twice", certificate.id));
+                }
             }
         }
     }
@@ -115,6 +123,9 @@ impl Route {
         if !self.path.starts_with('/') || !visible || self.path.len() > 1024 {
             problems.add(format!("{field}.path: {:?} is not a path, such as / or /api", self.path));
         }
+        if self.https.hsts_seconds > LONGEST_HSTS {
+            problems.add(format!("{field}.https.hsts_seconds: must be at most {LONGEST_HSTS}"));
+        }
     }
 }
 
@@ -147,6 +158,7 @@ impl ServiceSpec {
             Serves::Files(files) => files.check(&format!("{field}.serves.files"), problems),
             Serves::Page(_) => {}
             Serves::Held(hold) => hold.check(&format!("{field}.serves.held"), problems),
+            Serves::Redirect(redirect) => redirect.check(&format!("{field}.serves.redirect"), problems),
         }
     }
 }
@@ -155,6 +167,14 @@ impl HoldSpec {
     fn check(&self, field: &str, problems: &mut Problems) {
         if !(1..=MOST_WAITING).contains(&self.most_waiting) {
             problems.add(format!("{field}.most_waiting: must be 1 to {MOST_WAITING}"));
+        }
+    }
+}
+
+impl RedirectSpec {
+    fn check(&self, field: &str, problems: &mut Problems) {
+        if !is_host(&self.host) {
+            problems.add(format!("{field}.host: {:?} is not a host name in lower case", self.host));
         }
     }
 }
@@ -291,6 +311,8 @@ fn is_base64_url(text: &str) -> bool {
 mod properties;
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::PrivateKey;
     use super::*;
 
@@ -310,10 +332,14 @@ mod tests {
         };
         RouteSet {
             version: NEWEST_VERSION,
-            certificates: vec![certificate],
+            certificates: vec![certificate.into()],
             challenges: vec![challenge],
             ..RouteSet::default()
         }
+    }
+
+    fn first(routes: &mut RouteSet) -> &mut Certificate {
+        Arc::make_mut(&mut routes.certificates[0])
     }
 
     /// The one problem of a table that was valid before the change.
@@ -332,19 +358,19 @@ mod tests {
         let begins = |problem: String, field: &str| assert!(problem.starts_with(&format!("{field}: ")), "{problem}");
         begins(problem(|routes| routes.version = FIRST_VERSION), "version");
         begins(problem(|routes| routes.version = NEWEST_VERSION + 1), "version");
-        begins(problem(|routes| routes.certificates[0].id = String::new()), "certificates[0].id");
+        begins(problem(|routes| first(routes).id = String::new()), "certificates[0].id");
         begins(problem(|routes| routes.certificates.push(routes.certificates[0].clone())), "certificates[1].id");
-        begins(problem(|routes| routes.certificates[0].hosts.clear()), "certificates[0].hosts");
-        begins(problem(|routes| routes.certificates[0].hosts = vec!["a.b".into(); 101]), "certificates[0].hosts");
+        begins(problem(|routes| first(routes).hosts.clear()), "certificates[0].hosts");
+        begins(problem(|routes| first(routes).hosts = vec!["a.b".into(); 101]), "certificates[0].hosts");
         for host in ["*", "Shop.example.org", "shop.example.org:443", ""] {
-            begins(problem(|routes| routes.certificates[0].hosts[0] = host.into()), "certificates[0].hosts");
+            begins(problem(|routes| first(routes).hosts[0] = host.into()), "certificates[0].hosts");
         }
         for pem in ["", "MIIB", KEY, "-----BEGIN CERTIFICATE-----"] {
-            begins(problem(|routes| routes.certificates[0].chain_pem = pem.into()), "certificates[0].chain_pem");
+            begins(problem(|routes| first(routes).chain_pem = pem.into()), "certificates[0].chain_pem");
         }
         let long = KEY.replace("c2VjcmV0", &"c2VjcmV0\n".repeat(2000));
         for pem in ["", "c2VjcmV0", "(hidden)", &KEY.replace("PRIVATE", "PUBLIC"), &long] {
-            begins(problem(|routes| routes.certificates[0].key_pem = PrivateKey::new(pem)), "certificates[0].key_pem");
+            begins(problem(|routes| first(routes).key_pem = PrivateKey::new(pem)), "certificates[0].key_pem");
         }
         begins(problem(|routes| routes.challenges[0].host = "*.example.org".into()), "challenges[0].host");
         begins(problem(|routes| routes.challenges.push(routes.challenges[0].clone())), "challenges[1]");

@@ -3,9 +3,10 @@
 mod certificates;
 mod check;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +19,10 @@ pub const FIRST_VERSION: u32 = 1;
 const CERTIFICATES_VERSION: u32 = 2;
 /// The version with services that are held.
 const HOLD_VERSION: u32 = 3;
+/// The version with redirects, and with what is to happen to requests that are not encrypted.
+const HTTPS_VERSION: u32 = 4;
 /// The newest version that this binary reads.
-pub const NEWEST_VERSION: u32 = HOLD_VERSION;
+pub const NEWEST_VERSION: u32 = HTTPS_VERSION;
 
 /// The whole table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,10 +35,14 @@ pub struct RouteSet {
     pub services: Vec<ServiceSpec>,
     /// From version 2 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub certificates: Vec<Certificate>,
+    pub certificates: Vec<Arc<Certificate>>,
     /// From version 2 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub challenges: Vec<Challenge>,
+    /// Certificates that prove to an authority that a host is served here (RFC 8737), and that no visitor is shown. From
+    /// version 4 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proofs: Vec<Arc<Certificate>>,
 }
 
 impl Default for RouteSet {
@@ -47,6 +54,7 @@ impl Default for RouteSet {
             services: Vec::new(),
             certificates: Vec::new(),
             challenges: Vec::new(),
+            proofs: Vec::new(),
         }
     }
 }
@@ -78,6 +86,32 @@ pub struct Route {
     #[serde(default = "root")]
     pub path: String,
     pub service: String,
+    /// From version 4 on.
+    #[serde(default, skip_serializing_if = "HttpsPolicy::is_none")]
+    pub https: HttpsPolicy,
+}
+
+impl Route {
+    /// Everything that is asked of a host.
+    pub fn new(host: impl Into<String>, service: impl Into<String>) -> Self {
+        Self { host: host.into(), path: root(), service: service.into(), https: HttpsPolicy::default() }
+    }
+}
+
+/// What is expected of visitors of a route who could come encrypted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HttpsPolicy {
+    /// Those who come over http are sent to https.
+    pub redirect: bool,
+    /// For how long browsers are told never to come over http again (RFC 6797); 0 for not at all.
+    pub hsts_seconds: u64,
+}
+
+impl HttpsPolicy {
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +134,17 @@ pub enum Serves {
     /// Nothing to reach for a moment, because one instance takes the place of another: requests wait for the next
     /// table. From version 3 on.
     Held(HoldSpec),
+    /// The same path at another host. From version 4 on.
+    Redirect(RedirectSpec),
+}
+
+/// Where visitors are sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedirectSpec {
+    pub host: String,
+    /// Browsers remember it and do not ask again.
+    pub permanent: bool,
 }
 
 /// How many requests may wait for a service that is held, and until when.
@@ -216,7 +261,7 @@ impl RouteSet {
     pub fn addresses(&self) -> BTreeSet<SocketAddr> {
         let targets = self.services.iter().filter_map(|service| match &service.serves {
             Serves::Targets(targets) => Some(&targets.addresses),
-            Serves::Files(_) | Serves::Page(_) | Serves::Held(_) => None,
+            Serves::Files(_) | Serves::Page(_) | Serves::Held(_) | Serves::Redirect(_) => None,
         });
         targets.flatten().copied().collect()
     }
@@ -227,6 +272,13 @@ impl RouteSet {
             return self.clone();
         }
         let mut set = Self { version, ..self.clone() };
+        if version < HTTPS_VERSION {
+            set.proofs.clear();
+            set.routes.iter_mut().for_each(|route| route.https = HttpsPolicy::default());
+            for service in set.services.iter_mut().filter(|service| matches!(service.serves, Serves::Redirect(_))) {
+                service.serves = Serves::Page(Notice::Starting);
+            }
+        }
         if version < HOLD_VERSION {
             for service in set.services.iter_mut().filter(|service| matches!(service.serves, Serves::Held(_))) {
                 service.serves = Serves::Page(Notice::Starting);
@@ -245,7 +297,13 @@ impl RouteSet {
     }
 
     fn needed_version(&self) -> u32 {
-        if self.services.iter().any(|service| matches!(service.serves, Serves::Held(_))) {
+        let is_redirect = |service: &ServiceSpec| matches!(service.serves, Serves::Redirect(_));
+        if !self.proofs.is_empty()
+            || self.routes.iter().any(|route| !route.https.is_none())
+            || self.services.iter().any(is_redirect)
+        {
+            HTTPS_VERSION
+        } else if self.services.iter().any(|service| matches!(service.serves, Serves::Held(_))) {
             HOLD_VERSION
         } else if !self.certificates.is_empty() || !self.challenges.is_empty() {
             CERTIFICATES_VERSION
@@ -254,10 +312,22 @@ impl RouteSet {
         }
     }
 
+    /// Certificates that are the same as in the table before are its own: two copies of all of them would be in memory
+    /// otherwise.
+    pub fn share_certificates(&mut self, before: &Self) {
+        let known: HashMap<&str, &Arc<Certificate>> =
+            before.certificates.iter().map(|certificate| (certificate.id.as_str(), certificate)).collect();
+        for certificate in &mut self.certificates {
+            if let Some(same) = known.get(certificate.id.as_str()).filter(|known| ***known == *certificate) {
+                *certificate = Arc::clone(same);
+            }
+        }
+    }
+
     /// The table as it may be shown.
     pub fn without_keys(mut self) -> Self {
-        for certificate in &mut self.certificates {
-            certificate.key_pem = PrivateKey::hidden();
+        for certificate in self.certificates.iter_mut().chain(&mut self.proofs) {
+            Arc::make_mut(certificate).key_pem = PrivateKey::hidden();
         }
         self
     }

@@ -11,7 +11,7 @@ use super::hold::Hold;
 use super::stats::ServiceStats;
 use super::{Target, TargetEntry};
 use crate::files::{FileCache, Files};
-use crate::routes::{Limits, Notice, Serves, ServiceSpec};
+use crate::routes::{Limits, Notice, RedirectSpec, Serves, ServiceSpec};
 
 pub struct Service {
     pub spec: ServiceSpec,
@@ -24,6 +24,7 @@ pub enum Serving {
     Files(Arc<Files>),
     Page(Notice),
     Held(Arc<Hold>),
+    Redirect(RedirectSpec),
 }
 
 pub struct Targets {
@@ -90,6 +91,7 @@ impl Service {
             Serves::Files(files) => Serving::Files(Arc::new(Files::new(files.clone(), cache.clone()))),
             Serves::Page(notice) => Serving::Page(*notice),
             Serves::Held(hold) => Serving::Held(Arc::new(Hold::new(*hold))),
+            Serves::Redirect(redirect) => Serving::Redirect(redirect.clone()),
         };
         let counters = before.map_or_else(Arc::default, |before| before.counters.clone());
         Arc::new(Self { spec: spec.clone(), serving, counters })
@@ -98,7 +100,7 @@ impl Service {
     pub fn targets(&self) -> &[Arc<Target>] {
         match &self.serving {
             Serving::Targets(targets) => &targets.all,
-            Serving::Files(_) | Serving::Page(_) | Serving::Held(_) => &[],
+            Serving::Files(_) | Serving::Page(_) | Serving::Held(_) | Serving::Redirect(_) => &[],
         }
     }
 
@@ -113,7 +115,7 @@ impl Service {
     pub fn times(&self) -> TimeLimits {
         match &self.serving {
             Serving::Targets(targets) => targets.times,
-            Serving::Files(_) | Serving::Page(_) | Serving::Held(_) => Limits::default().into(),
+            Serving::Files(_) | Serving::Page(_) | Serving::Held(_) | Serving::Redirect(_) => Limits::default().into(),
         }
     }
 

@@ -1,7 +1,6 @@
 //! One visitor's connection, from its first byte to its end.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
@@ -12,12 +11,15 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper::{Request, Response, StatusCode, Version};
 use hyper_util::rt::TokioExecutor;
+use rustix::net::sockopt::set_tcp_user_timeout;
+use tokio::net::TcpStream;
 
 use super::activity::{Activity, IdleVerdict, RequestUnderWay};
 use super::permit::ConnectionPermit;
 use super::stream::VisitorStream;
 use super::tracked_body::TrackedBody;
 use super::transport::Transport;
+use super::workers::AcceptedConnection;
 use crate::request::forward;
 use crate::request::visitor::Visitor;
 use crate::request::worker::Worker;
@@ -46,15 +48,57 @@ struct Connection {
     activity: Arc<Activity>,
 }
 
-/// Serves one connection until it ends.
-pub async fn serve(worker: Worker, transport: Transport, peer: SocketAddr, permit: ConnectionPermit) {
-    transport.prepare(worker.edge.settings.idle_limit);
-    let visitor = Arc::new(Visitor::new(peer.ip(), transport.scheme(), &worker.edge.trusted_proxies));
+/// Serves a connection as it is, until it ends.
+pub async fn serve_plain(worker: Worker, accepted: AcceptedConnection) {
+    let AcceptedConnection { stream, peer, permit, .. } = accepted;
+    match tcp(&worker, stream) {
+        Ok(stream) => {
+            let visitor = Visitor::new(peer.ip(), None, &worker.edge.trusted_proxies);
+            serve(worker, Transport::plain(stream), visitor, permit).await;
+        }
+        Err(error) => tracing::warn!(%error, "could not serve a connection"),
+    }
+}
+
+/// Serves an encrypted connection until it ends, from the handshake on.
+pub async fn serve_secured(worker: Worker, accepted: AcceptedConnection) {
+    let AcceptedConnection { stream, peer, permit, .. } = accepted;
+    let (edge, address) = (&worker.edge, peer.ip());
+    let stream = match tcp(&worker, stream) {
+        Ok(stream) => stream,
+        Err(error) => return tracing::warn!(%error, "could not serve a connection"),
+    };
+    // In a box: a handshake is short and large, and a connection is long.
+    match Box::pin(edge.handshakes.accept(stream, address, edge.settings.head_limit)).await {
+        Ok(Some(secured)) => {
+            let visitor = Visitor::new(address, Some(secured.certificate), &edge.trusted_proxies);
+            serve(worker, Transport::secured(secured.stream), visitor, permit).await;
+        }
+        Ok(None) => tracing::debug!(%peer, "an authority was shown a proof"),
+        Err(error) => tracing::debug!(%error, %peer, "no handshake"),
+    }
+}
+
+/// Sets the options of a visitor's socket.
+fn tcp(worker: &Worker, stream: std::net::TcpStream) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::from_std(stream)?;
+    // What is written is complete: waiting to fill a packet only delays it.
+    let _ = stream.set_nodelay(true);
+    // A visitor who does not take an answer is given up by the system. Where that cannot be set, the answer just
+    // waits.
+    let millis = u32::try_from(worker.edge.settings.idle_limit.as_millis()).unwrap_or(u32::MAX);
+    let _ = set_tcp_user_timeout(&stream, millis);
+    Ok(stream)
+}
+
+async fn serve(worker: Worker, transport: Transport, visitor: Visitor, permit: ConnectionPermit) {
+    let visitor = Arc::new(visitor);
     let activity = Arc::new(Activity::new(worker.edge.clone(), visitor.clone(), permit));
     let stream = VisitorStream::new(transport, activity.clone());
     let connection = Arc::new(Connection { worker, visitor, activity });
     if let Err(error) = connection.serve(stream).await {
-        tracing::debug!(%error, %peer, scheme = %connection.visitor.scheme, "connection ended");
+        let visitor = &connection.visitor;
+        tracing::debug!(%error, address = %visitor.address, scheme = %visitor.scheme(), "connection ended");
     }
     // An upgraded one lives on in its tunnel, which the edge does not wait for when it ends.
     connection.activity.settle();
@@ -73,7 +117,7 @@ impl Connection {
         if learning.await.map_err(|_| ConnectionEnd::Silent)?? {
             return Box::pin(self.serve_http2(stream)).await;
         }
-        while let Some(resting) = Box::pin(self.serve_http1(stream)).await? {
+        while let Some(mut resting) = Box::pin(self.serve_http1(stream)).await? {
             self.in_time(resting.readable()).await?;
             stream = resting;
         }

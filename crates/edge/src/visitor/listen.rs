@@ -7,8 +7,9 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use super::permit::ConnectionPermits;
-use super::workers::Workers;
+use super::workers::{AcceptedConnection, Workers};
 use crate::edge::Edge;
+use crate::scheme::Scheme;
 
 #[derive(Clone)]
 pub struct Acceptor {
@@ -24,7 +25,7 @@ impl Acceptor {
     }
 
     /// Accepts until its task is ended.
-    pub async fn accept(self, listener: Arc<TcpListener>) {
+    pub async fn accept(self, scheme: Scheme, listener: Arc<TcpListener>) {
         loop {
             // Visitors beyond the limit wait in the system's queue.
             let Some(next) = self.permits.next().await else { return };
@@ -42,7 +43,7 @@ impl Acceptor {
                 continue;
             };
             match stream.into_std() {
-                Ok(stream) => self.workers.serve(stream, peer, permit),
+                Ok(stream) => self.workers.serve(AcceptedConnection { stream, scheme, peer, permit }),
                 Err(error) => tracing::warn!(%error, "could not hand a connection to its worker"),
             }
         }

@@ -13,6 +13,8 @@ use super::transport::Transport;
 
 /// A connection that speaks HTTP/2 begins with these bytes, and no other connection does.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// As much as is read to find out that there is something to read, where it cannot be found out otherwise.
+const FIRST_BYTES: usize = 16;
 /// Head and body of an answer that are written in one piece.
 const SMALL_ANSWER: usize = 2048;
 
@@ -39,7 +41,8 @@ impl VisitorStream {
 
     /// Reads until it is clear whether the visitor speaks HTTP/2.
     pub async fn speaks_http2(&mut self) -> io::Result<bool> {
-        let (mut begin, mut length) = ([0; PREFACE.len()], 0);
+        let (mut begin, mut length) = ([0; PREFACE.len()], self.first.len());
+        begin[..length].copy_from_slice(&self.first);
         while length < PREFACE.len() && begin[..length] == PREFACE[..length] {
             match self.transport.read(&mut begin[length..]).await? {
                 0 => break,
@@ -52,11 +55,13 @@ impl VisitorStream {
     }
 
     /// Returns when there is something to read, the end included.
-    pub async fn readable(&self) -> io::Result<()> {
-        if !self.first.is_empty() {
-            return Ok(());
+    pub async fn readable(&mut self) -> io::Result<()> {
+        if self.first.is_empty() {
+            let mut begin = [0; FIRST_BYTES];
+            let length = self.transport.readable(&mut begin).await?;
+            self.first = Bytes::copy_from_slice(&begin[..length]);
         }
-        self.transport.readable().await
+        Ok(())
     }
 
     fn note<T>(&self, written: Poll<T>) -> Poll<T> {
@@ -107,7 +112,8 @@ impl Write for VisitorStream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.transport).poll_flush(context)
+        let flushed = Pin::new(&mut self.transport).poll_flush(context);
+        if self.transport.keeps_bytes() { self.note(flushed) } else { flushed }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,59 +1,49 @@
-//! What carries the bytes of a visitor's connection: TCP as it is, and nothing else yet.
+//! What carries the bytes of a visitor's connection: TCP as it is, or TLS.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
-
-use crate::scheme::Scheme;
+use tokio_rustls::server::TlsStream;
 
 pub enum Transport {
     Plain(TokioIo<TcpStream>),
+    /// In a box: it is ten times as large.
+    Secured(Box<TokioIo<TlsStream<TcpStream>>>),
 }
 
 impl Transport {
-    pub fn plain(stream: std::net::TcpStream) -> io::Result<Self> {
-        Ok(Self::Plain(TokioIo::new(TcpStream::from_std(stream)?)))
+    pub fn plain(stream: TcpStream) -> Self {
+        Self::Plain(TokioIo::new(stream))
     }
 
-    pub fn scheme(&self) -> Scheme {
+    pub fn secured(stream: TlsStream<TcpStream>) -> Self {
+        Self::Secured(Box::new(TokioIo::new(stream)))
+    }
+
+    /// Returns when there is something to read, the end included. What had to be read to know it is in the buffer.
+    pub async fn readable(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::Plain(_) => Scheme::Http,
+            Self::Plain(stream) => stream.inner().readable().await.map(|()| 0),
+            // Bytes on the socket need not be any of the visitor's, and some of the visitor's may be decrypted already.
+            Self::Secured(stream) => stream.inner_mut().read(buffer).await,
         }
-    }
-
-    /// Sets the options of the socket.
-    pub fn prepare(&self, idle_limit: Duration) {
-        let socket = self.socket();
-        // What is written is complete: waiting to fill a packet only delays it.
-        let _ = socket.set_nodelay(true);
-        // A visitor who does not take an answer is given up by the system. Where that cannot be set, the answer just
-        // waits.
-        let millis = u32::try_from(idle_limit.as_millis()).unwrap_or(u32::MAX);
-        let _ = set_tcp_user_timeout(socket, millis);
-    }
-
-    /// Returns when there is something to read, the end included.
-    pub async fn readable(&self) -> io::Result<()> {
-        self.socket().readable().await
     }
 
     pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.inner_mut().read(buffer).await,
+            Self::Secured(stream) => stream.inner_mut().read(buffer).await,
         }
     }
 
-    fn socket(&self) -> &TcpStream {
-        match self {
-            Self::Plain(stream) => stream.inner(),
-        }
+    /// Whether bytes that were taken may still be here, until they are flushed.
+    pub fn keeps_bytes(&self) -> bool {
+        matches!(self, Self::Secured(_))
     }
 }
 
@@ -61,6 +51,7 @@ impl Read for Transport {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Secured(stream) => Pin::new(stream).poll_read(context, buffer),
         }
     }
 }
@@ -69,6 +60,7 @@ impl Write for Transport {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Secured(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
@@ -79,24 +71,28 @@ impl Write for Transport {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
+            Self::Secured(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
         }
     }
 
     fn is_write_vectored(&self) -> bool {
         match self {
             Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Secured(stream) => stream.is_write_vectored(),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Secured(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Secured(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

@@ -12,9 +12,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::connection;
 use super::permit::ConnectionPermit;
-use super::transport::Transport;
 use crate::edge::Edge;
 use crate::request::worker::Worker;
+use crate::scheme::Scheme;
 
 /// How often each worker looks for connections to targets that were idle for too long.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
@@ -28,7 +28,13 @@ struct WorkerThread {
     _thread: JoinHandle<()>,
 }
 
-type AcceptedConnection = (TcpStream, SocketAddr, ConnectionPermit);
+/// A visitor's connection, before its first byte.
+pub struct AcceptedConnection {
+    pub stream: TcpStream,
+    pub scheme: Scheme,
+    pub peer: SocketAddr,
+    pub permit: ConnectionPermit,
+}
 
 impl Workers {
     pub fn start(edge: &Arc<Edge>) -> io::Result<Self> {
@@ -42,11 +48,11 @@ impl Workers {
     }
 
     /// Gives a connection to the thread that has the fewest.
-    pub fn serve(&self, stream: TcpStream, peer: SocketAddr, mut permit: ConnectionPermit) {
+    pub fn serve(&self, mut accepted: AcceptedConnection) {
         if let Some(thread) = self.0.iter().min_by_key(|thread| thread.open.load(Ordering::Relaxed)) {
-            permit.count(thread.open.clone());
+            accepted.permit.count(thread.open.clone());
             // A thread ends with the process only.
-            let _ = thread.connections.send((stream, peer, permit));
+            let _ = thread.connections.send(accepted);
         }
     }
 }
@@ -64,13 +70,11 @@ impl WorkerThread {
 
 async fn run(worker: Worker, mut waiting: UnboundedReceiver<AcceptedConnection>) {
     tokio::spawn(sweep(worker.clone()));
-    while let Some((stream, peer, permit)) = waiting.recv().await {
-        match Transport::plain(stream) {
-            Ok(transport) => {
-                tokio::spawn(connection::serve(worker.clone(), transport, peer, permit));
-            }
-            Err(error) => tracing::warn!(%error, "could not serve a connection"),
-        }
+    while let Some(accepted) = waiting.recv().await {
+        match accepted.scheme {
+            Scheme::Http => tokio::spawn(connection::serve_plain(worker.clone(), accepted)),
+            Scheme::Https => tokio::spawn(connection::serve_secured(worker.clone(), accepted)),
+        };
     }
 }
 

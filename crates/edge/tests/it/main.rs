@@ -10,3 +10,4 @@ mod forwarding;
 mod hold;
 mod pages;
 mod protocol;
+mod tls;

@@ -20,7 +20,7 @@ use windlass_edge::control::Drain;
 use windlass_edge::control::client::Client;
 use windlass_edge::routes::{Limits, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
 use windlass_edge::stats::Stats;
-use windlass_edge::{Options, run};
+use windlass_edge::{Listen, Options, run};
 
 /// Nothing in these tests takes longer unless something is wrong.
 pub const DEADLINE: Duration = Duration::from_secs(20);
@@ -45,6 +45,7 @@ pub fn settings() -> Settings {
         trusted_proxies: Vec::new(),
         max_connections: 4096,
         address_connections: 0,
+        address_handshakes: 0,
         service_requests: 0,
         containers: "10.192.0.0/12".parse().expect("a range"),
         head_limit: Duration::from_secs(10),
@@ -58,6 +59,8 @@ pub fn settings() -> Settings {
 /// A running edge with a data folder of its own. It is stopped when it is dropped.
 pub struct TestEdge {
     pub address: SocketAddr,
+    /// Where visitors come encrypted.
+    pub https: SocketAddr,
     pub folder: TempDir,
     stop: watch::Sender<bool>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -75,15 +78,17 @@ impl TestEdge {
     /// On a folder in which something may lie already.
     pub async fn on(folder: TempDir, settings: Settings) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let listen = vec!["127.0.0.1:0".parse().expect("an address")];
+        let anywhere = || vec!["127.0.0.1:0".parse().expect("an address")];
+        let listen = Listen { http: anywhere(), https: anywhere() };
         let options = Options { data_dir: folder.path().to_owned(), listen, settings, take_over: false };
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(run(options, stopped)).expect("the edge runs");
         });
         let mut client = connect(folder.path()).await;
-        let address = client.hello().await.expect("an answer").listening[0];
-        Self { address, folder, stop, thread: Some(thread) }
+        let listening = client.hello().await.expect("an answer").listening();
+        let (address, https) = (listening.http[0], listening.https[0]);
+        Self { address, https, folder, stop, thread: Some(thread) }
     }
 
     pub async fn control(&self) -> Client {
@@ -178,7 +183,7 @@ pub fn everything_to(addresses: &[SocketAddr]) -> RouteSet {
 /// One service for all hosts.
 pub fn everything(serves: Serves) -> RouteSet {
     let mut routes = RouteSet::default();
-    routes.routes.push(Route { host: "*".into(), path: "/".into(), service: "app".into() });
+    routes.routes.push(Route::new("*", "app"));
     routes.services.push(ServiceSpec { name: "app".into(), serves, access_log: false });
     routes
 }

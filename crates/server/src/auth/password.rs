@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use argon2::{Argon2, PasswordHasher, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Error, Result};
@@ -11,26 +11,47 @@ use crate::error::{Error, Result};
 /// How long a login may wait for its turn.
 const WAIT: Duration = Duration::from_secs(5);
 
+/// How much work a hash is. Each hash says its own, so that those of before stay valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PasswordCost {
+    pub memory_kib: u32,
+    pub passes: u32,
+}
+
+impl Default for PasswordCost {
+    /// As OWASP recommends.
+    fn default() -> Self {
+        Self { memory_kib: 19_456, passes: 2 }
+    }
+}
+
 pub struct Passwords {
+    cost: PasswordCost,
     turns: Arc<Semaphore>,
     /// The hash of no password. Checking against it makes an unknown account cost what a known one does.
     no_user: Arc<str>,
 }
 
 impl Passwords {
-    pub fn new(parallel: usize) -> Self {
+    pub fn new(parallel: usize, cost: PasswordCost) -> Self {
+        let PasswordCost { memory_kib, passes } = cost;
         // The salt and parameters matter for the time it takes; the hash itself matches no password.
-        let no_user = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5IGhhcyB0aGlz$\
-                      AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-        Self { turns: Arc::new(Semaphore::new(parallel)), no_user: no_user.into() }
+        let no_user = format!(
+            "$argon2id$v=19$m={memory_kib},t={passes},p=1$bm9ib2R5IGhhcyB0aGlz$\
+             AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        );
+        Self { cost, turns: Arc::new(Semaphore::new(parallel)), no_user: no_user.into() }
     }
 
     pub async fn hash(&self, password: &str) -> Result<String> {
         let turn = self.turn().await?;
         let password = password.to_owned();
+        let params = Params::new(self.cost.memory_kib, self.cost.passes, 1, None).map_err(Error::internal)?;
         let hash = tokio::task::spawn_blocking(move || {
             let _held_until_done = turn;
-            Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string())
+            Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+                .hash_password(password.as_bytes())
+                .map(|hash| hash.to_string())
         });
         hash.await.map_err(Error::internal)?.map_err(Error::internal)
     }
@@ -65,7 +86,7 @@ mod tests {
 
     #[tokio::test]
     async fn tells_right_from_wrong() {
-        let passwords = Passwords::new(1);
+        let passwords = Passwords::new(1, PasswordCost::default());
         let hash = passwords.hash("correct horse").await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
         assert!(passwords.verify("correct horse", Some(&hash)).await.unwrap());
@@ -74,7 +95,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_caller_who_goes_away_frees_no_turn() {
-        let passwords = Passwords::new(1);
+        let passwords = Passwords::new(1, PasswordCost::default());
         let mut verify = Box::pin(passwords.verify("wrong", None));
         assert!(tokio::time::timeout(Duration::from_millis(1), &mut verify).await.is_err());
         drop(verify);
@@ -85,7 +106,7 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_takes_as_long_as_somebody() {
-        let passwords = Passwords::new(1);
+        let passwords = Passwords::new(1, PasswordCost::default());
         let hash = passwords.hash("correct horse").await.unwrap();
         let mut times = [Duration::MAX; 2];
         for _ in 0..5 {

@@ -23,6 +23,7 @@ pub use subnet::Subnet;
 
 use serde::{Deserialize, Serialize};
 use windlass_api::Host;
+use windlass_edge::Listen;
 
 use crate::build_limits::BuildCeilings;
 use crate::ceilings::Ceilings;
@@ -135,6 +136,7 @@ pub struct Config {
     pub address_connections: usize,
     pub shutdown_limit: Duration,
     pub edge_http: Vec<SocketAddr>,
+    pub edge_https: Vec<SocketAddr>,
     pub edge: windlass_edge::Settings,
 }
 
@@ -210,6 +212,11 @@ impl Config {
             Some(ring) => KeySource::Environment(ring.clone()),
             None => KeySource::File(self.data_dir.join(ring::FILE_NAME)),
         }
+    }
+
+    /// Where the edge awaits visitors.
+    pub fn edge_listen(&self) -> Listen {
+        Listen { http: self.edge_http.clone(), https: self.edge_https.clone() }
     }
 
     /// Where visitors reach an application.

@@ -425,6 +425,9 @@ impl Config {
             edge_http: visitors
                 .row("edge-http", "Address and port at which visitors reach the applications")
                 .addresses("127.0.0.1:7781"),
+            edge_https: visitors
+                .row("edge-https", "Address and port at which visitors reach the applications encrypted")
+                .addresses("127.0.0.1:7743"),
             edge: windlass_edge::Settings {
                 threads: threads(
                     visitors
@@ -440,6 +443,12 @@ impl Config {
                         "Connections of visitors from one address, one IPv6 /64, or one organization's containers; more are closed; 0 for no limit",
                     )
                     .limit(512, 0..=1_000_000),
+                address_handshakes: visitors
+                    .row(
+                        "edge-address-handshakes",
+                        "Encrypted connections that one address, or one IPv6 /64, may begin in a second, beyond a first few; more wait; 0 for no limit",
+                    )
+                    .number(50, 0..=1_000_000),
                 service_requests: visitors
                     .row(
                         "edge-application-requests",

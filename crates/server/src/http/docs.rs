@@ -1,7 +1,7 @@
 //! The API description as JSON, and as a page that needs neither the internet nor a script.
 
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -14,16 +14,20 @@ use crate::app::App;
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; frame-ancestors 'none'";
 
-pub fn routes(description: &Value) -> Router<Arc<App>> {
-    let json = Bytes::from(description.to_string());
-    let page = Bytes::from(render(description));
-    Router::new()
-        .route("/api/v1/openapi.json", get(move || async { ([(header::CONTENT_TYPE, "application/json")], json) }))
-        .route("/api/v1/docs", get(move || async { document(page) }))
+/// Made when a client first asks: a start need not wait for it.
+static JSON: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(super::description().to_string()));
+static PAGE: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(render(&super::description())));
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new().route("/api/v1/openapi.json", get(json)).route("/api/v1/docs", get(page))
 }
 
-fn document(page: Bytes) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY)], page)
+async fn json() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], JSON.clone())
+}
+
+async fn page() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY)], PAGE.clone())
 }
 
 fn render(description: &Value) -> String {

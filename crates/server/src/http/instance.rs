@@ -3,6 +3,7 @@
 use windlass_api::{
     DatabaseKind, DiskSpace, ErrorCode, Instance, InstanceUsers, InstanceUsersQuery, Pagination, Queue, Whole,
 };
+use windlass_edge::Listen;
 use windlass_store::{Kind, instance, jobs, users};
 
 use super::params::Params;
@@ -40,7 +41,7 @@ pub async fn get(admin: Admin) -> Answer {
             Kind::Postgres => DatabaseKind::Postgres,
         },
         public_url: app.config.public_url(),
-        edge_addresses: app.config.edge_http.iter().map(ToString::to_string).collect(),
+        edge_addresses: edge_addresses(&app.config.edge_listen()),
         disk: disk.map(|disk| DiskSpace { total_bytes: bytes(disk.whole), free_bytes: bytes(disk.free) }),
         queue: Queue { waiting, running },
         users,
@@ -49,6 +50,10 @@ pub async fn get(admin: Admin) -> Answer {
         settings: app.config.settings.iter().map(records::instance_setting).collect(),
     };
     success("Instance", instance)
+}
+
+fn edge_addresses(listen: &Listen) -> Vec<String> {
+    listen.all().map(|(scheme, address)| format!("{scheme}://{address}")).collect()
 }
 
 pub async fn list_users(admin: Admin, Params(query): Params<InstanceUsersQuery>) -> Answer {

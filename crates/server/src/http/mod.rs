@@ -99,11 +99,9 @@ pub fn description() -> serde_json::Value {
 }
 
 pub fn router(app: Arc<App>) -> Router {
-    let table = table();
-    let description = openapi::document(&table);
-    let routes = table
+    let routes = table()
         .into_router()
-        .merge(docs::routes(&description))
+        .merge(docs::routes())
         .merge(dashboard::routes())
         .merge(push::routes())
         .merge(github_apps::pages());

@@ -104,9 +104,9 @@ async fn changes(app: &App) -> &'static str {
 async fn edge(app: &App) -> Dependency {
     let reason = match edge::hello(&app.config.data_dir).await {
         Ok(hello) if hello.damaged.is_some() => "it could not read its routes; the server's log says why".into(),
-        Ok(hello) if hello.requested != app.config.edge_http => {
-            "it listens at other addresses than edge-http sets. Restart the server to move it, or set edge-http to its \
-             addresses"
+        Ok(hello) if hello.requested() != app.config.edge_listen() => {
+            "it listens at other addresses than edge-http and edge-https set. Restart the server to move it, or set \
+             them to its addresses"
                 .into()
         }
         Ok(_) => String::new(),

@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_api::{Role, Timestamp};
+use windlass_server::auth::password::{PasswordCost, Passwords};
 use windlass_server::clock::{Clock, Ids};
 use windlass_server::config::{self, Config, GivenSettings};
 use windlass_server::logs::Logs;
@@ -85,7 +86,10 @@ impl TestServer {
         let keys = unlock(&db, source, &ids, START).await.expect("a fresh key");
         let mut config = config(settings);
         place.folder.path().clone_into(&mut config.data_dir);
+        // With the usual cost, half of the time of these tests would be spent on passwords. The hash's own tests have it.
+        let passwords = Passwords::new(config.parallel_logins, PasswordCost { memory_kib: 64, passes: 1 });
         let mut app = App::new(db, Logs::open(logs, None), keys, config, Clock::manual(START), ids);
+        app.passwords = passwords;
         tune(&mut app);
         Self::serve(app, place).await
     }

@@ -256,7 +256,8 @@ fn a_full_disk_loses_no_key() {
     let folder = tempfile::tempdir_in(&disk.path).unwrap();
     let home = Home { place: DatabaseLocation { folder, url: None } };
     let ballast = disk.fill(0);
-    let first = home.run(&["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0"], &[]);
+    let first = home
+        .run(&["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--edge-https", "127.0.0.1:0"], &[]);
     let said = String::from_utf8_lossy(&first.stderr).to_lowercase();
     assert_eq!(first.status.code(), Some(1), "{said}");
     assert!(said.contains("full") || said.contains("no space left"), "{said}");

@@ -64,7 +64,16 @@ impl Process {
 
     /// The same with another environment.
     pub fn start(mut command: Command, data_dir: &Path, arguments: &[&str]) -> Self {
-        command.args(["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--data-dir"]);
+        command.args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--edge-http",
+            "127.0.0.1:0",
+            "--edge-https",
+            "127.0.0.1:0",
+            "--data-dir",
+        ]);
         command.arg(data_dir).args(arguments);
         Self::spawn(command, data_dir)
     }

@@ -58,6 +58,7 @@ def server(folder):
     origin = f"http://127.0.0.1:{free_port()}"
     settings = [word for name, value in GENEROUS.items() for word in (f"--{name}", str(value))]
     where = ["--data-dir", data, "--listen", origin.removeprefix("http://"), "--edge-http", "127.0.0.1:0"]
+    where += ["--edge-https", "127.0.0.1:0"]
     with open(log, "wb") as out:
         child = subprocess.Popen([WINDLASS, "serve", *where, *settings], stdout=out, stderr=out, cwd=folder)
     try:

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::de::{self, Error as _, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::options::Listen;
 use crate::routes::{RouteSet, first_version};
 use crate::settings::Settings;
 
@@ -188,12 +189,27 @@ pub struct Hello {
     pub requested: Vec<SocketAddr>,
     /// What it listens on.
     pub listening: Vec<SocketAddr>,
+    /// The same for encrypted connections.
+    #[serde(default)]
+    pub requested_https: Vec<SocketAddr>,
+    #[serde(default)]
+    pub listening_https: Vec<SocketAddr>,
     /// How often the table of this process was changed.
     #[serde(default)]
     pub changes: u64,
     /// Why there are no routes although there should be.
     #[serde(default)]
     pub damaged: Option<String>,
+}
+
+impl Hello {
+    pub fn requested(&self) -> Listen {
+        Listen { http: self.requested.clone(), https: self.requested_https.clone() }
+    }
+
+    pub fn listening(&self) -> Listen {
+        Listen { http: self.listening.clone(), https: self.listening_https.clone() }
+    }
 }
 
 /// Which file this process runs. A file that takes its place has another number or time.

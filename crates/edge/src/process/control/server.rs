@@ -102,8 +102,10 @@ fn hello(process: &Process) -> Hello {
         pid: std::process::id(),
         binary: process.binary.clone(),
         settings: process.edge.settings.clone(),
-        requested: process.requested.clone(),
-        listening: process.listening.clone(),
+        requested: process.requested.http.clone(),
+        requested_https: process.requested.https.clone(),
+        listening_https: process.listening.https.clone(),
+        listening: process.listening.http.clone(),
         changes: process.edge.changes(),
         damaged: process.damage(),
     }

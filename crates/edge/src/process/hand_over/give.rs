@@ -79,7 +79,9 @@ async fn send_inventory(process: &Process, stream: &UnixStream, route_version: u
     let inventory = Inventory {
         routes: process.edge.table().routes.for_version(route_version),
         damaged: process.damage(),
-        requested: process.requested.clone(),
+        requested: process.requested.http.clone(),
+        requested_https: process.requested.https.clone(),
+        tickets: Some(process.edge.handshakes.ticket_secrets()),
         route_version: NEWEST_VERSION,
     };
     let sent: Vec<OwnedFd> = process.with_holdings(|holdings| {

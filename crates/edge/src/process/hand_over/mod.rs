@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::routes::{RouteSet, first_version};
+use crate::tls::tickets::TicketSecrets;
 
 /// The points of a take-over at which a test can crash.
 pub const KILL_POINTS: [&str; 3] =
@@ -32,6 +33,11 @@ struct Inventory {
     routes: RouteSet,
     damaged: Option<String>,
     requested: Vec<SocketAddr>,
+    /// Their sockets come last.
+    #[serde(default)]
+    requested_https: Vec<SocketAddr>,
+    #[serde(default)]
+    tickets: Option<TicketSecrets>,
     /// The newest version of tables that the old process can read.
     #[serde(default = "first_version")]
     route_version: u32,

@@ -16,10 +16,11 @@ use crate::process::control::lines::{LONGEST_LINE, line};
 use crate::process::control::{self, Call, Message, Reply, TakeOver, VERSION};
 use crate::process::descriptors;
 use crate::process::holdings::{Holdings, VisitorSocket, bind};
-use crate::process::options::{EdgeError, Options};
+use crate::process::options::{EdgeError, Listen, Options};
 use crate::process::route_file::Loaded;
 use crate::process::start::ProcessStart;
 use crate::routes::NEWEST_VERSION;
+use crate::scheme::Scheme;
 
 pub async fn take(options: &Options) -> Result<ProcessStart, EdgeError> {
     let failed = |error: io::Error| EdgeError::TakeOver(error.to_string());
@@ -41,8 +42,8 @@ pub async fn take(options: &Options) -> Result<ProcessStart, EdgeError> {
     let mut next = || received.next().ok_or_else(|| EdgeError::TakeOver("sockets are missing".into()));
     let lock = File::from(next()?);
     let control = UnixListener::from(next()?);
-    let given: Vec<(SocketAddr, OwnedFd)> =
-        inventory.requested.iter().map(|address| Ok((*address, next()?))).collect::<Result<_, EdgeError>>()?;
+    let requested = Listen { http: inventory.requested, https: inventory.requested_https };
+    let given = requested.all().map(|listening| Ok((listening, next()?))).collect::<Result<_, EdgeError>>()?;
     let holdings = Holdings { lock, control, sockets: wanted(&options.listen, given)? };
     inventory.routes.check().map_err(|problems| EdgeError::TakeOver(problems.join("; ")))?;
     let routes = match inventory.damaged {
@@ -50,18 +51,19 @@ pub async fn take(options: &Options) -> Result<ProcessStart, EdgeError> {
         None => Loaded::Routes(inventory.routes),
     };
     let predecessor = Predecessor::new(Client::new(stream), inventory.route_version);
-    Ok(ProcessStart { holdings, routes, predecessor: Some(predecessor) })
+    Ok(ProcessStart { holdings, routes, predecessor: Some(predecessor), tickets: inventory.tickets })
 }
 
 /// The sockets that this process is to listen on: those that it was given, and new ones for the rest.
-fn wanted(listen: &[SocketAddr], mut given: Vec<(SocketAddr, OwnedFd)>) -> Result<Vec<VisitorSocket>, EdgeError> {
+fn wanted(listen: &Listen, mut given: Vec<((Scheme, SocketAddr), OwnedFd)>) -> Result<Vec<VisitorSocket>, EdgeError> {
     let mut sockets = Vec::new();
-    for address in listen {
-        sockets.push(match given.iter().position(|(requested, _)| requested == address) {
+    for (scheme, address) in listen.all() {
+        sockets.push(match given.iter().position(|(requested, _)| *requested == (scheme, address)) {
             Some(index) => {
-                VisitorSocket { requested: *address, listener: TcpListener::from(given.swap_remove(index).1) }
+                let listener = TcpListener::from(given.swap_remove(index).1);
+                VisitorSocket { scheme, requested: address, listener }
             }
-            None => bind(*address)?,
+            None => bind(scheme, address)?,
         });
     }
     Ok(sockets)

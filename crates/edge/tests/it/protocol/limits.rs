@@ -373,7 +373,7 @@ async fn a_slow_service_does_not_take_the_places_of_the_others() {
     // It is connected to by the system, and never answers.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut routes = everything_to(&[target.address]);
-    routes.routes.push(Route { host: "slow".into(), path: "/".into(), service: "slow".into() });
+    routes.routes.push(Route::new("slow", "slow"));
     let mut slow = everything_to(&[silent.local_addr().unwrap()]).services.remove(0);
     slow.name = "slow".into();
     routes.services.push(slow);

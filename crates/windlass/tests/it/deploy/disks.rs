@@ -156,7 +156,16 @@ async fn a_read_only_data_folder() {
     let read_only = ReadOnly::make(&data_dir);
     let url = platform.place.url.clone().expect("an address");
     let mut command = windlass();
-    command.args(["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--data-dir"]);
+    command.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--edge-http",
+        "127.0.0.1:0",
+        "--edge-https",
+        "127.0.0.1:0",
+        "--data-dir",
+    ]);
     let output = command.arg(&data_dir).args(["--database-url", &url]).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(1) && said.contains("Read-only file system"), "{said}");

@@ -100,7 +100,17 @@ async fn a_server_with_another_engine_does_not_start_beside_the_first() {
     let socket = home.path().join("engine.sock");
     pretend_to_be_an_engine(&socket, "ANOTHER:ENGINE");
     let mut serve = windlass();
-    serve.args(["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--database-url", &url]);
+    serve.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--edge-http",
+        "127.0.0.1:0",
+        "--edge-https",
+        "127.0.0.1:0",
+        "--database-url",
+        &url,
+    ]);
     serve.arg("--data-dir").arg(home.path()).arg("--docker-socket").arg(&socket);
     let mut second = serve.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let ended = until("it ends", async || second.try_wait().unwrap()).await;

@@ -233,7 +233,17 @@ async fn the_edge_has_no_secrets_and_a_session_of_its_own() {
 async fn an_edge_whose_log_is_not_read_goes_on() {
     let (home, app) = (Home::new(), App::start("app").await);
     let mut command = windlass();
-    command.args(["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--log-level", "info"]);
+    command.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--edge-http",
+        "127.0.0.1:0",
+        "--edge-https",
+        "127.0.0.1:0",
+        "--log-level",
+        "info",
+    ]);
     let mut server = piped(command.arg("--data-dir").arg(home.path()));
     let edge = until("the edge answers", async || {
         let mut client = windlass_edge::control::client::Client::connect(home.path()).await.ok()?;
@@ -278,7 +288,16 @@ fn an_edge_of_another_version_is_asked_to_hand_over() {
         }
     });
     let output = run(windlass()
-        .args(["serve", "--listen", "127.0.0.1:0", "--edge-http", "127.0.0.1:0", "--data-dir"])
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--edge-http",
+            "127.0.0.1:0",
+            "--edge-https",
+            "127.0.0.1:0",
+            "--data-dir",
+        ])
         .arg(home.path()));
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -299,7 +318,7 @@ async fn an_edge_that_listens_elsewhere_is_noticed_and_has_a_name() {
     command.args(["edge", "--take-over", "--edge-http", "127.0.0.2:0", "--data-dir"]).arg(home.path());
     let mut moved = command.stderr(Stdio::null()).spawn().unwrap();
     home.answers_as(moved.id()).await;
-    assert!(told().contains("it listens at other addresses than edge-http sets"), "{}", told());
+    assert!(told().contains("it listens at other addresses than edge-http and edge-https set"), "{}", told());
     drop(server);
     let _ = moved.wait();
 }

@@ -54,7 +54,7 @@ impl Home {
     pub fn command(&self) -> Command {
         let mut command = windlass();
         // Upgraded connections do not end by themselves, and a stop waits for them as long as it may.
-        command.args(["edge", "--edge-http", "127.0.0.1:0", "--shutdown-seconds", "1"]);
+        command.args(["edge", "--edge-http", "127.0.0.1:0", "--edge-https", "127.0.0.1:0", "--shutdown-seconds", "1"]);
         command.arg("--data-dir").arg(self.path());
         command
     }
@@ -213,7 +213,7 @@ pub async fn ends(pid: u32) {
 pub fn everything_to(target: SocketAddr) -> RouteSet {
     let targets = TargetsSpec { addresses: vec![target], health: None, limits: Limits::default() };
     let mut routes = RouteSet::default();
-    routes.routes.push(Route { host: "*".into(), path: "/".into(), service: "app".into() });
+    routes.routes.push(Route::new("*", "app"));
     routes.services.push(ServiceSpec { name: "app".into(), serves: Serves::Targets(targets), access_log: false });
     routes
 }

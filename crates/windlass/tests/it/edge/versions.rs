@@ -39,7 +39,7 @@ fn secured(target: SocketAddr) -> RouteSet {
     };
     RouteSet {
         version: NEWEST_VERSION,
-        certificates: vec![certificate],
+        certificates: vec![certificate.into()],
         challenges: vec![challenge],
         ..everything_to(target)
     }
@@ -112,10 +112,10 @@ async fn the_control_socket_takes_tables_of_both_versions() {
         assert_eq!(get(&home).await, (200, "app".into()));
     }
     let mut wrong_key = secured(app.address);
-    wrong_key.certificates[0].key_pem = PrivateKey::new(SECRET);
+    Arc::make_mut(&mut wrong_key.certificates[0]).key_pem = PrivateKey::new(SECRET);
     for (table, problem) in [
         (RouteSet { version: FIRST_VERSION, ..secured(app.address) }, "certificates and challenges need version 2"),
-        (RouteSet { version: NEWEST_VERSION + 1, ..plain.clone() }, "this edge knows versions 1 to 3 only"),
+        (RouteSet { version: NEWEST_VERSION + 1, ..plain.clone() }, "this edge knows versions 1 to 4 only"),
         (RouteSet { version: 2, ..held(DEADLINE) }, "services that are held need version 3"),
         (wrong_key, "certificates[0].key_pem"),
     ] {

@@ -1,0 +1,54 @@
+//! Answers that send a visitor elsewhere.
+
+use bytes::Bytes;
+use hyper::header::{CACHE_CONTROL, HeaderValue, LOCATION, STRICT_TRANSPORT_SECURITY};
+use hyper::http::request::Parts;
+use hyper::{Response, StatusCode};
+
+use crate::body::Body;
+use crate::routes::RedirectSpec;
+use crate::scheme::Scheme;
+
+/// The port that is left out of an address.
+const HTTPS_PORT: u16 = 443;
+
+/// To the same address over https.
+pub fn to_https(host: &str, port: u16, parts: &Parts) -> Response<Body> {
+    let port = if port == HTTPS_PORT { String::new() } else { format!(":{port}") };
+    // Not remembered by the browser: the domain's owner may turn it off again. That is what HSTS is for.
+    redirect(StatusCode::PERMANENT_REDIRECT, &format!("https://{host}{port}{}", path(parts)), "no-store")
+}
+
+/// To the same path at another host.
+pub fn to_host(to: &RedirectSpec, scheme: Scheme, port: Option<u16>, parts: &Parts) -> Response<Body> {
+    let status = match to.permanent {
+        true => StatusCode::PERMANENT_REDIRECT,
+        false => StatusCode::TEMPORARY_REDIRECT,
+    };
+    let port = port.filter(|port| scheme == Scheme::Https && *port != HTTPS_PORT);
+    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+    redirect(status, &format!("{scheme}://{}{port}{}", to.host, path(parts)), "max-age=3600")
+}
+
+fn path(parts: &Parts) -> &str {
+    parts.uri.path_and_query().map_or("/", |path| path.as_str())
+}
+
+/// Browsers repeat a request as it was for both statuses, with its method and body.
+fn redirect(status: StatusCode, to: &str, caching: &'static str) -> Response<Body> {
+    let mut answer = Response::new(Body::Full(Bytes::new()));
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    // Made of a host name, a port and a path that were read from a request: all of it is visible ASCII.
+    headers.insert(LOCATION, HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/")));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(caching));
+    answer
+}
+
+/// Tells browsers never to come over http again, unless the application has said something about it.
+pub fn pin_https(answer: &mut Response<Body>, seconds: u64) {
+    let said = answer.headers_mut().entry(STRICT_TRANSPORT_SECURITY);
+    said.or_insert_with(|| {
+        HeaderValue::from_str(&format!("max-age={seconds}")).unwrap_or(HeaderValue::from_static("max-age=0"))
+    });
+}
