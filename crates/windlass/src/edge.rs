@@ -29,7 +29,8 @@ pub fn arguments(matches: &ArgMatches) -> Result<EdgeArguments, String> {
     let config = configure(matches)?;
     let data_dir = std::path::absolute(&config.data_dir).map_err(|error| format!("data-dir: {error}"))?;
     let take_over = matches.get_flag("take-over");
-    let listen = match take_over {
+    let are_given = ["edge-http", "edge-https"].iter().all(|flag| matches.contains_id(flag));
+    let listen = match take_over && !are_given {
         true => inherited(&data_dir, matches, &config)?,
         false => config.edge_listen(),
     };

@@ -26,7 +26,7 @@ impl Impostor {
         let mut stream = UnixStream::connect(control::socket(home.path())).unwrap();
         stream.write_all(b"{\"version\":1,\"take_over\":{\"pid\":1}}\n").unwrap();
         let sockets = receive_line(&stream).1;
-        assert_eq!(sockets.len(), 3, "the lock, the control socket and the one for visitors");
+        assert_eq!(sockets.len(), 4, "the lock, the control socket and the two for visitors");
         Self { stream, sockets }
     }
 
