@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -51,14 +52,22 @@ impl Default for Manner {
     }
 }
 
+/// How often a request that hangs looks whether it may go on.
+const HANG_LOOK: Duration = Duration::from_millis(20);
+
 pub type Answer = Response<BoxBody<Bytes, io::Error>>;
 
 /// Until `stopped`, whose other end is dropped.
 pub fn run(listener: std::net::TcpListener, root: PathBuf, manner: Arc<Mutex<Manner>>, stopped: oneshot::Receiver<()>) {
     let root: Arc<Path> = root.into();
     answer_all(listener, stopped, move |request| {
-        let (root, manner) = (root.clone(), take_note(&manner));
-        async move { answer(&root, manner, request).await }
+        let (root, noted, manner) = (root.clone(), take_note(&manner), manner.clone());
+        async move {
+            while is_hanging(&manner) {
+                tokio::time::sleep(HANG_LOOK).await;
+            }
+            answer(&root, noted, request).await
+        }
     });
 }
 
@@ -102,10 +111,11 @@ fn take_note(manner: &Mutex<Manner>) -> Manner {
     manner.clone()
 }
 
+fn is_hanging(manner: &Mutex<Manner>) -> bool {
+    manner.lock().unwrap_or_else(PoisonError::into_inner).hangs
+}
+
 async fn answer(root: &Path, manner: Manner, request: Request<Incoming>) -> Answer {
-    if manner.hangs {
-        std::future::pending::<()>().await;
-    }
     if let Some(base) = &manner.redirect {
         let to = format!("{base}{}", request.uri().path_and_query().map_or("/", |path| path.as_str()));
         return empty(StatusCode::FOUND, &[(LOCATION, &to)]);

@@ -1,5 +1,5 @@
 //! What the README and the guides tell their reader to type works when it is typed: the README's commands, then those
-//! of one guide, in order, into one `sh`, with a fresh data folder. No other test may use the ports 7780 to 7782.
+//! of one guide, in order, into one `sh`, with a fresh data folder. No other test may use the ports 7743, 7744 and 7780 to 7782.
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -250,6 +250,7 @@ async fn a_crash_makes_no_commit_untold_on_sqlite() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn a_crash_makes_no_commit_untold_on_postgres() {
     survives_a_crash(Kind::Postgres).await;
 }

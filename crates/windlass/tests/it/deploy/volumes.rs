@@ -289,6 +289,7 @@ async fn the_server_may_die_at_every_step_of_a_held_switch() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn the_server_may_die_in_a_held_switch_on_postgres() {
     die_in_a_held_switch(Kind::Postgres, &["hold-published", "hold-stopped", "deploy-switched"]).await;
 }
@@ -320,6 +321,7 @@ async fn die_in_a_held_switch(kind: Kind, points: &[&str]) {
 
 /// The same while the containers before are started again.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn the_server_may_die_while_the_release_before_comes_back() {
     let mut platform = Platform::start().await;
     let repository = repository(&platform, "keeper", "good");
@@ -484,6 +486,7 @@ async fn a_rollback_takes_the_data_back_if_it_is_asked_to() {
 
 /// Whatever interrupts a snapshot or a restore, the next server ends it, and nothing is left over.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn snapshots_and_restores_may_be_interrupted() {
     let mut platform = Platform::start().await;
     let repository = repository(&platform, "keeper", "v1");

@@ -138,6 +138,7 @@ async fn loses_its_container(installed: &Value, service: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn postgresql_keeps_what_is_written() {
     let platform = Platform::start().await;
     postgres_image(&image_of(&platform, "postgresql"));

@@ -79,6 +79,7 @@ async fn no_step_is_done_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn services_are_installed_and_removed_to_the_end() {
     let mut platform = Platform::start().await;
     for point in of(&["service-", "uninstall-"]) {
