@@ -54,7 +54,8 @@ impl HouseholdCounts {
         Some(Counted { household, counts: self.clone() })
     }
 
-    fn household(&self, address: IpAddr) -> IpAddr {
+    /// What an address counts as.
+    pub fn household(&self, address: IpAddr) -> IpAddr {
         match address.to_canonical() {
             IpAddr::V4(v4) if self.containers.contains(&v4) => neighbourhood(address),
             _ => household(address),

@@ -89,7 +89,7 @@ impl Edge {
     /// With the keys of the session tickets of the process before, if there is one.
     pub fn new(settings: Settings, tickets: Option<TicketSecrets>) -> io::Result<Self> {
         let tickets = TicketKeys::new(tickets).map_err(|_| io::Error::other("the system has no random numbers"))?;
-        let handshakes = Handshakes::new(tickets, settings.address_handshakes).map_err(io::Error::other)?;
+        let handshakes = Handshakes::new(tickets, &settings).map_err(io::Error::other)?;
         Ok(Self {
             trusted_proxies: settings.trusted_proxies.iter().map(IpAddr::to_canonical).collect(),
             settings,

@@ -46,7 +46,8 @@ async fn inherited(data_dir: &Path, matches: &ArgMatches, config: &Config) -> Re
     let default = Config::from_given(GivenSettings::default()).map(|default| default.edge_listen()).unwrap_or_default();
     let (running, configured) = (running.requested(), config.edge_listen());
     let addresses = |flag: &str, running: Vec<SocketAddr>, configured: Vec<SocketAddr>, default: &[SocketAddr]| {
-        if matches.contains_id(flag) {
+        // One that listens nowhere is of a version before this setting.
+        if matches.contains_id(flag) || running.is_empty() {
             return Ok(configured);
         }
         if configured != default && configured != running {

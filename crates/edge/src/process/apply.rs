@@ -1,5 +1,6 @@
 //! A new table: checked, then saved, then served. If any of these fails, nothing has changed.
 
+use std::collections::HashSet;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,16 +9,24 @@ use super::control::{Code, Refusal};
 use super::route_file;
 use super::running::Process;
 use crate::edge::Applied;
-use crate::routes::{Owner, RouteSet};
+use crate::routes::{Certificate, Owner, RouteSet};
+use crate::tls::certificates;
+
+/// No more certificates that cannot be used are listed.
+const MOST_PROBLEMS: usize = 20;
 
 pub async fn apply(process: &Process, routes: RouteSet) -> Result<Applied, Refusal> {
     routes.check().map_err(|problems| Refusal::new(Code::BadRoutes, problems.join("\n")))?;
     refuse_loops(process, &routes)?;
     let _change = process.change().await?;
     refuse_other_owner(process, &routes)?;
-    let mut routes = routes;
-    routes.share_certificates(&process.edge.table().routes);
-    let routes = Arc::new(routes);
+    let before = process.edge.table().routes.clone();
+    let (routes, problems) = tokio::task::spawn_blocking(move || prepared(routes, &before))
+        .await
+        .map_err(|error| Refusal::new(Code::BadRoutes, format!("the certificates could not be read: {error}")))?;
+    if !problems.is_empty() {
+        return Err(Refusal::new(Code::BadRoutes, problems.join("\n")));
+    }
     let (folder, saved) = (process.data_dir.clone(), routes.clone());
     let saving = tokio::task::spawn_blocking(move || route_file::save(&folder, &saved)).await;
     let not_saved =
@@ -28,6 +37,21 @@ pub async fn apply(process: &Process, routes: RouteSet) -> Result<Applied, Refus
         return Err(Refusal::new(Code::HandedOver, "the previous edge process serves again: connect again"));
     }
     Ok(applied)
+}
+
+/// The table with what it shares with the one before, and what is wrong with the certificates that are new.
+fn prepared(mut routes: RouteSet, before: &RouteSet) -> (Arc<RouteSet>, Vec<String>) {
+    routes.share_certificates(before);
+    let mut problems = Vec::new();
+    for (field, now, before) in
+        [("certificates", &routes.certificates, &before.certificates), ("proofs", &routes.proofs, &before.proofs)]
+    {
+        let known: HashSet<*const Certificate> = before.iter().map(Arc::as_ptr).collect();
+        let new = now.iter().enumerate().filter(|(_, certificate)| !known.contains(&Arc::as_ptr(certificate)));
+        let wrong = new.filter_map(|(index, certificate)| Some((index, certificates::read(certificate).err()?)));
+        problems.extend(wrong.map(|(index, problem)| format!("{field}[{index}].{problem}")).take(MOST_PROBLEMS));
+    }
+    (Arc::new(routes), problems)
 }
 
 /// A target that is the edge itself would send every request round and round.

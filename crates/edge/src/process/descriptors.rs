@@ -11,8 +11,8 @@ use rustix::net::{
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// The system takes 253 in one message.
-pub const MOST_DESCRIPTORS: usize = 66;
+/// The lock, the control socket, and 64 sockets for visitors of each kind. The system takes 253 in one message.
+pub const MOST_DESCRIPTORS: usize = 130;
 
 /// Writes all bytes; the descriptors go with the first of them.
 pub async fn send(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {

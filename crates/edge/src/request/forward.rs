@@ -52,7 +52,10 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
         return routed(worker, visitor, host, parts, body).await;
     }
     let scheme = visitor.asked_over(&parts.headers);
-    if let Some(port) = edge.https_port().filter(|_| policy.redirect && scheme == Scheme::Http) {
+    if policy.redirect
+        && scheme == Scheme::Http
+        && let Some(port) = https_port(edge, visitor, &host.name)
+    {
         return redirect::to_https(&host.name, port, &parts);
     }
     let mut answer = routed(worker, visitor, host, parts, body).await;
@@ -60,6 +63,14 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
         redirect::pin_https(&mut answer, policy.hsts_seconds);
     }
     answer
+}
+
+/// Where a visitor can come encrypted for this host: at the proxy in front of the edge, else here if there is a certificate.
+fn https_port(edge: &Edge, visitor: &Visitor, host: &str) -> Option<u16> {
+    if visitor.is_proxy() {
+        return Some(redirect::HTTPS_PORT);
+    }
+    edge.https_port().filter(|_| edge.handshakes.certificates.load().find(host).is_some())
 }
 
 /// What an authority wants to see that has been asked for a certificate.
@@ -83,7 +94,7 @@ async fn routed(worker: &Worker, visitor: &Arc<Visitor>, host: Host, parts: Part
             visitor.must_end(started + service.times().total);
             file(begin(service), &files, &parts).await
         }
-        Destination::Redirect(service, to) => counted::counted(begin(service), sent_on(worker, visitor, &to, &parts)),
+        Destination::Redirect(service, to) => counted::counted(begin(service), sent_on(visitor, &to, &host, &parts)),
         Destination::Held(service, _) => {
             let exchange = begin(service);
             // In a box: few requests wait, and all others would be larger for them.
@@ -133,7 +144,7 @@ async fn held_request(
         }
         Ok(Destination::Redirect(service, to)) => {
             exchange.move_to(service);
-            return counted::counted(exchange, sent_on(worker, visitor, &to, &parts));
+            return counted::counted(exchange, sent_on(visitor, &to, &host, &parts));
         }
         Ok(Destination::Held(..)) => Page::Held,
         Ok(Destination::Nowhere) => nowhere(&worker.edge),
@@ -142,12 +153,12 @@ async fn held_request(
     counted::page(exchange, page, accept.as_ref())
 }
 
-fn sent_on(worker: &Worker, visitor: &Visitor, to: &RedirectSpec, parts: &Parts) -> Response<Body> {
-    redirect::to_host(to, visitor.asked_over(&parts.headers), worker.edge.https_port(), parts)
+fn sent_on(visitor: &Visitor, to: &RedirectSpec, asked: &Host, parts: &Parts) -> Response<Body> {
+    redirect::to_host(to, visitor.asked_over(&parts.headers), asked, parts)
 }
 
 /// The last answer on its connection: the sender of such a request may mean something else by the bytes after it than
-/// the edge does.
+/// the edge does, or must connect elsewhere.
 fn refuse(page: Page, parts: &Parts) -> Response<Body> {
     let mut answer = page.answer(parts.headers.get(ACCEPT));
     if parts.version != Version::HTTP_2 {

@@ -39,11 +39,16 @@ impl ForwardedHeaders {
         Self { address: value(&address.to_string()), scheme, node, trusted, last: None }
     }
 
-    /// Over what the visitor has asked: of the first proxy, if it is one that is believed.
+    pub fn is_from_proxy(&self) -> bool {
+        self.trusted.is_some()
+    }
+
+    /// Over what the visitor has asked the first proxy, if the one that says so is believed.
     pub fn asked_over(&self, headers: &HeaderMap) -> Scheme {
         let said = headers.get(X_FORWARDED_PROTO).filter(|_| self.trusted.is_some());
-        match said.map(HeaderValue::as_bytes) {
-            Some(b"https") => Scheme::Https,
+        let first = said.and_then(|said| said.to_str().ok()?.split(',').next()).map(str::trim);
+        match first {
+            Some(scheme) if scheme.eq_ignore_ascii_case("https") => Scheme::Https,
             Some(_) => Scheme::Http,
             None => self.scheme,
         }

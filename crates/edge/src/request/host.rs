@@ -15,6 +15,15 @@ pub struct Host {
     pub name: String,
 }
 
+impl Host {
+    /// As it was sent.
+    pub fn port(&self) -> Option<&str> {
+        let sent = self.sent.to_str().ok()?;
+        let after_address = sent.rsplit_once(']').map_or(sent, |(_, rest)| rest);
+        after_address.split_once(':').map(|(_, port)| port).filter(|port| !port.is_empty())
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadHost {
     Missing,

@@ -15,8 +15,7 @@ use crate::tls::certificates::ServedCertificate;
 
 pub struct Visitor {
     pub address: IpAddr,
-    /// What the visitor of an encrypted connection was shown. A proxy in front of the edge may have been asked over another
-    /// one.
+    /// What the visitor was shown, if the connection is encrypted. A proxy in front of the edge may have been asked otherwise.
     certificate: Option<Arc<ServedCertificate>>,
     connected: Instant,
     forwarded: Mutex<ForwardedHeaders>,
@@ -54,6 +53,11 @@ impl Visitor {
     /// Over what the visitor has asked, as far as the edge can believe what it is told.
     pub fn asked_over(&self, headers: &HeaderMap) -> Scheme {
         self.forwarded.lock().asked_over(headers)
+    }
+
+    /// Whether the visitor is a proxy in front of the edge.
+    pub fn is_proxy(&self) -> bool {
+        self.forwarded.lock().is_from_proxy()
     }
 
     /// Sets the headers that tell a target where the request came from.

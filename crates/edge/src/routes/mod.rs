@@ -143,7 +143,7 @@ pub enum Serves {
 #[serde(deny_unknown_fields)]
 pub struct RedirectSpec {
     pub host: String,
-    /// Browsers remember it and do not ask again.
+    /// Browsers remember it for a day.
     pub permanent: bool,
 }
 
@@ -315,11 +315,13 @@ impl RouteSet {
     /// Certificates that are the same as in the table before are its own: two copies of all of them would be in memory
     /// otherwise.
     pub fn share_certificates(&mut self, before: &Self) {
-        let known: HashMap<&str, &Arc<Certificate>> =
-            before.certificates.iter().map(|certificate| (certificate.id.as_str(), certificate)).collect();
-        for certificate in &mut self.certificates {
-            if let Some(same) = known.get(certificate.id.as_str()).filter(|known| ***known == *certificate) {
-                *certificate = Arc::clone(same);
+        for (now, before) in [(&mut self.certificates, &before.certificates), (&mut self.proofs, &before.proofs)] {
+            let known: HashMap<&str, &Arc<Certificate>> =
+                before.iter().map(|certificate| (certificate.id.as_str(), certificate)).collect();
+            for certificate in now {
+                if let Some(same) = known.get(certificate.id.as_str()).filter(|known| ***known == *certificate) {
+                    *certificate = Arc::clone(same);
+                }
             }
         }
     }

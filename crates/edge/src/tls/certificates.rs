@@ -6,12 +6,12 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
-use tokio_rustls::rustls::Error;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::{CertificateError, Error};
 
 use crate::routes::{Certificate, RouteSet};
 
@@ -49,10 +49,6 @@ impl Certificates {
     pub fn find(&self, name: &str) -> Option<&Arc<ServedCertificate>> {
         self.usual.find(name)
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.usual.exact.is_empty() && self.usual.below.is_empty()
-    }
 }
 
 impl Names {
@@ -77,7 +73,8 @@ impl Names {
             Some(name) => self.below.get(name),
             None => self.exact.get(host),
         };
-        known.filter(|known| *known.given == **certificate).cloned()
+        let is_same = |known: &Certificate| std::ptr::eq(known, &**certificate) || *known == **certificate;
+        known.filter(|known| is_same(&known.given)).cloned()
     }
 
     fn find(&self, name: &str) -> Option<&Arc<ServedCertificate>> {
@@ -100,7 +97,7 @@ impl ServedCertificate {
         })
     }
 
-    /// None if it cannot be used, which was checked before it came here.
+    /// None if it cannot be used. That is checked when a table is applied, and not again when it is loaded from disk.
     fn key(&self) -> Option<Arc<CertifiedKey>> {
         let key = self.key.get_or_init(|| match read(&self.given) {
             Ok(key) => Some(Arc::new(key)),
@@ -113,7 +110,7 @@ impl ServedCertificate {
     }
 }
 
-/// Reads a certificate and its key. The problem says nothing of the key.
+/// Reads a certificate and its key. The problem begins with the field, and says nothing of the key.
 pub fn read(certificate: &Certificate) -> Result<CertifiedKey, String> {
     let chain = CertificateDer::pem_slice_iter(certificate.chain_pem.as_bytes())
         .collect::<Result<Vec<_>, _>>()
@@ -124,8 +121,9 @@ pub fn read(certificate: &Certificate) -> Result<CertifiedKey, String> {
     let certified = CertifiedKey::new(chain, key);
     match certified.keys_match() {
         // What cannot be read by this library is not judged: a proof has an extension that visitors must refuse.
-        Ok(()) | Err(Error::InvalidCertificate(_)) => Ok(certified),
-        Err(error) => Err(error.to_string()),
+        Ok(()) | Err(Error::InvalidCertificate(CertificateError::Other(_))) => Ok(certified),
+        Err(Error::InconsistentKeys(_)) => Err("key_pem: is not the key of the first certificate in chain_pem".into()),
+        Err(error) => Err(format!("chain_pem: {error}")),
     }
 }
 
@@ -169,7 +167,12 @@ impl ResolvesServerCert for Proofs {
 
 /// The name that a visitor asks for, in lower case.
 fn asked_name(hello: &ClientHello<'_>) -> Option<String> {
-    hello.server_name().map(str::to_ascii_lowercase)
+    hello.server_name().map(name_in_lower_case)
+}
+
+/// As certificates and routes have it, without the dot that may end it.
+pub fn name_in_lower_case(name: &str) -> String {
+    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 
 impl fmt::Debug for Usual {

@@ -12,9 +12,10 @@ use tokio_rustls::rustls::version::{TLS12, TLS13};
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::{LazyConfigAcceptor, rustls};
 
-use super::certificates::{CurrentCertificates, Proofs, ServedCertificate, Usual, provider};
+use super::certificates::{CurrentCertificates, Proofs, ServedCertificate, Usual, name_in_lower_case, provider};
 use super::pace::Pace;
 use super::tickets::{TicketKeys, TicketSecrets};
+use crate::settings::Settings;
 
 /// What an authority asks for that wants a proof, and no browser does (RFC 8737).
 const PROOF_PROTOCOL: &[u8] = b"acme-tls/1";
@@ -30,13 +31,14 @@ pub struct Handshakes {
 
 /// An encrypted connection.
 pub struct Secured {
-    pub stream: TlsStream<TcpStream>,
+    /// In a box: it is ten times as large as the stream itself.
+    pub stream: Box<TlsStream<TcpStream>>,
     /// What the visitor was shown.
     pub certificate: Arc<ServedCertificate>,
 }
 
 impl Handshakes {
-    pub fn new(tickets: Arc<TicketKeys>, per_second: u32) -> Result<Self, rustls::Error> {
+    pub fn new(tickets: Arc<TicketKeys>, settings: &Settings) -> Result<Self, rustls::Error> {
         let certificates = Arc::<CurrentCertificates>::default();
         let mut usual = config(Arc::new(Usual(certificates.clone())))?;
         usual.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -44,13 +46,7 @@ impl Handshakes {
         let mut proofs = config(Arc::new(Proofs(certificates.clone())))?;
         proofs.alpn_protocols = vec![PROOF_PROTOCOL.to_vec()];
         proofs.send_tls13_tickets = 0;
-        Ok(Self {
-            certificates,
-            tickets,
-            usual: Arc::new(usual),
-            proofs: Arc::new(proofs),
-            pace: Pace::new(per_second),
-        })
+        Ok(Self { certificates, tickets, usual: Arc::new(usual), proofs: Arc::new(proofs), pace: Pace::new(settings) })
     }
 
     pub fn ticket_secrets(&self) -> TicketSecrets {
@@ -64,7 +60,7 @@ impl Handshakes {
 
     async fn accept_in_time(&self, stream: TcpStream, address: IpAddr) -> io::Result<Option<Secured>> {
         let begun = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
-        let wait = self.pace.wait(address, Instant::now());
+        let wait = self.pace.wait(address, Instant::now()).ok_or(io::ErrorKind::QuotaExceeded)?;
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
         }
@@ -73,8 +69,8 @@ impl Handshakes {
             begun.into_stream(self.proofs.clone()).await?.shutdown().await?;
             return Ok(None);
         }
-        let stream = begun.into_stream(self.usual.clone()).await?;
-        let name = stream.get_ref().1.server_name().unwrap_or_default().to_ascii_lowercase();
+        let stream = Box::new(begun.into_stream(self.usual.clone()).await?);
+        let name = name_in_lower_case(stream.get_ref().1.server_name().unwrap_or_default());
         // None if it was taken away meanwhile.
         let certificate = self.certificates.load().find(&name).cloned().ok_or(io::ErrorKind::ConnectionAborted)?;
         Ok(Some(Secured { stream, certificate }))

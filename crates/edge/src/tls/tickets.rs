@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio_rustls::rustls::server::ProducesTickets;
 
 const NAME_LEN: usize = 16;
-/// How long a key makes tickets. It reads them for as long again.
+/// How long a key makes tickets. It reads them until it is twice as old.
 const LIFETIME: Duration = Duration::from_secs(6 * 3600);
 
 /// The secret of one key. It is handed from process to process, and is never written to disk.
@@ -21,6 +21,8 @@ const LIFETIME: Duration = Duration::from_secs(6 * 3600);
 struct TicketSecret {
     name: [u8; NAME_LEN],
     secret: [u8; 32],
+    /// How old it is.
+    age: Duration,
 }
 
 /// All that another process needs to read the tickets of this one, and to make its own.
@@ -28,8 +30,6 @@ struct TicketSecret {
 pub struct TicketSecrets {
     current: TicketSecret,
     before: Option<TicketSecret>,
-    /// How long the current one has been in use.
-    age: Duration,
 }
 
 impl fmt::Debug for TicketSecrets {
@@ -39,36 +39,42 @@ impl fmt::Debug for TicketSecrets {
 }
 
 struct TicketKey {
-    secret: TicketSecret,
+    name: [u8; NAME_LEN],
+    secret: [u8; 32],
     cipher: LessSafeKey,
+    made: Instant,
 }
 
 struct Keys {
     current: TicketKey,
     before: Option<TicketKey>,
-    since: Instant,
 }
 
 pub struct TicketKeys(RwLock<Keys>);
 
 impl TicketKey {
     fn new(random: &SystemRandom) -> Result<Self, Unspecified> {
-        let mut secret = TicketSecret { name: [0; NAME_LEN], secret: [0; 32] };
+        let mut secret = TicketSecret { name: [0; NAME_LEN], secret: [0; 32], age: Duration::ZERO };
         random.fill(&mut secret.name)?;
         random.fill(&mut secret.secret)?;
         Self::from_secret(secret)
     }
 
-    fn from_secret(secret: TicketSecret) -> Result<Self, Unspecified> {
-        let cipher = LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, &secret.secret)?);
-        Ok(Self { secret, cipher })
+    fn from_secret(TicketSecret { name, secret, age }: TicketSecret) -> Result<Self, Unspecified> {
+        let cipher = LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, &secret)?);
+        let made = Instant::now().checked_sub(age).unwrap_or_else(Instant::now);
+        Ok(Self { name, secret, cipher, made })
+    }
+
+    fn to_secret(&self) -> TicketSecret {
+        TicketSecret { name: self.name, secret: self.secret, age: self.made.elapsed() }
     }
 
     fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).ok()?;
         let mut sealed = plain.to_vec();
-        let (name, nonce_bytes) = (self.secret.name, nonce);
+        let (name, nonce_bytes) = (self.name, nonce);
         self.cipher.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(name), &mut sealed).ok()?;
         Some([&name[..], &nonce_bytes[..], &sealed].concat())
     }
@@ -76,7 +82,7 @@ impl TicketKey {
     fn open(&self, nonce: [u8; NONCE_LEN], sealed: &[u8]) -> Option<Vec<u8>> {
         let mut bytes = sealed.to_vec();
         let nonce = Nonce::assume_unique_for_key(nonce);
-        let plain = self.cipher.open_in_place(nonce, Aad::from(self.secret.name), &mut bytes).ok()?.len();
+        let plain = self.cipher.open_in_place(nonce, Aad::from(self.name), &mut bytes).ok()?.len();
         bytes.truncate(plain);
         Some(bytes)
     }
@@ -89,34 +95,33 @@ impl TicketKeys {
             Some(given) => Keys {
                 current: TicketKey::from_secret(given.current)?,
                 before: given.before.map(TicketKey::from_secret).transpose()?,
-                since: Instant::now().checked_sub(given.age).unwrap_or_else(Instant::now),
             },
-            None => Keys { current: TicketKey::new(&SystemRandom::new())?, before: None, since: Instant::now() },
+            None => Keys { current: TicketKey::new(&SystemRandom::new())?, before: None },
         };
         Ok(Arc::new(Self(RwLock::new(keys))))
     }
 
     pub fn secrets(&self) -> TicketSecrets {
         let keys = self.0.read();
-        TicketSecrets {
-            current: keys.current.secret.clone(),
-            before: keys.before.as_ref().map(|key| key.secret.clone()),
-            age: keys.since.elapsed(),
-        }
+        TicketSecrets { current: keys.current.to_secret(), before: keys.before.as_ref().map(TicketKey::to_secret) }
     }
 
-    /// Puts a new key in the place of one that is too old. One that is twice as old is gone for good.
+    /// Puts a new key in the place of one that is too old, and forgets one that is twice as old.
     fn renew(&self, lifetime: Duration) {
-        if self.0.read().since.elapsed() < lifetime {
+        let is_due = |keys: &Keys| {
+            let is_over = keys.before.as_ref().is_some_and(|key| key.made.elapsed() >= lifetime * 2);
+            (keys.current.made.elapsed() >= lifetime, is_over)
+        };
+        if is_due(&self.0.read()) == (false, false) {
             return;
         }
         let Ok(next) = TicketKey::new(&SystemRandom::new()) else { return };
         let mut keys = self.0.write();
-        let age = keys.since.elapsed();
-        if age >= lifetime {
-            let last = std::mem::replace(&mut keys.current, next);
-            keys.before = (age < lifetime * 2).then_some(last);
-            keys.since = Instant::now();
+        if is_due(&keys).0 {
+            keys.before = Some(std::mem::replace(&mut keys.current, next));
+        }
+        if is_due(&keys).1 {
+            keys.before = None;
         }
     }
 }
@@ -140,8 +145,7 @@ impl ProducesTickets for TicketKeys {
         let (name, rest) = ticket.split_first_chunk::<NAME_LEN>()?;
         let (nonce, sealed) = rest.split_first_chunk::<NONCE_LEN>()?;
         let keys = self.0.read();
-        let key =
-            [Some(&keys.current), keys.before.as_ref()].into_iter().flatten().find(|key| key.secret.name == *name)?;
+        let key = [Some(&keys.current), keys.before.as_ref()].into_iter().flatten().find(|key| key.name == *name)?;
         key.open(*nonce, sealed)
     }
 }
@@ -167,14 +171,17 @@ mod tests {
         let next = TicketKeys::new(Some(serde_json::from_str(&text).unwrap())).unwrap();
         assert_eq!(next.decrypt(&ticket).unwrap(), b"session");
 
-        let soon = Duration::from_millis(20);
-        std::thread::sleep(soon);
-        next.renew(soon);
-        assert_ne!(next.secrets().current.name, keys.secrets().current.name);
+        let old = next.secrets();
+        let aged = |age| {
+            let current = TicketSecret { age, ..old.current.clone() };
+            TicketKeys::new(Some(TicketSecrets { current, before: None })).unwrap()
+        };
+        let next = aged(LIFETIME);
         assert_eq!(next.decrypt(&ticket).unwrap(), b"session", "made with the key before");
-        std::thread::sleep(soon);
-        next.renew(soon);
-        assert_eq!(next.decrypt(&ticket), None, "made with the one before that");
+        assert_ne!(next.secrets().current.name, old.current.name);
+        let late = aged(LIFETIME * 2);
+        assert_eq!(late.decrypt(&ticket), None, "it is twice as old");
+        assert!(late.secrets().before.is_none());
     }
 
     #[test]

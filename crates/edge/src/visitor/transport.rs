@@ -12,8 +12,7 @@ use tokio_rustls::server::TlsStream;
 
 pub enum Transport {
     Plain(TokioIo<TcpStream>),
-    /// In a box: it is ten times as large.
-    Secured(Box<TokioIo<TlsStream<TcpStream>>>),
+    Secured(TokioIo<Box<TlsStream<TcpStream>>>),
 }
 
 impl Transport {
@@ -21,8 +20,8 @@ impl Transport {
         Self::Plain(TokioIo::new(stream))
     }
 
-    pub fn secured(stream: TlsStream<TcpStream>) -> Self {
-        Self::Secured(Box::new(TokioIo::new(stream)))
+    pub fn secured(stream: Box<TlsStream<TcpStream>>) -> Self {
+        Self::Secured(TokioIo::new(stream))
     }
 
     /// Returns when there is something to read, the end included. What had to be read to know it is in the buffer.

@@ -31,7 +31,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// A certificate for these hosts. Its id is the first of them, and what comes after a `#` in it.
+    /// A certificate for these hosts.
     pub fn issue(&self, id: &str, hosts: &[&str]) -> Arc<Certificate> {
         self.issue_with(id, hosts, Vec::new())
     }

@@ -3,10 +3,14 @@
 #[path = "../../../../edge/tests/it/app.rs"]
 #[allow(dead_code, reason = "the edge's own tests use the rest")]
 mod app;
+#[path = "../../../../edge/tests/it/tls/authority.rs"]
+#[allow(dead_code, reason = "the edge's own tests use the rest")]
+mod authority;
 mod load;
 mod support;
 
 mod control;
+mod encrypted;
 mod hand_over;
 mod keeper;
 mod predecessor;

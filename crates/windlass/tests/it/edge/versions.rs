@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -17,21 +17,23 @@ use windlass_edge::routes::{
 };
 
 use super::app::App;
+use super::authority::Authority;
 use super::load::Visitor;
 use super::successor::receive_line;
 use super::support::{DEADLINE, Home, everything_to, until};
 use crate::process::{run, windlass};
 
-const SECRET: &str = "c2VjcmV0";
+/// The same in all tables, so that they can be compared.
+static CERTIFICATE: LazyLock<Arc<Certificate>> =
+    LazyLock::new(|| Authority::new().issue("shop", &["shop.example.org"]));
+
+/// What of the private key would be found wherever it is shown.
+fn secret() -> &'static str {
+    CERTIFICATE.key_pem.pem().lines().nth(1).unwrap()
+}
 
 /// Everything goes to this target, and there is one certificate and one challenge.
 fn secured(target: SocketAddr) -> RouteSet {
-    let certificate = Certificate {
-        id: "shop".into(),
-        hosts: vec!["shop.example.org".into()],
-        chain_pem: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n".into(),
-        key_pem: PrivateKey::new(format!("-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n")),
-    };
     let challenge = Challenge {
         host: "shop.example.org".into(),
         token: "token".into(),
@@ -39,7 +41,7 @@ fn secured(target: SocketAddr) -> RouteSet {
     };
     RouteSet {
         version: NEWEST_VERSION,
-        certificates: vec![certificate.into()],
+        certificates: vec![CERTIFICATE.clone()],
         challenges: vec![challenge],
         ..everything_to(target)
     }
@@ -86,7 +88,7 @@ async fn certificates_are_saved_handed_over_and_never_shown() {
     for what in ["show", "stats"] {
         let output = run(windlass().args(["routes", what, "--data-dir"]).arg(home.path()));
         let shown = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success() && !shown.contains(SECRET), "{shown}");
+        assert!(output.status.success() && !shown.contains(secret()), "{shown}");
         assert_eq!(shown.contains("\"key_pem\": \"(hidden)\""), what == "show", "{shown}");
     }
     // From the file, by a process that has no predecessor.
@@ -96,7 +98,7 @@ async fn certificates_are_saved_handed_over_and_never_shown() {
     assert_eq!(get(&home).await, (200, "app".into()));
     let given = inventory(&home, &json!({"pid": 1, "route_version": NEWEST_VERSION}));
     assert_eq!(serde_json::from_value::<RouteSet>(given["routes"].clone()).unwrap(), table);
-    assert!(!log.contains(SECRET) && !third.log().contains(SECRET), "{log}");
+    assert!(!log.contains(secret()) && !third.log().contains(secret()), "{log}");
 }
 
 #[tokio::test]
@@ -112,7 +114,7 @@ async fn the_control_socket_takes_tables_of_both_versions() {
         assert_eq!(get(&home).await, (200, "app".into()));
     }
     let mut wrong_key = secured(app.address);
-    Arc::make_mut(&mut wrong_key.certificates[0]).key_pem = PrivateKey::new(SECRET);
+    Arc::make_mut(&mut wrong_key.certificates[0]).key_pem = PrivateKey::new(secret());
     for (table, problem) in [
         (RouteSet { version: FIRST_VERSION, ..secured(app.address) }, "certificates and challenges need version 2"),
         (RouteSet { version: NEWEST_VERSION + 1, ..plain.clone() }, "this edge knows versions 1 to 4 only"),
@@ -120,10 +122,10 @@ async fn the_control_socket_takes_tables_of_both_versions() {
         (wrong_key, "certificates[0].key_pem"),
     ] {
         let refused = apply(&table).await.unwrap_err().to_string();
-        assert!(refused.contains(problem) && !refused.contains(SECRET), "{refused}");
+        assert!(refused.contains(problem) && !refused.contains(secret()), "{refused}");
     }
     assert_eq!(saved(&home), plain);
-    assert!(!edge.log().contains(SECRET), "{}", edge.log());
+    assert!(!edge.log().contains(secret()), "{}", edge.log());
 }
 
 #[tokio::test]
