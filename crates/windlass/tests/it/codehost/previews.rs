@@ -158,7 +158,8 @@ async fn a_fork_reads_no_secret() {
     assert_eq!(networks_of(&id_of(&preview)), theirs);
     gitea.close_pull_request(name, number);
     ended(&connected, &preview).await;
-    until("its network is gone", async || {
+    // The server looks for such networks once a minute.
+    until_within(DEADLINE * 2, "its network is gone", async || {
         let all = docker(&["network", "ls", "--format", "{{.Name}}"]);
         theirs.iter().all(|network| !all.lines().any(|line| line == network)).then_some(())
     })

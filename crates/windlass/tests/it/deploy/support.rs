@@ -23,8 +23,13 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Waits for a condition, not for a time.
-pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + DEADLINE;
+pub async fn until<T>(what: &str, look: impl AsyncFnMut() -> Option<T>) -> T {
+    until_within(DEADLINE, what, look).await
+}
+
+/// For what the server does only now and then.
+pub async fn until_within<T>(limit: Duration, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + limit;
     let mut pause = SHORTEST_PAUSE;
     while Instant::now() < deadline {
         if let Some(found) = look().await {
