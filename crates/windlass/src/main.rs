@@ -241,8 +241,9 @@ async fn announce(server: &Server) {
     for address in server.addresses() {
         tracing::info!("listening on http://{address}");
     }
-    for (scheme, address) in server.edge_addresses().all() {
-        tracing::info!("visitors reach applications at {scheme}://{address}");
+    // Not those for https: applications have no certificates yet.
+    for address in server.edge_addresses().http {
+        tracing::info!("visitors reach applications at http://{address}");
     }
     if server.admin_registered().await.unwrap_or(true) {
         return;
