@@ -16,7 +16,9 @@ fn main() {
         say(&format!("exiting with {code}, as EXIT_CODE says"));
         std::process::exit(i32::try_from(code).unwrap_or(1));
     }
-    let eaten = eat(number("EAT_MB").unwrap_or(0));
+    if let Some(megabytes) = number("EAT_MB") {
+        eat_in_a_child(megabytes);
+    }
     thread::sleep(Duration::from_millis(number("START_DELAY_MS").unwrap_or(0)));
     let version: Arc<str> = version().into();
     if let Ok(folder) = std::env::var("WRITE_TO") {
@@ -29,7 +31,6 @@ fn main() {
         let version = version.clone();
         thread::spawn(move || drop(serve(connection, &version)));
     }
-    drop(eaten);
 }
 
 /// With a file `/crash` it serves for a second, and then says what is in the file and ends.
@@ -60,13 +61,29 @@ fn version() -> String {
     text.trim().to_owned()
 }
 
+/// Ends as if it had been killed itself, a second after the child was: the engine can lose the news about a container that
+/// runs out of memory as soon as it has started, or that ends with it.
+fn eat_in_a_child(megabytes: u64) {
+    if std::env::var_os("IS_CHILD").is_some() {
+        thread::sleep(Duration::from_secs(1));
+        eat(megabytes);
+        std::process::exit(0);
+    }
+    let program = std::env::current_exe().expect("a program");
+    let status = std::process::Command::new(program).env("IS_CHILD", "").status().expect("the child starts");
+    if !status.success() {
+        thread::sleep(Duration::from_secs(1));
+        std::process::exit(137);
+    }
+}
+
 /// Memory that is really there: a byte of every page is written.
-fn eat(megabytes: u64) -> Vec<u8> {
+fn eat(megabytes: u64) {
     let mut memory = vec![0_u8; usize::try_from(megabytes << 20).expect("a size")];
     for byte in memory.iter_mut().step_by(4096) {
         *byte = 1;
     }
-    std::hint::black_box(memory)
+    std::hint::black_box(memory);
 }
 
 struct Request {

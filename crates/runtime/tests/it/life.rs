@@ -74,17 +74,6 @@ async fn stopping_asks_first_and_kills_after_the_grace() {
 }
 
 #[tokio::test]
-async fn a_program_that_needs_too_much_memory_is_killed_and_that_is_known() {
-    let world = World::new().await;
-    let (image, network) = (world.image("").await, world.network().await);
-    let mut spec = world.spec("app", &image, &network, &["sh", "-c", "x=a; while :; do x=$x$x; done"]);
-    spec.memory_bytes = 16 << 20;
-    world.run(&spec).await;
-    assert_eq!(world.docker.wait(&spec.name).await.unwrap(), 137);
-    assert!(world.inspect(&spec.name).await.oom_killed);
-}
-
-#[tokio::test]
 async fn an_images_health_check_is_told() {
     let world = World::new().await;
     let image =

@@ -29,6 +29,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// How long a container may take when neither its user nor its image says so.
 const USUAL_LIMIT: Duration = Duration::from_secs(60);
+/// The exit code of a program that was ended by SIGKILL.
+const KILLED: i64 = 137;
 
 /// Waits until all instances of a group are well; each has the same time for it.
 pub async fn wait(attempt: &mut Attempt<'_>, instances: &[Container]) -> Result<()> {
@@ -301,6 +303,10 @@ async fn ended(attempt: &Attempt<'_>, container: &Container, found: &runtime::Co
         return Interruption::Failed(Failure::ImageArchitecture, found.error.clone());
     }
     let mut words = format!("the container ended at once with exit code {}", found.exit_code);
+    // The engine does not always learn that it was for memory, least of all in the first moments of a container.
+    if found.exit_code == KILLED {
+        words.push_str(" (it was killed, most often because it used more memory than it may: memory_mb)");
+    }
     for detail in [&found.error, &last] {
         if !detail.is_empty() {
             words = format!("{words}: {detail}");

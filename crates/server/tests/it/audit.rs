@@ -1,9 +1,12 @@
 //! What was done, which user did it, and that a later change of the log is found.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_api::Role;
-use windlass_server::service::audit::denials::write_down;
+use windlass_server::service::audit::denials::{self, write_down};
 use windlass_server::service::audit::verify::{Report, verify};
 use windlass_server::service::audit::{Action, Actor, Change, Resource};
 use windlass_store::{Kind, audit};
@@ -13,9 +16,11 @@ use crate::support::{Person, TestServer, kind, server, snapshot};
 
 on_both_databases!(server: activities_can_be_filtered, pages, what_is_out_of_range_is_refused, the_instance_has_activities_too,
     messages_are_for_people, concurrent_writers_keep_the_chains, removing_a_whole_chain_is_found,
-    refusals_are_counted_together, a_chain_begins_once, entries_before_the_first_are_found, what_is_of_another_past_is_found,
+    refusals_are_counted_together, no_refusal_is_lost, a_chain_begins_once, entries_before_the_first_are_found, what_is_of_another_past_is_found,
     readers_see_what_they_may);
 on_both_databases!(kind: tampering_is_found, going_on_heals_nothing);
+
+const LIMIT: Duration = Duration::from_secs(30);
 
 async fn activities(server: &TestServer, person: &Person, query: &str) -> Value {
     server.get(&format!("/audit/logs?{query}")).by(person).within(person.organization_id).ok().await
@@ -469,4 +474,34 @@ async fn refusals_are_counted_together(server: TestServer) {
     lines.sort_unstable();
     assert_eq!(lines, ["Grace was refused a login (2 times)", "an unknown user was refused a login (2 times)"]);
     assert_eq!(report(&server).await.broken, []);
+}
+
+/// Neither by a database that is not there for a while, nor by a stop before the minute is over.
+async fn no_refusal_is_lost(server: TestServer) {
+    let ada = server.admin().await;
+    let refused = async || {
+        let body = json!({ "email": ada.email, "password": "not the password" });
+        server.post("/auth/login", body).fails(401, "invalid_credentials").await;
+    };
+    let written = async || {
+        let instance = activities(&server, &ada, "scope=instance&resource_type=denial").await;
+        instance["pagination"]["total_count"].as_i64().unwrap()
+    };
+    refused().await;
+    server.place.execute("alter table audit_entries rename to hidden").await;
+    write_down(&server.app).await;
+    server.place.execute("alter table hidden rename to audit_entries").await;
+    assert_eq!(written().await, 0);
+
+    let (stop, stopped) = watch::channel(false);
+    let writing = tokio::spawn(denials::run(server.app.clone(), stopped));
+    let deadline = Instant::now() + LIMIT;
+    while written().await == 0 {
+        assert!(Instant::now() < deadline, "the refusal was forgotten");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    refused().await;
+    stop.send_replace(true);
+    tokio::time::timeout(LIMIT, writing).await.expect("in time").unwrap();
+    assert_eq!(written().await, 2);
 }

@@ -14,7 +14,7 @@ use crate::support::{Person, START, TestServer, id_of, kind, server, snapshot};
 
 on_both_databases!(server: relations_are_written_once, relations_have_a_bound, a_place_in_the_future, cursors_lose_nothing, pages_by_number, filters, colours_are_shown_on_request, searches_find_any_case,
     patterns_that_look_dangerous, bad_parameters, foreign_logs, a_viewer_sees_masks, lines_outlive_their_deployment,
-    what_cannot_be_stored_waits_for_a_while);
+    what_cannot_be_stored_waits_for_a_while, lines_that_cannot_be_stored_hold_up_no_others);
 on_both_databases!(kind: a_search_that_takes_long_goes_on, an_organization_keeps_no_more_than_the_operator_gives);
 
 /// An application with one deployment.
@@ -459,6 +459,51 @@ async fn what_cannot_be_stored_waits_for_a_while(server: TestServer) {
     server.place.execute(&show).await;
     assert!(write("in time").await);
     assert_eq!(shop.found("").await, ["in time", "late"]);
+}
+
+/// The lines of one application are refused by the database; those of another are stored meanwhile.
+async fn lines_that_cannot_be_stored_hold_up_no_others(server: TestServer) {
+    let shop = Shop::new(server).await;
+    let server = &shop.server;
+    let other = server.deploy(&shop.ada, least("other")).await;
+    let poisoned = id_of(&other);
+    server.place.execute(&refuse_lines_of(server, poisoned)).await;
+    let write = |application_id, deployment_id, text: &str| {
+        let lines = vec![server.line(LogStream::Stdout, LogStep::Run, text.to_owned())];
+        let (app, batch) = (server.app.clone(), Batch { application_id, deployment_id, lines, progress: None });
+        tokio::spawn(async move { app.logs.write(batch).await.is_ok() })
+    };
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let refused = write(poisoned, id_of(&other["deployments"][0]), "refused");
+        while server.app.logs.problem().is_none() {
+            assert!(Instant::now() < deadline, "nothing was refused");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let stored = tokio::time::timeout(Duration::from_secs(30), write(shop.application, shop.deployment, "stored"));
+        assert!(stored.await.expect("in time").unwrap());
+        let is_waiting = !refused.is_finished();
+        assert!(!refused.await.unwrap());
+        // A machine that is too busy tells of the one only when the other is given up.
+        if is_waiting {
+            break;
+        }
+        assert!(Instant::now() < deadline, "the lines waited until the others were given up");
+    }
+    assert_eq!(shop.found("").await.last().unwrap(), "stored");
+}
+
+fn refuse_lines_of(server: &TestServer, application: Uuid) -> String {
+    match server.app.db.kind() {
+        Kind::Sqlite => format!(
+            "attach '{}' as logs; create trigger logs.refuse before insert on log_chunks when new.application_id = x'{}' begin select raise(abort, 'refused'); end",
+            server.place.folder.path().join("logs.db").display(),
+            application.simple()
+        ),
+        Kind::Postgres => format!(
+            "create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$; create trigger refuse before insert on log_chunks for each row when (new.application_id = '{application}') execute function refuse()"
+        ),
+    }
 }
 
 async fn a_search_that_takes_long_goes_on(kind: Kind) {

@@ -11,7 +11,8 @@ use windlass_server::engine_health::EngineState;
 use windlass_server::holder::Holder;
 use windlass_server::host::Host;
 use windlass_server::jobs::{self, Entry, Held, Needs, Outcome, Pool, Registry};
-use windlass_store::jobs::NewJob;
+use windlass_store::jobs::{Job, NewJob, Search};
+use windlass_store::{Error, Kind};
 use windlass_testing::on_both_databases;
 
 use crate::deploys::least;
@@ -19,7 +20,8 @@ use crate::support::{TestServer, id_of, server};
 
 on_both_databases!(server: jobs_that_need_no_engine_run_without_one, a_job_that_fails_is_given_up,
     a_job_that_is_put_back_is_tried_again, a_cancelled_job_hears_of_it, a_worker_that_lost_its_job_can_change_nothing,
-    work_on_a_lost_job_is_dropped, work_is_dropped_before_the_claim_ends, a_claim_is_renewed_after_a_cancel_too,
+    what_was_given_up_without_need_is_done_soon, a_step_has_its_application_for_itself,
+    a_server_that_is_not_heard_of_stops_working, work_on_a_lost_job_is_dropped, work_is_dropped_before_the_claim_ends, a_claim_is_renewed_after_a_cancel_too,
     a_stop_leaves_jobs_to_the_next_worker, organizations_share_the_slots, a_deployment_that_cannot_be_read_is_in_the_audit_log);
 
 const OWNER: Uuid = Uuid::from_u128(77);
@@ -241,6 +243,77 @@ fn working(lease: Duration, gate: Arc<Semaphore>, done: Arc<Mutex<Vec<String>>>)
     let entry = Entry { lease, ..entry("work", Needs::Nothing, work) };
     // However small an organization's share is, it has a slot.
     Registry::new(1, 1).add(Pool { slots: 1, may_wait: false }, vec![entry])
+}
+
+/// A handler may think that its job is lost when no other worker has it. It need not wait until the claim ends.
+async fn what_was_given_up_without_need_is_done_soon(server: TestServer) {
+    let scene = Scene::new(server, |done| {
+        let doubt = move |task: jobs::Task| {
+            let done = done.clone();
+            async move {
+                let is_first = done.lock().is_empty();
+                done.lock().push("begun".into());
+                if is_first { Outcome::Lost } else { finish(task.held()).await }
+            }
+        };
+        let entry = Entry { lease: 4 * LIMIT, ..entry("doubtful", Needs::Nothing, doubt) };
+        Registry::new(10, 100).add(POOL, vec![entry])
+    });
+    scene.add("doubtful", None).await;
+    scene.done(&["begun"]).await;
+    scene.server.app.clock.advance_seconds(10);
+    scene.done(&["begun", "begun"]).await;
+    scene.no_jobs().await;
+    scene.end().await;
+}
+
+/// While a caller of the API changes the application, the worker waits; and of one that is gone it does nothing more.
+async fn a_step_has_its_application_for_itself(server: TestServer) {
+    let ada = server.admin().await;
+    let shop = id_of(&server.deploy(&ada, least("shop")).await);
+    let app = server.app.clone();
+    let (id, payload) = (app.new_id(), String::new());
+    let job =
+        NewJob { id, kind: "step", organization_id: None, application_id: Some(shop), payload, exclusive_key: None };
+    let mut work = app.begin_step().await.unwrap();
+    work.enqueue(&job).await.unwrap();
+    work.commit().await.unwrap();
+    let search = Search { kinds: &["step"], sharing: &["step"], share: 10 };
+    let mut tx = app.db.begin().await.unwrap();
+    let job = windlass_store::jobs::claim(&mut tx, &search, OWNER, app.now(), 600).await.unwrap().unwrap();
+    tx.commit().await.unwrap();
+
+    let held = Held { app: app.clone(), job: job.clone() };
+    let mut change = app.db.begin().await.unwrap();
+    windlass_store::applications::lock(&mut change, shop).await.unwrap().unwrap();
+    let step = tokio::spawn(async move { held.begin().await.map(drop) });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(!step.is_finished(), "the worker did not wait");
+    change.commit().await.unwrap();
+    tokio::time::timeout(LIMIT, step).await.expect("in time").unwrap().unwrap();
+
+    let of_none = Held { app, job: Job { application_id: Some(Uuid::from_u128(1)), ..job } };
+    assert!(matches!(of_none.begin().await.map(drop), Err(Error::Lost)));
+}
+
+/// Another server may take its jobs, so it drops them before and begins no other until it is heard of again. A server with a database
+/// of its own has no other to think of.
+async fn a_server_that_is_not_heard_of_stops_working(server: TestServer) {
+    let gate = Arc::new(Semaphore::new(0));
+    let scene = Scene::new(server, |done| working(4 * LIMIT, gate.clone(), done));
+    scene.add("work", None).await;
+    scene.done(&["begun"]).await;
+    scene.server.place.execute("alter table servers rename to hidden").await;
+    if scene.server.app.db.kind() == Kind::Postgres {
+        scene.done(&["begun", "dropped"]).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        scene.done(&["begun", "dropped"]).await;
+        scene.server.place.execute("alter table hidden rename to servers").await;
+        scene.done(&["begun", "dropped", "begun"]).await;
+    }
+    gate.add_permits(1);
+    scene.no_jobs().await;
+    scene.end().await;
 }
 
 /// It is noticed when the claim is to be renewed, long before it would end.
