@@ -260,7 +260,11 @@ async fn what_was_given_up_without_need_is_done_soon(server: TestServer) {
         Registry::new(10, 100).add(POOL, vec![entry])
     });
     scene.add("doubtful", None).await;
-    scene.done(&["begun"]).await;
+    let deadline = tokio::time::Instant::now() + LIMIT;
+    while scene.done.lock().is_empty() || scene.jobs().await != (1, 0) {
+        assert!(tokio::time::Instant::now() < deadline, "{:?}", scene.jobs().await);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     scene.server.app.clock.advance_seconds(10);
     scene.done(&["begun", "begun"]).await;
     scene.no_jobs().await;
@@ -303,12 +307,19 @@ async fn a_server_that_is_not_heard_of_stops_working(server: TestServer) {
     let scene = Scene::new(server, |done| working(4 * LIMIT, gate.clone(), done));
     scene.add("work", None).await;
     scene.done(&["begun"]).await;
-    scene.server.place.execute("alter table servers rename to hidden").await;
+    let refuse = match scene.server.app.db.kind() {
+        Kind::Sqlite => "drop table servers",
+        Kind::Postgres => {
+            "create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+             create trigger refuse before insert or update on servers for each row execute function refuse()"
+        }
+    };
+    scene.server.place.execute(refuse).await;
     if scene.server.app.db.kind() == Kind::Postgres {
         scene.done(&["begun", "dropped"]).await;
         tokio::time::sleep(Duration::from_secs(5)).await;
         scene.done(&["begun", "dropped"]).await;
-        scene.server.place.execute("alter table hidden rename to servers").await;
+        scene.server.place.execute("drop trigger refuse on servers").await;
         scene.done(&["begun", "dropped", "begun"]).await;
     }
     gate.add_permits(1);
