@@ -133,6 +133,8 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<AuditVerification>();
     tried.json::<BuildCache>();
     tried.json::<ChangePassword>();
+    tried.json::<Certificate>();
+    tried.json::<Certificates>();
     tried.json::<Connection>();
     tried.json::<Connections>();
     tried.json::<CreateApiKey>();
@@ -240,6 +242,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<UpdateUserRole>();
     tried.json::<UpdateVolume>();
     tried.json::<UpdateWebhookConfig>();
+    tried.json::<UploadCertificate>();
     tried.json::<User>();
     tried.json::<UserSettings>();
     tried.json::<Volume>();

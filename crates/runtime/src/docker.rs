@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hyper::Method;
 use parking_lot::{Mutex, MutexGuard};
@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::call::{self, USUAL_LIMIT, within};
 use crate::connection::RequestBody;
+use crate::output::watch::FileWatch;
 use crate::{Error, Result};
 
 /// The newest version of the API that this crate was written for. An older engine is spoken to in its own version.
@@ -46,6 +47,8 @@ struct Shared {
     version: Mutex<Option<String>>,
     /// Held by the call that creates a network.
     creating_network: tokio::sync::Mutex<()>,
+    /// Made when it is first needed; none where the kernel has no more of them.
+    file_watch: OnceLock<Option<Arc<FileWatch>>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,8 +86,12 @@ pub(crate) struct Info {
 impl Docker {
     /// Does not connect yet.
     pub fn new(socket: &Path) -> Self {
-        let shared =
-            Shared { socket: socket.to_owned(), version: Mutex::default(), creating_network: Default::default() };
+        let shared = Shared {
+            socket: socket.to_owned(),
+            version: Mutex::default(),
+            creating_network: Default::default(),
+            file_watch: OnceLock::new(),
+        };
         Self { shared: Arc::new(shared) }
     }
 
@@ -105,6 +112,10 @@ impl Docker {
 
     pub(crate) fn socket(&self) -> &Path {
         &self.shared.socket
+    }
+
+    pub(crate) fn file_watch(&self) -> Option<&Arc<FileWatch>> {
+        self.shared.file_watch.get_or_init(|| FileWatch::new().ok().map(Arc::new)).as_ref()
     }
 
     pub(crate) async fn turn_to_create_network(&self) -> impl Drop {

@@ -36,4 +36,4 @@ pub use exec::{Exec, Executed};
 pub use images::{HealthCheck, Image, ImageSummary};
 pub use lines::{Joiner, PrintedLine, Stream};
 pub use networks::{Network, NetworkSummary};
-pub use output::{Access, Gap, Output, OutputLine, Portion, Position};
+pub use output::{Access, Gap, Output, OutputLine, Portion, Position, Watched};

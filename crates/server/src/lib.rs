@@ -42,6 +42,7 @@ pub mod reports;
 mod resolver;
 pub mod route_publisher;
 pub mod serve;
+mod served_certificates;
 pub mod service;
 mod snapshot_files;
 mod streams;

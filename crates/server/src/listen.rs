@@ -19,7 +19,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use parking_lot::{Mutex, MutexGuard};
 use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 use windlass_edge::addresses::{Counted, HouseholdCounts};
@@ -34,6 +34,9 @@ const STREAMS: u32 = 32;
 /// does not take it.
 const PART: usize = 64 * 1024;
 
+/// How long a connection must have been quiet before it may be closed to make room for another.
+const LEAST_QUIET: Duration = Duration::from_secs(1);
+
 /// Accepts and serves on all listeners until `stop` turns true; then lets requests under way finish, within the limit.
 pub async fn serve(app: Arc<App>, listeners: Vec<TcpListener>, mut stop: watch::Receiver<bool>) {
     let limit = app.config.shutdown_limit;
@@ -43,7 +46,7 @@ pub async fn serve(app: Arc<App>, listeners: Vec<TcpListener>, mut stop: watch::
         app: app.clone(),
         router: http::router(app.clone()),
         addresses: HouseholdCounts::new(app.config.network_pool.into()),
-        connections: Arc::new(Semaphore::new(app.config.max_connections)),
+        room: Arc::new(Room::new(app.config.max_connections)),
         idle_limit: app.config.idle_limit,
         cut: cut.clone(),
     };
@@ -68,10 +71,33 @@ struct ConnectionSettings {
     app: Arc<App>,
     router: Router,
     addresses: HouseholdCounts,
-    /// As many permits as connections there may be.
-    connections: Arc<Semaphore>,
+    room: Arc<Room>,
     idle_limit: Duration,
     cut: watch::Sender<bool>,
+}
+
+/// Room for connections. When there is none left, the one that has been quiet the longest makes room: clients that connect and say
+/// nothing must not keep others out.
+struct Room {
+    /// As many permits as connections there may be.
+    connections: Arc<Semaphore>,
+    /// Wakes one quiet connection at a time, the one first that has waited the longest.
+    wanted: Notify,
+}
+
+impl Room {
+    fn new(connections: usize) -> Self {
+        Self { connections: Arc::new(Semaphore::new(connections)), wanted: Notify::new() }
+    }
+
+    /// As long as no connection is quiet, the next ones wait in the system's queue.
+    async fn enter(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = self.connections.clone().try_acquire_owned() {
+            return Some(permit);
+        }
+        self.wanted.notify_one();
+        self.connections.clone().acquire_owned().await.ok()
+    }
 }
 
 /// Its address has as many connections as it may have.
@@ -101,14 +127,13 @@ async fn accept(listener: TcpListener, settings: ConnectionSettings, graceful: A
         };
         // Closed at once: what waits for a permit would keep others from being accepted.
         let Ok(of_address) = settings.count(peer) else { continue };
-        // The next ones wait in the system's queue until one of these ends.
-        let Ok(permit) = settings.connections.clone().acquire_owned().await else { return };
+        let Some(permit) = settings.room.enter().await else { return };
         prepare(&stream, settings.idle_limit);
         let activity = Arc::new(Activity::new());
         let service = service(settings.router.clone(), peer, activity.clone());
         let connection = builder(settings.idle_limit).serve_connection(TokioIo::new(stream), service).into_owned();
         let watched = graceful.watch(connection);
-        let (mut cut, idle_limit) = (settings.cut.subscribe(), settings.idle_limit);
+        let (mut cut, room, idle_limit) = (settings.cut.subscribe(), settings.room.clone(), settings.idle_limit);
         tokio::spawn(async move {
             let mut watched = pin!(watched);
             tokio::select! {
@@ -117,7 +142,7 @@ async fn accept(listener: TcpListener, settings: ConnectionSettings, graceful: A
                         tracing::debug!(%error, %peer, "connection ended");
                     }
                 }
-                () = activity.idle_for(idle_limit) => tracing::debug!(%peer, "silent connection closed"),
+                () = activity.may_end(idle_limit, &room) => tracing::debug!(%peer, "silent connection closed"),
                 _ = cut.wait_for(|cut| *cut) => {}
             }
             drop((of_address, permit));
@@ -158,7 +183,11 @@ fn service(
 
 /// Whether a connection is doing something, so that one that does nothing can be closed. The connection library has no
 /// limit for a client that connects and sends nothing, nor for one that lets an answer wait on a stream of its own.
-struct Activity(Mutex<Doing>);
+struct Activity {
+    doing: Mutex<Doing>,
+    /// Told when the last request under way has ended.
+    turned_quiet: Notify,
+}
 
 struct Doing {
     /// Requests under way, and all that there were.
@@ -172,30 +201,46 @@ struct Doing {
 
 impl Activity {
     fn new() -> Self {
-        Self(Mutex::new(Doing { requests: 0, seen: 0, quiet_since: Instant::now(), untaken: HashMap::new() }))
+        let doing = Doing { requests: 0, seen: 0, quiet_since: Instant::now(), untaken: HashMap::new() };
+        Self { doing: Mutex::new(doing), turned_quiet: Notify::new() }
     }
 
-    /// Returns once nothing was under way for so long, or an answer was not taken for so long.
-    async fn idle_for(&self, limit: Duration) {
+    /// Returns once nothing was under way for so long, or an answer was not taken for so long; sooner if there is no room for
+    /// others.
+    async fn may_end(&self, limit: Duration, room: &Room) {
         loop {
             let quiet = self.idle_since().map_or(Duration::ZERO, |since| since.elapsed());
-            match limit.checked_sub(quiet) {
-                Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
-                _ => return,
+            let left = limit.saturating_sub(quiet);
+            if left.is_zero() {
+                return;
+            }
+            let may_make_room = self.quiet_since().is_some_and(|since| since.elapsed() >= LEAST_QUIET);
+            let wait = if may_make_room { left } else { left.min(LEAST_QUIET) };
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = self.turned_quiet.notified() => {}
+                // What has begun since is not closed, and the next one is asked.
+                () = room.wanted.notified(), if may_make_room => match self.quiet_since() {
+                    Some(_) => return,
+                    None => room.wanted.notify_one(),
+                },
             }
         }
     }
 
-    fn idle_since(&self) -> Option<Instant> {
+    /// None while a request is under way.
+    fn quiet_since(&self) -> Option<Instant> {
         let doing = self.doing();
-        match doing.requests {
-            0 => Some(doing.quiet_since),
-            _ => doing.untaken.values().min().copied(),
-        }
+        (doing.requests == 0).then_some(doing.quiet_since)
+    }
+
+    /// Quiet, or with an answer that is not taken.
+    fn idle_since(&self) -> Option<Instant> {
+        self.quiet_since().or_else(|| self.doing().untaken.values().min().copied())
     }
 
     fn doing(&self) -> MutexGuard<'_, Doing> {
-        self.0.lock()
+        self.doing.lock()
     }
 }
 
@@ -232,6 +277,9 @@ impl Drop for Busy {
         doing.untaken.remove(&self.number);
         doing.requests -= 1;
         doing.quiet_since = Instant::now();
+        if doing.requests == 0 {
+            self.activity.turned_quiet.notify_one();
+        }
     }
 }
 

@@ -212,7 +212,7 @@ async fn look_after(host: &Arc<Host>, beside: &mut Beside, pass: u64, is_thoroug
             answers = !matches!(problem, Interruption::EngineLost(_));
         }
     }
-    if let Err(error) = host.routes.publish(&host.app.db).await {
+    if let Err(error) = host.routes.publish(&host.app).await {
         tracing::warn!(%error, "the edge could not be told its routes; trying again");
     }
     answers

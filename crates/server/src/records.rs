@@ -8,6 +8,7 @@
 
 pub mod applications;
 mod budget;
+pub mod certificates;
 pub mod connections;
 pub mod deliveries;
 pub mod executions;

@@ -2,22 +2,30 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use uuid::Uuid;
-use windlass_api::{ApplicationState, Wanted};
+use windlass_api::{ApplicationState, Timestamp, Wanted};
 use windlass_edge::Drained;
 use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{Code, Drain};
-use windlass_edge::routes::{HoldSpec, Notice, Owner, Route, RouteSet, Serves, ServiceSpec, TargetsSpec};
+use windlass_edge::routes::{
+    self as edge, HoldSpec, HttpsPolicy, Notice, Owner, Route, RouteSet, Serves, ServiceSpec, TargetsSpec,
+};
 use windlass_store::applications::{self, Routed};
 use windlass_store::containers::socket_address;
-use windlass_store::{Conn, Db, installations};
+use windlass_store::{Conn, certificates, installations};
+
+use crate::app::App;
+use crate::served_certificates::{Choice, Served};
 
 /// How long an edge that is being replaced or restarted may take until it listens again.
 const EDGE_LIMIT: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(100);
+/// For how long a browser that was served over https comes back over https alone: a month.
+const HSTS_SECONDS: u64 = 30 * 24 * 3_600;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RoutesError {
@@ -50,10 +58,11 @@ impl Routes {
     }
 
     /// When it returns, visitors are sent where the rows of this moment say.
-    pub async fn publish(&self, db: &Db) -> Result<(), RoutesError> {
+    pub async fn publish(&self, app: &App) -> Result<(), RoutesError> {
         let mut told = self.told.lock().await;
-        let mut conn = db.read().await?;
-        let wanted = route_set(&mut conn, self.most_waiting).await?;
+        let mut conn = app.db.read().await?;
+        let before = told.as_ref().map(|told| told.table.certificates.as_slice()).unwrap_or_default();
+        let wanted = route_set(app, &mut conn, self.most_waiting, before).await?;
         if told.is_none() && wanted.routes.is_empty() && !applications::are_any(&mut conn).await? {
             // Without applications and installations the operator may use the edge by hand.
             return Ok(());
@@ -149,19 +158,54 @@ fn is_temporary(error: &CallError) -> bool {
     }
 }
 
-async fn route_set(conn: &mut Conn, most_waiting: u32) -> windlass_store::Result<RouteSet> {
+async fn route_set(
+    app: &App,
+    conn: &mut Conn,
+    most_waiting: u32,
+    before: &[Arc<edge::Certificate>],
+) -> windlass_store::Result<RouteSet> {
     let mut set = RouteSet { owner: Owner::Server, ..RouteSet::default() };
+    let mut encryption = Encryption::load(app, conn).await?;
     for application in applications::routed(conn).await? {
         let name = application.id.to_string();
-        set.routes.push(Route::new(&application.domain, &name));
+        let https = encryption.of(application.organization_id, &application.domain);
+        set.routes.push(Route { https, ..Route::new(&application.domain, &name) });
         set.services.push(ServiceSpec { name, serves: serves(&application, most_waiting), access_log: false });
     }
     for domain in installations::routed(conn).await? {
         let name = domain.id.to_string();
-        set.routes.push(Route::new(&domain.domain, &name));
+        let https = encryption.of(domain.organization_id, &domain.domain);
+        set.routes.push(Route { https, ..Route::new(&domain.domain, &name) });
         set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false });
     }
+    set.certificates = encryption.served.load(app, conn, before).await?;
     Ok(set.with_version())
+}
+
+/// Which domains are served over https, and with what.
+struct Encryption {
+    now: Timestamp,
+    choice: Choice,
+    served: Served,
+}
+
+impl Encryption {
+    async fn load(app: &App, conn: &mut Conn) -> windlass_store::Result<Self> {
+        let choice = Choice::new(certificates::all(conn).await?);
+        Ok(Self { now: app.now(), choice, served: Served::default() })
+    }
+
+    /// Visitors are sent to https as long as they can come in there without a warning.
+    fn of(&mut self, organization_id: Uuid, domain: &str) -> HttpsPolicy {
+        let Some(certificate) = self.choice.of(organization_id, domain, self.now) else {
+            return HttpsPolicy::default();
+        };
+        self.served.add(certificate, domain);
+        match certificate.is_valid_at(self.now) {
+            true => HttpsPolicy { redirect: true, hsts_seconds: HSTS_SECONDS },
+            false => HttpsPolicy::default(),
+        }
+    }
 }
 
 fn serves_installed(domain: &installations::Routed) -> Serves {

@@ -387,6 +387,7 @@ pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<()> {
 #[derive(Clone, Debug, FromRow)]
 pub struct Routed {
     pub id: Uuid,
+    pub organization_id: Uuid,
     pub domain: String,
     #[sqlx(try_from = "Word<Wanted>")]
     pub wanted: Wanted,
@@ -409,7 +410,7 @@ struct RoutedInstance {
 
 /// Every application there is, with where its visitors are sent.
 pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
-    let query = "select a.id, a.domain, a.wanted, a.state, a.held_until, c.address, r.port from applications a \
+    let query = "select a.id, a.organization_id, a.domain, a.wanted, a.state, a.held_until, c.address, r.port from applications a \
                  left join deployments d on d.id = a.live_deployment_id \
                  left join releases r on r.id = d.release_id \
                  left join containers c on c.deployment_id = d.id and c.purpose = 'app' and c.stage = 'live' \
@@ -423,6 +424,12 @@ pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
         }
     }
     Ok(all)
+}
+
+/// Where visitors of an organization's applications come.
+pub async fn domains_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<String>> {
+    let query = "select domain from applications where organization_id = $1 and wanted <> 'deleted' order by domain";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_all(c).await)?)
 }
 
 /// None of them runs here. One that is being deleted still is.

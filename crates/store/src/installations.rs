@@ -326,6 +326,7 @@ pub async fn domain_is_taken(conn: &mut Conn, domain: &str, except: Option<Uuid>
 #[derive(Clone, Debug, FromRow)]
 pub struct Routed {
     pub id: Uuid,
+    pub organization_id: Uuid,
     pub domain: String,
     pub port: i64,
     /// Of the service's live container; none while it is being replaced.
@@ -333,11 +334,19 @@ pub struct Routed {
 }
 
 pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
-    let query = "select r.id, r.domain, r.port, (select max(c.address) from containers c \
+    let query = "select r.id, i.organization_id, r.domain, r.port, (select max(c.address) from containers c \
                  join installed_services s on s.id = c.id where s.installation_id = r.installation_id \
                  and s.name = r.service and c.stage = 'live') as address \
-                 from installed_routes r where r.is_live = $1 order by r.id";
+                 from installed_routes r join installations i on i.id = r.installation_id \
+                 where r.is_live = $1 order by r.id";
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(true).fetch_all(c).await)?)
+}
+
+/// Where visitors of what an organization has installed come.
+pub async fn domains_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<String>> {
+    let query = "select r.domain from installed_routes r join installations i on i.id = r.installation_id \
+                 where i.organization_id = $1 and r.is_live = $2 order by r.domain";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).bind(true).fetch_all(c).await)?)
 }
 
 /// None of them is there any more. They can be updated, which makes them anew.

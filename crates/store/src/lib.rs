@@ -13,6 +13,7 @@ pub mod api_keys;
 pub mod applications;
 pub mod audit;
 pub mod bearer;
+pub mod certificates;
 pub mod connections;
 pub mod containers;
 pub mod deliveries;

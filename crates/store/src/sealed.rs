@@ -24,12 +24,13 @@ pub const APPLICATION_CREDENTIALS: Column = Column { table: "applications", name
 pub const APPLICATION_WEBHOOK: Column = Column { table: "applications", name: "sealed_webhook" };
 pub const CONNECTION_TOKEN: Column = Column { table: "connections", name: "sealed_token" };
 pub const CONNECTION_APP: Column = Column { table: "connections", name: "sealed_app" };
+pub const CERTIFICATE_KEY: Column = Column { table: "certificates", name: "sealed_key" };
 pub const RELEASE_VARIABLES: Column = Column { table: "releases", name: "sealed_variables" };
 pub const SERVICE_SPECIFICATION: Column = Column { table: "installed_services", name: "sealed_specification" };
 pub const EXECUTION_VALUES: Column = Column { table: "executions", name: "sealed_values" };
 
 /// Every one of them; a test compares with the schema.
-pub const COLUMNS: [Column; 12] = [
+pub const COLUMNS: [Column; 13] = [
     INSTANCE_SECRET,
     TOTP_SECRET,
     WEBHOOK_URL,
@@ -39,6 +40,7 @@ pub const COLUMNS: [Column; 12] = [
     APPLICATION_WEBHOOK,
     CONNECTION_TOKEN,
     CONNECTION_APP,
+    CERTIFICATE_KEY,
     RELEASE_VARIABLES,
     EXECUTION_VALUES,
     SERVICE_SPECIFICATION,

@@ -339,6 +339,7 @@ export const en = {
     tabs: "Parts of the organization",
     members: "Members",
     invitations: "Invitations",
+    certificates: "Certificates",
     keys: "API keys",
     notifications: "Notifications",
     about: "About",

@@ -1,5 +1,6 @@
 // Fills the first organization with one of everything that views show, made by the real API and the real engine.
 import { join } from "node:path";
+import { certificateFor } from "./certificate.mjs";
 import { startCodeHost } from "./codehost.mjs";
 import { deliver, pullRequestOf, pushOf } from "./deliveries.mjs";
 import { dockerfile } from "./repository.mjs";
@@ -29,6 +30,7 @@ export async function furnish(platform, words) {
   });
   await people(platform, words);
   const connection = await connect(platform, words, codeHost);
+  await platform.api("POST", "/certificates", certificateFor("furnished.example.org", words.issuer));
   return {
     connection,
     ...(await applications(platform, words, codeHost, connection)),

@@ -59,6 +59,8 @@ export const OFFERS = {
     Leave: "",
     "New link for $invitation": "member:create",
     "Withdraw the invitation for $invitation": "member:create",
+    "Upload a certificate": "domain:create",
+    "Delete: furnished.example.org": "domain:delete",
     "Revoke: $key": "api_key:delete",
     "To your own API keys": "",
     "Set up: Slack": "webhook:create",

@@ -1,5 +1,6 @@
 // What is tried. Each topic makes what it needs.
 import account from "./topics/account.mjs";
+import certificates from "./topics/certificates.mjs";
 import conflict from "./topics/conflict.mjs";
 import everyView from "./topics/every-view.mjs";
 import failure from "./topics/failure.mjs";
@@ -16,7 +17,19 @@ import walk from "./topics/walk.mjs";
 /** Done at the same time, each by a process with a server of its own, and each in this order. */
 export const LANES = [
   // The first one registers the admin in the browser.
-  { "first-start": firstStart, failure, rollback, log, conflict, session, forms, shell, invitation, account },
+  {
+    "first-start": firstStart,
+    failure,
+    rollback,
+    log,
+    conflict,
+    session,
+    forms,
+    certificates,
+    shell,
+    invitation,
+    account,
+  },
   // They fill the organization with hostile texts.
   { "every-view": everyView, roles },
 ];

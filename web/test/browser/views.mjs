@@ -61,6 +61,7 @@ export const VIEWS = [
   },
   ofOrganization("members", "", ["user"]),
   ofOrganization("invitations", "/invitations", ["invitation"]),
+  ofOrganization("certificates", "/certificates", ["issuer"]),
   ofOrganization("organization-keys", "/keys", ["key", "user"]),
   ofOrganization("notifications", "/notifications", []),
   ofOrganization("organization", "/about", ["organization", "description"]),

@@ -31,6 +31,7 @@ export const PLEASANT = {
   invitation: "alan@example.org",
   key: "build server",
   agent: "curl/8.14.1",
+  issuer: "Engines Root",
 };
 
 /** Runs if any page takes it for more than text. The name tells which text it was. */

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::Portion;
@@ -82,6 +82,11 @@ impl Files {
         }
         let end = self.place();
         Ok(self.gatherer.portion(end, is_end))
+    }
+
+    /// The file that the engine writes to now.
+    pub(super) fn newest(&self) -> &Path {
+        self.names.newest()
     }
 
     pub(super) fn is_unfinished(&self) -> bool {

@@ -8,6 +8,7 @@ mod gather;
 mod position;
 mod rotation;
 mod text;
+pub(crate) mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use crate::{Container, Docker, Error, Result, State, Stream};
 use engine::Engine;
 use files::Files;
 pub use position::Position;
+pub use watch::Watched;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputLine {
@@ -136,6 +138,17 @@ impl Output {
         self.position = portion.position.clone();
         self.source = Some(source);
         Ok(portion)
+    }
+
+    /// Waits for what is printed next, from now on. None if the engine has to be asked, also whether a line is complete, or the kernel
+    /// cannot tell.
+    pub async fn watch(&self) -> Option<Watched> {
+        let Some(Source::Files(files)) = &self.source else { return None };
+        if files.is_unfinished() || files.is_removed() {
+            return None;
+        }
+        let (file, watch) = (files.newest().to_owned(), self.docker.file_watch()?.clone());
+        blocking(move || watch.watch(&file)).await.ok()?.ok()
     }
 
     pub fn reads_files(&self) -> bool {

@@ -24,6 +24,10 @@ impl Names {
         Self { newest }
     }
 
+    pub(super) fn newest(&self) -> &Path {
+        &self.newest
+    }
+
     /// Whether this is the file that is written to.
     pub(super) fn newest_is(&self, inode: u64) -> bool {
         inode_at(&self.newest).is_ok_and(|newest| newest == inode)

@@ -4,6 +4,7 @@
 use uuid::Uuid;
 use windlass_api::{Can, ErrorCode, ExtensionKey, label};
 use windlass_store::applications::{self, Application};
+use windlass_store::certificates::{self, Certificate};
 use windlass_store::connections::{self, Connection};
 use windlass_store::deliveries::{self, Delivery};
 use windlass_store::deployments::{self, Deployment};
@@ -165,6 +166,15 @@ impl Ctx {
             None => None,
         };
         let found = found.filter(|preview| preview.ended_at.is_none()).ok_or_else(|| Error::not_found("preview"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// A certificate of the current organization.
+    pub async fn certificate(&self, id: Uuid) -> Result<Granted<Certificate>> {
+        let joined = self.membership(None).await?;
+        let found = certificates::get(&mut self.app.db.read().await?, id).await?;
+        let found = found.filter(|certificate| certificate.organization_id == joined.organization.id);
+        let found = found.ok_or_else(|| Error::not_found("certificate"))?;
         Ok(Granted::new(self.grant(joined)?, found))
     }
 

@@ -68,6 +68,7 @@ pub struct Config {
     pub member_keys: i64,
     pub open_invitations: i64,
     pub organization_connections: i64,
+    pub organization_certificates: i64,
     pub connection_calls: u32,
     pub organization_applications: i64,
     pub application_previews: usize,

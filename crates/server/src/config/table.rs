@@ -212,6 +212,9 @@ impl Config {
             organization_connections: accounts
                 .row("organization-connections", "Connections to code hosts of one organization")
                 .limit(50, 1..=1_000),
+            organization_certificates: accounts
+                .row("organization-certificates", "Certificates of one organization")
+                .limit(200, 1..=10_000),
             connection_calls: accounts
                 .row("connection-calls", "Calls to code hosts a minute that members of one organization can ask for")
                 .limit(120, 1..=100_000),

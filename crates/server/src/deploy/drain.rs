@@ -48,7 +48,7 @@ pub async fn retire(host: &Host, held: &Held, leaving: &[Container]) -> Result<D
         return Ok(all);
     }
     // The worker that took them out of the routes may have ended before the edge was told.
-    host.routes.publish(&host.app.db).await?;
+    host.routes.publish(&host.app).await?;
     for drained in join_all(leaving.iter().map(|container| retire_one(host, held, container))).await {
         all.add(drained?);
     }

@@ -34,7 +34,7 @@ pub async fn begin(attempt: &mut Attempt<'_>) -> Result<Option<Hold>> {
     attempt.log.enter(LogStep::Hold);
     let hold = hold_visitors(attempt).await?;
     kill_point::reached("hold-stored");
-    attempt.host.routes.publish(&attempt.host.app.db).await?;
+    attempt.host.routes.publish(&attempt.host.app).await?;
     kill_point::reached("hold-published");
     let words = "Visitors wait: the containers before end first, because both would write the same data.";
     attempt.log.note(words).await;

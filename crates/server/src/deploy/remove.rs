@@ -47,6 +47,6 @@ pub async fn remove(host: &Host, held: &Held) -> Result<()> {
     work.tell(EventName::ApplicationDeleted, about, &[("application", &application.name)]);
     work.commit().await?;
     kill_point::reached("remove-rows-gone");
-    host.routes.publish(&host.app.db).await?;
+    host.routes.publish(&host.app).await?;
     Ok(())
 }

@@ -58,7 +58,7 @@ pub async fn resume(host: &Host, held: &Held) -> Result<()> {
     kill_point::reached("resume-started");
     make_live_again(host, held, &application, &kept).await?;
     kill_point::reached("resume-live");
-    host.routes.publish(&host.app.db).await?;
+    host.routes.publish(&host.app).await?;
     Ok(())
 }
 

@@ -16,7 +16,7 @@ pub async fn switch(attempt: &mut Attempt<'_>, instances: &[Container]) -> Resul
     kill_point::reached("deploy-before-switch");
     make_live(attempt, instances).await?;
     kill_point::reached("deploy-switched");
-    attempt.host.routes.publish(&attempt.host.app.db).await?;
+    attempt.host.routes.publish(&attempt.host.app).await?;
     kill_point::reached("deploy-published");
     hold::note_wait(attempt).await?;
     say_deployed(attempt).await?;

@@ -75,7 +75,7 @@ async fn remove_services(host: &Host, held: &Held, execution: &Execution) -> Res
     let mut work = held.begin().await?;
     engine::remove_all(&mut work, execution).await?;
     work.commit().await?;
-    if let Err(error) = host.routes.publish(&host.app.db).await {
+    if let Err(error) = host.routes.publish(&host.app).await {
         return Err(Interruption::Later(error.to_string()));
     }
     for seen in installations::services(&mut host.app.db.read().await?, id).await? {

@@ -5,6 +5,7 @@ mod applications;
 mod audit;
 mod auth;
 mod body;
+mod certificates;
 mod compress;
 mod connections;
 mod dashboard;
@@ -78,6 +79,7 @@ fn table() -> Table {
         traffic::routes,
         deliveries::routes,
         previews::routes,
+        certificates::routes,
         connections::routes,
         github_apps::routes,
         volumes::routes,

@@ -8,7 +8,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Timestamp};
-use windlass_runtime::{Access, Docker, Error, Gap, Output, OutputLine, Portion, Position, Stream};
+use windlass_runtime::{Access, Docker, Error, Gap, Output, OutputLine, Portion, Position, Stream, Watched};
 use windlass_store::logs::{Batch, Claim, LogLine, Outcome, ReadProgress};
 use windlass_store::{executions, installations};
 
@@ -22,9 +22,8 @@ const PORTION: usize = 512 * 1024;
 /// Between two looks, when there was nothing new. The first ones come quickly.
 const FIRST_PAUSE: Duration = Duration::from_millis(80);
 const LONGEST_PAUSE: Duration = Duration::from_millis(160);
-/// The longest of one that has been silent for a minute: most containers are, most of the time.
-const SILENCE: Duration = Duration::from_secs(60);
-const PAUSE_IN_SILENCE: Duration = Duration::from_millis(500);
+/// The same when the kernel tells of the next line. Most containers are silent, most of the time.
+const PAUSE_IN_SILENCE: Duration = Duration::from_secs(5);
 /// Asking the engine costs it more than looking at its files.
 const FIRST_PAUSE_OF_ENGINE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE_OF_ENGINE: Duration = Duration::from_secs(1);
@@ -146,13 +145,15 @@ impl Reader {
 
     async fn read(&mut self) -> Result<Infallible, Stop> {
         let mut reading = self.open().await?;
-        let (mut pause, mut last_news) = (Duration::ZERO, Instant::now());
+        let mut pause = Duration::ZERO;
         loop {
             self.take_waiters();
             let waiters = self.waiting.len();
+            // Before it is looked at, so that nothing that is printed after the look goes unseen.
+            let watched = if pause >= LONGEST_PAUSE { reading.output.watch().await } else { None };
             let (is_news, is_end) = self.read_portion(&mut reading).await?;
             if is_news {
-                (pause, last_news) = (Duration::ZERO, Instant::now());
+                pause = Duration::ZERO;
             }
             if !is_end {
                 continue;
@@ -162,9 +163,14 @@ impl Reader {
                 let _ = done.send(());
             }
             self.renew(&mut reading).await?;
-            let (first, longest) = pauses(&reading.output, last_news.elapsed() > SILENCE);
+            let (first, longest) = pauses(&reading.output, watched.is_some());
             pause = (pause * 2).clamp(first, longest);
-            self.rest(pause).await;
+            match watched {
+                // Where something happened, there may soon be more, in another file too.
+                Some(watched) if self.rest_until_changed(pause, &watched).await => pause = Duration::ZERO,
+                Some(_) => {}
+                None => self.rest(pause).await,
+            }
         }
     }
 
@@ -312,6 +318,14 @@ impl Reader {
         self.waiting.retain(|waiter| !waiter.is_closed());
     }
 
+    /// Whether the file was changed meanwhile.
+    async fn rest_until_changed(&mut self, pause: Duration, watched: &Watched) -> bool {
+        tokio::select! {
+            () = watched.changed() => true,
+            () = self.rest(pause) => false,
+        }
+    }
+
     /// Ends early when a caller starts to wait.
     async fn rest(&mut self, pause: Duration) {
         if let Ok(Some(waiter)) = tokio::time::timeout(pause, self.arriving.recv()).await {
@@ -320,10 +334,10 @@ impl Reader {
     }
 }
 
-fn pauses(output: &Output, is_silent: bool) -> (Duration, Duration) {
-    match (output.reads_files(), is_silent) {
+fn pauses(output: &Output, is_watched: bool) -> (Duration, Duration) {
+    match (output.reads_files(), is_watched) {
         (true, false) => (FIRST_PAUSE, LONGEST_PAUSE),
-        (true, true) => (FIRST_PAUSE, PAUSE_IN_SILENCE),
+        (true, true) => (PAUSE_IN_SILENCE, PAUSE_IN_SILENCE),
         (false, _) => (FIRST_PAUSE_OF_ENGINE, LONGEST_PAUSE_OF_ENGINE),
     }
 }

@@ -7,6 +7,7 @@
 //! how a running server learns of a rotation.
 
 pub mod applications;
+mod certificates;
 pub mod code_hosts;
 mod executions;
 pub mod ring;

@@ -12,6 +12,7 @@ use windlass_store::logs::{Batch, LogLine};
 use windlass_store::releases::{Artifact, Image};
 use windlass_store::snapshots::{self, Snapshot};
 use windlass_store::{applications, deployments, jobs, releases, volumes};
+use windlass_testing::certificates;
 use windlass_testing::deliveries::sample;
 use windlass_testing::gitea::Gitea;
 
@@ -320,8 +321,35 @@ impl World {
                 self.server.call(Method::POST, &create).by(self.owner()).ok().await;
                 (of_application(id), Value::Null)
             }
+            _ => self.about_certificate(operation).await,
+        }
+    }
+
+    /// A call about a certificate.
+    async fn about_certificate(&self, operation: &Operation) -> (String, Value) {
+        let path = operation.path.clone();
+        match operation.id.as_str() {
+            "list_certificates" => {
+                self.certificate().await;
+                (path, Value::Null)
+            }
+            "upload_certificate" => (path, self.new_certificate()),
+            "get_certificate" | "delete_certificate" => {
+                (path.replace("{certificate_id}", &self.certificate().await.to_string()), Value::Null)
+            }
             _ => self.about_data(operation).await,
         }
+    }
+
+    /// The body of a new certificate, with a name of its own.
+    fn new_certificate(&self) -> Value {
+        let number = self.applications.fetch_add(1, Ordering::SeqCst) + 1;
+        let chain = certificates::certificate(&["*.example.org", &format!("shop-{number}.example.org")]);
+        json!({ "certificate_chain": chain, "private_key": certificates::KEY })
+    }
+
+    async fn certificate(&self) -> Uuid {
+        id_of(&self.server.post("/certificates", self.new_certificate()).by(self.owner()).ok().await)
     }
 
     /// The body of a new connection with a name of its own.

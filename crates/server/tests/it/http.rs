@@ -10,7 +10,7 @@ use windlass_testing::on_both_databases;
 
 use crate::support::{Person, TestServer, kind, server, snapshot};
 
-on_both_databases!(kind: a_panic_answers_in_the_envelope, silent_connections_are_closed, who_does_not_read_is_given_up, pages_of_other_sites_cannot_act, names_of_other_sites_are_refused, unknown_paths_and_methods_answer_in_the_envelope, any_content_type_is_json_and_any_accept_gets_json, every_answer_has_safe_headers, origins_are_closed_unless_configured, pages_and_metrics, metrics_are_for_monitors_and_admins, one_address_cannot_take_all_connections, one_user_cannot_take_all_connections);
+on_both_databases!(kind: a_panic_answers_in_the_envelope, silent_connections_are_closed, quiet_connections_make_room, who_does_not_read_is_given_up, pages_of_other_sites_cannot_act, names_of_other_sites_are_refused, unknown_paths_and_methods_answer_in_the_envelope, any_content_type_is_json_and_any_accept_gets_json, every_answer_has_safe_headers, origins_are_closed_unless_configured, pages_and_metrics, metrics_are_for_monitors_and_admins, one_address_cannot_take_all_connections, one_user_cannot_take_all_connections);
 on_both_databases!(server: health_and_readiness, a_database_that_is_gone, a_database_that_only_reads, a_log_store_that_is_gone);
 
 async fn health_and_readiness(server: TestServer) {
@@ -185,6 +185,35 @@ async fn silent_connections_are_closed(kind: Kind) {
             .unwrap_or_else(|_| panic!("{silence:?} holds the place"));
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
+}
+
+/// All places are taken, by clients that said nothing and by those that were answered long ago. A new client gets in, and what is
+/// under way goes on.
+async fn quiet_connections_make_room(kind: Kind) {
+    let server = TestServer::with(kind, &[("max-connections", "10"), ("idle-seconds", "600")]).await;
+    let ada = server.admin().await;
+    let mut slow = TcpStream::connect(server.address).await.unwrap();
+    let body = r#"{"name":"Ada King"}"#;
+    let head = format!(
+        "PATCH /api/v1/user/name HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n",
+        ada.token,
+        body.len()
+    );
+    slow.write_all(format!("{head}{}", &body[..5]).as_bytes()).await.unwrap();
+    let mut quiet = Vec::new();
+    for number in 0..40 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        if number % 2 == 0 {
+            stream.write_all(b"GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        }
+        quiet.push(stream);
+    }
+    let answer = tokio::time::timeout(DEADLINE, ask(&server)).await.expect("quiet clients keep others out");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    slow.write_all(&body.as_bytes()[5..]).await.unwrap();
+    let mut answer = [0; 12];
+    slow.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200", "what was under way was cut");
 }
 
 async fn one_address_cannot_take_all_connections(kind: Kind) {

@@ -14,6 +14,7 @@ mod applications;
 mod audit;
 mod authority;
 mod bad_input;
+mod certificates;
 mod compression;
 mod connections;
 mod dashboard;

@@ -17,7 +17,7 @@ on_both_databases!(server:
     browsers_keep_their_login_in_a_cookie, a_cookie_is_of_no_use_to_other_pages,
 );
 
-async fn log_in(server: &TestServer, person: &Person) -> Person {
+pub async fn log_in(server: &TestServer, person: &Person) -> Person {
     let data = server.post("/auth/login", json!({ "email": person.email, "password": PASSWORD })).ok().await;
     Person { token: data["access_token"].as_str().unwrap().to_owned(), ..person.clone() }
 }

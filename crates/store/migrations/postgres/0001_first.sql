@@ -233,6 +233,26 @@ create table connections (
 
 create index connections_app on connections (app_id) where app_id <> '';
 
+-- Certificates with their private keys. A row never changes: another certificate is another row.
+create table certificates (
+    id uuid primary key,
+    organization_id uuid not null references organizations (id) on delete cascade,
+    user_id uuid not null,
+    -- Hosts in lower case, separated by spaces; `*.example.org` for every name one level below.
+    names text not null,
+    issuer text not null,
+    serial_number text not null,
+    -- SHA-256 over the certificate, in hexadecimal.
+    fingerprint text not null,
+    key_type text not null,
+    not_before bigint not null,
+    not_after bigint not null,
+    created_at bigint not null,
+    chain_pem text not null,
+    sealed_key bytea not null,
+    unique (organization_id, fingerprint)
+);
+
 -- Apps that members are about to make at GitHub, whose keys will be a connection. The state comes back from there.
 create table github_app_registrations (
     id uuid primary key,

@@ -233,6 +233,26 @@ create table connections (
 
 create index connections_app on connections (app_id) where app_id <> '';
 
+-- Certificates with their private keys. A row never changes: another certificate is another row.
+create table certificates (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null references organizations (id) on delete cascade,
+    user_id blob not null,
+    -- Hosts in lower case, separated by spaces; `*.example.org` for every name one level below.
+    names text not null,
+    issuer text not null,
+    serial_number text not null,
+    -- SHA-256 over the certificate, in hexadecimal.
+    fingerprint text not null,
+    key_type text not null,
+    not_before integer not null,
+    not_after integer not null,
+    created_at integer not null,
+    chain_pem text not null,
+    sealed_key blob not null,
+    unique (organization_id, fingerprint)
+) strict, without rowid;
+
 -- Apps that members are about to make at GitHub, whose keys will be a connection. The state comes back from there.
 create table github_app_registrations (
     id blob primary key check (length(id) = 16),

@@ -312,6 +312,24 @@ fn an_interrupted_rotation_loses_nothing() {
     });
 }
 
+/// Half of the secrets are under each of them, so a server with one alone would fail later, at some of them.
+#[test]
+fn between_two_keys_a_server_needs_both() {
+    on_both(|home| {
+        stop(home.serve());
+        home.run(&["admin", "rotate-key"], &[("WINDLASS_KILL_AT", "rotate-after-switch")]);
+        let ring = KeySource::File(home.key_file()).read().unwrap().unwrap();
+        assert_eq!(ring.0.len(), 2);
+        for (kept, missing) in [(0, 1), (1, 0)] {
+            write_file(&home.key_file(), &Ring(vec![ring.0[kept].clone()])).unwrap();
+            let stderr = home.refuses_to_start(&[]);
+            assert!(stderr.contains(&ring.0[missing].id().to_string()), "{stderr}");
+        }
+        write_file(&home.key_file(), &ring).unwrap();
+        stop(home.serve());
+    });
+}
+
 /// Rotations beside a server that changes settings without touching their secrets, and with: none is lost.
 #[test]
 fn writers_go_on_during_rotations() {

@@ -30,13 +30,14 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 9] = [
+const TYPED: [&str; 10] = [
     "docs/api.md",
     "docs/code-hosts.md",
     "docs/data.md",
     "docs/deploying.md",
     "docs/edge.md",
     "docs/extensions.md",
+    "docs/https.md",
     "docs/logs.md",
     "docs/operating.md",
     "docs/people-and-keys.md",
@@ -76,6 +77,11 @@ fn the_readme_and_the_guide_to_the_edge() {
 #[test]
 fn the_readme_and_the_guide_to_extensions() {
     Session::after_typing("docs/extensions.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_https() {
+    Session::after_typing("docs/https.md");
 }
 
 #[test]

@@ -6,19 +6,28 @@ import { Page } from "../../ui/Page";
 import { Tabs } from "../../ui/Tabs";
 import { NotFound } from "../NotFound";
 import { About } from "./About";
+import { Certificates } from "./Certificates";
 import { Invitations } from "./Invitations";
 import { Keys } from "./Keys";
 import { Members } from "./Members";
 import { Notifications } from "./Notifications";
 import "./organization.css";
 
-const PARTS = { members: Members, invitations: Invitations, keys: Keys, notifications: Notifications, about: About };
+const PARTS = {
+  members: Members,
+  invitations: Invitations,
+  certificates: Certificates,
+  keys: Keys,
+  notifications: Notifications,
+  about: About,
+};
 type PartName = keyof typeof PARTS;
 const NAMES = Object.keys(PARTS) as PartName[];
 /** The way to a part is shown to those who may do this. The part itself explains it to all others. */
 const NEEDS: Readonly<Record<PartName, Permission>> = {
   members: "member:read",
   invitations: "member:read",
+  certificates: "domain:read",
   keys: "api_key:read",
   notifications: "webhook:read",
   about: "organization:read",

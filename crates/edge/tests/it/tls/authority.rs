@@ -76,7 +76,7 @@ impl Authority {
     }
 }
 
-fn pem(kind: &str, der: &[u8]) -> String {
+pub fn pem(kind: &str, der: &[u8]) -> String {
     format!("-----BEGIN {kind}-----\n{}\n-----END {kind}-----\n", STANDARD.encode(der))
 }
 

@@ -5,6 +5,7 @@ mod files;
 mod gather;
 mod random;
 mod speed;
+mod watch;
 
 use std::fs::File;
 use std::io::Write;

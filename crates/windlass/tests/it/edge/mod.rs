@@ -5,7 +5,7 @@
 mod app;
 #[path = "../../../../edge/tests/it/tls/authority.rs"]
 #[allow(dead_code, reason = "the edge's own tests use the rest")]
-mod authority;
+pub mod authority;
 mod load;
 mod support;
 

@@ -1,0 +1,136 @@
+//! Certificates that members bring: checked, kept with their keys sealed, and served for the organization's own domains.
+
+use uuid::Uuid;
+use windlass_api as api;
+use windlass_api::{ErrorCode, Timestamp, UploadCertificate};
+use windlass_certificate::Description;
+use windlass_store::certificates::{self, Certificate, Material};
+use windlass_store::{Conn, applications, installations};
+
+use crate::app::App;
+use crate::auth::{Authority, Granted};
+use crate::error::{Error, Result};
+use crate::records::certificates as records;
+use crate::served_certificates::Choice;
+use crate::service::audit::{Action, Change, Resource};
+use crate::service::work::Work;
+
+/// Names that an entry of the audit log has.
+const NAMES_TOLD: usize = 10;
+
+pub async fn list(app: &App, organization_id: Uuid) -> Result<Vec<api::Certificate>> {
+    let mut conn = app.db.read().await?;
+    let all = certificates::of_organization(&mut conn, organization_id, app.config.organization_certificates).await?;
+    records(app, &mut conn, organization_id, all.clone(), all).await
+}
+
+pub async fn get(app: &App, certificate: Certificate) -> Result<api::Certificate> {
+    record(app, &mut app.db.read().await?, certificate).await
+}
+
+pub async fn upload(app: &App, authority: &Authority, input: &UploadCertificate) -> Result<api::Certificate> {
+    let description = check(app, input).await?;
+    let mut work = app.begin().await?;
+    let authority = &work.hold(authority).await?;
+    let certificate = row(app, authority, description);
+    if certificates::is_there(&mut work, certificate.organization_id, &certificate.fingerprint).await? {
+        let message = "certificate_chain: the organization has this certificate already.";
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    check_room(&mut work, certificate.organization_id).await?;
+    let sealed_key = app.vault.seal_certificate_key(&mut work, certificate.id, input.private_key.reveal()).await?;
+    let material = Material { chain_pem: input.certificate_chain.pem().to_owned(), sealed_key };
+    certificates::insert(&mut work, &certificate, &material).await?;
+    write_down(&mut work, authority, Action::Create, &certificate, "uploaded a certificate for");
+    let record = record(app, &mut work, certificate).await?;
+    work.wake_reconciler();
+    work.commit().await?;
+    Ok(record)
+}
+
+/// Domains that no other certificate is for are served over http alone from then on.
+pub async fn delete(app: &App, granted: &Granted<Certificate>) -> Result<()> {
+    let certificate = granted.row();
+    let mut work = app.begin().await?;
+    let authority = work.hold(granted.authority()).await?;
+    certificates::delete(&mut work, certificate.id).await?;
+    write_down(&mut work, &authority, Action::Delete, certificate, "removed the certificate for");
+    work.wake_reconciler();
+    work.commit().await?;
+    Ok(())
+}
+
+/// Signatures take a processor for a moment, and a chain has up to ten of them.
+async fn check(app: &App, input: &UploadCertificate) -> Result<Description> {
+    let (chain, key) = (input.certificate_chain.clone(), input.private_key.clone());
+    let now = app.now().micros() / 1_000_000;
+    let checked = tokio::task::spawn_blocking(move || windlass_certificate::check(chain.pem(), key.reveal(), now));
+    let checked = checked.await.map_err(|error| Error::internal(error.to_string()))?;
+    checked.map_err(|problem| Error::field(problem.field, problem.words))
+}
+
+fn row(app: &App, authority: &Authority, found: Description) -> Certificate {
+    Certificate {
+        id: app.new_id(),
+        organization_id: authority.organization_id(),
+        user_id: authority.user_id(),
+        names: found.names.join(" "),
+        issuer: found.issuer,
+        serial_number: found.serial_number,
+        fingerprint: found.fingerprint,
+        key_type: found.key_type,
+        not_before: Timestamp::from_micros(found.not_before.saturating_mul(1_000_000)),
+        not_after: Timestamp::from_micros(found.not_after.saturating_mul(1_000_000)),
+        created_at: app.now(),
+    }
+}
+
+async fn record(app: &App, conn: &mut Conn, certificate: Certificate) -> Result<api::Certificate> {
+    let organization_id = certificate.organization_id;
+    let all = certificates::of_organization(conn, organization_id, app.config.organization_certificates).await?;
+    let records = records(app, conn, organization_id, all, vec![certificate]).await?;
+    records.into_iter().next().ok_or_else(|| Error::internal("a certificate without a record"))
+}
+
+async fn records(
+    app: &App,
+    conn: &mut Conn,
+    organization_id: Uuid,
+    all: Vec<Certificate>,
+    shown: Vec<Certificate>,
+) -> Result<Vec<api::Certificate>> {
+    let mut domains = applications::domains_of_organization(conn, organization_id).await?;
+    domains.extend(installations::domains_of_organization(conn, organization_id).await?);
+    Ok(records::certificates(shown, &Choice::new(all), &domains, app.now()))
+}
+
+async fn check_room(work: &mut Work<'_>, organization_id: Uuid) -> Result<()> {
+    let limit = work.app.config.organization_certificates;
+    if certificates::count_of_organization(work, organization_id).await? >= limit {
+        let message = format!("An organization can have {limit} certificates. Delete one first.");
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    Ok(())
+}
+
+fn write_down(work: &mut Work<'_>, authority: &Authority, action: Action, certificate: &Certificate, verb: &str) {
+    let count = certificate.names().count();
+    let mut names = certificate.names().take(NAMES_TOLD).collect::<Vec<_>>().join(", ");
+    if count > NAMES_TOLD {
+        names.push_str(&format!(" and {} more", count - NAMES_TOLD));
+    }
+    let change = Change {
+        organization_id: Some(certificate.organization_id),
+        action,
+        resource: Resource::Certificate,
+        resource_id: certificate.id,
+        summary: &format!("{verb} {names}"),
+        details: &[
+            ("names", &names),
+            ("issuer", &certificate.issuer),
+            ("fingerprint", &certificate.fingerprint),
+            ("not_after", &certificate.not_after.to_string()),
+        ],
+    };
+    work.record(&authority.actor(), &change);
+}

@@ -1,0 +1,124 @@
+//! Certificates with their private keys. A row never changes: another certificate is another row.
+
+use sqlx::FromRow;
+use uuid::Uuid;
+use windlass_api::Timestamp;
+
+use crate::db::sql;
+use crate::{Conn, Result, Tx};
+
+/// What is known of one without its key.
+#[derive(Clone, Debug, FromRow)]
+pub struct Certificate {
+    pub id: Uuid,
+    pub organization_id: Uuid,
+    /// The user who uploaded it.
+    pub user_id: Uuid,
+    /// Hosts in lower case, separated by spaces; `*.example.org` for every name one level below.
+    pub names: String,
+    pub issuer: String,
+    pub serial_number: String,
+    pub fingerprint: String,
+    pub key_type: String,
+    #[sqlx(try_from = "i64")]
+    pub not_before: Timestamp,
+    #[sqlx(try_from = "i64")]
+    pub not_after: Timestamp,
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+}
+
+impl Certificate {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.split(' ')
+    }
+
+    pub fn is_valid_at(&self, now: Timestamp) -> bool {
+        self.not_before <= now && now < self.not_after
+    }
+}
+
+/// What an edge needs to serve one.
+#[derive(Clone, Debug, FromRow)]
+pub struct Material {
+    pub chain_pem: String,
+    pub sealed_key: Vec<u8>,
+}
+
+macro_rules! columns {
+    () => {
+        "id, organization_id, user_id, names, issuer, serial_number, fingerprint, key_type, not_before, not_after, created_at"
+    };
+}
+
+pub async fn insert(tx: &mut Tx, certificate: &Certificate, material: &Material) -> Result<()> {
+    let query = concat!(
+        "insert into certificates (",
+        columns!(),
+        ", chain_pem, sealed_key) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+    );
+    sql!(tx, |c| {
+        sqlx::query(query)
+            .bind(certificate.id)
+            .bind(certificate.organization_id)
+            .bind(certificate.user_id)
+            .bind(&certificate.names)
+            .bind(&certificate.issuer)
+            .bind(&certificate.serial_number)
+            .bind(&certificate.fingerprint)
+            .bind(&certificate.key_type)
+            .bind(certificate.not_before.micros())
+            .bind(certificate.not_after.micros())
+            .bind(certificate.created_at.micros())
+            .bind(&material.chain_pem)
+            .bind(&material.sealed_key)
+            .execute(c)
+            .await
+            .map(drop)
+    })?;
+    Ok(())
+}
+
+pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Certificate>> {
+    let query = concat!("select ", columns!(), " from certificates where id = $1");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
+pub async fn material(conn: &mut Conn, id: Uuid) -> Result<Option<Material>> {
+    let query = "select chain_pem, sealed_key from certificates where id = $1";
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
+/// The newest come first.
+pub async fn of_organization(conn: &mut Conn, organization_id: Uuid, limit: i64) -> Result<Vec<Certificate>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from certificates where organization_id = $1 order by created_at desc, id desc limit $2"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(limit).fetch_all(c).await)?)
+}
+
+/// Every one of every organization.
+pub async fn all(conn: &mut Conn) -> Result<Vec<Certificate>> {
+    let query = concat!("select ", columns!(), " from certificates order by id");
+    Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
+}
+
+pub async fn count_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
+    let query = "select count(*) from certificates where organization_id = $1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
+}
+
+pub async fn is_there(conn: &mut Conn, organization_id: Uuid, fingerprint: &str) -> Result<bool> {
+    let query = "select count(*) from certificates where organization_id = $1 and fingerprint = $2";
+    let count: i64 =
+        sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).bind(fingerprint).fetch_one(c).await)?;
+    Ok(count > 0)
+}
+
+pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<()> {
+    let query = "delete from certificates where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}

@@ -1,0 +1,31 @@
+import { useMutation, useQuery } from "@tanstack/preact-query";
+import { cache, inOrganization } from "./cache";
+import { request, type Schemas } from "./client";
+
+export type Certificate = Schemas["Certificate"];
+export type UploadCertificate = Schemas["UploadCertificate"];
+
+const KEY = "certificates";
+
+export function useCertificates(enabled = true) {
+  return useQuery({
+    queryKey: inOrganization(KEY),
+    queryFn: ({ signal }) => request("get", "/certificates", { signal }),
+    enabled,
+  });
+}
+
+/** Which domains the others are served for changes as well. */
+const refresh = () => cache.invalidateQueries({ queryKey: inOrganization(KEY) });
+
+export const useUploadCertificate = () =>
+  useMutation({
+    mutationFn: (body: UploadCertificate) => request("post", "/certificates", { body }),
+    onSuccess: refresh,
+  });
+
+export const useDeleteCertificate = () =>
+  useMutation({
+    mutationFn: (id: string) => request("delete", "/certificates/{certificate_id}", { path: { certificate_id: id } }),
+    onSuccess: refresh,
+  });
