@@ -115,15 +115,20 @@ impl fmt::Debug for CertificateKey {
     }
 }
 
-/// Whatever stands around the armour is let be: `openssl` writes a description there. What is in it is read later.
+/// Text around the PEM blocks is no problem: `openssl` writes a description there. What is in them is read later.
 fn pem(text: &str, end: &str, most: usize) -> Result<String, String> {
     let text = text.trim().replace("\r\n", "\n");
     check_length(&text, 1, most)?;
-    let is_pem = text.contains("-----BEGIN ") && text.contains(end);
-    if !is_pem || text.bytes().any(|byte| byte.is_ascii_control() && byte != b'\n' && byte != b'\t') {
+    let is_pem = text.split_once("-----BEGIN ").is_some_and(|(_, rest)| rest.contains(end));
+    if !is_pem || text.bytes().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\r' | b'\t')) {
         return Err(format!("must be PEM: a text with \"-----BEGIN\" and \"{end}\" in it"));
     }
     Ok(text + "\n")
+}
+
+fn pattern(end: &str) -> String {
+    let text = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*";
+    format!("^{text}-----BEGIN {text}{end}{text}$")
 }
 
 impl<'de> Deserialize<'de> for CertificateChain {
@@ -148,7 +153,7 @@ impl JsonSchema for CertificateChain {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": Self::MAX, "pattern": "-----BEGIN [^\\x00]*CERTIFICATE-----" })
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": Self::MAX, "pattern": pattern("CERTIFICATE-----") })
     }
 }
 
@@ -164,7 +169,7 @@ impl JsonSchema for CertificateKey {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string", "format": "password", "minLength": 1, "maxLength": Self::MAX,
-            "pattern": "-----BEGIN [^\\x00]*PRIVATE KEY-----",
+            "pattern": pattern("PRIVATE KEY-----"),
         })
     }
 }

@@ -7,8 +7,9 @@ use regex::Regex;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 use windlass_api::{
-    ApplicationName, Branch, Command, ContainerPath, Email, FilePath, FolderPath, HealthPath, Host, HostName, HostPath,
-    IdempotencyName, LanguageTag, NewPassword, RepositoryAddress, Slug, SshKey, Text,
+    ApplicationName, Branch, CertificateChain, CertificateKey, Command, ContainerPath, Email, FilePath, FolderPath,
+    HealthPath, Host, HostName, HostPath, IdempotencyName, LanguageTag, NewPassword, RepositoryAddress, Slug, SshKey,
+    Text,
 };
 
 /// Texts near the edge of one rule or another, one on each line.
@@ -120,7 +121,7 @@ ssh-ed25519 AAAA ada@example.org
 -----BEGIN x
 "#;
 
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 11] = [
     " ",
     "\t",
     "x\ny",
@@ -129,6 +130,9 @@ const OTHERS: [&str; 8] = [
     "x\u{202E}y",
     "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----",
     "-----BEGIN OPENSSH PRIVATE KEY-----\r\nabc\r\n-----END OPENSSH PRIVATE KEY-----\r\n",
+    "subject=x\n\t-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\nmore\n",
+    "-----END CERTIFICATE-----\nPRIVATE KEY-----\n-----BEGIN CERTIFICATE",
+    "-----BEGIN CERTIFICATE-----\n\u{1}\n-----END CERTIFICATE-----\n-----END PRIVATE KEY-----",
 ];
 
 /// The texts above and, for each length that is declared, some that are just within it and just beyond.
@@ -209,4 +213,6 @@ fn what_is_declared_of_texts_is_what_is_enforced() {
     hold::<IdempotencyName>(&[]);
     hold::<Host>(&["must be a host name"]);
     hold::<SshKey>(&[]);
+    hold::<CertificateChain>(&[]);
+    hold::<CertificateKey>(&[]);
 }

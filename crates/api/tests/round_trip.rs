@@ -64,6 +64,8 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (Some("email"), _) => "ada@example.org",
         (_, "repository") => "https://git.example.org/team/shop.git",
         (_, "repository_ssh_key") => "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----\n",
+        (_, "certificate_chain") => "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n",
+        (_, "private_key") => "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----\n",
         (_, "base_path" | "health_path" | "path" | "host_path") => "/web",
         (_, "connection_id") => ID,
         (_, "secret") => "correct-horse-battery",

@@ -2,25 +2,40 @@
 
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
+use x509_parser::error::X509Error;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 use x509_parser::public_key::PublicKey;
 use x509_parser::time::ASN1Time;
 
-use crate::{Description, Problem, Result};
+use crate::{Description, Problem, Result, pem};
 
-/// Longer chains are sent to every visitor in every handshake, and none is needed.
+/// The edge sends the chain in every handshake; no authority needs more.
 const MOST: usize = 10;
-/// Names of one certificate; authorities give a hundred.
-const MOST_NAMES: usize = 1_000;
+const MOST_BYTES: usize = 24 * 1024;
+/// Names of one certificate: as many as public authorities give.
+const MOST_NAMES: usize = 100;
+/// Of a name in the DNS.
+const LONGEST_NAME: usize = 253;
+/// Of an issuer, in characters; what is longer is cut.
+const LONGEST_ISSUER: usize = 300;
+/// The standard allows 20.
+const LONGEST_SERIAL: usize = 64;
 
 pub fn read(pem: &str) -> Result<Vec<CertificateDer<'static>>> {
     let chain: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     let chain = chain.map_err(|error| Problem::chain(format!("is not PEM: {error}")))?;
     match chain.len() {
         0 => Err(Problem::chain("holds no certificate: it must begin with -----BEGIN CERTIFICATE-----")),
+        1..=MOST if chain.iter().map(|der| der.len()).sum::<usize>() > MOST_BYTES => {
+            Err(Problem::chain(format!("is longer than {MOST_BYTES} bytes without its encoding")))
+        }
         1..=MOST => Ok(chain),
         more => Err(Problem::chain(format!("holds {more} certificates; at most {MOST} can be used"))),
     }
+}
+
+pub fn write(chain: &[CertificateDer<'static>]) -> String {
+    chain.iter().map(|der| pem::write("CERTIFICATE", der)).collect()
 }
 
 pub fn parse<'a>(chain: &'a [CertificateDer<'static>]) -> Result<Vec<X509Certificate<'a>>> {
@@ -34,9 +49,12 @@ pub fn parse<'a>(chain: &'a [CertificateDer<'static>]) -> Result<Vec<X509Certifi
 
 pub fn describe(certificate: &X509Certificate<'_>, fingerprint: String) -> Result<Description> {
     check_purpose(certificate)?;
+    if certificate.raw_serial().len() > LONGEST_SERIAL {
+        return Err(Problem::chain("the first certificate has a serial number that is too long"));
+    }
     Ok(Description {
         names: names(certificate)?,
-        issuer: certificate.issuer().to_string(),
+        issuer: shown(&certificate.issuer().to_string()),
         serial_number: certificate.raw_serial_as_string(),
         fingerprint,
         key_type: key_type(certificate),
@@ -65,9 +83,20 @@ fn names(certificate: &X509Certificate<'_>) -> Result<Vec<String>> {
 
 fn host(name: &GeneralName<'_>) -> Option<String> {
     match name {
-        GeneralName::DNSName(host) if host.is_ascii() && !host.is_empty() => Some(host.to_ascii_lowercase()),
+        GeneralName::DNSName(host) if is_host(host) => Some(host.to_ascii_lowercase()),
         _ => None,
     }
+}
+
+/// What else can be in a certificate is no host's name.
+fn is_host(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_letter);
+    name.len() <= LONGEST_NAME && name.strip_prefix("*.").unwrap_or(name).split('.').all(is_label)
+}
+
+fn shown(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).take(LONGEST_ISSUER).collect()
 }
 
 /// One that is for mail or for clients is refused by browsers.
@@ -85,6 +114,7 @@ fn key_type(certificate: &X509Certificate<'_>) -> String {
     match certificate.public_key().parsed() {
         Ok(PublicKey::RSA(key)) => format!("RSA {}", key.key_size()),
         Ok(PublicKey::EC(key)) => format!("ECDSA {}", key.key_size()),
+        // The key that belongs to it is of one of the three.
         _ => "Ed25519".to_owned(),
     }
 }
@@ -93,9 +123,12 @@ fn key_type(certificate: &X509Certificate<'_>) -> String {
 pub fn check_links(chain: &[X509Certificate<'_>]) -> Result<()> {
     for (index, pair) in chain.windows(2).enumerate() {
         let [certificate, issuer] = pair else { continue };
-        let is_signed =
-            certificate.issuer() == issuer.subject() && certificate.verify_signature(Some(issuer.public_key())).is_ok();
-        if !is_signed {
+        let is_signed = match certificate.verify_signature(Some(issuer.public_key())) {
+            // Not for this library to judge; browsers do.
+            Ok(()) | Err(X509Error::SignatureUnsupportedAlgorithm) => true,
+            Err(_) => false,
+        };
+        if certificate.issuer() != issuer.subject() || !is_signed {
             return Err(Problem::chain(format!(
                 "certificate {} was not signed by certificate {}, which follows it. The host's own comes first, then the one \
                  that signed it, and so on.",

@@ -1,32 +1,43 @@
-//! Certificates that people bring: read, checked, and described in words. It knows neither the database nor the network.
+//! Certificates that people bring: read, checked, described in words, and written anew. It knows neither the database nor the network.
 
 mod chain;
 mod key;
+mod pem;
 
 use sha2::{Digest, Sha256};
 
-/// The fields of a request that a problem can be about.
-pub const CHAIN_FIELD: &str = "certificate_chain";
-pub const KEY_FIELD: &str = "private_key";
+/// What a problem is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Chain,
+    Key,
+}
 
-/// Why a certificate cannot be used, and the field that is to blame.
+/// Why a certificate cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    pub field: &'static str,
+    pub part: Part,
     pub words: String,
 }
 
 impl Problem {
     fn chain(words: impl Into<String>) -> Self {
-        Self { field: CHAIN_FIELD, words: words.into() }
+        Self { part: Part::Chain, words: words.into() }
     }
 
     fn key(words: impl Into<String>) -> Self {
-        Self { field: KEY_FIELD, words: words.into() }
+        Self { part: Part::Key, words: words.into() }
     }
 }
 
 type Result<T> = std::result::Result<T, Problem>;
+
+/// What can be served: the chain and the key alone, without anything that stood around them.
+pub struct Checked {
+    pub chain_pem: String,
+    pub key_pem: String,
+    pub description: Description,
+}
 
 /// What a certificate says of itself. Times are seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,28 +55,21 @@ pub struct Description {
     pub not_after: i64,
 }
 
-/// A chain of certificates in PEM, the host's own first, and its private key, both as they can be served at `now`.
-pub fn check(chain_pem: &str, key_pem: &str, now: i64) -> Result<Description> {
+/// A chain of certificates in PEM, the host's own first, and its private key, if they can be served at `now`.
+pub fn check(chain_pem: &str, key_pem: &str, now: i64) -> Result<Checked> {
     let chain = chain::read(chain_pem)?;
     let parsed = chain::parse(&chain)?;
     let description = chain::describe(&parsed[0], fingerprint(&chain[0]))?;
     let key = key::read(key_pem)?;
+    let key_pem = key::write(&key);
     key::check_match(chain.clone(), key)?;
     chain::check_links(&parsed)?;
     chain::check_times(&parsed, now)?;
-    Ok(description)
+    Ok(Checked { chain_pem: chain::write(&chain), key_pem, description })
 }
 
 fn fingerprint(der: &[u8]) -> String {
     Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Whether a name of a certificate is that of the host: its own, or that of all hosts beside it.
-pub fn covers(name: &str, host: &str) -> bool {
-    match name.strip_prefix("*.") {
-        Some(above) => host.split_once('.').is_some_and(|(_, rest)| rest == above),
-        None => name == host,
-    }
 }
 
 #[cfg(test)]

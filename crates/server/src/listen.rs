@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
@@ -34,8 +35,12 @@ const STREAMS: u32 = 32;
 /// does not take it.
 const PART: usize = 64 * 1024;
 
-/// How long a connection must have been quiet before it may be closed to make room for another.
+/// How long a connection must have been quiet before it may be closed to make room for another. After a request the end of its answer
+/// may still be on its way to a slow client.
 const LEAST_QUIET: Duration = Duration::from_secs(1);
+const LEAST_QUIET_AFTER_A_REQUEST: Duration = Duration::from_secs(10);
+/// How often a connection is asked to make room while one waits.
+const ASK_AGAIN: Duration = Duration::from_millis(250);
 
 /// Accepts and serves on all listeners until `stop` turns true; then lets requests under way finish, within the limit.
 pub async fn serve(app: Arc<App>, listeners: Vec<TcpListener>, mut stop: watch::Receiver<bool>) {
@@ -81,13 +86,16 @@ struct ConnectionSettings {
 struct Room {
     /// As many permits as connections there may be.
     connections: Arc<Semaphore>,
+    /// Connections that wait for a permit.
+    waiting: AtomicUsize,
     /// Wakes one quiet connection at a time, the one first that has waited the longest.
     wanted: Notify,
 }
 
 impl Room {
     fn new(connections: usize) -> Self {
-        Self { connections: Arc::new(Semaphore::new(connections)), wanted: Notify::new() }
+        let connections = Arc::new(Semaphore::new(connections));
+        Self { connections, waiting: AtomicUsize::new(0), wanted: Notify::new() }
     }
 
     /// As long as no connection is quiet, the next ones wait in the system's queue.
@@ -95,8 +103,20 @@ impl Room {
         if let Ok(permit) = self.connections.clone().try_acquire_owned() {
             return Some(permit);
         }
-        self.wanted.notify_one();
-        self.connections.clone().acquire_owned().await.ok()
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let permit = loop {
+            self.wanted.notify_one();
+            let permit = self.connections.clone().acquire_owned();
+            if let Ok(permit) = tokio::time::timeout(ASK_AGAIN, permit).await {
+                break permit.ok();
+            }
+        };
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        permit
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) > 0
     }
 }
 
@@ -214,29 +234,36 @@ impl Activity {
             if left.is_zero() {
                 return;
             }
-            let may_make_room = self.quiet_since().is_some_and(|since| since.elapsed() >= LEAST_QUIET);
-            let wait = if may_make_room { left } else { left.min(LEAST_QUIET) };
+            let room_after = self.makes_room_after();
+            let may_make_room = room_after.is_some_and(|time| time.is_zero());
+            let wait = room_after.filter(|time| !time.is_zero()).map_or(left, |time| left.min(time));
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 () = self.turned_quiet.notified() => {}
-                // What has begun since is not closed, and the next one is asked.
-                () = room.wanted.notified(), if may_make_room => match self.quiet_since() {
-                    Some(_) => return,
-                    None => room.wanted.notify_one(),
-                },
+                // A request may have begun since, or there is room by now.
+                () = room.wanted.notified(), if may_make_room => {
+                    if room.is_wanted() && self.makes_room_after().is_some_and(|time| time.is_zero()) {
+                        return;
+                    }
+                }
             }
         }
     }
 
-    /// None while a request is under way.
-    fn quiet_since(&self) -> Option<Instant> {
+    /// The time until it may be closed for another; none while a request is under way.
+    fn makes_room_after(&self) -> Option<Duration> {
         let doing = self.doing();
-        (doing.requests == 0).then_some(doing.quiet_since)
+        let least = if doing.seen == 0 { LEAST_QUIET } else { LEAST_QUIET_AFTER_A_REQUEST };
+        (doing.requests == 0).then(|| least.saturating_sub(doing.quiet_since.elapsed()))
     }
 
     /// Quiet, or with an answer that is not taken.
     fn idle_since(&self) -> Option<Instant> {
-        self.quiet_since().or_else(|| self.doing().untaken.values().min().copied())
+        let doing = self.doing();
+        match doing.requests {
+            0 => Some(doing.quiet_since),
+            _ => doing.untaken.values().min().copied(),
+        }
     }
 
     fn doing(&self) -> MutexGuard<'_, Doing> {

@@ -24,8 +24,10 @@ use crate::served_certificates::{Choice, Served};
 /// How long an edge that is being replaced or restarted may take until it listens again.
 const EDGE_LIMIT: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(100);
-/// For how long a browser that was served over https comes back over https alone: a month.
-const HSTS_SECONDS: u64 = 30 * 24 * 3_600;
+/// For how long a browser that was served over https comes back over https alone.
+const HSTS_DAYS: u64 = 30;
+const SECONDS_PER_DAY: u64 = 24 * 3_600;
+const MICROS_PER_DAY: i64 = 24 * 3_600 * 1_000_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RoutesError {
@@ -168,13 +170,13 @@ async fn route_set(
     let mut encryption = Encryption::load(app, conn).await?;
     for application in applications::routed(conn).await? {
         let name = application.id.to_string();
-        let https = encryption.of(application.organization_id, &application.domain);
+        let https = encryption.serve(application.organization_id, &application.domain);
         set.routes.push(Route { https, ..Route::new(&application.domain, &name) });
         set.services.push(ServiceSpec { name, serves: serves(&application, most_waiting), access_log: false });
     }
     for domain in installations::routed(conn).await? {
         let name = domain.id.to_string();
-        let https = encryption.of(domain.organization_id, &domain.domain);
+        let https = encryption.serve(domain.organization_id, &domain.domain);
         set.routes.push(Route { https, ..Route::new(&domain.domain, &name) });
         set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false });
     }
@@ -191,20 +193,23 @@ struct Encryption {
 
 impl Encryption {
     async fn load(app: &App, conn: &mut Conn) -> windlass_store::Result<Self> {
-        let choice = Choice::new(certificates::all(conn).await?);
+        let choice = Choice::new(certificates::scopes(conn).await?);
         Ok(Self { now: app.now(), choice, served: Served::default() })
     }
 
-    /// Visitors are sent to https as long as they can come in there without a warning.
-    fn of(&mut self, organization_id: Uuid, domain: &str) -> HttpsPolicy {
+    /// Notes the certificate of a domain. Visitors are sent to https as long as they can come in there without a warning, and
+    /// browsers are not told to stay there for longer.
+    fn serve(&mut self, organization_id: Uuid, domain: &str) -> HttpsPolicy {
         let Some(certificate) = self.choice.of(organization_id, domain, self.now) else {
             return HttpsPolicy::default();
         };
         self.served.add(certificate, domain);
-        match certificate.is_valid_at(self.now) {
-            true => HttpsPolicy { redirect: true, hsts_seconds: HSTS_SECONDS },
-            false => HttpsPolicy::default(),
+        if !certificate.is_valid_at(self.now) {
+            return HttpsPolicy::default();
         }
+        let days_left = (certificate.not_after.micros() - self.now.micros()) / MICROS_PER_DAY;
+        let days = u64::try_from(days_left).unwrap_or_default().min(HSTS_DAYS);
+        HttpsPolicy { redirect: true, hsts_seconds: days * SECONDS_PER_DAY }
     }
 }
 
@@ -242,4 +247,42 @@ fn serves(application: &Routed, most_waiting: u32) -> Serves {
 fn targets(application: &Routed) -> Vec<SocketAddr> {
     let Some(port) = application.port.and_then(|port| u16::try_from(port).ok()) else { return Vec::new() };
     application.addresses.iter().filter_map(|address| socket_address(address, port)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_store::certificates::Scope;
+
+    use super::*;
+
+    const OURS: Uuid = Uuid::from_u128(1);
+    const DAY: i64 = MICROS_PER_DAY;
+
+    /// With a certificate for one domain that is valid from day 10 to day 100.
+    fn told_at(now: i64, domain: &str) -> (HttpsPolicy, Vec<String>) {
+        let certificate = Scope {
+            id: Uuid::from_u128(2),
+            organization_id: OURS,
+            names: "shop.example.org".into(),
+            not_before: Timestamp::from_micros(10 * DAY),
+            not_after: Timestamp::from_micros(100 * DAY),
+        };
+        let choice = Choice::new([certificate]);
+        let mut encryption = Encryption { now: Timestamp::from_micros(now), choice, served: Served::default() };
+        let policy = encryption.serve(OURS, domain);
+        (policy, encryption.served.take(Uuid::from_u128(2)))
+    }
+
+    #[test]
+    fn visitors_are_sent_to_https_while_it_can_be_trusted() {
+        let served = vec!["shop.example.org".to_owned()];
+        let for_days = |days| HttpsPolicy { redirect: true, hsts_seconds: days * SECONDS_PER_DAY };
+        assert_eq!(told_at(20 * DAY, "shop.example.org"), (for_days(30), served.clone()));
+        assert_eq!(told_at(95 * DAY, "shop.example.org"), (for_days(5), served.clone()));
+        assert_eq!(told_at(100 * DAY - 1, "shop.example.org"), (for_days(0), served.clone()));
+        for unusable in [9 * DAY, 100 * DAY] {
+            assert_eq!(told_at(unusable, "shop.example.org"), (HttpsPolicy::default(), served.clone()));
+        }
+        assert_eq!(told_at(20 * DAY, "other.example.org"), (HttpsPolicy::default(), Vec::new()));
+    }
 }

@@ -6,47 +6,63 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 use windlass_api::Timestamp;
-use windlass_certificate::covers;
 use windlass_edge::routes::{self as edge, PrivateKey};
-use windlass_store::certificates::{self, Certificate};
+use windlass_store::certificates::{self, Scope};
 use windlass_store::{Conn, Result};
 
 use crate::app::App;
 
-/// Every certificate, by organization.
-pub struct Choice(HashMap<Uuid, Vec<Certificate>>);
+/// Domains of one certificate that the edge takes at once; those of a wildcard may be more, and are given as several.
+const MOST_DOMAINS: usize = 100;
+/// What the edge takes of all organizations together, with room for the rest of its table.
+const MOST_CERTIFICATES: usize = 10_000;
+const MOST_BYTES: usize = 48 << 20;
+
+/// Every certificate, by organization and name.
+pub struct Choice(HashMap<(Uuid, String), Vec<Arc<Scope>>>);
 
 impl Choice {
-    pub fn new(all: Vec<Certificate>) -> Self {
-        let mut by_organization: HashMap<_, Vec<_>> = HashMap::new();
-        for certificate in all {
-            by_organization.entry(certificate.organization_id).or_default().push(certificate);
+    pub fn new(all: impl IntoIterator<Item = Scope>) -> Self {
+        let mut by_name: HashMap<_, Vec<_>> = HashMap::new();
+        for scope in all.into_iter().map(Arc::new) {
+            for name in scope.names.split(' ') {
+                by_name.entry((scope.organization_id, name.to_owned())).or_default().push(scope.clone());
+            }
         }
-        Self(by_organization)
+        Self(by_name)
     }
 
-    /// A valid one before one that is not, the domain's own name before a wildcard, and then the one that ends last. When none is
-    /// valid the last one stays: visitors are told the truth by their browsers, and not that the host is gone.
-    pub fn of(&self, organization_id: Uuid, domain: &str, now: Timestamp) -> Option<&Certificate> {
-        let rank = |certificate: &&Certificate| {
-            let is_own = certificate.names().any(|name| name == domain);
-            (certificate.is_valid_at(now), is_own, certificate.not_after, certificate.id)
-        };
-        let own = self.0.get(&organization_id)?;
-        own.iter().filter(|certificate| certificate.names().any(|name| covers(name, domain))).max_by_key(rank)
+    /// A valid one before one that is not, the domain's own name before a wildcard, and then the one that ends last, or was uploaded
+    /// last. When none is valid the last one stays: browsers then say that it has expired, not that there is no host.
+    pub fn of(&self, organization_id: Uuid, domain: &str, now: Timestamp) -> Option<&Scope> {
+        let wildcard = domain.split_once('.').map(|(_, above)| format!("*.{above}"));
+        let names = [(Some(domain.to_owned()), true), (wildcard, false)];
+        let found = names.into_iter().flat_map(|(name, is_own)| {
+            let scopes = name.and_then(|name| self.0.get(&(organization_id, name)));
+            scopes.into_iter().flatten().map(move |scope| (scope, is_own))
+        });
+        let best = found.max_by_key(|(scope, is_own)| (scope.is_valid_at(now), *is_own, scope.not_after, scope.id));
+        best.map(|(scope, _)| &**scope)
     }
 }
 
-/// What an edge is given: each certificate with the domains that it is for.
+/// Certificates with the domains that each is served for.
 #[derive(Default)]
-pub struct Served(BTreeMap<Uuid, Vec<String>>);
+pub struct Served(BTreeMap<Uuid, (Uuid, Vec<String>)>);
 
 impl Served {
-    pub fn add(&mut self, certificate: &Certificate, domain: &str) {
-        self.0.entry(certificate.id).or_default().push(domain.to_owned());
+    pub fn add(&mut self, scope: &Scope, domain: &str) {
+        let (_, domains) = self.0.entry(scope.id).or_insert_with(|| (scope.organization_id, Vec::new()));
+        domains.push(domain.to_owned());
     }
 
-    /// What was given before is taken from there: a row never changes, and reading and opening ten thousand of them takes seconds.
+    /// The domains of one of them.
+    pub fn take(&mut self, id: Uuid) -> Vec<String> {
+        self.0.remove(&id).map(|(_, domains)| domains).unwrap_or_default()
+    }
+
+    /// As the edge is given them. What it was given before is taken from there: a row never changes, and reading and opening ten
+    /// thousand of them takes seconds. When there are more than it takes, organizations take turns.
     pub async fn load(
         self,
         app: &App,
@@ -55,27 +71,57 @@ impl Served {
     ) -> Result<Vec<Arc<edge::Certificate>>> {
         let before: HashMap<&str, _> =
             before.iter().map(|certificate| (certificate.id.as_str(), certificate)).collect();
-        let mut all = Vec::with_capacity(self.0.len());
-        for (id, hosts) in self.0 {
-            let name = id.to_string();
+        let (mut all, mut bytes) = (Vec::new(), 0);
+        for (id, part, hosts) in self.in_turn() {
+            let name = format!("{id}.{part}");
             let certificate = match before.get(name.as_str()) {
                 Some(same) if same.hosts == hosts => Some(Arc::clone(same)),
                 Some(same) => Some(Arc::new(edge::Certificate { hosts, ..edge::Certificate::clone(same) })),
-                None => read(app, conn, id, hosts).await?.map(Arc::new),
+                None => read(app, conn, id, name, hosts).await?.map(Arc::new),
             };
-            all.extend(certificate);
+            let Some(certificate) = certificate else { continue };
+            bytes += certificate.chain_pem.len() + certificate.key_pem.pem().len();
+            if all.len() == MOST_CERTIFICATES || bytes > MOST_BYTES {
+                tracing::error!(
+                    served = all.len(),
+                    "there are more certificates than the edge takes; some are left out"
+                );
+                break;
+            }
+            all.push(certificate);
         }
         Ok(all)
+    }
+
+    /// Each certificate in parts that the edge takes, the first of every organization before the second of any.
+    fn in_turn(self) -> Vec<(Uuid, usize, Vec<String>)> {
+        let mut turns: HashMap<Uuid, usize> = HashMap::new();
+        let mut all = Vec::new();
+        for (id, (organization_id, domains)) in self.0 {
+            for (part, domains) in domains.chunks(MOST_DOMAINS).enumerate() {
+                let turn = turns.entry(organization_id).or_default();
+                all.push((*turn, id, part, domains.to_vec()));
+                *turn += 1;
+            }
+        }
+        all.sort_unstable();
+        all.into_iter().map(|(_, id, part, domains)| (id, part, domains)).collect()
     }
 }
 
 /// None if it is gone, or cannot be opened: the other domains must be served nevertheless.
-async fn read(app: &App, conn: &mut Conn, id: Uuid, hosts: Vec<String>) -> Result<Option<edge::Certificate>> {
+async fn read(
+    app: &App,
+    conn: &mut Conn,
+    id: Uuid,
+    name: String,
+    hosts: Vec<String>,
+) -> Result<Option<edge::Certificate>> {
     let Some(material) = certificates::material(conn, id).await? else { return Ok(None) };
     match app.vault.certificate_key(id, &material.sealed_key).await {
         Ok(key) => {
-            let (id, key_pem) = (id.to_string(), PrivateKey::new(key));
-            Ok(Some(edge::Certificate { id, hosts, chain_pem: material.chain_pem, key_pem }))
+            let key_pem = PrivateKey::new(key);
+            Ok(Some(edge::Certificate { id: name, hosts, chain_pem: material.chain_pem, key_pem }))
         }
         Err(error) => {
             tracing::error!(certificate = %id, cause = error.cause, "the key of a certificate cannot be opened");
@@ -89,47 +135,56 @@ mod tests {
     use super::*;
 
     const OURS: Uuid = Uuid::from_u128(1);
+    const THEIRS: Uuid = Uuid::from_u128(2);
 
-    fn certificate(id: u128, organization_id: Uuid, names: &str, not_after: i64) -> Certificate {
-        Certificate {
+    fn scope(id: u128, organization_id: Uuid, names: &str, not_after: i64) -> Scope {
+        Scope {
             id: Uuid::from_u128(id),
             organization_id,
-            user_id: Uuid::nil(),
             names: names.into(),
-            issuer: String::new(),
-            serial_number: String::new(),
-            fingerprint: String::new(),
-            key_type: String::new(),
             not_before: Timestamp::from_micros(0),
             not_after: Timestamp::from_micros(not_after),
-            created_at: Timestamp::from_micros(0),
         }
     }
 
-    fn chosen(all: &[Certificate], now: i64) -> Option<u128> {
+    fn chosen(all: &[Scope], now: i64) -> Option<u128> {
         let choice = Choice::new(all.to_vec());
         choice.of(OURS, "shop.example.org", Timestamp::from_micros(now)).map(|found| found.id.as_u128())
     }
 
     #[test]
     fn another_organizations_certificate_is_not_served() {
-        let theirs = certificate(1, Uuid::from_u128(2), "shop.example.org", 100);
+        let theirs = scope(1, THEIRS, "shop.example.org", 100);
         assert_eq!(chosen(std::slice::from_ref(&theirs), 50), None);
-        let ours = certificate(2, OURS, "*.example.org", 60);
+        let ours = scope(2, OURS, "*.example.org", 60);
         assert_eq!(chosen(&[theirs, ours], 50), Some(2));
     }
 
     #[test]
     fn the_best_one_is_served() {
-        let wide = certificate(1, OURS, "example.org *.example.org", 1_000);
-        let own = certificate(2, OURS, "shop.example.org", 100);
-        let later = certificate(3, OURS, "other.example.org shop.example.org", 200);
-        let of_another_host = certificate(4, OURS, "example.org a.shop.example.org *.shop.example.org", 5_000);
+        let wide = scope(1, OURS, "example.org *.example.org", 1_000);
+        let own = scope(2, OURS, "shop.example.org", 100);
+        let later = scope(3, OURS, "other.example.org shop.example.org", 200);
+        let of_another_host = scope(4, OURS, "example.org a.shop.example.org *.shop.example.org *.org", 5_000);
         let all = [wide, own, later, of_another_host];
         assert_eq!(chosen(&all, 50), Some(3));
         assert_eq!(chosen(&all[..2], 50), Some(2));
         assert_eq!(chosen(&all, 500), Some(1));
         assert_eq!(chosen(&all[1..], 500), Some(3));
         assert_eq!(chosen(&all[3..], 50), None);
+    }
+
+    #[test]
+    fn organizations_take_turns_and_many_domains_are_several_parts() {
+        let mut served = Served::default();
+        let (wide, second, theirs) = (scope(1, OURS, "", 0), scope(2, OURS, "", 0), scope(3, THEIRS, "", 0));
+        for number in 0..MOST_DOMAINS + 1 {
+            served.add(&wide, &format!("{number}.example.org"));
+        }
+        served.add(&second, "a.example.org");
+        served.add(&theirs, "b.example.org");
+        let parts: Vec<_> =
+            served.in_turn().into_iter().map(|(id, part, hosts)| (id.as_u128(), part, hosts.len())).collect();
+        assert_eq!(parts, [(1, 0, MOST_DOMAINS), (3, 0, 1), (1, 1, 1), (2, 0, 1)]);
     }
 }

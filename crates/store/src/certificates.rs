@@ -33,6 +33,26 @@ impl Certificate {
         self.names.split(' ')
     }
 
+    pub fn scope(&self) -> Scope {
+        let Self { id, organization_id, ref names, not_before, not_after, .. } = *self;
+        Scope { id, organization_id, names: names.clone(), not_before, not_after }
+    }
+}
+
+/// What decides where a certificate is served.
+#[derive(Clone, Debug, FromRow)]
+pub struct Scope {
+    pub id: Uuid,
+    pub organization_id: Uuid,
+    /// As in [`Certificate`].
+    pub names: String,
+    #[sqlx(try_from = "i64")]
+    pub not_before: Timestamp,
+    #[sqlx(try_from = "i64")]
+    pub not_after: Timestamp,
+}
+
+impl Scope {
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.not_before <= now && now < self.not_after
     }
@@ -90,18 +110,18 @@ pub async fn material(conn: &mut Conn, id: Uuid) -> Result<Option<Material>> {
 }
 
 /// The newest come first.
-pub async fn of_organization(conn: &mut Conn, organization_id: Uuid, limit: i64) -> Result<Vec<Certificate>> {
+pub async fn of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<Certificate>> {
     let query = concat!(
         "select ",
         columns!(),
-        " from certificates where organization_id = $1 order by created_at desc, id desc limit $2"
+        " from certificates where organization_id = $1 order by created_at desc, id desc"
     );
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(limit).fetch_all(c).await)?)
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
 }
 
-/// Every one of every organization.
-pub async fn all(conn: &mut Conn) -> Result<Vec<Certificate>> {
-    let query = concat!("select ", columns!(), " from certificates order by id");
+/// Of every certificate of every organization.
+pub async fn scopes(conn: &mut Conn) -> Result<Vec<Scope>> {
+    let query = "select id, organization_id, names, not_before, not_after from certificates";
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
 }
 

@@ -7,11 +7,10 @@ export type UploadCertificate = Schemas["UploadCertificate"];
 
 const KEY = "certificates";
 
-export function useCertificates(enabled = true) {
+export function useCertificates() {
   return useQuery({
     queryKey: inOrganization(KEY),
     queryFn: ({ signal }) => request("get", "/certificates", { signal }),
-    enabled,
   });
 }
 

@@ -143,12 +143,14 @@ impl Output {
     /// Waits for what is printed next, from now on. None if the engine has to be asked, also whether a line is complete, or the kernel
     /// cannot tell.
     pub async fn watch(&self) -> Option<Watched> {
-        let Some(Source::Files(files)) = &self.source else { return None };
-        if files.is_unfinished() || files.is_removed() {
-            return None;
-        }
+        let Some(Source::Files(files)) = self.source.as_ref().filter(|_| self.can_be_watched()) else { return None };
         let (file, watch) = (files.newest().to_owned(), self.docker.file_watch()?.clone());
         blocking(move || watch.watch(&file)).await.ok()?.ok()
+    }
+
+    /// Whether what comes next is written to the file that is read, so that it can be waited for.
+    pub fn can_be_watched(&self) -> bool {
+        matches!(&self.source, Some(Source::Files(files)) if !files.is_unfinished() && !files.is_removed())
     }
 
     pub fn reads_files(&self) -> bool {

@@ -214,7 +214,7 @@ impl Config {
                 .limit(50, 1..=1_000),
             organization_certificates: accounts
                 .row("organization-certificates", "Certificates of one organization")
-                .limit(200, 1..=10_000),
+                .limit(100, 1..=1_000),
             connection_calls: accounts
                 .row("connection-calls", "Calls to code hosts a minute that members of one organization can ask for")
                 .limit(120, 1..=100_000),
@@ -414,7 +414,7 @@ impl Config {
                 .row("idle-seconds", "How long a connection may be silent, or not take its answer")
                 .seconds(60, 1..=3_600),
             max_connections: requests
-                .row("max-connections", "Connections served at once; more wait")
+                .row("max-connections", "Connections served at once; for one more, the one that has been quiet the longest is closed, or it waits")
                 .limit(1_024, 1..=65_535),
             account_requests_at_once: requests
                 .row("account-requests-at-once", "Requests of one user under way at once, API keys included; 0 for no limit")

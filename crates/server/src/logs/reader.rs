@@ -163,6 +163,7 @@ impl Reader {
                 let _ = done.send(());
             }
             self.renew(&mut reading).await?;
+            let watched = watched.filter(|_| reading.output.can_be_watched());
             let (first, longest) = pauses(&reading.output, watched.is_some());
             pause = (pause * 2).clamp(first, longest);
             match watched {

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{ErrorCode, Timestamp, UploadCertificate};
-use windlass_certificate::Description;
+use windlass_certificate::{Checked, Description, Part};
 use windlass_store::certificates::{self, Certificate, Material};
 use windlass_store::{Conn, applications, installations};
 
@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::auth::{Authority, Granted};
 use crate::error::{Error, Result};
 use crate::records::certificates as records;
-use crate::served_certificates::Choice;
+use crate::served_certificates::{Choice, Served};
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::work::Work;
 
@@ -20,8 +20,13 @@ const NAMES_TOLD: usize = 10;
 
 pub async fn list(app: &App, organization_id: Uuid) -> Result<Vec<api::Certificate>> {
     let mut conn = app.db.read().await?;
-    let all = certificates::of_organization(&mut conn, organization_id, app.config.organization_certificates).await?;
-    records(app, &mut conn, organization_id, all.clone(), all).await
+    let all = certificates::of_organization(&mut conn, organization_id).await?;
+    let mut served = served(app, &mut conn, organization_id, &all).await?;
+    let record = |row: Certificate| {
+        let domains = served.take(row.id);
+        records::certificate(row, domains, app.now())
+    };
+    Ok(all.into_iter().map(record).collect())
 }
 
 pub async fn get(app: &App, certificate: Certificate) -> Result<api::Certificate> {
@@ -29,18 +34,17 @@ pub async fn get(app: &App, certificate: Certificate) -> Result<api::Certificate
 }
 
 pub async fn upload(app: &App, authority: &Authority, input: &UploadCertificate) -> Result<api::Certificate> {
-    let description = check(app, input).await?;
+    let checked = check(app, input).await?;
     let mut work = app.begin().await?;
     let authority = &work.hold(authority).await?;
-    let certificate = row(app, authority, description);
+    let certificate = row(app, authority, checked.description);
     if certificates::is_there(&mut work, certificate.organization_id, &certificate.fingerprint).await? {
         let message = "certificate_chain: the organization has this certificate already.";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     check_room(&mut work, certificate.organization_id).await?;
-    let sealed_key = app.vault.seal_certificate_key(&mut work, certificate.id, input.private_key.reveal()).await?;
-    let material = Material { chain_pem: input.certificate_chain.pem().to_owned(), sealed_key };
-    certificates::insert(&mut work, &certificate, &material).await?;
+    let sealed_key = app.vault.seal_certificate_key(&mut work, certificate.id, &checked.key_pem).await?;
+    certificates::insert(&mut work, &certificate, &Material { chain_pem: checked.chain_pem, sealed_key }).await?;
     write_down(&mut work, authority, Action::Create, &certificate, "uploaded a certificate for");
     let record = record(app, &mut work, certificate).await?;
     work.wake_reconciler();
@@ -61,12 +65,15 @@ pub async fn delete(app: &App, granted: &Granted<Certificate>) -> Result<()> {
 }
 
 /// Signatures take a processor for a moment, and a chain has up to ten of them.
-async fn check(app: &App, input: &UploadCertificate) -> Result<Description> {
+async fn check(app: &App, input: &UploadCertificate) -> Result<Checked> {
     let (chain, key) = (input.certificate_chain.clone(), input.private_key.clone());
     let now = app.now().micros() / 1_000_000;
     let checked = tokio::task::spawn_blocking(move || windlass_certificate::check(chain.pem(), key.reveal(), now));
     let checked = checked.await.map_err(|error| Error::internal(error.to_string()))?;
-    checked.map_err(|problem| Error::field(problem.field, problem.words))
+    checked.map_err(|problem| match problem.part {
+        Part::Chain => Error::field("certificate_chain", problem.words),
+        Part::Key => Error::field("private_key", problem.words),
+    })
 }
 
 fn row(app: &App, authority: &Authority, found: Description) -> Certificate {
@@ -87,21 +94,23 @@ fn row(app: &App, authority: &Authority, found: Description) -> Certificate {
 
 async fn record(app: &App, conn: &mut Conn, certificate: Certificate) -> Result<api::Certificate> {
     let organization_id = certificate.organization_id;
-    let all = certificates::of_organization(conn, organization_id, app.config.organization_certificates).await?;
-    let records = records(app, conn, organization_id, all, vec![certificate]).await?;
-    records.into_iter().next().ok_or_else(|| Error::internal("a certificate without a record"))
+    let all = certificates::of_organization(conn, organization_id).await?;
+    let domains = served(app, conn, organization_id, &all).await?.take(certificate.id);
+    Ok(records::certificate(certificate, domains, app.now()))
 }
 
-async fn records(
-    app: &App,
-    conn: &mut Conn,
-    organization_id: Uuid,
-    all: Vec<Certificate>,
-    shown: Vec<Certificate>,
-) -> Result<Vec<api::Certificate>> {
+/// What each of the organization's certificates is served for, as the edge is told.
+async fn served(app: &App, conn: &mut Conn, organization_id: Uuid, all: &[Certificate]) -> Result<Served> {
     let mut domains = applications::domains_of_organization(conn, organization_id).await?;
     domains.extend(installations::domains_of_organization(conn, organization_id).await?);
-    Ok(records::certificates(shown, &Choice::new(all), &domains, app.now()))
+    let (choice, now) = (Choice::new(all.iter().map(Certificate::scope)), app.now());
+    let mut served = Served::default();
+    for domain in domains {
+        if let Some(chosen) = choice.of(organization_id, &domain, now) {
+            served.add(chosen, &domain);
+        }
+    }
+    Ok(served)
 }
 
 async fn check_room(work: &mut Work<'_>, organization_id: Uuid) -> Result<()> {

@@ -201,7 +201,7 @@ async fn quiet_connections_make_room(kind: Kind) {
     );
     slow.write_all(format!("{head}{}", &body[..5]).as_bytes()).await.unwrap();
     let mut quiet = Vec::new();
-    for number in 0..40 {
+    for number in 0..12 {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         if number % 2 == 0 {
             stream.write_all(b"GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();

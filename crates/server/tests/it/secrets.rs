@@ -21,7 +21,7 @@ use crate::support::{PASSWORD, Reply, server};
 use crate::walk::{World, operations, world};
 
 /// Fields of a request or an answer that hold a secret, wherever they stand.
-const SECRET_FIELDS: [&str; 13] = [
+const SECRET_FIELDS: [&str; 14] = [
     "password",
     "new_password",
     "current_password",
@@ -35,6 +35,7 @@ const SECRET_FIELDS: [&str; 13] = [
     "recovery_codes",
     "repository_token",
     "repository_ssh_key",
+    "private_key",
 ];
 
 /// The only answers that may show what is a secret: what is shown once when it is made, and the webhook's address to

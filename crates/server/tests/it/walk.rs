@@ -91,7 +91,7 @@ pub async fn world(kind: Kind) -> World {
                 ("allow-private-targets", "true"),
                 ("connection-calls", "100000"),
                 ("organization-connections", "1000"),
-                ("organization-certificates", "10000"),
+                ("organization-certificates", "1000"),
                 ("organization-applications", "10000"),
                 ("organization-volumes", "10000"),
             ],

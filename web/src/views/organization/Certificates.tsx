@@ -32,6 +32,7 @@ export function Certificates() {
       {data.certificates.length === 0 ? (
         <Empty title={t.certificates.empty}>
           <p>{t.certificates.emptyText}</p>
+          {!may("domain:create") && <p>{t.certificates.mayNot}</p>}
           {upload}
         </Empty>
       ) : (

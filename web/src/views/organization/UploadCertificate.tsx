@@ -8,6 +8,7 @@ import { tell } from "../../ui/Toast";
 
 const FIELDS = ["certificate_chain", "private_key"];
 const ROWS = 6;
+const SHOWN_NAMES = 3;
 
 export function UploadCertificate({ onClose }: { onClose: () => void }) {
   const t = useText();
@@ -27,7 +28,7 @@ export function UploadCertificate({ onClose }: { onClose: () => void }) {
           { certificate_chain: chain, private_key: key },
           {
             onSuccess: ({ names }) => {
-              tell(t.certificates.uploaded(names.join(", ")));
+              tell(t.certificates.uploaded(names.slice(0, SHOWN_NAMES).join(", ")));
               onClose();
             },
           },

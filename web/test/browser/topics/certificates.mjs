@@ -26,7 +26,7 @@ export default async function certificates(platform) {
   await row.getByText("valid").waitFor();
   assert.equal(await row.getByText(HOST).count(), 2, "it is not shown for what it is served");
   await row.getByRole("button", { name: `Delete: ${HOST}` }).click();
-  await dialog.getByText(`${HOST} is served with it`).waitFor();
+  await dialog.getByText(`Served with it: ${HOST}`).waitFor();
   await look(page, "certificate-delete");
   await dialog.getByRole("button", { name: "Delete" }).click();
   await row.waitFor({ state: "detached" });

@@ -20,7 +20,11 @@ async fn encrypted_edge(platform: &Platform) -> SocketAddr {
 }
 
 fn upload(platform: &Platform, certificate: &Certificate) -> String {
-    let body = json!({ "certificate_chain": certificate.chain_pem, "private_key": certificate.key_pem.pem() });
+    // As people copy it: with a description, the key in the same file, and the parameters of the curve.
+    let key = certificate.key_pem.pem();
+    let curve = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
+    let chain = format!("subject=\tCN = Käse\n{key}{} \nend\n", certificate.chain_pem);
+    let body = json!({ "certificate_chain": chain, "private_key": format!("{curve}{key}") });
     id_of(&platform.call("POST", "/certificates", &body))
 }
 
