@@ -35,9 +35,9 @@ const STREAMS: u32 = 32;
 /// does not take it.
 const PART: usize = 64 * 1024;
 
-/// How long a connection must have been quiet before it may be closed to make room for another. After a request the end of its answer
-/// may still be on its way to a slow client.
-const LEAST_QUIET: Duration = Duration::from_secs(1);
+/// How long a connection must have been quiet before it may be closed to make room for another. A client that has something to ask
+/// sends it with its first packets. After a request the end of its answer may still be on its way to a slow client.
+const LEAST_QUIET: Duration = Duration::from_millis(100);
 const LEAST_QUIET_AFTER_A_REQUEST: Duration = Duration::from_secs(10);
 /// How often a connection is asked to make room while one waits.
 const ASK_AGAIN: Duration = Duration::from_millis(250);
