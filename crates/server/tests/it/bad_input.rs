@@ -168,6 +168,7 @@ fn text_of(length: usize, schema: &Value) -> Option<String> {
         filled("https://git.example.org/", "x", ""),
         filled("en-", "xxxxxxx-", "x"),
         filled("-----BEGIN PRIVATE KEY-----", "x", "-----END PRIVATE KEY-----"),
+        filled("-----BEGIN CERTIFICATE-----", "x", "-----END CERTIFICATE-----"),
     ];
     let pattern = schema["pattern"].as_str().map(|pattern| regex::Regex::new(pattern).unwrap());
     let fits =
