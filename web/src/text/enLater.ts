@@ -636,7 +636,7 @@ export const later = {
     pullRequest: "Pull request",
     fork: "fork",
     deployed: "Deployed",
-    ends: "Expires",
+    ends: "Ends",
     toPullRequest: "To the pull request",
     end: "Delete",
     endTitle: (number: number) => `Delete the preview of #${number}?`,
@@ -758,7 +758,7 @@ export const later = {
     unused: "no domain",
     issuer: "Issuer",
     key: "Key",
-    ends: "Ends",
+    ends: "Expires",
     remove: "Delete",
     removeTitle: (name: string) => `Delete the certificate for ${name}?`,
     removeUsed: (domains: string) =>
