@@ -291,6 +291,7 @@ async fn a_step_has_its_application_for_itself(server: TestServer) {
     let mut change = app.db.begin().await.unwrap();
     windlass_store::applications::lock(&mut change, shop).await.unwrap().unwrap();
     let step = tokio::spawn(async move { held.begin().await.map(drop) });
+    // Long enough for a step that does not wait.
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(!step.is_finished(), "the worker did not wait");
     change.commit().await.unwrap();
@@ -317,6 +318,7 @@ async fn a_server_that_is_not_heard_of_stops_working(server: TestServer) {
     scene.server.place.execute(refuse).await;
     if scene.server.app.db.kind() == Kind::Postgres {
         scene.done(&["begun", "dropped"]).await;
+        // Nothing may happen, for longer than the worker takes between two looks for jobs.
         tokio::time::sleep(Duration::from_secs(5)).await;
         scene.done(&["begun", "dropped"]).await;
         scene.server.place.execute("drop trigger refuse on servers").await;
