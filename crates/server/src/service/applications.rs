@@ -443,7 +443,7 @@ pub async fn delete(app: &App, granted: &Granted<Application>, name: &str, with_
     volumes::delete_named(&mut work, &actor, &application, with_volumes).await?;
     previews::end_all(&mut work, &actor, &application).await?;
     match previews::of(&mut work, &application).await? {
-        Some(preview) => previews::end(&mut work, &actor, &preview, "it was deleted").await?,
+        Some(preview) => previews::end(&mut work, &actor, &preview, "it was deleted").await.map(drop)?,
         None => {
             removal::remove(&mut work, &actor, &application, "deleted the application", "the application was deleted")
                 .await?;

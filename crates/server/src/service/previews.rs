@@ -314,22 +314,25 @@ pub async fn of(conn: &mut Conn, application: &Application) -> Result<Option<Pre
 pub async fn end_by_member(app: &App, granted: &Granted<Preview>) -> Result<()> {
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
-    end(&mut work, &authority.actor(), granted.row(), "it was removed").await?;
+    if !end(&mut work, &authority.actor(), granted.row(), "it was removed").await? {
+        return Err(Error::not_found("preview"));
+    }
     work.commit().await?;
     Ok(())
 }
 
-/// Everything of it is removed. Nothing happens to one that was ended before.
-pub async fn end(work: &mut Work<'_>, actor: &Actor, preview: &Preview, reason: &str) -> Result<()> {
+/// Everything of it is removed. False when another had ended it before, and nothing changed.
+pub async fn end(work: &mut Work<'_>, actor: &Actor, preview: &Preview, reason: &str) -> Result<bool> {
     let now = work.app.now();
-    let Some(row) = applications::lock(work, preview.id).await? else { return Ok(()) };
-    if !previews::end(work, preview.id, now).await? || row.wanted == Wanted::Deleted {
-        return Ok(());
+    let row = applications::lock(work, preview.id).await?.filter(|row| row.wanted != Wanted::Deleted);
+    let Some(row) = row else { return Ok(false) };
+    if !previews::end(work, preview.id, now).await? {
+        return Ok(false);
     }
     volumes::delete_of_preview(work, actor, &row).await?;
     removal::remove(work, actor, &row, "removed the preview", &format!("the preview has ended: {reason}")).await?;
     states::comment(work, &row, preview).await?;
-    Ok(())
+    Ok(true)
 }
 
 /// Those of an application that is being deleted. The caller holds it.

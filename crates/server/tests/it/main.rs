@@ -11,6 +11,7 @@ mod support;
 mod answer_sizes;
 mod api_keys;
 mod applications;
+mod at_once;
 mod audit;
 mod authority;
 mod bad_input;

@@ -27,6 +27,7 @@ LONG, LONG_ENOUGH = "examples,coverage,fuzzing,stateful", 300
 ENOUGH = 30
 LEAST_SUCCESS = 0.1
 MOST_REFUSED = 0.05
+MOST_FAULTS = 50
 
 # No limit may hide what is behind it, and no wait may use up the time.
 GENEROUS = {
@@ -168,10 +169,11 @@ def main(seconds):
         said = log.read_text(errors="replace")
         if os.environ.get("KEEP_LOG"):
             pathlib.Path(os.environ["KEEP_LOG"]).write_text(said)
-        # Jobs have no caller who would see it.
-        panics = [line for line in said.splitlines() if "panicked" in line]
-        for line in panics:
+        # An answer of 5xx says no more than that the log has its cause; and jobs have no caller who would see one.
+        faults = [line for line in said.splitlines() if "panicked" in line or " ERROR " in line]
+        for line in faults[:MOST_FAULTS]:
             print(line)
+        panics = [line for line in faults if "panicked" in line]
         return 0 if good and not panics else 1
 
 
