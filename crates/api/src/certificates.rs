@@ -27,8 +27,8 @@ closed_set! {
 pub struct Certificate {
     pub id: Uuid,
     pub organization_id: Uuid,
-    /// Who uploaded it.
-    pub user_id: Uuid,
+    /// Who uploaded it; null for one that Windlass has ordered, and renews.
+    pub user_id: Option<Uuid>,
     /// The hosts that it is for, in lower case; `*.example.org` is for every name one level below.
     pub names: Vec<String>,
     pub issuer: String,

@@ -137,6 +137,8 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ChangePassword>();
     tried.json::<Certificate>();
     tried.json::<Certificates>();
+    tried.json::<Domain>();
+    tried.json::<Domains>();
     tried.json::<Connection>();
     tried.json::<Connections>();
     tried.json::<CreateApiKey>();

@@ -35,6 +35,11 @@ impl Lookup {
             Host::Ipv6(address) => vec![SocketAddr::from((*address, to.port))],
             Host::Domain(name) => self.of_name(name, to.port).await?,
         };
+        self.allowed(to, found)
+    }
+
+    /// The addresses of a destination, unless it may not be called.
+    pub(crate) fn allowed(&self, to: &Destination, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, CallError> {
         let is_allowed = |address: IpAddr| self.allow_private || is_public(address);
         if found.is_empty() {
             Err(CallError::NameNotFound { host: to.name() })

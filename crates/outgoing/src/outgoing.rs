@@ -1,5 +1,6 @@
 //! What sends calls.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use tokio_rustls::TlsConnector;
@@ -45,11 +46,28 @@ impl Outgoing {
         tokio::time::timeout(limit, unlimited).await.map_err(too_late)?
     }
 
+    /// The same at addresses that the caller has looked up. They are checked as others are.
+    pub async fn send_at(&self, call: Call, addresses: Vec<IpAddr>) -> Result<Answer, CallError> {
+        let to = Destination::of(&call.url)?;
+        let limit = call.limits.time;
+        let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, to.port)).collect();
+        let addresses = self.lookup.allowed(&to, addresses)?;
+        let unlimited = Box::pin(self.exchange_at(&to, call, addresses));
+        let too_late = |_| CallError::TimedOut { host: to.name(), limit };
+        tokio::time::timeout(limit, unlimited).await.map_err(too_late)?
+    }
+
     async fn send_to(&self, to: &Destination, call: Call) -> Result<Answer, CallError> {
+        // Before the lookup: a call that cannot be made needs none.
+        self.connector_for(to)?;
+        let addresses = self.lookup.addresses(to).await?;
+        self.exchange_at(to, call, addresses).await
+    }
+
+    async fn exchange_at(&self, to: &Destination, call: Call, addresses: Vec<SocketAddr>) -> Result<Answer, CallError> {
         let (host, limits) = (to.name(), call.limits);
         let connector = self.connector_for(to)?;
         let request = call.into_request()?;
-        let addresses = self.lookup.addresses(to).await?;
         let stream = connect(&host, addresses, limits.time).await?;
         match connector {
             None => exchange(&host, stream, request, limits.answer_bytes).await,

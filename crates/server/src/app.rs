@@ -59,6 +59,7 @@ pub struct App {
     pub logins: Limiter,
     /// Calls to other servers.
     outgoing: tokio::sync::OnceCell<Outgoing>,
+    authority_calls: tokio::sync::OnceCell<Arc<Outgoing>>,
     /// Those that are under way at once.
     pub calls: tokio::sync::Semaphore,
     /// Applications that are being pushed to.
@@ -108,6 +109,7 @@ impl App {
             passwords: Passwords::new(config.parallel_logins, PasswordCost::default()),
             logins: Limiter::default(),
             outgoing: tokio::sync::OnceCell::new(),
+            authority_calls: tokio::sync::OnceCell::new(),
             calls: tokio::sync::Semaphore::new(CALLS),
             pushed_to: parking_lot::Mutex::default(),
             pushes: Arc::new(tokio::sync::Semaphore::new(config.parallel_pushes)),
@@ -151,6 +153,13 @@ impl App {
     pub async fn outgoing(&self) -> Result<&Outgoing> {
         let settings = Settings { allow_private: self.config.allow_private_targets, extra_roots: None };
         self.outgoing.get_or_try_init(|| Outgoing::new(settings)).await.map_err(Error::internal)
+    }
+
+    /// What calls certificate authorities. The operator has named them, so they may be at private addresses.
+    pub async fn authority_calls(&self) -> Result<Arc<Outgoing>> {
+        let settings = Settings { allow_private: true, extra_roots: self.config.acme.roots_file.clone() };
+        let made = self.authority_calls.get_or_try_init(async || Outgoing::new(settings).await.map(Arc::new));
+        made.await.cloned().map_err(Error::internal)
     }
 
     pub fn now(&self) -> Timestamp {

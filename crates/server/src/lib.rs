@@ -32,6 +32,7 @@ pub mod logs;
 pub mod metrics;
 mod mounts;
 pub mod operator;
+pub mod orders;
 mod programs;
 mod pushed_repository;
 pub mod pushes;

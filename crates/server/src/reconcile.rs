@@ -26,7 +26,7 @@ use crate::service::{queue, states};
 use crate::subject::Subject;
 use crate::{firewall, host_route};
 
-const INTERVAL: Duration = Duration::from_secs(5);
+pub const INTERVAL: Duration = Duration::from_secs(5);
 /// While the engine does not answer, it is asked more often.
 const HURRIED: Duration = Duration::from_secs(1);
 /// An engine that takes longer to begin telling events is asked first whether it answers at all.

@@ -11,6 +11,7 @@ mod budget;
 pub mod certificates;
 pub mod connections;
 pub mod deliveries;
+pub mod domains;
 pub mod executions;
 pub mod extensions;
 pub mod installations;

@@ -7,16 +7,18 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use uuid::Uuid;
+use windlass_acme::{AcmeError, Proof};
 use windlass_api::{ApplicationState, Timestamp, Wanted};
 use windlass_edge::Drained;
 use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{Code, Drain};
 use windlass_edge::routes::{
-    self as edge, HoldSpec, HttpsPolicy, Notice, Owner, Route, RouteSet, Serves, ServiceSpec, TargetsSpec,
+    self as edge, Challenge, HoldSpec, HttpsPolicy, Notice, Owner, PrivateKey, Route, RouteSet, Serves, ServiceSpec,
+    TargetsSpec,
 };
 use windlass_store::applications::{self, Routed};
 use windlass_store::containers::socket_address;
-use windlass_store::{Conn, certificates, installations};
+use windlass_store::{Conn, certificate_orders, certificates, installations};
 
 use crate::app::App;
 use crate::served_certificates::{Choice, Served};
@@ -63,7 +65,7 @@ impl Routes {
     pub async fn publish(&self, app: &App) -> Result<(), RoutesError> {
         let mut told = self.told.lock().await;
         let mut conn = app.db.read().await?;
-        let before = told.as_ref().map(|told| told.table.certificates.as_slice()).unwrap_or_default();
+        let before = told.as_ref().map(|told| &told.table);
         let wanted = route_set(app, &mut conn, self.most_waiting, before).await?;
         if told.is_none() && wanted.routes.is_empty() && !applications::are_any(&mut conn).await? {
             // Without applications and installations the operator may use the edge by hand.
@@ -164,7 +166,7 @@ async fn route_set(
     app: &App,
     conn: &mut Conn,
     most_waiting: u32,
-    before: &[Arc<edge::Certificate>],
+    before: Option<&RouteSet>,
 ) -> windlass_store::Result<RouteSet> {
     let mut set = RouteSet { owner: Owner::Server, ..RouteSet::default() };
     let mut encryption = Encryption::load(app, conn).await?;
@@ -180,8 +182,37 @@ async fn route_set(
         set.routes.push(Route { https, ..Route::new(&domain.domain, &name) });
         set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false });
     }
-    set.certificates = encryption.served.load(app, conn, before).await?;
+    let known = before.map(|table| table.certificates.as_slice()).unwrap_or_default();
+    set.certificates = encryption.served.load(app, conn, known).await?;
+    let known = before.map(|table| table.proofs.as_slice()).unwrap_or_default();
+    (set.challenges, set.proofs) = shown_to_authorities(conn, known).await?;
     Ok(set.with_version())
+}
+
+type Shown = (Vec<Challenge>, Vec<Arc<edge::Certificate>>);
+
+/// What proves to certificate authorities that domains are served here. A proof that the edge has already stays as it is.
+async fn shown_to_authorities(conn: &mut Conn, before: &[Arc<edge::Certificate>]) -> windlass_store::Result<Shown> {
+    let mut shown = Shown::default();
+    for proof in certificate_orders::proofs(conn).await?.into_iter().filter(|proof| !proof.token.is_empty()) {
+        let certificate_orders::Proof { id, domain: host, way, token, key_authorization } = proof;
+        if way != "tls_alpn" {
+            shown.0.push(Challenge { host, token, key_authorization });
+            continue;
+        }
+        let name = format!("{id}-{token}");
+        let known = before.iter().find(|known| known.id == name).cloned();
+        match known.map_or_else(|| new_proof(name, host, &key_authorization), Ok) {
+            Ok(proof) => shown.1.push(proof),
+            Err(error) => tracing::error!(%error, order = %id, "no proof could be made"),
+        }
+    }
+    Ok(shown)
+}
+
+fn new_proof(id: String, host: String, key_authorization: &str) -> Result<Arc<edge::Certificate>, AcmeError> {
+    let Proof { chain_pem, key_pem } = windlass_acme::tls_alpn(&host, key_authorization)?;
+    Ok(Arc::new(edge::Certificate { id, hosts: vec![host], chain_pem, key_pem: PrivateKey::new(key_pem) }))
 }
 
 /// Which domains are served over https, and with what.

@@ -33,7 +33,7 @@ use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
 use crate::{caches, jobs, listen, reconcile, traffic, volume_upkeep};
-use crate::{deploy, executions, reports};
+use crate::{deploy, executions, orders, reports};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 /// How long a start waits to learn whether this installation is the one that holds its containers.
@@ -139,8 +139,10 @@ impl Server {
         let host = Arc::new(Host::new(self.app.clone(), self.installation, self.owner, self.holder));
         let registry = executions::add_to(deploy::registry(&host), &host);
         let registry = reports::add_to(registry, &host.app);
+        let registry = orders::add_to(registry, &host);
         let sweeping = tokio::spawn(executions::sweep(self.app.clone()));
         let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, registry, stop.clone()));
+        let ordering = tokio::spawn(orders::keeper::run(self.app.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));
         let volumes = tokio::spawn(volume_upkeep::run(host.clone()));
         let traffic = tokio::spawn(traffic::run(self.app.clone()));
@@ -150,6 +152,7 @@ impl Server {
         housekeeping.abort();
         sweeping.abort();
         retention.abort();
+        ordering.abort();
         caches.abort();
         volumes.abort();
         traffic.abort();

@@ -426,12 +426,6 @@ pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
     Ok(all)
 }
 
-/// Where visitors of an organization's applications come.
-pub async fn domains_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<String>> {
-    let query = "select domain from applications where organization_id = $1 and wanted <> 'deleted' order by domain";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_all(c).await)?)
-}
-
 /// None of them runs here. One that is being deleted still is.
 pub async fn stop_all(tx: &mut Tx, now: Timestamp) -> Result<()> {
     let query = "update applications set wanted = 'stopped', live_deployment_id = null, held_until = null, state = 'stopped', state_changed_at = $1 \

@@ -12,8 +12,8 @@ use crate::{Conn, Result, Tx};
 pub struct Certificate {
     pub id: Uuid,
     pub organization_id: Uuid,
-    /// The user who uploaded it.
-    pub user_id: Uuid,
+    /// The user who uploaded it; none for one that Windlass has ordered.
+    pub user_id: Option<Uuid>,
     /// Hosts in lower case, separated by spaces; `*.example.org` for every name one level below.
     pub names: String,
     pub issuer: String,
@@ -119,14 +119,21 @@ pub async fn of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<V
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
 }
 
+/// Of the certificates of an organization.
+pub async fn scopes_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<Scope>> {
+    let query = "select id, organization_id, names, not_before, not_after from certificates where organization_id = $1";
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
+}
+
 /// Of every certificate of every organization.
 pub async fn scopes(conn: &mut Conn) -> Result<Vec<Scope>> {
     let query = "select id, organization_id, names, not_before, not_after from certificates";
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
 }
 
+/// Of those that members have uploaded.
 pub async fn count_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
-    let query = "select count(*) from certificates where organization_id = $1";
+    let query = "select count(*) from certificates where organization_id = $1 and user_id is not null";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
 
@@ -141,4 +148,10 @@ pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<()> {
     let query = "delete from certificates where id = $1";
     sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(drop))?;
     Ok(())
+}
+
+/// Those that Windlass has ordered, and that can be served no more.
+pub async fn delete_ended(tx: &mut Tx, before: Timestamp) -> Result<u64> {
+    let query = "delete from certificates where user_id is null and not_after < $1";
+    Ok(sql!(tx, |c| { sqlx::query(query).bind(before.micros()).execute(c).await.map(|done| done.rows_affected()) })?)
 }

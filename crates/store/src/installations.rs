@@ -342,13 +342,6 @@ pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(true).fetch_all(c).await)?)
 }
 
-/// Where visitors of what an organization has installed come.
-pub async fn domains_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<String>> {
-    let query = "select r.domain from installed_routes r join installations i on i.id = r.installation_id \
-                 where i.organization_id = $1 and r.is_live = $2 order by r.domain";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).bind(true).fetch_all(c).await)?)
-}
-
 /// None of them is there any more. They can be updated, which makes them anew.
 pub async fn fail_all(tx: &mut Tx, now: Timestamp) -> Result<()> {
     let query = "update installations set state = 'failed', updated_at = $1";

@@ -25,12 +25,13 @@ pub const APPLICATION_WEBHOOK: Column = Column { table: "applications", name: "s
 pub const CONNECTION_TOKEN: Column = Column { table: "connections", name: "sealed_token" };
 pub const CONNECTION_APP: Column = Column { table: "connections", name: "sealed_app" };
 pub const CERTIFICATE_KEY: Column = Column { table: "certificates", name: "sealed_key" };
+pub const CERTIFICATE_ORDER_KEY: Column = Column { table: "certificate_orders", name: "sealed_key" };
 pub const RELEASE_VARIABLES: Column = Column { table: "releases", name: "sealed_variables" };
 pub const SERVICE_SPECIFICATION: Column = Column { table: "installed_services", name: "sealed_specification" };
 pub const EXECUTION_VALUES: Column = Column { table: "executions", name: "sealed_values" };
 
 /// Every one of them; a test compares with the schema.
-pub const COLUMNS: [Column; 13] = [
+pub const COLUMNS: [Column; 14] = [
     INSTANCE_SECRET,
     TOTP_SECRET,
     WEBHOOK_URL,
@@ -41,6 +42,7 @@ pub const COLUMNS: [Column; 13] = [
     CONNECTION_TOKEN,
     CONNECTION_APP,
     CERTIFICATE_KEY,
+    CERTIFICATE_ORDER_KEY,
     RELEASE_VARIABLES,
     EXECUTION_VALUES,
     SERVICE_SPECIFICATION,
@@ -76,5 +78,11 @@ pub async fn instance_secret(conn: &mut Conn, name: &str) -> Result<Option<Seale
 pub async fn insert_instance_secret(tx: &mut Tx, id: Uuid, name: &str, value: &[u8]) -> Result<()> {
     let query = "insert into instance_secrets (id, name, sealed_value) values ($1, $2, $3)";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(name).bind(value).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+pub async fn delete_instance_secret(tx: &mut Tx, name: &str) -> Result<()> {
+    let query = "delete from instance_secrets where name = $1";
+    sql!(tx, |c| sqlx::query(query).bind(name).execute(c).await.map(drop))?;
     Ok(())
 }

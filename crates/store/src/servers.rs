@@ -60,6 +60,20 @@ pub async fn are_any_alive(conn: &mut Conn, now: Timestamp) -> Result<bool> {
     })?)
 }
 
+/// Whether another server than this one is among them.
+pub async fn are_others_alive(conn: &mut Conn, id: Uuid, now: Timestamp) -> Result<bool> {
+    let query =
+        format!("select exists (select 1 from servers where id <> $3 and seen_at > {} - $2)", clock(conn.kind(), "$1"));
+    Ok(sql!(conn, |c| {
+        sqlx::query_scalar(AssertSqlSafe(query))
+            .bind(now.micros())
+            .bind(LONGEST_SILENCE_SECONDS * 1_000_000)
+            .bind(id)
+            .fetch_one(c)
+            .await
+    })?)
+}
+
 /// Rows of servers that never come back. Their jobs are others' by then.
 pub async fn forget_dead(tx: &mut Tx, now: Timestamp) -> Result<()> {
     let query = format!("delete from servers where seen_at < {} - $2", clock(tx.kind(), "$1"));

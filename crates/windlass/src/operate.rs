@@ -19,8 +19,8 @@ pub async fn operate(config: Config, group: &str, name: &str, matches: &ArgMatch
     match (group, name) {
         ("admin", "reset-password") => reset_password(config, matches).await,
         ("admin", "disable-2fa") => disable_two_factor(config, matches).await,
-        ("admin", "rotate-key") if matches.get_flag("prepare") => prepare_key(config).await,
-        ("admin", "rotate-key") => rotate_key(config).await,
+        ("admin", "rotate-key") if matches.get_flag("prepare") => Box::pin(prepare_key(config)).await,
+        ("admin", "rotate-key") => Box::pin(rotate_key(config)).await,
         ("audit", "verify") => verify_audit(config, matches).await,
         ("audit", "export") => {
             let organization = matches.get_one::<Uuid>("organization").copied();

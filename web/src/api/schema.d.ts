@@ -1322,6 +1322,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/domains": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List domains
+         * @description Needs the permission `domain:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["list_domains"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/domains/{domain}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order certificate again
+         * @description Needs the permission `domain:update`, which the role `member` has, in the organization. Of a domain for which the last order failed.
+         */
+        post: operations["order_certificate_again"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/connections": {
         parameters: {
             query?: never;
@@ -2693,9 +2733,9 @@ export interface components {
             organization_id: string;
             /**
              * Format: uuid
-             * @description Who uploaded it.
+             * @description Who uploaded it; null for one that Windlass has ordered, and renews.
              */
-            user_id: string;
+            user_id: string | null;
             /** @description The hosts that it is for, in lower case; `*.example.org` is for every name one level below. */
             names: string[];
             issuer: string;
@@ -3207,6 +3247,35 @@ export interface components {
             /** Format: int64 */
             free_bytes: number;
         };
+        /** @description A domain of an application, or of something that is installed. */
+        Domain: {
+            domain: string;
+            /** Format: uuid */
+            organization_id: string;
+            /** Format: uuid */
+            application_id: string | null;
+            /** Format: uuid */
+            installation_id: string | null;
+            https: components["schemas"]["HttpsState"];
+            /**
+             * Format: uuid
+             * @description The certificate that it is served with.
+             */
+            certificate_id: string | null;
+            /**
+             * @description Why the last order came to nothing, and what to do about it; empty if there is nothing to do. A certificate that is served can
+             *     have one: then its renewal fails.
+             */
+            problem: string;
+            /**
+             * Format: date-time
+             * @description When the certificate is renewed, or ordered again.
+             */
+            next_at: string | null;
+        };
+        Domains: {
+            domains: components["schemas"]["Domain"][];
+        };
         /**
          * @description What went wrong, for programs. Codes are never renamed; the sentence for people is in `message`.
          *
@@ -3618,6 +3687,16 @@ export interface components {
             default_branch: string;
             is_private: boolean;
         };
+        /**
+         * @description Whether visitors of a domain come encrypted.
+         *
+         *     - `served`: With a certificate that is valid now.
+         *     - `ordering`: A certificate is being ordered.
+         *     - `failed`: A certificate was ordered in vain; it is tried again.
+         *     - `none`: There is no certificate, and none is ordered: no certificate authority is set, or the name is not one of the internet.
+         * @enum {string}
+         */
+        HttpsState: "served" | "ordering" | "failed" | "none";
         Installation: {
             /** Format: uuid */
             id: string;
@@ -13583,6 +13662,216 @@ export interface operations {
             };
             /** @description `not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    list_domains: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Domains"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    order_certificate_again: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                domain: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Domain"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

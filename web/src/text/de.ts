@@ -1222,6 +1222,20 @@ export const de: Text = {
     removeUnused: "Damit wird keine Domain ausgeliefert.",
     removed: "Das Zertifikat ist gelöscht.",
   },
+  domains: {
+    title: "Domains",
+    domain: "Domain",
+    https: "https",
+    states: {
+      served: "ausgeliefert",
+      ordering: "Zertifikat wird bestellt",
+      failed: "noch kein Zertifikat",
+      none: "nur http",
+    },
+    problem: "Problem",
+    next: "Nächster Schritt",
+    again: "Erneut versuchen",
+  },
   notifications: {
     nothingSent:
       "Es wird noch nichts verschickt. Was Sie hier speichern, wird benutzt, sobald Windlass Benachrichtigungen senden kann.",

@@ -766,6 +766,15 @@ export const later = {
     removeUnused: "No domain is served with it.",
     removed: "The certificate is deleted.",
   },
+  domains: {
+    title: "Domains",
+    domain: "Domain",
+    https: "https",
+    states: { served: "served", ordering: "ordering a certificate", failed: "no certificate yet", none: "http only" },
+    problem: "Problem",
+    next: "Next",
+    again: "Try again",
+  },
   notifications: {
     nothingSent: "Nothing is sent yet. What you store here is used once Windlass can send notifications.",
     webhooks: "Webhooks",

@@ -210,3 +210,52 @@ fn add_named(counts: &mut BTreeMap<String, u64>, others: &BTreeMap<String, u64>)
         *counts.entry(name.clone()).or_default() += other;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_counted_with_the_time_it_took() {
+        let counters = Counters::default();
+        for micros in [1, BOUNDS[0], BOUNDS[0] + 1, BOUNDS[BOUNDS.len() - 1] + 1] {
+            counters.answered(204, Duration::from_micros(micros));
+        }
+        let figures = counters.figures();
+        let mut latency = vec![0; BOUNDS.len() + 1];
+        (latency[0], latency[1], latency[BOUNDS.len()]) = (2, 1, 1);
+        assert_eq!((figures.statuses["2xx"], figures.latency), (4, latency));
+        assert_eq!(figures.latency_us, 1 + BOUNDS[0] + BOUNDS[0] + 1 + BOUNDS[BOUNDS.len() - 1] + 1);
+    }
+
+    /// Each figure another number, `times` as large as that of once.
+    fn figures(times: u64) -> Figures {
+        Figures {
+            requests: times,
+            statuses: BTreeMap::from([("2xx".into(), 2 * times)]),
+            failures: BTreeMap::from([("timeout".into(), 3 * times)]),
+            received_bytes: 4 * times,
+            sent_bytes: 5 * times,
+            retries: 6 * times,
+            in_flight: 7 * times,
+            upgrades: 8 * times,
+            held: 9 * times,
+            held_us: 10 * times,
+            longest_held_us: 11 * times,
+            latency: vec![12 * times, 13 * times],
+            latency_us: 14 * times,
+        }
+    }
+
+    #[test]
+    fn what_two_processes_have_counted_is_added() {
+        let mut sum = figures(1);
+        sum.add(&figures(10));
+        assert_eq!(sum, Figures { longest_held_us: 110, ..figures(11) });
+        let mut with_another = figures(1);
+        with_another.add(&Figures { statuses: BTreeMap::from([("5xx".into(), 1)]), ..Figures::default() });
+        assert_eq!(with_another.statuses, BTreeMap::from([("2xx".into(), 2), ("5xx".into(), 1)]));
+        sum.end();
+        assert_eq!(sum, Figures { longest_held_us: 110, in_flight: 0, upgrades: 0, ..figures(11) });
+    }
+}

@@ -157,6 +157,7 @@ impl Targets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::routes::TargetsSpec;
 
     fn targets(number: u16) -> Targets {
         let all = (0..number).map(|port| Arc::new(Target::new(SocketAddr::from(([127, 0, 0, 1], port)), 1))).collect();
@@ -178,5 +179,33 @@ mod tests {
         assert!(Arc::ptr_eq(targets.enter(std::slice::from_ref(tried)).unwrap().target(), busy));
         busy.close();
         assert!(Arc::ptr_eq(targets.enter(std::slice::from_ref(tried)).unwrap().target(), tried), "there is no other");
+    }
+
+    fn service(ports: &[u16], before: Option<&Arc<Service>>) -> Arc<Service> {
+        let addresses = ports.iter().map(|port| SocketAddr::from(([127, 0, 0, 1], *port))).collect();
+        let serves = Serves::Targets(TargetsSpec { addresses, health: None, limits: Limits::default() });
+        let spec = ServiceSpec { name: "shop".into(), serves, access_log: false };
+        Service::new(&spec, before, 1, &Arc::new(FileCache::new(0)))
+    }
+
+    /// What leaves cannot come back: requests that were told to end would be new ones.
+    #[test]
+    fn a_target_stays_the_same_unless_it_is_draining() {
+        let first = service(&[1, 2], None);
+        assert!(Arc::ptr_eq(&service(&[1, 2], Some(&first)), &first));
+        let changed = service(&[2, 3], Some(&first));
+        assert!(Arc::ptr_eq(&changed.targets()[0], &first.targets()[1]));
+        first.targets()[1].close();
+        let again = service(&[1, 2], Some(&first));
+        assert!(!Arc::ptr_eq(&again, &first), "one of its targets is leaving");
+        assert!(Arc::ptr_eq(&again.targets()[0], &first.targets()[0]));
+        assert!(!again.targets()[1].is_draining());
+    }
+
+    #[test]
+    fn there_is_another_target_until_all_were_tried() {
+        let service = service(&[1, 2], None);
+        let all = service.targets();
+        assert!(service.has_another(&[]) && service.has_another(&all[..1]) && !service.has_another(all));
     }
 }

@@ -69,3 +69,43 @@ impl ServiceStats {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(port: u16, requests: u64) -> TargetStats {
+        let figures = Figures { requests, in_flight: 1, ..Figures::default() };
+        TargetStats { address: ([127, 0, 0, 1], port).into(), is_well: true, is_draining: false, figures }
+    }
+
+    fn stats(requests: u64, targets: Vec<TargetStats>) -> Stats {
+        let figures = Figures { requests, in_flight: 1, ..Figures::default() };
+        let services = vec![ServiceStats { name: "shop".into(), figures, targets }];
+        Stats {
+            services,
+            unrouted_requests: requests,
+            refused_connections: 2 * requests,
+            open_connections: 3 * requests,
+        }
+    }
+
+    fn requests(stats: &Stats) -> Vec<u64> {
+        stats.services[0].targets.iter().map(|target| target.figures.requests).collect()
+    }
+
+    #[test]
+    fn services_and_targets_of_two_processes_are_added() {
+        let mut sum = stats(1, vec![target(1, 10), target(2, 20)]);
+        sum.add(&stats(100, vec![target(2, 1_000), target(3, 5_000)]));
+        assert_eq!((sum.unrouted_requests, sum.refused_connections, sum.open_connections), (101, 202, 303));
+        assert_eq!((sum.services[0].figures.requests, requests(&sum)), (101, vec![10, 1_020]));
+        sum.services[0].add_target(target(2, 7));
+        sum.services[0].add_target(target(4, 8));
+        assert_eq!(requests(&sum), [10, 1_027, 8]);
+        sum.end();
+        let under_way = |figures: &Figures| figures.in_flight;
+        assert_eq!((sum.open_connections, under_way(&sum.services[0].figures)), (0, 0));
+        assert!(sum.services[0].targets.iter().all(|target| under_way(&target.figures) == 0));
+    }
+}

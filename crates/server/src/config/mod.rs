@@ -138,7 +138,42 @@ pub struct Config {
     pub shutdown_limit: Duration,
     pub edge_http: Vec<SocketAddr>,
     pub edge_https: Vec<SocketAddr>,
+    pub acme: AcmeSettings,
+    /// Empty for the machine's own.
+    pub dns_servers: Vec<SocketAddr>,
+    pub organization_orders: i64,
     pub edge: windlass_edge::Settings,
+}
+
+/// The certificate authorities that Windlass orders from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AcmeSettings {
+    /// Addresses of their directories, in the order in which they are asked. None: nothing is ordered.
+    pub directories: Vec<String>,
+    pub email: Option<String>,
+    /// Which kind of certificate is ordered, where the authority has several; empty for its usual one.
+    pub profile: String,
+    /// Roots to trust when they are called, beside the machine's.
+    pub roots_file: Option<PathBuf>,
+    /// The account at the authority's own site, where it wants one.
+    pub key_id: Option<String>,
+    pub key: Option<HiddenBytes>,
+}
+
+/// A key, which shows itself only when asked.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HiddenBytes(Vec<u8>);
+
+impl HiddenBytes {
+    pub fn reveal(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for HiddenBytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HiddenBytes(..)")
+    }
 }
 
 /// A password or a token, which shows itself only when asked.

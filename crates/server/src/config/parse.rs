@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-use windlass_api::HostName;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use windlass_api::{Email, HostName};
 
-use super::{Reach, SecretText, Subnet};
+use super::{HiddenBytes, Reach, SecretText, Subnet};
 
 /// As many sockets as one edge can hand to the next.
 const MOST_ADDRESSES: usize = 64;
@@ -113,6 +115,57 @@ pub(super) fn public_url(text: &str) -> Result<Option<String>, String> {
         _ if text.starts_with("https://") || text.starts_with("http://") => Ok(Some(text.to_owned())),
         _ => Err("must begin with https:// or http://".into()),
     }
+}
+
+/// The address of an authority's directory.
+pub(super) fn directory(text: &str) -> Result<String, String> {
+    let url = url::Url::parse(text).ok().filter(|url| url.scheme() == "https" && url.host().is_some());
+    match url {
+        Some(url) => Ok(url.into()),
+        None => {
+            Err("must be the https address of a directory, such as https://acme-v02.api.letsencrypt.org/directory"
+                .into())
+        }
+    }
+}
+
+pub(super) fn email(text: &str) -> Result<Option<String>, String> {
+    match text {
+        "" => Ok(None),
+        _ => match Email::try_from(text) {
+            Ok(email) => Ok(Some(email.to_string())),
+            Err(problem) => Err(problem),
+        },
+    }
+}
+
+pub(super) fn profile(text: &str) -> Result<String, String> {
+    let is_name =
+        text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    if is_name { Ok(text.to_owned()) } else { Err("must be the name of a profile, such as tlsserver".into()) }
+}
+
+pub(super) fn optional_file(text: &str) -> Result<Option<PathBuf>, String> {
+    Ok(Some(text).filter(|text| !text.is_empty()).map(PathBuf::from))
+}
+
+pub(super) fn optional_text(text: &str) -> Result<Option<String>, String> {
+    Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
+}
+
+pub(super) fn account_key(text: &str) -> Result<Option<HiddenBytes>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let decoded = URL_SAFE_NO_PAD.decode(text.trim_end_matches('='));
+    decoded.map(|key| Some(HiddenBytes(key))).map_err(|_| "must be a key in base64url".into())
+}
+
+/// On port 53 unless it says another.
+pub(super) fn name_server(text: &str) -> Result<SocketAddr, String> {
+    let with_port = text.parse::<SocketAddr>().ok();
+    let address = with_port.or_else(|| text.parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, 53)));
+    address.ok_or_else(|| "must be an IP address, such as 9.9.9.9 or [2620:fe::9]:53".into())
 }
 
 /// Short enough for a name in front of it.

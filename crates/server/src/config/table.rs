@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use super::parse::{
-    build_proxy, database_url, docker_socket, domain, metrics_token, network_pool, not_empty, origin, proxy,
-    public_url, reach, snapshot_dir,
+    account_key, build_proxy, database_url, directory, docker_socket, domain, email, metrics_token, name_server,
+    network_pool, not_empty, optional_file, optional_text, origin, profile, proxy, public_url, reach, snapshot_dir,
 };
 use super::row::Table;
 use super::setting::{Section, Subcommand};
-use super::{BuildNetwork, Config, LogFormat, LogLevel, LogSource};
+use super::{AcmeSettings, BuildNetwork, Config, LogFormat, LogLevel, LogSource};
 use crate::build_limits::BuildCeilings;
 use crate::ceilings::{Ceilings, half_of_memory};
 
@@ -431,6 +431,35 @@ impl Config {
             edge_https: visitors
                 .row("edge-https", "Address and port at which visitors reach the applications encrypted")
                 .addresses("127.0.0.1:7743"),
+            acme: AcmeSettings {
+                directories: visitors
+                    .row(
+                        "acme-directories",
+                        "Directories of the certificate authorities that certificates are ordered from, the first before the next; who names one agrees to its terms; none by default",
+                    )
+                    .list("URL", directory),
+                email: visitors
+                    .row("acme-email", "Address that the authorities may write to; empty for none")
+                    .text("EMAIL", "", email),
+                profile: visitors
+                    .row("acme-profile", "Kind of certificate to order, where an authority has several; empty for its usual one")
+                    .text("NAME", "", profile),
+                roots_file: visitors
+                    .row("acme-roots-file", "PEM file of root certificates to trust when authorities are called, beside the machine's")
+                    .text("FILE", "", optional_file),
+                key_id: visitors
+                    .row("acme-key-id", "Id of the account at the authority's own site, where it wants one; empty for none")
+                    .text("ID", "", optional_text),
+                key: visitors
+                    .row("acme-key", "Key of that account, in base64url as the authority shows it; empty for none")
+                    .secret("KEY", "", account_key),
+            },
+            dns_servers: visitors
+                .row("dns-servers", "Name servers that are asked where domains lead, as ADDRESS or ADDRESS:PORT; none for the machine's own")
+                .list("ADDRESS", name_server),
+            organization_orders: visitors
+                .row("organization-orders", "Certificates that one organization can have ordered in a week; renewals come beside")
+                .limit(50, 1..=1_000),
             edge: windlass_edge::Settings {
                 threads: threads(
                     visitors

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
 use windlass_runtime::{Docker, Label, Labels};
+use windlass_store::servers;
 
 use crate::app::App;
 use crate::config::Config;
@@ -102,6 +103,16 @@ impl Host {
         let lock = Arc::default();
         locks.insert(application_id, Arc::downgrade(&lock));
         lock
+    }
+
+    /// Waits until the edges of other servers have been told what this one's was told: their reconcilers look at the rows this often.
+    pub async fn wait_for_other_edges(&self) -> windlass_store::Result<()> {
+        let mut conn = self.app.db.read().await?;
+        if servers::are_others_alive(&mut conn, self.owner, self.app.now()).await? {
+            drop(conn);
+            tokio::time::sleep(2 * crate::reconcile::INTERVAL).await;
+        }
+        Ok(())
     }
 
     /// Whether the engine answers, and whether this server is the one to change what the installation has on it.

@@ -20,7 +20,11 @@ pub fn routes(table: Table) -> Table {
                 .errors(&[ErrorCode::Conflict]),
         )
         .get("/certificates/{certificate_id}", get, member_who::<Certificate>("Get certificate", Can::DomainRead))
-        .delete("/certificates/{certificate_id}", delete, member_who::<()>("Delete certificate", Can::DomainDelete))
+        .delete(
+            "/certificates/{certificate_id}",
+            delete,
+            member_who::<()>("Delete certificate", Can::DomainDelete).errors(&[ErrorCode::Conflict]),
+        )
 }
 
 pub async fn list(ctx: Ctx) -> Answer {

@@ -12,6 +12,7 @@ mod dashboard;
 mod deliveries;
 mod deployments;
 mod docs;
+mod domains;
 mod events;
 mod executions;
 mod extensions;
@@ -80,6 +81,7 @@ fn table() -> Table {
         deliveries::routes,
         previews::routes,
         certificates::routes,
+        domains::routes,
         connections::routes,
         github_apps::routes,
         volumes::routes,

@@ -4,8 +4,9 @@ use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{ErrorCode, Timestamp, UploadCertificate};
 use windlass_certificate::{Checked, Description, Part};
+use windlass_store::Conn;
 use windlass_store::certificates::{self, Certificate, Material};
-use windlass_store::{Conn, applications, installations};
+use windlass_store::domains::{self, Domain};
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
@@ -37,7 +38,8 @@ pub async fn upload(app: &App, authority: &Authority, input: &UploadCertificate)
     let checked = check(app, input).await?;
     let mut work = app.begin().await?;
     let authority = &work.hold(authority).await?;
-    let certificate = row(app, authority, checked.description);
+    let (organization_id, user_id) = (authority.organization_id(), authority.user_id());
+    let certificate = row(app, organization_id, Some(user_id), checked.description);
     if certificates::is_there(&mut work, certificate.organization_id, &certificate.fingerprint).await? {
         let message = "certificate_chain: the organization has this certificate already.";
         return Err(Error::new(ErrorCode::Conflict, message));
@@ -57,6 +59,10 @@ pub async fn delete(app: &App, granted: &Granted<Certificate>) -> Result<()> {
     let certificate = granted.row();
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
+    if certificate.user_id.is_none() {
+        let message = "Windlass has ordered this certificate, and replaces it by itself. It goes with its domain.";
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
     certificates::delete(&mut work, certificate.id).await?;
     write_down(&mut work, &authority, Action::Delete, certificate, "removed the certificate for");
     work.wake_reconciler();
@@ -76,11 +82,12 @@ async fn check(app: &App, input: &UploadCertificate) -> Result<Checked> {
     })
 }
 
-fn row(app: &App, authority: &Authority, found: Description) -> Certificate {
+/// A new row of what was found in a certificate. No user has uploaded one that Windlass has ordered.
+pub fn row(app: &App, organization_id: Uuid, user_id: Option<Uuid>, found: Description) -> Certificate {
     Certificate {
         id: app.new_id(),
-        organization_id: authority.organization_id(),
-        user_id: authority.user_id(),
+        organization_id,
+        user_id,
         names: found.names.join(" "),
         issuer: found.issuer,
         serial_number: found.serial_number,
@@ -101,11 +108,10 @@ async fn record(app: &App, conn: &mut Conn, certificate: Certificate) -> Result<
 
 /// What each of the organization's certificates is served for, as the edge is told.
 async fn served(app: &App, conn: &mut Conn, organization_id: Uuid, all: &[Certificate]) -> Result<Served> {
-    let mut domains = applications::domains_of_organization(conn, organization_id).await?;
-    domains.extend(installations::domains_of_organization(conn, organization_id).await?);
+    let domains = domains::of_organization(conn, organization_id).await?;
     let (choice, now) = (Choice::new(all.iter().map(Certificate::scope)), app.now());
     let mut served = Served::default();
-    for domain in domains {
+    for Domain { domain, .. } in domains {
         if let Some(chosen) = choice.of(organization_id, &domain, now) {
             served.add(chosen, &domain);
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_store::{
-    Result, api_keys, deliveries, events, extensions, freed_domains, github_apps, idempotency_keys, invitations,
-    password_resets, sessions, traffic,
+    Result, api_keys, certificates, deliveries, events, extensions, freed_domains, github_apps, idempotency_keys,
+    invitations, password_resets, sessions, traffic,
 };
 
 use crate::app::App;
@@ -14,6 +14,9 @@ use crate::traffic::{KEPT_MINUTES, MINUTE_MICROS};
 
 /// An expired API key stays listed for a while, so that its owner sees why it stopped working.
 const EXPIRED_KEYS_SECONDS: i64 = 30 * 86_400;
+
+/// A certificate that Windlass has ordered stays listed for a while after its end.
+const ENDED_CERTIFICATES_SECONDS: i64 = 30 * 86_400;
 
 const TRAFFIC_AT_ONCE: i64 = 1_000;
 const EVENTS_AT_ONCE: i64 = 1_000;
@@ -67,6 +70,9 @@ pub async fn sweep(app: &App) -> Result<u64> {
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
     removed += extensions::purge(&mut tx, EXTENSIONS_AT_ONCE).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
+    removed += certificates::delete_ended(&mut tx, now.plus_seconds(-ENDED_CERTIFICATES_SECONDS)).await?;
     tx.commit().await?;
     removed += forget_traffic(app).await?;
     removed += forget_deliveries(app).await?;

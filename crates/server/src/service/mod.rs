@@ -7,6 +7,7 @@ pub mod app_deliveries;
 pub mod application_changes;
 pub mod applications;
 pub mod audit;
+pub mod certificate_orders;
 pub mod certificates;
 pub mod connections;
 pub mod deliveries;

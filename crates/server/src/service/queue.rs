@@ -1,5 +1,5 @@
-//! What is left for the worker to do: the kinds of jobs, and what each is about. Their handlers are in `deploy`, `executions` and
-//! `reports`.
+//! What is left for the worker to do: the kinds of jobs, and what each is about. Their handlers are in `deploy`, `executions`,
+//! `orders` and `reports`.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -30,6 +30,9 @@ pub const REPORT: &str = "report";
 pub const COMMENT: &str = "comment";
 /// Takes back what was registered at a code host.
 pub const UNREGISTER: &str = "unregister";
+
+/// Gets a certificate for a domain.
+pub const CERTIFICATE_ORDER: &str = "certificate-order";
 
 /// The payload of [`DEPLOY`], [`ROLL_OUT`], [`FINISH`] and [`REPORT`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -128,6 +131,29 @@ pub fn unregister(organization_id: Uuid, id: Uuid, registered: &Registered) -> N
         payload: serde_json::json!(registered).to_string(),
         exclusive_key: None,
     }
+}
+
+/// The payload of [`CERTIFICATE_ORDER`].
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct OfCertificateOrder {
+    pub order_id: Uuid,
+}
+
+/// Does what is to be done about the order by then.
+pub fn certificate_order(organization_id: Uuid, id: Uuid, order_id: Uuid) -> NewJob {
+    NewJob {
+        id,
+        kind: CERTIFICATE_ORDER,
+        organization_id: Some(organization_id),
+        application_id: None,
+        payload: serde_json::json!({ "order_id": order_id }).to_string(),
+        exclusive_key: Some(certificate_order_key(order_id)),
+    }
+}
+
+/// There is one attempt at a time for each domain.
+pub fn certificate_order_key(order_id: Uuid) -> String {
+    format!("certificate-order {order_id}")
 }
 
 /// The payload of [`SNAPSHOT`].

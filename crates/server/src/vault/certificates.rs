@@ -1,8 +1,8 @@
-//! Private keys of certificates.
+//! Private keys of certificates, and of the accounts that they are ordered with.
 
 use uuid::Uuid;
 use windlass_store::Tx;
-use windlass_store::sealed::CERTIFICATE_KEY;
+use windlass_store::sealed::{CERTIFICATE_KEY, CERTIFICATE_ORDER_KEY, INSTANCE_SECRET, Sealed};
 
 use super::{SealedCell, Vault};
 use crate::error::Result;
@@ -14,5 +14,21 @@ impl Vault {
 
     pub async fn seal_certificate_key(&self, tx: &mut Tx, id: Uuid, pem: &str) -> Result<Vec<u8>> {
         self.seal(tx, SealedCell { column: CERTIFICATE_KEY, row: id }, pem.as_bytes()).await
+    }
+
+    pub async fn certificate_order_key(&self, id: Uuid, sealed: &[u8]) -> Result<String> {
+        self.open_text(SealedCell { column: CERTIFICATE_ORDER_KEY, row: id }, sealed).await
+    }
+
+    pub async fn seal_certificate_order_key(&self, tx: &mut Tx, id: Uuid, pem: &str) -> Result<Vec<u8>> {
+        self.seal(tx, SealedCell { column: CERTIFICATE_ORDER_KEY, row: id }, pem.as_bytes()).await
+    }
+
+    pub async fn authority_account(&self, sealed: &Sealed) -> Result<String> {
+        self.open_text(SealedCell { column: INSTANCE_SECRET, row: sealed.id }, &sealed.value).await
+    }
+
+    pub async fn seal_authority_account(&self, tx: &mut Tx, id: Uuid, credentials: &str) -> Result<Vec<u8>> {
+        self.seal(tx, SealedCell { column: INSTANCE_SECRET, row: id }, credentials.as_bytes()).await
     }
 }

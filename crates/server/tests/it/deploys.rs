@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, DeploymentState, LogStep, LogStream, SnapshotState};
 use windlass_server::service::queue;
+use windlass_store::certificate_orders::{self, CertificateOrder};
 use windlass_store::jobs::Search;
 use windlass_store::logs::{Batch, LogLine};
 use windlass_store::releases::{Artifact, Image};
@@ -337,8 +338,30 @@ impl World {
             "get_certificate" | "delete_certificate" => {
                 (path.replace("{certificate_id}", &self.certificate().await.to_string()), Value::Null)
             }
+            "list_domains" => {
+                self.running().await;
+                (path, Value::Null)
+            }
+            "order_certificate_again" => (path.replace("{domain}", &self.refused_domain().await), Value::Null),
             _ => self.about_data(operation).await,
         }
+    }
+
+    /// One for which a certificate was ordered in vain.
+    async fn refused_domain(&self) -> String {
+        let mut body = self.application();
+        let (app, name) = (&self.server.app, body["name"].as_str().unwrap().to_lowercase());
+        let domain = format!("{}.example.org", name.replace(' ', "-"));
+        body["domain"] = json!(domain);
+        self.server.deploy(self.owner(), body).await;
+        windlass_server::orders::keeper::look(app).await.unwrap();
+        let mut tx = app.db.begin().await.unwrap();
+        let order = certificate_orders::of_domain(&mut tx, &domain).await.unwrap().unwrap();
+        let (problem, updated_at) = ("DNS has no address for it yet.".into(), app.now().plus_seconds(-3_600));
+        let order = CertificateOrder { problem, updated_at, failures: 1, next_at: app.now().plus_seconds(60), ..order };
+        certificate_orders::update(&mut tx, &order).await.unwrap();
+        tx.commit().await.unwrap();
+        domain
     }
 
     /// The body of a new certificate, with a name of its own.

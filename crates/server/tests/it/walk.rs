@@ -92,6 +92,7 @@ pub async fn world(kind: Kind) -> World {
                 ("connection-calls", "100000"),
                 ("organization-connections", "1000"),
                 ("organization-certificates", "1000"),
+                ("acme-directories", "https://acme.example.org/directory"),
                 ("organization-applications", "10000"),
                 ("organization-volumes", "10000"),
             ],

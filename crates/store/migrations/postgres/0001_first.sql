@@ -237,7 +237,8 @@ create index connections_app on connections (app_id) where app_id <> '';
 create table certificates (
     id uuid primary key,
     organization_id uuid not null references organizations (id) on delete cascade,
-    user_id uuid not null,
+    -- The member who uploaded it; none for one that an authority has issued to Windlass.
+    user_id uuid,
     -- Hosts in lower case, separated by spaces; `*.example.org` for every name one level below.
     names text not null,
     issuer text not null,
@@ -252,6 +253,37 @@ create table certificates (
     sealed_key bytea not null,
     unique (organization_id, fingerprint)
 );
+
+-- The certificate of a domain that Windlass orders itself: how far it is, and when something is to be done about it. There is one row
+-- for each domain. It outlives the domain for a week after an order, so that the orders of the week can be counted.
+create table certificate_orders (
+    id uuid primary key,
+    organization_id uuid not null references organizations (id) on delete cascade,
+    domain text not null unique,
+    -- The address of the authority's directory that was asked last; empty for none yet.
+    authority text not null,
+    -- What is under way there; empty for nothing.
+    order_url text not null,
+    -- What the authority looks for, and how; empty for nothing.
+    way text not null,
+    token text not null,
+    key_authorization text not null,
+    -- Of the certificate that is under way.
+    sealed_key bytea,
+    -- The one that was issued last.
+    certificate_id uuid references certificates (id) on delete set null,
+    -- Why the last attempt came to nothing; empty if it did not.
+    problem text not null,
+    failures bigint not null,
+    -- When there is something to do.
+    next_at bigint not null,
+    -- When the authority was last asked for a certificate.
+    ordered_at bigint,
+    created_at bigint not null,
+    updated_at bigint not null
+);
+create index certificate_orders_of_organization on certificate_orders (organization_id);
+create index certificate_orders_due on certificate_orders (next_at);
 
 -- Apps that members are about to make at GitHub, whose keys will be a connection. The state comes back from there.
 create table github_app_registrations (

@@ -12,6 +12,7 @@ mod extensions;
 mod logs;
 mod master_key;
 mod operator;
+mod orders;
 mod process;
 mod readme;
 mod serve;

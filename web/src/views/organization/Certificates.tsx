@@ -8,6 +8,7 @@ import { Problem } from "../../ui/Problem";
 import { type Column, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
 import { DeleteCertificate } from "./DeleteCertificate";
+import { Domains } from "./Domains";
 import { UploadCertificate } from "./UploadCertificate";
 
 const TONES: Readonly<Record<Certificate["state"], string>> = { valid: "good", expired: "bad", not_yet_valid: "" };
@@ -29,6 +30,7 @@ export function Certificates() {
   );
   return (
     <>
+      <Domains />
       {data.certificates.length === 0 ? (
         <Empty title={t.certificates.empty}>
           <p>{t.certificates.emptyText}</p>
@@ -77,7 +79,8 @@ function CertificateTable({ rows, onDelete }: TableProps) {
       hideTitle: true,
       numeric: true,
       cell: (certificate) =>
-        onDelete && (
+        onDelete &&
+        certificate.user_id !== null && (
           <span class="row row-actions">
             <Button
               kind="danger"

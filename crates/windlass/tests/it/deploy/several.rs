@@ -156,7 +156,12 @@ fn second_home(platform: &Platform) -> tempfile::TempDir {
 
 /// On the same database, with a data folder of its own and the same key.
 pub fn second_server(platform: &Platform) -> (tempfile::TempDir, Process) {
+    second_server_with(platform, &["--parallel-deployments", "1"])
+}
+
+/// With these arguments beside.
+pub fn second_server_with(platform: &Platform, arguments: &[&str]) -> (tempfile::TempDir, Process) {
     let (home, url) = (second_home(platform), platform.place.url.clone().unwrap());
-    let process = Process::start(windlass(), home.path(), &["--database-url", &url, "--parallel-deployments", "1"]);
+    let process = Process::start(windlass(), home.path(), &[&["--database-url", &url], arguments].concat());
     (home, process)
 }

@@ -1,0 +1,131 @@
+//! Looks which domains need a certificate, and queues the jobs that get it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_api::is_local_name;
+use windlass_store::certificate_orders::{self, CertificateOrder};
+use windlass_store::domains::{self, Domain};
+use windlass_store::{Result, jobs};
+
+use crate::app::App;
+use crate::service::queue;
+
+const INTERVAL: Duration = Duration::from_secs(5);
+/// In one go; the others are met at the next look.
+const MOST_AT_ONCE: usize = 100;
+/// Ends of names that no authority issues for (RFC 6761, 6762, 8375, 9476).
+const PRIVATE: [&str; 9] =
+    ["alt", "example", "home.arpa", "internal", "invalid", "local", "localhost", "onion", "test"];
+
+/// Runs until it is dropped.
+pub async fn run(app: Arc<App>) {
+    if app.config.acme.directories.is_empty() {
+        return;
+    }
+    let mut ticks = tokio::time::interval(INTERVAL);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = look(&app).await {
+            tracing::warn!(%error, "could not look which certificates are to be ordered; trying again in a moment");
+        }
+    }
+}
+
+/// How many jobs were queued.
+pub async fn look(app: &App) -> Result<usize> {
+    let mut conn = app.db.read().await?;
+    let new = domains::without_order(&mut conn).await?;
+    drop(conn);
+    for domain in new.into_iter().filter(|domain| is_ordered_for(&domain.domain)).take(MOST_AT_ONCE) {
+        add(app, &domain).await?;
+    }
+    let limit = i64::try_from(MOST_AT_ONCE).unwrap_or(i64::MAX);
+    let due = certificate_orders::due(&mut app.db.read().await?, app.now(), limit).await?;
+    let mut queued = 0;
+    for order in due {
+        queued += usize::from(queue(app, &order).await?);
+    }
+    Ok(queued)
+}
+
+/// Whether an authority on the internet can issue for a name.
+pub fn is_ordered_for(domain: &str) -> bool {
+    let is_private = |end: &&str| domain.strip_suffix(*end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    let is_name = domain.contains('.') && domain.parse::<std::net::IpAddr>().is_err();
+    is_name && !is_local_name(domain) && !PRIVATE.iter().any(is_private)
+}
+
+/// What another organization has ordered for the name is not for this one.
+async fn add(app: &App, domain: &Domain) -> Result<()> {
+    let now = app.now();
+    let mut work = app.begin_step().await?;
+    if let Some(other) = certificate_orders::of_domain(&mut work, &domain.domain).await? {
+        if other.organization_id == domain.organization_id {
+            return Ok(());
+        }
+        certificate_orders::delete(&mut work, other.id).await?;
+    }
+    let order = CertificateOrder {
+        id: app.new_id(),
+        organization_id: domain.organization_id,
+        domain: domain.domain.clone(),
+        authority: String::new(),
+        order_url: String::new(),
+        way: String::new(),
+        token: String::new(),
+        key_authorization: String::new(),
+        sealed_key: None,
+        certificate_id: None,
+        problem: String::new(),
+        failures: 0,
+        next_at: now,
+        ordered_at: None,
+        created_at: now,
+        updated_at: now,
+    };
+    match certificate_orders::insert(&mut work, &order).await {
+        // Another server was quicker.
+        Err(windlass_store::Error::Duplicate) => Ok(()),
+        inserted => {
+            inserted?;
+            work.commit().await
+        }
+    }
+}
+
+/// False when a job of it waits or is worked on.
+async fn queue(app: &App, order: &CertificateOrder) -> Result<bool> {
+    let mut work = app.begin_step().await?;
+    let job = queue::certificate_order(order.organization_id, app.new_id(), order.id);
+    if jobs::has_key(&mut work, &queue::certificate_order_key(order.id)).await? {
+        return Ok(false);
+    }
+    work.enqueue(&job).await?;
+    work.commit().await?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ordered_for;
+
+    #[test]
+    fn private_names_are_not_ordered_for() {
+        for name in ["shop.example.org", "a.b.example.com", "xn--bcher-kva.example.net", "mylocal.org", "test.org"] {
+            assert!(is_ordered_for(name), "{name}");
+        }
+        for name in [
+            "localhost",
+            "shop.localhost",
+            "shop.local",
+            "nas.home.arpa",
+            "shop.test",
+            "intranet",
+            "192.0.2.1",
+            "a.onion",
+        ] {
+            assert!(!is_ordered_for(name), "{name}");
+        }
+    }
+}

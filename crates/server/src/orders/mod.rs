@@ -1,0 +1,17 @@
+//! Certificates that Windlass orders itself, by ACME: which domains need one, and the jobs that get it.
+//!
+//! The row of a domain says how far its order is, so that any server goes on with it from there. A job is only the right to work on
+//! it: [`keeper`] queues one whenever something is to be done.
+
+mod attempt;
+mod authority;
+mod handlers;
+pub mod keeper;
+mod kill_points;
+mod preflight;
+mod problem;
+mod schedule;
+
+pub use handlers::add_to;
+pub use keeper::is_ordered_for;
+pub use kill_points::KILL_POINTS;

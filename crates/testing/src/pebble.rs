@@ -1,0 +1,213 @@
+//! Pebble, a certificate authority for tests, with a name server of its own.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rcgen::{CertificateParams, KeyPair};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Runs as long as it lives. Each has an address of its own, so that several tests can have port 80 and 443 at once.
+pub struct Pebble {
+    folder: TempDir,
+    authority: Option<Child>,
+    names: Child,
+    ports: Ports,
+    /// Where every name leads that a test has not said anything about.
+    pub address: Ipv4Addr,
+    environment: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy)]
+struct Ports {
+    directory: u16,
+    management: u16,
+    dns: u16,
+    dns_management: u16,
+}
+
+impl Pebble {
+    /// Refuses some nonces, as it does by itself.
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With these of its own variables.
+    pub fn start_with(environment: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let ports = Ports { directory: free(), management: free(), dns: free(), dns_management: free() };
+        let address = own_address();
+        let key = KeyPair::generate().expect("a key");
+        let own = CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()]).expect("names");
+        let own = own.self_signed(&key).expect("a certificate");
+        write(folder.path(), "own.pem", &pem("CERTIFICATE", own.der()));
+        write(folder.path(), "own.key", &pem("PRIVATE KEY", &key.serialize_der()));
+        let settings = json!({ "pebble": {
+            "listenAddress": format!("127.0.0.1:{}", ports.directory),
+            "managementListenAddress": format!("127.0.0.1:{}", ports.management),
+            "certificate": folder.path().join("own.pem"), "privateKey": folder.path().join("own.key"),
+            "httpPort": 80, "tlsPort": 443, "ocspResponderURL": "", "externalAccountBindingRequired": false,
+        }});
+        write(folder.path(), "settings.json", &settings.to_string());
+        let names = Command::new("pebble-challtestsrv")
+            .args(["-http01", "", "-https01", "", "-tlsalpn01", "", "-defaultIPv6", ""])
+            .args(["-defaultIPv4", &address.to_string()])
+            .args(["-dns01", &format!("127.0.0.1:{}", ports.dns)])
+            .args(["-management", &format!("127.0.0.1:{}", ports.dns_management)])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("pebble-challtestsrv starts (scripts/setup test installs it)");
+        let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut pebble = Self { folder, authority: None, names, ports, address, environment };
+        wait_for_port(ports.dns_management);
+        pebble.begin();
+        pebble
+    }
+
+    /// It forgets everything: accounts, orders, and what it has signed with.
+    pub fn restart(&mut self) {
+        self.stop();
+        self.begin();
+    }
+
+    pub fn stop(&mut self) {
+        if let Some(mut authority) = self.authority.take() {
+            let _ = authority.kill();
+            let _ = authority.wait();
+        }
+    }
+
+    fn begin(&mut self) {
+        let authority = Command::new("pebble")
+            .arg("-config")
+            .arg(self.folder.path().join("settings.json"))
+            .args(["-strict", "-dnsserver", &format!("127.0.0.1:{}", self.ports.dns)])
+            .env("PEBBLE_VA_NOSLEEP", "1")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("pebble starts (scripts/setup test installs it)");
+        self.authority = Some(authority);
+        wait_for_port(self.ports.directory);
+        wait_for_port(self.ports.management);
+    }
+
+    pub fn directory(&self) -> String {
+        format!("https://127.0.0.1:{}/dir", self.ports.directory)
+    }
+
+    /// What signs Pebble's own address.
+    pub fn roots_file(&self) -> PathBuf {
+        self.folder.path().join("own.pem")
+    }
+
+    pub fn name_server(&self) -> String {
+        format!("127.0.0.1:{}", self.ports.dns)
+    }
+
+    /// The root of what it issues, in a file. Another after each restart.
+    pub fn root(&self) -> PathBuf {
+        let url = format!("https://127.0.0.1:{}/roots/0", self.ports.management);
+        let told = Command::new("curl").args(["--silent", "--insecure", "--fail", &url]).output().expect("curl runs");
+        assert!(told.status.success(), "Pebble shows its root");
+        let file = self.folder.path().join("root.pem");
+        std::fs::write(&file, told.stdout).expect("a file");
+        file
+    }
+
+    /// The arguments of a server that orders from it, and whose edge listens where it looks.
+    pub fn arguments(&self) -> Vec<String> {
+        let roots = self.roots_file().display().to_string();
+        let own = [
+            ("--acme-directories", self.directory()),
+            ("--acme-roots-file", roots),
+            ("--dns-servers", self.name_server()),
+            ("--allow-private-targets", "true".to_owned()),
+        ];
+        own.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
+    }
+
+    /// Lets a name lead to these addresses; none: to no address at all.
+    pub fn lead(&self, host: &str, addresses: &[&str]) {
+        self.tell("clear-a", &json!({ "host": host }));
+        self.tell("add-a", &json!({ "host": host, "addresses": addresses }));
+    }
+
+    /// Lets a name lead where the others do.
+    pub fn lead_here(&self, host: &str) {
+        self.tell("clear-a", &json!({ "host": host }));
+    }
+
+    /// What the name's CAA record says.
+    pub fn allow(&self, host: &str, authority: &str) {
+        let policies = json!([{ "tag": "issue", "value": authority }]);
+        self.tell("add-caa", &json!({ "host": host, "policies": policies }));
+    }
+
+    fn tell(&self, what: &str, body: &Value) {
+        let url = format!("http://127.0.0.1:{}/{what}", self.ports.dns_management);
+        let arguments = ["--silent", "--fail", "--max-time", "10", "--data", &body.to_string(), &url];
+        let told = Command::new("curl").args(arguments).output().expect("curl runs");
+        assert!(told.status.success(), "{what} {body}");
+    }
+}
+
+impl Drop for Pebble {
+    fn drop(&mut self) {
+        self.stop();
+        let _ = self.names.kill();
+        let _ = self.names.wait();
+    }
+}
+
+/// An address of the machine itself that no other test uses.
+fn own_address() -> Ipv4Addr {
+    (1..=u8::MAX)
+        .flat_map(|third| (1..u8::MAX).map(move |last| Ipv4Addr::new(127, 80, third, last)))
+        .find(|address| claim(*address))
+        .expect("a free address")
+}
+
+/// By a lock that lasts as long as the process: another test process passes the address over.
+fn claim(address: Ipv4Addr) -> bool {
+    static CLAIMED: std::sync::Mutex<Vec<(Ipv4Addr, TcpListener)>> = std::sync::Mutex::new(Vec::new());
+    let mut claimed = CLAIMED.lock().expect("no test has failed here");
+    if claimed.iter().any(|(other, _)| *other == address) {
+        return false;
+    }
+    match TcpListener::bind((address, 1)) {
+        Ok(listener) => {
+            claimed.push((address, listener));
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+fn free() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
+fn wait_for_port(port: u16) {
+    let deadline = Instant::now() + DEADLINE;
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    while TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_err() {
+        assert!(Instant::now() < deadline, "nothing listens at {address}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    std::fs::write(folder.join(name), text).expect("a file");
+}
+
+fn pem(kind: &str, der: &[u8]) -> String {
+    crate::certificates::pem(kind, der)
+}

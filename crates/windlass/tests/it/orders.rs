@@ -1,0 +1,229 @@
+//! Certificates that come by themselves, from a real certificate authority.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use windlass_api::Timestamp;
+use windlass_server::orders::KILL_POINTS;
+use windlass_store::certificate_orders::{self, CertificateOrder};
+use windlass_testing::Kind;
+use windlass_testing::pebble::Pebble;
+
+use crate::deploy::several::second_server_with;
+use crate::deploy::support::{Platform, until};
+
+const NAME: &str = "shop.example.org";
+
+/// Where the edge listens beside its usual addresses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ports {
+    Both,
+    HttpsOnly,
+}
+
+async fn platform(pebble: &Pebble, kind: Kind, ports: Ports) -> Platform {
+    let mut arguments = pebble.arguments();
+    arguments.extend(["--edge-https".to_owned(), format!("{}:443", pebble.address)]);
+    if ports == Ports::Both {
+        arguments.extend(["--edge-http".to_owned(), format!("{}:80", pebble.address)]);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    Platform::on(kind, &arguments).await
+}
+
+/// An application that is pushed to, of which nothing runs yet: its domain leads to a page.
+fn application(platform: &Platform, name: &str, domain: &str) -> String {
+    let body = json!({ "name": name, "repository": "push", "domain": domain });
+    platform.call("POST", "/deploy/application", &body)["id"].as_str().expect("an id").to_owned()
+}
+
+fn domain(platform: &Platform, name: &str) -> Value {
+    let all = platform.call("GET", "/domains", &Value::Null);
+    let found = all["domains"].as_array().expect("domains").iter().find(|one| one["domain"] == name);
+    found.expect("the domain").clone()
+}
+
+fn certificates(platform: &Platform) -> Vec<Value> {
+    platform.call("GET", "/certificates", &Value::Null)["certificates"].as_array().expect("certificates").clone()
+}
+
+async fn served(platform: &Platform, name: &str) -> Value {
+    until("the domain is served over https", async || {
+        Some(domain(platform, name)).filter(|one| one["https"] == "served")
+    })
+    .await
+}
+
+async fn failed(platform: &Platform, name: &str) -> String {
+    let record = until("the order fails", async || Some(domain(platform, name)).filter(|one| one["https"] == "failed"));
+    record.await["problem"].as_str().expect("a text").to_owned()
+}
+
+/// The status and the protocol of a visitor who trusts the authority and nothing else.
+fn visit(pebble: &Pebble, url: &str) -> Result<String, String> {
+    let host = url.split('/').nth(2).expect("a host");
+    let to = |port: u16| format!("{host}:{port}:{}", pebble.address);
+    let visited = Command::new("curl")
+        .args(["--silent", "--show-error", "--output", "/dev/null", "--max-time", "10", "--cacert"])
+        .arg(pebble.root())
+        .args(["--resolve", &to(80), "--resolve", &to(443), "--write-out", "%{http_code} %{redirect_url}", url])
+        .output()
+        .expect("curl runs");
+    match visited.status.success() {
+        true => Ok(String::from_utf8_lossy(&visited.stdout).trim().to_owned()),
+        false => Err(String::from_utf8_lossy(&visited.stderr).into_owned()),
+    }
+}
+
+async fn visited(pebble: &Pebble, url: &str) -> String {
+    until("visitors come encrypted", async || visit(pebble, url).ok()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_domain_gets_a_certificate_by_itself() {
+    let pebble = Pebble::start();
+    let platform = platform(&pebble, Kind::Sqlite, Ports::Both).await;
+    application(&platform, "shop", NAME);
+    let record = served(&platform, NAME).await;
+    assert_eq!(record["problem"], "");
+    let [certificate] = certificates(&platform).try_into().expect("one certificate");
+    assert_eq!((&certificate["id"], &certificate["user_id"]), (&record["certificate_id"], &Value::Null));
+    assert_eq!((&certificate["names"], &certificate["domains"]), (&json!([NAME]), &json!([NAME])));
+    assert!(certificate["issuer"].as_str().unwrap().contains("Pebble"), "{certificate}");
+    assert!(record["next_at"].as_str().unwrap() < certificate["not_after"].as_str().unwrap(), "{record}");
+    let answer = visited(&pebble, &format!("https://{NAME}/")).await;
+    assert!(answer.starts_with("503"), "nothing runs yet: {answer}");
+    let answer = visit(&pebble, &format!("http://{NAME}/a?b")).unwrap();
+    assert!(answer.starts_with(&format!("308 https://{NAME}")) && answer.ends_with("/a?b"), "{answer}");
+    let (status, told) =
+        platform.try_call("DELETE", &format!("/certificates/{}", certificate["id"].as_str().unwrap()), &json!({}));
+    assert_eq!(status, 409, "{told}");
+    let entries = platform.call("GET", "/audit/logs", &Value::Null).to_string();
+    assert!(entries.contains("obtained a certificate for shop.example.org"), "{entries}");
+}
+
+/// Where nothing answers on port 80, the proof is a TLS handshake.
+#[tokio::test(flavor = "multi_thread")]
+async fn port_443_is_enough() {
+    let pebble = Pebble::start();
+    let platform = platform(&pebble, Kind::Postgres, Ports::HttpsOnly).await;
+    application(&platform, "shop", NAME);
+    served(&platform, NAME).await;
+    visited(&pebble, &format!("https://{NAME}/")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_goes_on_after_a_kill_at_any_point() {
+    let pebble = Pebble::start();
+    let mut platform = platform(&pebble, Kind::Sqlite, Ports::Both).await;
+    // The account is made once, so it comes first.
+    let (first, others): (Vec<_>, Vec<_>) = KILL_POINTS.into_iter().partition(|point| *point == "order-account-made");
+    for (number, point) in first.into_iter().chain(others).enumerate() {
+        let name = format!("shop-{number}.example.org");
+        platform.kill_server();
+        platform.start_server(Some(point));
+        application(&platform, &format!("shop-{number}"), &name);
+        platform.wait_for_death();
+        platform.start_server(None);
+        served(&platform, &name).await;
+        visited(&pebble, &format!("https://{name}/")).await;
+        let of_it = certificates(&platform).iter().filter(|one| one["names"] == json!([name])).count();
+        assert_eq!(of_it, 1, "{point}");
+    }
+}
+
+/// Nothing is asked of the authority as long as it would fail, and the domain says what is to be done.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_in_the_way_is_said() {
+    let pebble = Pebble::start();
+    pebble.lead("silent.example.org", &["127.80.255.254"]);
+    pebble.allow("forbidden.example.org", ";");
+    let platform = platform(&pebble, Kind::Postgres, Ports::Both).await;
+    // A server of another kind at the address where its API is.
+    let elsewhere = std::net::TcpListener::bind("127.80.255.253:80").unwrap();
+    pebble.lead("elsewhere.example.org", &["127.80.255.253"]);
+    std::thread::spawn(move || {
+        for mut stream in elsewhere.incoming().map_while(Result::ok) {
+            let _ = std::io::Read::read(&mut stream, &mut [0; 1_024]);
+            let _ = std::io::Write::write_all(&mut stream, b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    for (name, words) in [
+        ("silent", "where nothing answers on port 80 or 443"),
+        ("forbidden", "A CAA record in DNS lets no authority issue"),
+        ("elsewhere", "leads to 127.80.255.253, where another server answers (with status 404)"),
+    ] {
+        let domain = format!("{name}.example.org");
+        application(&platform, name, &domain);
+        let problem = failed(&platform, &domain).await;
+        assert!(problem.contains(words), "{problem}");
+        assert!(problem.contains(&domain), "{problem}");
+    }
+    // One that is well is not kept waiting by the others.
+    application(&platform, "shop", NAME);
+    served(&platform, NAME).await;
+    assert_eq!(certificates(&platform).len(), 1);
+    let (status, told) = platform.try_call("POST", "/domains/silent.example.org/retry", &json!({}));
+    assert_eq!(status, 429, "it was tried a moment ago: {told}");
+    let (status, _) = platform.try_call("POST", &format!("/domains/{NAME}/retry"), &json!({}));
+    assert_eq!(status, 409, "it has not failed");
+    // A name that is not one of the internet.
+    application(&platform, "local", "shop.internal");
+    assert_eq!(domain(&platform, "shop.internal")["https"], "none");
+}
+
+/// Its orders wait, and what is under way goes on when it is back. One that has forgotten the account gets another.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authority_that_is_away_is_waited_for() {
+    let mut pebble = Pebble::start();
+    let platform = platform(&pebble, Kind::Sqlite, Ports::Both).await;
+    application(&platform, "first", "first.example.org");
+    served(&platform, "first.example.org").await;
+    pebble.stop();
+    application(&platform, "second", "second.example.org");
+    let problem = failed(&platform, "second.example.org").await;
+    assert!(problem.starts_with("The certificate authority does not answer"), "{problem}");
+    assert_eq!(domain(&platform, "first.example.org")["https"], "served");
+    pebble.restart();
+    make_due(&platform).await;
+    // It does not know the account, which is found out by an attempt.
+    let problem = until("the account is refused", async || {
+        let record = domain(&platform, "second.example.org");
+        record["problem"].as_str().filter(|problem| problem.contains("account")).map(str::to_owned)
+    });
+    let problem = problem.await;
+    assert!(problem.starts_with("The certificate authority does not accept the account"), "{problem}");
+    make_due(&platform).await;
+    served(&platform, "second.example.org").await;
+    visited(&pebble, "https://second.example.org/").await;
+}
+
+/// As if the time of the next attempt had come.
+async fn make_due(platform: &Platform) {
+    let database = platform.database().await;
+    let mut tx = database.begin().await.unwrap();
+    for order in certificate_orders::due(&mut tx, Timestamp::from_micros(i64::MAX), 100).await.unwrap() {
+        if !order.problem.is_empty() {
+            let due = CertificateOrder { next_at: Timestamp::from_micros(0), ..order };
+            certificate_orders::update(&mut tx, &due).await.unwrap();
+        }
+    }
+    tx.commit().await.unwrap();
+}
+
+/// Two servers of one database order a name once.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_servers_order_once() {
+    let pebble = Pebble::start();
+    let platform = platform(&pebble, Kind::Postgres, Ports::Both).await;
+    let arguments = pebble.arguments();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let _second = second_server_with(&platform, &arguments);
+    for number in 0..3 {
+        application(&platform, &format!("shop-{number}"), &format!("shop-{number}.example.org"));
+    }
+    for number in 0..3 {
+        served(&platform, &format!("shop-{number}.example.org")).await;
+    }
+    assert_eq!(certificates(&platform).len(), 3);
+}
