@@ -32,8 +32,8 @@ impl Authority {
         Self { directory, calls: Calls(outgoing) }
     }
 
-    /// Makes an account, and gives the text by which [`Authority::account`] finds it again. The text holds its private key. Whoever
-    /// runs this has agreed to the authority's terms by naming it.
+    /// Makes an account, and gives the text by which [`Authority::account`] finds it again. The text holds its private key. The
+    /// operator has agreed to the authority's terms by naming it.
     pub async fn register(
         &self,
         email: Option<&str>,
@@ -94,9 +94,11 @@ impl Account {
             profile => NewOrder::new(&hosts).profile(profile),
         };
         if let Some(replaced) = replaced {
-            // An authority that does not know it, or has replaced it before, is asked without.
-            if let Ok(order) = self.0.new_order(&wanted().replaces(replaced)).await {
-                return Ok(Order::new(order));
+            match self.0.new_order(&wanted().replaces(replaced)).await.map_err(AcmeError::from) {
+                Ok(order) => return Ok(Order::new(order)),
+                // An authority that does not know it, or has replaced it before, is asked without. It may not know of replacing at all.
+                Err(AcmeError::Refused(_) | AcmeError::OrderGone(_) | AcmeError::Unsupported) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(Order::new(self.0.new_order(&wanted()).await?))

@@ -17,6 +17,8 @@ pub enum AcmeError {
     /// What was begun cannot be gone on with; another order may succeed.
     #[error("The order at the certificate authority has ended: {0}")]
     OrderGone(String),
+    #[error("The certificate authority does not know what it was asked")]
+    Unsupported,
     /// It has looked at what was asked, and says no.
     #[error("The certificate authority refuses: {0}")]
     Refused(String),
@@ -32,7 +34,9 @@ impl AcmeError {
         let words = words(problem);
         match (kind, problem.status) {
             (Some("rateLimited"), _) | (_, Some(429)) => Self::RateLimited(words),
-            (Some("accountDoesNotExist" | "unauthorized" | "externalAccountRequired"), Some(400..=403)) => {
+            (Some("accountDoesNotExist"), _) => Self::BadAccount(words),
+            // The same word is for a name that the account may not order for.
+            (Some("unauthorized"), Some(401 | 403)) if words.to_ascii_lowercase().contains("account") => {
                 Self::BadAccount(words)
             }
             (Some("badNonce" | "serverInternal"), _) | (_, Some(500..=599)) => Self::Unreachable(words),
@@ -65,6 +69,7 @@ impl From<Error> for AcmeError {
                 Some(call) => Self::Unreachable(call.to_string()),
                 None => Self::Unreachable(shown(&cause.to_string())),
             },
+            Error::Unsupported(_) => Self::Unsupported,
             Error::Json(_) => Self::Unreachable("its answer is not what ACME describes".into()),
             other => Self::Unreachable(shown(&other.to_string())),
         }
@@ -93,7 +98,10 @@ mod tests {
         let no = || "no".to_owned();
         assert_eq!(problem("rateLimited", 429), AcmeError::RateLimited(no()));
         assert_eq!(problem("accountDoesNotExist", 400), AcmeError::BadAccount(no()));
-        assert_eq!(problem("unauthorized", 403), AcmeError::BadAccount(no()));
+        assert_eq!(problem("unauthorized", 403), AcmeError::Refused(no()));
+        let ended =
+            r#"{"type":"urn:ietf:params:acme:error:unauthorized","detail":"Account is deactivated","status":403}"#;
+        assert_eq!(of(ended), AcmeError::BadAccount("Account is deactivated".into()));
         assert_eq!(problem("serverInternal", 500), AcmeError::Unreachable(no()));
         assert_eq!(problem("malformed", 404), AcmeError::OrderGone(no()));
         assert_eq!(problem("rejectedIdentifier", 400), AcmeError::Refused(no()));

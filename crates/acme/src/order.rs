@@ -4,6 +4,8 @@ use instant_acme::{AuthorizationStatus, ChallengeType, OrderStatus};
 
 use crate::error::AcmeError;
 
+const LONGEST_TOKEN: usize = 128;
+
 /// Where an order is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -86,8 +88,11 @@ impl Order {
                 return Err(AcmeError::Refused("it wants a proof of a kind that is not known here".into()));
             };
             let Some(challenge) = authorization.challenge(way.challenge()) else { continue };
-            let key_authorization = challenge.key_authorization().as_str().to_owned();
-            return Ok(Some(Wanted { way, token: challenge.token.clone(), key_authorization }));
+            let (token, key_authorization) = (challenge.token.clone(), challenge.key_authorization());
+            if !is_token(&token) {
+                return Err(AcmeError::Refused("its token is not one (RFC 8555, section 8.3)".into()));
+            }
+            return Ok(Some(Wanted { way, token, key_authorization: key_authorization.as_str().to_owned() }));
         }
         Ok(None)
     }
@@ -135,6 +140,12 @@ impl Order {
     pub async fn certificate(&mut self) -> Result<Option<String>, AcmeError> {
         Ok(self.0.certificate().await?)
     }
+}
+
+/// The edge takes no other, and would take nothing else with it.
+fn is_token(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=LONGEST_TOKEN).contains(&text.len()) && text.bytes().all(is_digit)
 }
 
 /// A proof that was refused is no sign that the account is.

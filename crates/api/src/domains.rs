@@ -16,7 +16,8 @@ closed_set! {
         Ordering = "ordering",
         /// A certificate was ordered in vain; it is tried again.
         Failed = "failed",
-        /// There is no certificate, and none is ordered: no certificate authority is set, or the name is not one of the internet.
+        /// There is no certificate, and none is ordered: no certificate authority is set, the name is not one of the internet, or the
+        /// domain is seconds old.
         None = "none",
     }
 }
@@ -34,7 +35,7 @@ pub struct Domain {
     /// Why the last order came to nothing, and what to do about it; empty if there is nothing to do. A certificate that is served can
     /// have one: then its renewal fails.
     pub problem: String,
-    /// When the certificate is renewed, or ordered again.
+    /// When Windlass looks next whether to order or renew.
     pub next_at: Option<Timestamp>,
 }
 

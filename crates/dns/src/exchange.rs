@@ -37,7 +37,7 @@ async fn over_udp(server: SocketAddr, name: &Name, kind: RecordType) -> io::Resu
     socket.connect(server).await?;
     let question = question(name, kind);
     socket.send(&written(&question)?).await?;
-    let mut packet = [0; LONGEST_PACKET];
+    let mut packet = vec![0; LONGEST_PACKET];
     loop {
         let length = socket.recv(&mut packet).await?;
         // A packet that answers another question is a stranger's, or late.

@@ -66,9 +66,13 @@ impl Resolver {
         let mut rest = name;
         for _ in 0..MOST_LABELS {
             let records = self.records(rest, RecordType::CAA).await?;
-            let issuers: Vec<Issuer> = records.iter().filter_map(issuer).collect();
-            if !issuers.is_empty() {
-                return Ok(issuers);
+            // The closest name that has any decides, also if it says nothing about who may issue.
+            if records.iter().any(|data| matches!(data, RData::CAA(_))) {
+                let issuer = |data: &RData| match data {
+                    RData::CAA(record) => issuer(&record.tag, &record.value, record.issuer_critical),
+                    _ => None,
+                };
+                return Ok(records.iter().filter_map(issuer).collect());
             }
             match rest.split_once('.') {
                 Some((_, above)) if !above.is_empty() => rest = above,
@@ -88,25 +92,49 @@ impl Resolver {
                     ResponseCode::NoError | ResponseCode::NXDomain => {
                         return Ok(answer.answers.into_iter().map(|record| record.data).collect());
                     }
-                    other => last = no_answer(format!("{server} says {other}")),
+                    // Which server said so is not for tenants to know.
+                    other => last = no_answer(other.to_string()),
                 },
-                Err(error) => last = no_answer(format!("{server}: {error}")),
+                Err(error) => last = no_answer(error.to_string()),
             }
         }
         Err(last)
     }
 }
 
-fn issuer(data: &RData) -> Option<Issuer> {
-    let RData::CAA(record) = data else { return None };
-    let of_wildcards = match record.tag.to_ascii_lowercase().as_str() {
+/// None for what says nothing about who may issue.
+fn issuer(tag: &str, value: &[u8], is_critical: bool) -> Option<Issuer> {
+    let of_wildcards = match tag.to_ascii_lowercase().as_str() {
         "issue" => false,
         "issuewild" => true,
         // What is not understood forbids to issue, if it says that it must be understood.
-        _ if record.issuer_critical => return Some(Issuer { of_wildcards: false, name: None }),
+        _ if is_critical => return Some(Issuer { of_wildcards: false, name: None }),
         _ => return None,
     };
-    let value = String::from_utf8_lossy(&record.value);
+    let value = String::from_utf8_lossy(value);
     let name = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     Some(Issuer { of_wildcards, name: Some(name).filter(|name| !name.is_empty()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(tag: &str, value: &str, is_critical: bool) -> Option<Issuer> {
+        issuer(tag, value.as_bytes(), is_critical)
+    }
+
+    #[test]
+    fn records_say_who_may_issue() {
+        let named = |name: &str, of_wildcards| Some(Issuer { of_wildcards, name: Some(name.to_owned()) });
+        let none = Some(Issuer { of_wildcards: false, name: None });
+        assert_eq!(
+            record("issue", "LetsEncrypt.org; validationmethods=http-01", false),
+            named("letsencrypt.org", false)
+        );
+        assert_eq!(record("IssueWild", " ca.example.org ", false), named("ca.example.org", true));
+        assert_eq!(record("issue", ";", false), none);
+        assert_eq!(record("iodef", "mailto:ops@example.org", false), None);
+        assert_eq!(record("later", "x", true), none, "what must be understood, and is not");
+    }
 }

@@ -60,6 +60,8 @@ pub struct App {
     /// Calls to other servers.
     outgoing: tokio::sync::OnceCell<Outgoing>,
     authority_calls: tokio::sync::OnceCell<Arc<Outgoing>>,
+    /// Held while an account at an authority is looked for or made.
+    pub account_turn: tokio::sync::Mutex<()>,
     /// Those that are under way at once.
     pub calls: tokio::sync::Semaphore,
     /// Applications that are being pushed to.
@@ -110,6 +112,7 @@ impl App {
             logins: Limiter::default(),
             outgoing: tokio::sync::OnceCell::new(),
             authority_calls: tokio::sync::OnceCell::new(),
+            account_turn: tokio::sync::Mutex::default(),
             calls: tokio::sync::Semaphore::new(CALLS),
             pushed_to: parking_lot::Mutex::default(),
             pushes: Arc::new(tokio::sync::Semaphore::new(config.parallel_pushes)),

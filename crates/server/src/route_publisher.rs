@@ -29,6 +29,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// For how long a browser that was served over https comes back over https alone.
 const HSTS_DAYS: u64 = 30;
 const SECONDS_PER_DAY: u64 = 24 * 3_600;
+/// The edge refuses a table with more, and each is there for a moment.
+const MOST_PROOFS: i64 = 5_000;
 const MICROS_PER_DAY: i64 = 24 * 3_600 * 1_000_000;
 
 #[derive(Debug, thiserror::Error)]
@@ -194,7 +196,7 @@ type Shown = (Vec<Challenge>, Vec<Arc<edge::Certificate>>);
 /// What proves to certificate authorities that domains are served here. A proof that the edge has already stays as it is.
 async fn shown_to_authorities(conn: &mut Conn, before: &[Arc<edge::Certificate>]) -> windlass_store::Result<Shown> {
     let mut shown = Shown::default();
-    for proof in certificate_orders::proofs(conn).await?.into_iter().filter(|proof| !proof.token.is_empty()) {
+    for proof in certificate_orders::proofs(conn, MOST_PROOFS).await? {
         let certificate_orders::Proof { id, domain: host, way, token, key_authorization } = proof;
         if way != "tls_alpn" {
             shown.0.push(Challenge { host, token, key_authorization });

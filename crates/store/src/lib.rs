@@ -36,6 +36,7 @@ pub mod memberships;
 pub mod networks;
 pub mod organizations;
 pub mod password_resets;
+pub mod placed_orders;
 pub mod previews;
 pub mod releases;
 pub mod sealed;

@@ -81,8 +81,8 @@ pub async fn insert_instance_secret(tx: &mut Tx, id: Uuid, name: &str, value: &[
     Ok(())
 }
 
-pub async fn delete_instance_secret(tx: &mut Tx, name: &str) -> Result<()> {
-    let query = "delete from instance_secrets where name = $1";
-    sql!(tx, |c| sqlx::query(query).bind(name).execute(c).await.map(drop))?;
+pub async fn delete_instance_secret(tx: &mut Tx, id: Uuid) -> Result<()> {
+    let query = "delete from instance_secrets where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(drop))?;
     Ok(())
 }

@@ -19,7 +19,6 @@ pub struct Pebble {
     ports: Ports,
     /// Where every name leads that a test has not said anything about.
     pub address: Ipv4Addr,
-    environment: Vec<(String, String)>,
 }
 
 #[derive(Clone, Copy)]
@@ -31,13 +30,8 @@ struct Ports {
 }
 
 impl Pebble {
-    /// Refuses some nonces, as it does by itself.
+    /// It refuses some nonces, as it does by itself.
     pub fn start() -> Self {
-        Self::start_with(&[])
-    }
-
-    /// With these of its own variables.
-    pub fn start_with(environment: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let ports = Ports { directory: free(), management: free(), dns: free(), dns_management: free() };
         let address = own_address();
@@ -62,8 +56,7 @@ impl Pebble {
             .stderr(Stdio::null())
             .spawn()
             .expect("pebble-challtestsrv starts (scripts/setup test installs it)");
-        let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let mut pebble = Self { folder, authority: None, names, ports, address, environment };
+        let mut pebble = Self { folder, authority: None, names, ports, address };
         wait_for_port(ports.dns_management);
         pebble.begin();
         pebble
@@ -88,7 +81,6 @@ impl Pebble {
             .arg(self.folder.path().join("settings.json"))
             .args(["-strict", "-dnsserver", &format!("127.0.0.1:{}", self.ports.dns)])
             .env("PEBBLE_VA_NOSLEEP", "1")
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -133,15 +125,10 @@ impl Pebble {
         own.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
     }
 
-    /// Lets a name lead to these addresses; none: to no address at all.
+    /// Lets a name lead to these addresses.
     pub fn lead(&self, host: &str, addresses: &[&str]) {
         self.tell("clear-a", &json!({ "host": host }));
         self.tell("add-a", &json!({ "host": host, "addresses": addresses }));
-    }
-
-    /// Lets a name lead where the others do.
-    pub fn lead_here(&self, host: &str) {
-        self.tell("clear-a", &json!({ "host": host }));
     }
 
     /// What the name's CAA record says.

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/preact-query";
 import { cache, inOrganization } from "./cache";
 import { request, type Schemas } from "./client";
+import { KEY as DOMAINS } from "./domains";
 
 export type Certificate = Schemas["Certificate"];
 export type UploadCertificate = Schemas["UploadCertificate"];
@@ -15,7 +16,8 @@ export function useCertificates() {
 }
 
 /** Which domains the others are served for changes as well. */
-const refresh = () => cache.invalidateQueries({ queryKey: inOrganization(KEY) });
+const refresh = () =>
+  Promise.all([KEY, DOMAINS].map((key) => cache.invalidateQueries({ queryKey: inOrganization(key) })));
 
 export const useUploadCertificate = () =>
   useMutation({

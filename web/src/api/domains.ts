@@ -4,7 +4,7 @@ import { request, type Schemas } from "./client";
 
 export type Domain = Schemas["Domain"];
 
-const KEY = "domains";
+export const KEY = "domains";
 /** An order takes seconds, and no event tells of its end. */
 const WHILE_ORDERING_MS = 3_000;
 

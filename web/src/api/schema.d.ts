@@ -3269,7 +3269,7 @@ export interface components {
             problem: string;
             /**
              * Format: date-time
-             * @description When the certificate is renewed, or ordered again.
+             * @description When Windlass looks next whether to order or renew.
              */
             next_at: string | null;
         };
@@ -3693,7 +3693,7 @@ export interface components {
          *     - `served`: With a certificate that is valid now.
          *     - `ordering`: A certificate is being ordered.
          *     - `failed`: A certificate was ordered in vain; it is tried again.
-         *     - `none`: There is no certificate, and none is ordered: no certificate authority is set, or the name is not one of the internet.
+         *     - `none`: There is no certificate, and none is ordered: no certificate authority is set, the name is not one of the internet, or the domain is seconds old.
          * @enum {string}
          */
         HttpsState: "served" | "ordering" | "failed" | "none";

@@ -1229,12 +1229,12 @@ export const de: Text = {
     states: {
       served: "ausgeliefert",
       ordering: "Zertifikat wird bestellt",
-      failed: "noch kein Zertifikat",
+      failed: "kein gültiges Zertifikat",
       none: "nur http",
     },
     problem: "Problem",
-    next: "Nächster Schritt",
-    again: "Erneut versuchen",
+    next: "Nächste Prüfung",
+    again: "Erneut bestellen",
   },
   notifications: {
     nothingSent:

@@ -770,10 +770,10 @@ export const later = {
     title: "Domains",
     domain: "Domain",
     https: "https",
-    states: { served: "served", ordering: "ordering a certificate", failed: "no certificate yet", none: "http only" },
+    states: { served: "served", ordering: "ordering a certificate", failed: "no valid certificate", none: "http only" },
     problem: "Problem",
-    next: "Next",
-    again: "Try again",
+    next: "Next check",
+    again: "Order again",
   },
   notifications: {
     nothingSent: "Nothing is sent yet. What you store here is used once Windlass can send notifications.",

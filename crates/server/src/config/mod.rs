@@ -237,7 +237,10 @@ impl Config {
     pub fn from_given(given: GivenSettings) -> Result<Self, Vec<String>> {
         let table = Table::of(given);
         let mut config = Self::read(&table);
-        let (settings, problems) = table.into_parts();
+        let (settings, mut problems) = table.into_parts();
+        if config.acme.key_id.is_some() != config.acme.key.is_some() {
+            problems.push("acme-key-id and acme-key: one is of no use without the other".into());
+        }
         config.settings = settings;
         if problems.is_empty() { Ok(config) } else { Err(problems) }
     }

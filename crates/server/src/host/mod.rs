@@ -105,7 +105,7 @@ impl Host {
         lock
     }
 
-    /// Waits until the edges of other servers have been told what this one's was told: their reconcilers look at the rows this often.
+    /// Waits as long as the edges of other servers usually need to be told what this one's was told. Nothing confirms it.
     pub async fn wait_for_other_edges(&self) -> windlass_store::Result<()> {
         let mut conn = self.app.db.read().await?;
         if servers::are_others_alive(&mut conn, self.owner, self.app.now()).await? {

@@ -11,7 +11,7 @@ use windlass_certificate::{Checked, Description};
 use windlass_durable::kill_point;
 use windlass_store::certificate_orders::{self, CertificateOrder};
 use windlass_store::certificates::{self, Certificate, Material, Scope};
-use windlass_store::domains;
+use windlass_store::{domains, placed_orders};
 
 use super::authority::{account, authority, directory, forget_account};
 use super::preflight::{self, Asked};
@@ -30,9 +30,16 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 /// How long the orders of an organization count.
 const BUDGET_DAYS: i64 = 7;
-/// Of all organizations, in three hours. The largest authority allows 300.
-const MOST_OF_ALL: i64 = 100;
-const ALL_SECONDS: i64 = 3 * 3_600;
+/// In three hours. The largest authority allows 300 of one account.
+const MOST_OF_ALL: i64 = 200;
+/// Of these, for domains that have no certificate yet.
+const MOST_FIRST: i64 = 100;
+const MOST_OF_ORGANIZATION: i64 = 25;
+const SHORT_SECONDS: i64 = 3 * 3_600;
+/// Of one attempt, which holds one of a few slots.
+const LONGEST: Duration = Duration::from_secs(300);
+/// For so many attempts an authority that does not answer keeps what it has begun.
+const MOST_KEPT: i64 = 3;
 
 /// Does what is to be done about an order now. Its job is gone afterwards, unless something of our own did not work.
 pub async fn carry_out(host: &Host, held: &Held, id: Uuid) -> Result<()> {
@@ -40,9 +47,18 @@ pub async fn carry_out(host: &Host, held: &Held, id: Uuid) -> Result<()> {
     let Some(order) = certificate_orders::get(&mut host.app.db.read().await?, id).await? else {
         return done(held).await;
     };
-    let mut attempt = Attempt { host, app: &host.app, held, order };
-    match attempt.run().await {
+    let mut attempt = Attempt { host, app: &host.app, held, order, account_secret: None };
+    let ended = match tokio::time::timeout(LONGEST, Box::pin(attempt.run())).await {
+        Ok(ended) => ended,
+        Err(_) => Err(Problem { words: "It took too long.".into(), kind: ProblemKind::Here }.into()),
+    };
+    match ended {
         Err(Stopped::Failed(problem)) => attempt.fail(problem).await,
+        // The row must say so, or it would be tried again at once, for ever.
+        Err(Stopped::Here(error)) => {
+            tracing::error!(domain = attempt.order.domain, cause = error.cause, "{}", error.message);
+            attempt.fail(Problem { words: error.message, kind: ProblemKind::Here }).await
+        }
         ended => ended,
     }
 }
@@ -60,6 +76,8 @@ struct Attempt<'a> {
     app: &'a App,
     held: &'a Held,
     order: CertificateOrder,
+    /// The row of the account that was used.
+    account_secret: Option<Uuid>,
 }
 
 impl Attempt<'_> {
@@ -73,7 +91,11 @@ impl Attempt<'_> {
         }
         let Some(directory) = self.directory() else { return self.rest(DAY).await };
         if let Some(at) = self.nothing_to_order(&directory).await? {
-            return self.finish(|order| order.next_at = at).await;
+            let finished = |order: &mut CertificateOrder| {
+                forget_attempt(order);
+                (order.problem, order.failures, order.next_at) = (String::new(), 0, at);
+            };
+            return self.finish(finished).await;
         }
         let authority = authority(self.app, &directory).await?;
         let is_new = self.order.order_url.is_empty() || self.order.authority != directory;
@@ -85,7 +107,7 @@ impl Attempt<'_> {
             })
             .await?;
         }
-        let account = account(self.app, &authority, &directory).await?;
+        let account = self.account(&authority, &directory).await?;
         let mut placed = self.place(&account, &directory, is_new).await?;
         let (chain_pem, key_pem) = self.see_through(&mut placed).await?;
         self.keep(&account, chain_pem, key_pem).await
@@ -103,6 +125,8 @@ impl Attempt<'_> {
 
     /// When to look again, if the domain is served with a certificate that is good for a while yet.
     async fn nothing_to_order(&self, directory: &str) -> Result<Option<Timestamp>> {
+        let issued_by = &self.order.authority;
+        let directory = if self.app.config.acme.directories.contains(issued_by) { issued_by } else { directory };
         let (now, order) = (self.app.now(), &self.order);
         let mut conn = self.app.db.read().await?;
         let all = certificates::scopes_of_organization(&mut conn, order.organization_id).await?;
@@ -121,16 +145,23 @@ impl Attempt<'_> {
             Some(chain_pem) => self.advice(directory, &chain_pem).await.unwrap_or_default(),
             None => None,
         };
+        // Looked at once a day at least: the certificate may be deleted, or the authority advise something else.
         Ok(match schedule::next(order.id, lifetime(served), advice, now) {
             Next::Renew => None,
-            Next::Wait(at) => Some(at),
+            Next::Wait(at) => Some(at.min(now.plus_seconds(DAY))),
         })
     }
 
     async fn advice(&self, directory: &str, chain_pem: &str) -> Result<Option<windlass_acme::Renewal>> {
         let authority = authority(self.app, directory).await?;
-        let account = account(self.app, &authority, directory).await?;
+        let (account, _) = account(self.app, &authority, directory).await?;
         Ok(account.renewal(chain_pem).await?)
+    }
+
+    async fn account(&mut self, authority: &windlass_acme::Authority, directory: &str) -> Result<Account> {
+        let (account, secret) = account(self.app, authority, directory).await?;
+        self.account_secret = Some(secret);
+        Ok(account)
     }
 
     /// Shows the edge a token of our own, and looks whether it is what answers at the domain.
@@ -145,22 +176,25 @@ impl Attempt<'_> {
         preflight::way(self.app, &domain, addresses, &asked).await
     }
 
-    /// So that one organization cannot use up what an authority allows to all.
+    /// So that one organization cannot use up what an authority allows to all, nor new domains what renewals need.
     async fn check_budget(&self) -> Result<()> {
         let (now, mut conn) = (self.app.now(), self.app.db.read().await?);
-        let limit = self.app.config.organization_orders;
-        let week = now.plus_seconds(-BUDGET_DAYS * DAY);
-        let own = certificate_orders::count_ordered(&mut conn, Some(self.order.organization_id), week).await?;
-        if own >= limit && !self.is_renewal() {
+        let (own, limit) = (Some(self.order.organization_id), self.app.config.organization_orders);
+        let (of_week, _) = placed_orders::count(&mut conn, own, now.plus_seconds(-BUDGET_DAYS * DAY)).await?;
+        let since = now.plus_seconds(-SHORT_SECONDS);
+        let (of_organization, _) = placed_orders::count(&mut conn, own, since).await?;
+        let (first, renewals) = placed_orders::count(&mut conn, None, since).await?;
+        let is_renewal = self.is_renewal();
+        if of_week >= limit && !is_renewal {
             let words = format!(
-                "The organization has ordered {own} certificates within {BUDGET_DAYS} days, and can order {limit} \
-                 (organization-orders). It is tried again."
+                "{of_week} certificates were ordered for this organization within {BUDGET_DAYS} days, and organization-orders \
+                 allows {limit}. It is tried again."
             );
             return Err(Problem::rate_limited(words).into());
         }
-        let all = certificate_orders::count_ordered(&mut conn, None, now.plus_seconds(-ALL_SECONDS)).await?;
-        if all >= MOST_OF_ALL {
-            let words = format!("{all} certificates were ordered within three hours. This one waits for its turn.");
+        let is_over = first >= MOST_FIRST || of_organization >= MOST_OF_ORGANIZATION;
+        if first + renewals >= MOST_OF_ALL || (is_over && !is_renewal) {
+            let words = "Many certificates were ordered within three hours. This one waits for its turn.";
             return Err(Problem::rate_limited(words).into());
         }
         Ok(())
@@ -183,17 +217,28 @@ impl Attempt<'_> {
             Some(id) => certificates::material(&mut self.app.db.read().await?, id).await?.map(|one| one.chain_pem),
             None => None,
         };
+        self.count_order().await?;
         kill_point::reached("order-before");
         let profile = self.app.config.acme.profile.clone();
         let placed = account.order(&self.order.domain, &profile, replaced.as_deref()).await?;
         let (url, now) = (placed.url().to_owned(), self.app.now());
-        self.save(|order| {
-            (order.authority, order.order_url, order.sealed_key) = (directory.to_owned(), url, None);
-            order.ordered_at = Some(now.micros());
-        })
-        .await?;
+        (self.order.authority, self.order.order_url, self.order.sealed_key) = (directory.to_owned(), url, None);
+        (self.order.ordered_at, self.order.updated_at) = (Some(now.micros()), now);
+        let mut work = self.held.begin().await?;
+        certificate_orders::update(&mut work, &self.order).await?;
+        certificate_orders::set_sealed_key(&mut work, self.order.id, None).await?;
+        work.commit().await?;
         kill_point::reached("order-stored");
         Ok(placed)
+    }
+
+    /// Before it is placed: the authority counts it, whatever becomes of this server.
+    async fn count_order(&self) -> Result<()> {
+        let (id, now) = (self.app.new_id(), self.app.now());
+        let mut work = self.held.begin().await?;
+        placed_orders::insert(&mut work, id, self.order.organization_id, self.is_renewal(), now).await?;
+        work.commit().await?;
+        Ok(())
     }
 
     /// From the proof to the certificate, with its key.
@@ -265,9 +310,9 @@ impl Attempt<'_> {
         let request = Request::new(&domain)?;
         let mut work = self.held.begin().await?;
         let sealed = self.app.vault.seal_certificate_order_key(&mut work, self.order.id, &request.key_pem).await?;
-        self.order.sealed_key = Some(sealed);
-        certificate_orders::update(&mut work, &self.order).await?;
+        certificate_orders::set_sealed_key(&mut work, self.order.id, Some(&sealed)).await?;
         work.commit().await?;
+        self.order.sealed_key = Some(sealed);
         kill_point::reached("order-key-stored");
         Ok(request)
     }
@@ -289,6 +334,14 @@ impl Attempt<'_> {
             Next::Renew => now.plus_seconds(DAY),
         };
         let mut work = self.held.begin().await?;
+        let found = domains::get(&mut work, &self.order.domain).await?;
+        if found.is_none_or(|domain| domain.organization_id != self.order.organization_id) {
+            drop(work);
+            return self.leave().await;
+        }
+        if certificates::is_there(&mut work, certificate.organization_id, &certificate.fingerprint).await? {
+            return Err(Problem::refused("The certificate authority has issued the same certificate again.").into());
+        }
         let sealed_key = self.app.vault.seal_certificate_key(&mut work, certificate.id, &checked.key_pem).await?;
         certificates::insert(&mut work, &certificate, &Material { chain_pem: checked.chain_pem, sealed_key }).await?;
         let replaced = self.order.certificate_id.replace(certificate.id);
@@ -328,14 +381,17 @@ impl Attempt<'_> {
     async fn fail(&mut self, problem: Problem) -> Result<()> {
         let (now, failures) = (self.app.now(), self.order.failures.saturating_add(1));
         tracing::warn!(domain = self.order.domain, problem = problem.words, "there is no certificate yet");
-        if let Some(directory) = self.directory().filter(|_| problem.kind == ProblemKind::BadAccount) {
-            forget_account(self.app, &directory).await?;
+        if let Some(secret) = self.account_secret.filter(|_| problem.kind == ProblemKind::BadAccount) {
+            forget_account(self.app, secret).await?;
         }
-        // What is under way at an authority that does not answer can be gone on with.
-        let is_kept = matches!(problem.kind, ProblemKind::Unreachable | ProblemKind::RateLimited);
+        // What is under way at an authority that does not answer can be gone on with, for a while.
+        let is_kept =
+            matches!(problem.kind, ProblemKind::Unreachable | ProblemKind::RateLimited) && failures < MOST_KEPT;
         let wait = wait_seconds(problem.kind, failures);
         self.finish(|order| {
-            if !is_kept {
+            if is_kept {
+                hide_proof(order);
+            } else {
                 forget_attempt(order);
             }
             (order.problem, order.failures, order.next_at) = (problem.words, failures, now.plus_seconds(wait));
@@ -343,20 +399,10 @@ impl Attempt<'_> {
         .await
     }
 
-    /// The domain is not served here any more. What was ordered for it still counts for a week.
+    /// The domain is not served here any more.
     async fn leave(&mut self) -> Result<()> {
-        let (now, id) = (self.app.now(), self.order.id);
-        let until = self.order.ordered_at.map(|at| Timestamp::from_micros(at).plus_seconds(BUDGET_DAYS * DAY));
-        if let Some(until) = until.filter(|until| now < *until) {
-            return self
-                .finish(|order| {
-                    forget_attempt(order);
-                    order.next_at = until;
-                })
-                .await;
-        }
         let mut work = self.held.begin().await?;
-        certificate_orders::delete(&mut work, id).await?;
+        certificate_orders::delete(&mut work, self.order.id).await?;
         self.held.done(&mut work).await?;
         work.commit().await?;
         Ok(())
@@ -391,10 +437,16 @@ impl Attempt<'_> {
 
 /// Nothing is under way any more.
 fn forget_attempt(order: &mut CertificateOrder) {
-    for text in [&mut order.order_url, &mut order.way, &mut order.token, &mut order.key_authorization] {
-        text.clear();
-    }
+    hide_proof(order);
+    order.order_url.clear();
+    order.way.clear();
     order.sealed_key = None;
+}
+
+/// The edge has room for so many.
+fn hide_proof(order: &mut CertificateOrder) {
+    order.token.clear();
+    order.key_authorization.clear();
 }
 
 /// As the row remembers it.

@@ -1,5 +1,6 @@
 //! The certificate authorities of the configuration, and this installation's account at each.
 
+use uuid::Uuid;
 use windlass_acme::{Account, Authority, ExternalAccount};
 use windlass_durable::kill_point;
 use windlass_store::sealed;
@@ -9,8 +10,7 @@ use crate::app::App;
 use crate::config::AcmeSettings;
 use crate::error::Error;
 
-/// The authority that is asked after so many failures in a row: the first of the configuration, then the next. Beginning with the one
-/// that an order is under way at.
+/// The authority that is asked after so many failures in a row: the first of the configuration, then the next.
 pub fn directory(settings: &AcmeSettings, failures: i64) -> Option<&str> {
     let count = i64::try_from(settings.directories.len()).ok().filter(|count| *count > 0)?;
     let index = usize::try_from(failures.max(0) % count).ok()?;
@@ -22,13 +22,13 @@ pub async fn authority(app: &App, directory: &str) -> Result<Authority> {
     Ok(Authority::new(url, app.authority_calls().await?))
 }
 
-/// The account of this installation, made if there is none yet.
-pub async fn account(app: &App, authority: &Authority, directory: &str) -> Result<Account> {
+/// The account of this installation, made if there is none yet, and the row that it is in.
+pub async fn account(app: &App, authority: &Authority, directory: &str) -> Result<(Account, Uuid)> {
     let name = secret_name(directory);
-    let known = sealed::instance_secret(&mut app.db.read().await?, &name).await?;
-    if let Some(known) = known {
-        let credentials = app.vault.authority_account(&known).await?;
-        return Ok(authority.account(&credentials).await?);
+    // One at a time: where an authority wants a key of its own site, it may be good for one account.
+    let _turn = app.account_turn.lock().await;
+    if let Some(found) = stored(app, authority, &name).await? {
+        return Ok(found);
     }
     let settings = &app.config.acme;
     let external = settings
@@ -43,17 +43,26 @@ pub async fn account(app: &App, authority: &Authority, directory: &str) -> Resul
     let value = app.vault.seal_authority_account(&mut work, id, &credentials).await?;
     match sealed::insert_instance_secret(&mut work, id, &name, &value).await {
         Ok(()) => work.commit().await?,
-        // Another server was quicker. This account orders what is under way here, and is forgotten.
-        Err(windlass_store::Error::Duplicate) => {}
+        // Another server has stored its account first. That one is used, so that every server can read the order.
+        Err(windlass_store::Error::Duplicate) => {
+            drop(work);
+            return stored(app, authority, &name).await?.ok_or_else(|| Error::internal("an account vanished").into());
+        }
         Err(error) => return Err(error.into()),
     }
-    Ok(account)
+    Ok((account, id))
 }
 
-/// The next order makes another.
-pub async fn forget_account(app: &App, directory: &str) -> Result<()> {
+async fn stored(app: &App, authority: &Authority, name: &str) -> Result<Option<(Account, Uuid)>> {
+    let Some(known) = sealed::instance_secret(&mut app.db.read().await?, name).await? else { return Ok(None) };
+    let credentials = app.vault.authority_account(&known).await?;
+    Ok(Some((authority.account(&credentials).await?, known.id)))
+}
+
+/// The next order makes another. One that was stored meanwhile stays.
+pub async fn forget_account(app: &App, secret: Uuid) -> Result<()> {
     let mut work = app.begin_step().await?;
-    sealed::delete_instance_secret(&mut work, &secret_name(directory)).await?;
+    sealed::delete_instance_secret(&mut work, secret).await?;
     work.commit().await?;
     Ok(())
 }

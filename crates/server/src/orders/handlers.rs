@@ -15,8 +15,11 @@ const MOST_AT_ONCE: usize = 4;
 /// When something of our own did not work.
 const REST: Duration = Duration::from_secs(10);
 
-/// With the kind of jobs of this room.
+/// With the kind of jobs of this room. A server without an authority leaves them to others.
 pub fn add_to(registry: Registry, host: &Arc<Host>) -> Registry {
+    if host.app.config.acme.directories.is_empty() {
+        return registry;
+    }
     let worker = host.clone();
     let entry = Entry {
         kind: queue::CERTIFICATE_ORDER,
@@ -40,6 +43,7 @@ async fn handle(host: &Host, mut task: Task) -> Outcome {
     match lease.during(Box::pin(attempt::carry_out(host, held, about.order_id))).await {
         None => Outcome::Lost,
         Some(Ok(())) => Outcome::Done,
+        Some(Err(Stopped::Lost)) => Outcome::Lost,
         Some(Err(Stopped::Failed(problem))) => Outcome::later(problem.words),
         Some(Err(Stopped::Here(error))) => {
             let why = error.cause.unwrap_or(error.message);

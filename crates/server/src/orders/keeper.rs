@@ -4,16 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_api::is_local_name;
+use windlass_store::Result;
 use windlass_store::certificate_orders::{self, CertificateOrder};
 use windlass_store::domains::{self, Domain};
-use windlass_store::{Result, jobs};
 
 use crate::app::App;
-use crate::service::queue;
+use crate::service::certificate_orders::queue_job;
 
 const INTERVAL: Duration = Duration::from_secs(5);
 /// In one go; the others are met at the next look.
 const MOST_AT_ONCE: usize = 100;
+const MOST_QUEUED: i64 = 100;
+/// Of one organization, so that one with many domains does not keep the others waiting.
+const MOST_OF_EACH: i64 = 5;
 /// Ends of names that no authority issues for (RFC 6761, 6762, 8375, 9476).
 const PRIVATE: [&str; 9] =
     ["alt", "example", "home.arpa", "internal", "invalid", "local", "localhost", "onion", "test"];
@@ -40,11 +43,14 @@ pub async fn look(app: &App) -> Result<usize> {
     for domain in new.into_iter().filter(|domain| is_ordered_for(&domain.domain)).take(MOST_AT_ONCE) {
         add(app, &domain).await?;
     }
-    let limit = i64::try_from(MOST_AT_ONCE).unwrap_or(i64::MAX);
-    let due = certificate_orders::due(&mut app.db.read().await?, app.now(), limit).await?;
+    let due = certificate_orders::due(&mut app.db.read().await?, app.now(), MOST_OF_EACH, MOST_QUEUED).await?;
     let mut queued = 0;
     for order in due {
-        queued += usize::from(queue(app, &order).await?);
+        let mut work = app.begin_step().await?;
+        if queue_job(&mut work, &order).await? {
+            work.commit().await?;
+            queued += 1;
+        }
     }
     Ok(queued)
 }
@@ -80,6 +86,7 @@ async fn add(app: &App, domain: &Domain) -> Result<()> {
         problem: String::new(),
         failures: 0,
         next_at: now,
+        job_id: None,
         ordered_at: None,
         created_at: now,
         updated_at: now,
@@ -92,18 +99,6 @@ async fn add(app: &App, domain: &Domain) -> Result<()> {
             work.commit().await
         }
     }
-}
-
-/// False when a job of it waits or is worked on.
-async fn queue(app: &App, order: &CertificateOrder) -> Result<bool> {
-    let mut work = app.begin_step().await?;
-    let job = queue::certificate_order(order.organization_id, app.new_id(), order.id);
-    if jobs::has_key(&mut work, &queue::certificate_order_key(order.id)).await? {
-        return Ok(false);
-    }
-    work.enqueue(&job).await?;
-    work.commit().await?;
-    Ok(true)
 }
 
 #[cfg(test)]

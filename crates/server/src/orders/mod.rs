@@ -13,5 +13,4 @@ mod problem;
 mod schedule;
 
 pub use handlers::add_to;
-pub use keeper::is_ordered_for;
 pub use kill_points::KILL_POINTS;

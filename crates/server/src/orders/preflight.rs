@@ -6,16 +6,18 @@ use std::time::Duration;
 
 use windlass_acme::{Authority, Way};
 use windlass_api::Host;
-use windlass_dns::Resolver;
+use windlass_dns::{DnsError, Resolver};
 use windlass_outgoing::{Answer, Bytes, Call, CallError, HeaderMap, Limits, Method, StatusCode, Url};
 
 use super::problem::{Problem, Result};
 use crate::app::App;
-use crate::error::Error;
 
 /// Where authorities look (RFC 8555, section 8.3).
 const PATH: &str = "/.well-known/acme-challenge/";
 const LIMITS: Limits = Limits { time: Duration::from_secs(10), answer_bytes: 4_096 };
+const DNS_LIMIT: Duration = Duration::from_secs(20);
+/// A name with more addresses is not looked at as a whole.
+const MOST_ASKED: usize = 4;
 /// Addresses that a sentence names.
 const MOST_NAMED: usize = 4;
 
@@ -28,7 +30,7 @@ pub struct Asked<'a> {
 /// The addresses of a domain, which must be there.
 pub async fn addresses(app: &App, domain: &str) -> Result<Vec<IpAddr>> {
     let resolver = resolver(app);
-    let found = resolver.addresses(domain).await?;
+    let found = within_limit(resolver.addresses(domain)).await?;
     if found.is_empty() {
         let record = match here(app, &resolver).await.as_slice() {
             [] => "an A or AAAA record with the address of this server".to_owned(),
@@ -40,39 +42,41 @@ pub async fn addresses(app: &App, domain: &str) -> Result<Vec<IpAddr>> {
     Ok(found)
 }
 
-/// In which way the authority can see that the domain is served here. What answers on port 80 must be this installation's edge; where
-/// nothing answers there, the proof is left to port 443.
+/// In which way the authority can see that the domain is served here. It may look at any address of the domain: what answers on port 80 must
+/// be this installation's edge. Where nothing answers there, the proof is left to port 443.
 pub async fn way(app: &App, domain: &str, addresses: Vec<IpAddr>, asked: &Asked<'_>) -> Result<Way> {
-    let there = named(&addresses);
-    let url = format!("http://{domain}{PATH}{}", asked.token);
-    let url = url.parse().map_err(|error| Error::internal(format!("{url}: {error}")))?;
-    match get(app, url, addresses.clone()).await? {
-        Ok(answer) if answer.status == StatusCode::OK && answer.body == asked.key_authorization.as_bytes() => {
-            Ok(Way::Http)
+    let url = url(&format!("http://{domain}{PATH}{}", asked.token))?;
+    let mut way = None;
+    for address in addresses.iter().take(MOST_ASKED) {
+        match get(app, url.clone(), vec![*address]).await? {
+            Ok(answer) if answer.status == StatusCode::OK && answer.body == asked.key_authorization.as_bytes() => {
+                way = Some(Way::Http);
+            }
+            Ok(answer) => {
+                let words = format!(
+                    "{domain} leads to {address}, where another server answers (with status {}). Let its record in DNS lead \
+                     to this server, and port 80 there to the edge.",
+                    answer.status.as_u16()
+                );
+                return Err(Problem::preflight(words).into());
+            }
+            Err(error) if is_silent(&error) => {}
+            Err(error) => {
+                let words = format!("{domain} was asked for a sign of this server. {error}");
+                return Err(Problem::preflight(words).into());
+            }
         }
-        Ok(answer) => {
-            let words = format!(
-                "{domain} leads to {there}, where another server answers (with status {}). Let its record in DNS lead to \
-                 this server, and port 80 there to the edge.",
-                answer.status.as_u16()
-            );
-            Err(Problem::preflight(words).into())
-        }
-        Err(CallError::PrivateAddress { .. }) => {
-            let words = format!("{domain} leads to {there}, which is not an address of the internet.");
-            Err(Problem::preflight(words).into())
-        }
-        Err(error) if is_silent(&error) => by_handshake(app, domain, addresses).await,
-        Err(error) => Err(Problem::preflight(format!("{domain} was asked for a sign of this server. {error}")).into()),
+    }
+    match way {
+        Some(way) => Ok(way),
+        None => by_handshake(app, domain, addresses).await,
     }
 }
 
 /// There must be something that takes connections at least.
 async fn by_handshake(app: &App, domain: &str, addresses: Vec<IpAddr>) -> Result<Way> {
     let there = named(&addresses);
-    let url = format!("https://{domain}/");
-    let url = url.parse().map_err(|error| Error::internal(format!("{url}: {error}")))?;
-    match get(app, url, addresses).await? {
+    match get(app, url(&format!("https://{domain}/"))?, addresses).await? {
         Err(error) if is_silent(&error) => {
             let words = format!(
                 "{domain} leads to {there}, where nothing answers on port 80 or 443. Let its record in DNS lead to this \
@@ -80,8 +84,22 @@ async fn by_handshake(app: &App, domain: &str, addresses: Vec<IpAddr>) -> Result
             );
             Err(Problem::preflight(words).into())
         }
-        // It has no certificate yet, so there is no other answer than a broken handshake.
+        // Whether it is this edge is not known: the authority's own look decides.
         _ => Ok(Way::TlsAlpn),
+    }
+}
+
+/// A name can be one for DNS, and none for the web.
+fn url(text: &str) -> Result<Url> {
+    Ok(Url::parse(text)
+        .map_err(|error| Problem::preflight(format!("No certificate can be ordered for it: {error}.")))?)
+}
+
+/// A name with many labels, whose servers are slow, must not take minutes.
+async fn within_limit<T>(asking: impl Future<Output = std::result::Result<T, DnsError>>) -> Result<T> {
+    match tokio::time::timeout(DNS_LIMIT, Box::pin(asking)).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(Problem::preflight("The name servers of the domain took too long. It is tried again.").into()),
     }
 }
 
@@ -96,7 +114,8 @@ const fn is_silent(error: &CallError) -> bool {
 
 /// CAA records name the authorities that may issue.
 pub async fn may_issue(app: &App, authority: &Authority, domain: &str) -> Result<()> {
-    let issuers = resolver(app).issuers(domain).await?;
+    let resolver = resolver(app);
+    let issuers = within_limit(resolver.issuers(domain)).await?;
     let allowed: Vec<&str> =
         issuers.iter().filter(|issuer| !issuer.of_wildcards).filter_map(|issuer| issuer.name.as_deref()).collect();
     if issuers.iter().all(|issuer| issuer.of_wildcards) {

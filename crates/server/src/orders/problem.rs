@@ -12,6 +12,8 @@ pub enum Stopped {
     Failed(Problem),
     /// Something of our own does not work: nothing is known about the domain.
     Here(Error),
+    /// The order is gone, or another worker's.
+    Lost,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub enum ProblemKind {
     Preflight,
     /// It was asked, and counts that.
     Refused,
+    /// Something of our own does not work.
+    Here,
     /// It does not answer. What is under way there may still be gone on with.
     Unreachable,
     /// It wants to be asked less.
@@ -60,7 +64,7 @@ impl From<AcmeError> for Stopped {
             AcmeError::Unreachable(_) => ProblemKind::Unreachable,
             AcmeError::RateLimited(_) => ProblemKind::RateLimited,
             AcmeError::BadAccount(_) => ProblemKind::BadAccount,
-            AcmeError::OrderGone(_) | AcmeError::Refused(_) => ProblemKind::Refused,
+            AcmeError::OrderGone(_) | AcmeError::Unsupported | AcmeError::Refused(_) => ProblemKind::Refused,
         };
         Self::Failed(Problem { words: error.to_string(), kind })
     }
@@ -80,6 +84,9 @@ impl From<Error> for Stopped {
 
 impl From<windlass_store::Error> for Stopped {
     fn from(error: windlass_store::Error) -> Self {
-        Self::Here(error.into())
+        match error {
+            windlass_store::Error::Lost => Self::Lost,
+            other => Self::Here(other.into()),
+        }
     }
 }

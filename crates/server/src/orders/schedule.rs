@@ -27,7 +27,7 @@ pub fn wait_seconds(kind: ProblemKind, failures: i64) -> i64 {
     let waits: &[i64] = match kind {
         ProblemKind::Preflight => &AFTER_PREFLIGHT,
         ProblemKind::Refused => &AFTER_REFUSAL,
-        ProblemKind::Unreachable | ProblemKind::BadAccount => &WHEN_UNREACHABLE,
+        ProblemKind::Unreachable | ProblemKind::BadAccount | ProblemKind::Here => &WHEN_UNREACHABLE,
         ProblemKind::RateLimited => &WHEN_LIMITED,
     };
     let index = usize::try_from(failures.saturating_sub(1)).unwrap_or_default();

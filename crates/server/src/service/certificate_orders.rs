@@ -15,6 +15,7 @@ use crate::records::domains as records;
 use crate::served_certificates::Choice;
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::queue;
+use crate::service::work::Work;
 
 /// Between two attempts that a member asks for.
 const LEAST_SECONDS: u64 = 60;
@@ -59,16 +60,15 @@ pub async fn retry(app: &App, authority: &Authority, domain: &HostName) -> Resul
         let message = format!("No certificate is ordered for {}.", row.domain);
         return Err(Error::new(ErrorCode::Conflict, message));
     };
-    if order.problem.is_empty() {
+    if !order.problem.is_empty() {
+        refuse_too_soon(&order, now)?;
+    }
+    if !certificate_orders::try_now(&mut work, order.id, now).await? {
         let message = format!("The last order for {} has not failed.", row.domain);
         return Err(Error::new(ErrorCode::Conflict, message));
     }
-    refuse_too_soon(&order, now)?;
     (order.next_at, order.problem) = (now, String::new());
-    certificate_orders::update(&mut work, &order).await?;
-    if !jobs::has_key(&mut work, &queue::certificate_order_key(order.id)).await? {
-        work.enqueue(&queue::certificate_order(organization_id, app.new_id(), order.id)).await?;
-    }
+    queue_job(&mut work, &order).await?;
     let change = Change {
         organization_id: Some(organization_id),
         action: Action::Update,
@@ -84,11 +84,30 @@ pub async fn retry(app: &App, authority: &Authority, domain: &HostName) -> Resul
     Ok(record)
 }
 
+/// False when a job of it waits or is worked on.
+pub async fn queue_job(work: &mut Work<'_>, order: &CertificateOrder) -> windlass_store::Result<bool> {
+    if jobs::has_key(work, &queue::certificate_order_key(order.id)).await? {
+        return Ok(false);
+    }
+    let job = queue::certificate_order(order.organization_id, work.app.new_id(), order.id);
+    certificate_orders::set_job(work, order.id, job.id).await?;
+    work.enqueue(&job).await?;
+    Ok(true)
+}
+
 fn refuse_too_soon(order: &CertificateOrder, now: Timestamp) -> Result<()> {
     let left = |least: u64, at: Timestamp| least.saturating_sub(at.seconds_until(now));
     let after_order = order.ordered_at.map_or(0, |at| left(LEAST_SECONDS_OF_ORDERS, Timestamp::from_micros(at)));
-    match left(LEAST_SECONDS, order.updated_at).max(after_order) {
-        0 => Ok(()),
-        wait => Err(Error::rate_limited(format!("It was tried a moment ago. Try again in {wait} s."), wait)),
-    }
+    let after_attempt = left(LEAST_SECONDS, order.updated_at);
+    let wait = after_order.max(after_attempt);
+    let message = match wait {
+        0 => return Ok(()),
+        _ if after_order > after_attempt => {
+            format!(
+                "The certificate authority was asked within the last 15 minutes, and counts what fails. Try again in {wait} s."
+            )
+        }
+        _ => format!("It was tried a moment ago. Try again in {wait} s."),
+    };
+    Err(Error::rate_limited(message, wait))
 }

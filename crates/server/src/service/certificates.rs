@@ -4,9 +4,9 @@ use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{ErrorCode, Timestamp, UploadCertificate};
 use windlass_certificate::{Checked, Description, Part};
-use windlass_store::Conn;
 use windlass_store::certificates::{self, Certificate, Material};
 use windlass_store::domains::{self, Domain};
+use windlass_store::{Conn, certificate_orders};
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
@@ -47,6 +47,7 @@ pub async fn upload(app: &App, authority: &Authority, input: &UploadCertificate)
     check_room(&mut work, certificate.organization_id).await?;
     let sealed_key = app.vault.seal_certificate_key(&mut work, certificate.id, &checked.key_pem).await?;
     certificates::insert(&mut work, &certificate, &Material { chain_pem: checked.chain_pem, sealed_key }).await?;
+    certificate_orders::look_now(&mut work, certificate.organization_id, app.now()).await?;
     write_down(&mut work, authority, Action::Create, &certificate, "uploaded a certificate for");
     let record = record(app, &mut work, certificate).await?;
     work.wake_reconciler();
@@ -60,10 +61,11 @@ pub async fn delete(app: &App, granted: &Granted<Certificate>) -> Result<()> {
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
     if certificate.user_id.is_none() {
-        let message = "Windlass has ordered this certificate, and replaces it by itself. It goes with its domain.";
+        let message = "Windlass has ordered this certificate and renews it. It cannot be deleted.";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     certificates::delete(&mut work, certificate.id).await?;
+    certificate_orders::look_now(&mut work, certificate.organization_id, app.now()).await?;
     write_down(&mut work, &authority, Action::Delete, certificate, "removed the certificate for");
     work.wake_reconciler();
     work.commit().await?;

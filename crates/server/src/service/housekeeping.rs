@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windlass_store::{
     Result, api_keys, certificates, deliveries, events, extensions, freed_domains, github_apps, idempotency_keys,
-    invitations, password_resets, sessions, traffic,
+    invitations, password_resets, placed_orders, sessions, traffic,
 };
 
 use crate::app::App;
@@ -17,6 +17,9 @@ const EXPIRED_KEYS_SECONDS: i64 = 30 * 86_400;
 
 /// A certificate that Windlass has ordered stays listed for a while after its end.
 const ENDED_CERTIFICATES_SECONDS: i64 = 30 * 86_400;
+
+/// For so long orders of certificates are counted.
+const PLACED_ORDERS_SECONDS: i64 = 7 * 86_400;
 
 const TRAFFIC_AT_ONCE: i64 = 1_000;
 const EVENTS_AT_ONCE: i64 = 1_000;
@@ -73,6 +76,9 @@ pub async fn sweep(app: &App) -> Result<u64> {
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
     removed += certificates::delete_ended(&mut tx, now.plus_seconds(-ENDED_CERTIFICATES_SECONDS)).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
+    removed += placed_orders::forget_before(&mut tx, now.plus_seconds(-PLACED_ORDERS_SECONDS)).await?;
     tx.commit().await?;
     removed += forget_traffic(app).await?;
     removed += forget_deliveries(app).await?;

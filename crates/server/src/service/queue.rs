@@ -139,7 +139,7 @@ pub struct OfCertificateOrder {
     pub order_id: Uuid,
 }
 
-/// Does what is to be done about the order by then.
+/// Does what is to be done about the order when the job runs.
 pub fn certificate_order(organization_id: Uuid, id: Uuid, order_id: Uuid) -> NewJob {
     NewJob {
         id,

@@ -255,7 +255,7 @@ create table certificates (
 ) strict, without rowid;
 
 -- The certificate of a domain that Windlass orders itself: how far it is, and when something is to be done about it. There is one row
--- for each domain. It outlives the domain for a week after an order, so that the orders of the week can be counted.
+-- for each domain.
 create table certificate_orders (
     id blob primary key check (length(id) = 16),
     organization_id blob not null references organizations (id) on delete cascade,
@@ -277,6 +277,8 @@ create table certificate_orders (
     failures integer not null,
     -- When there is something to do.
     next_at integer not null,
+    -- The job that was queued last; it may be gone.
+    job_id blob,
     -- When the authority was last asked for a certificate.
     ordered_at integer,
     created_at integer not null,
@@ -284,6 +286,15 @@ create table certificate_orders (
 ) strict, without rowid;
 create index certificate_orders_of_organization on certificate_orders (organization_id);
 create index certificate_orders_due on certificate_orders (next_at);
+
+-- What was asked of authorities, which count it. A row outlives the domain and the organization.
+create table placed_orders (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null,
+    is_renewal integer not null check (is_renewal in (0, 1)),
+    placed_at integer not null
+) strict, without rowid;
+create index placed_orders_by_time on placed_orders (placed_at);
 
 -- Apps that members are about to make at GitHub, whose keys will be a connection. The state comes back from there.
 create table github_app_registrations (

@@ -124,8 +124,10 @@ async fn an_order_goes_on_after_a_kill_at_any_point() {
         platform.start_server(Some(point));
         application(&platform, &format!("shop-{number}"), &name);
         platform.wait_for_death();
+        let at_death = order(&platform, &name).await.ordered_at;
         platform.start_server(None);
         served(&platform, &name).await;
+        assert!(at_death.is_none() || order(&platform, &name).await.ordered_at == at_death, "{point}: ordered twice");
         visited(&pebble, &format!("https://{name}/")).await;
         let of_it = certificates(&platform).iter().filter(|one| one["names"] == json!([name])).count();
         assert_eq!(of_it, 1, "{point}");
@@ -159,17 +161,19 @@ async fn what_is_in_the_way_is_said() {
         assert!(problem.contains(words), "{problem}");
         assert!(problem.contains(&domain), "{problem}");
     }
-    // One that is well is not kept waiting by the others.
+    // A name that is not one of the internet; and one that is well, which is not kept waiting by the others.
+    application(&platform, "local", "shop.internal");
     application(&platform, "shop", NAME);
     served(&platform, NAME).await;
+    assert_eq!(domain(&platform, "shop.internal")["https"], "none");
     assert_eq!(certificates(&platform).len(), 1);
+    for name in ["silent", "forbidden", "elsewhere"] {
+        assert_eq!(order(&platform, &format!("{name}.example.org")).await.ordered_at, None, "the authority was asked");
+    }
     let (status, told) = platform.try_call("POST", "/domains/silent.example.org/retry", &json!({}));
     assert_eq!(status, 429, "it was tried a moment ago: {told}");
     let (status, _) = platform.try_call("POST", &format!("/domains/{NAME}/retry"), &json!({}));
     assert_eq!(status, 409, "it has not failed");
-    // A name that is not one of the internet.
-    application(&platform, "local", "shop.internal");
-    assert_eq!(domain(&platform, "shop.internal")["https"], "none");
 }
 
 /// Its orders wait, and what is under way goes on when it is back. One that has forgotten the account gets another.
@@ -198,15 +202,17 @@ async fn an_authority_that_is_away_is_waited_for() {
     visited(&pebble, "https://second.example.org/").await;
 }
 
+async fn order(platform: &Platform, domain: &str) -> CertificateOrder {
+    let database = platform.database().await;
+    certificate_orders::of_domain(&mut database.read().await.unwrap(), domain).await.unwrap().expect("an order")
+}
+
 /// As if the time of the next attempt had come.
 async fn make_due(platform: &Platform) {
     let database = platform.database().await;
     let mut tx = database.begin().await.unwrap();
-    for order in certificate_orders::due(&mut tx, Timestamp::from_micros(i64::MAX), 100).await.unwrap() {
-        if !order.problem.is_empty() {
-            let due = CertificateOrder { next_at: Timestamp::from_micros(0), ..order };
-            certificate_orders::update(&mut tx, &due).await.unwrap();
-        }
+    for order in certificate_orders::due(&mut tx, Timestamp::from_micros(i64::MAX), 100, 100).await.unwrap() {
+        certificate_orders::try_now(&mut tx, order.id, Timestamp::from_micros(0)).await.unwrap();
     }
     tx.commit().await.unwrap();
 }

@@ -22,7 +22,9 @@ export default async function certificates(platform) {
   await dialog.getByRole("button", { name: "Upload" }).click();
   await page.getByText(`The certificate for ${HOST} is there.`).waitFor();
 
-  const row = page.getByRole("row").filter({ hasText: HOST });
+  const domain = page.getByRole("table", { name: "Domains" }).getByRole("row").filter({ hasText: HOST });
+  await domain.getByText("served").waitFor();
+  const row = page.getByRole("table", { name: "Certificates" }).getByRole("row").filter({ hasText: HOST });
   await row.getByText("valid").waitFor();
   assert.equal(await row.getByText(HOST).count(), 2, "it is not shown for what it is served");
   await row.getByRole("button", { name: `Delete: ${HOST}` }).click();
