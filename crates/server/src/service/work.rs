@@ -149,6 +149,7 @@ impl Woken {
         }
         if self.reconciler {
             app.rows_changed.notify_one();
+            app.domains_changed.notify_one();
         }
         if self.log_readers {
             app.secrets_changed.send_replace(());

@@ -113,12 +113,22 @@ async fn port_443_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_order_goes_on_after_a_kill() {
+    goes_on_after(Kind::Postgres, &["order-account-made", "order-stored", "order-signed"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn an_order_goes_on_after_a_kill_at_any_point() {
-    let pebble = Pebble::start();
-    let mut platform = platform(&pebble, Kind::Sqlite, Ports::Both).await;
     // The account is made once, so it comes first.
     let (first, others): (Vec<_>, Vec<_>) = KILL_POINTS.into_iter().partition(|point| *point == "order-account-made");
-    for (number, point) in first.into_iter().chain(others).enumerate() {
+    goes_on_after(Kind::Sqlite, &[first, others].concat()).await;
+}
+
+async fn goes_on_after(kind: Kind, points: &[&str]) {
+    let pebble = Pebble::start();
+    let mut platform = platform(&pebble, kind, Ports::Both).await;
+    for (number, point) in points.iter().enumerate() {
         let name = format!("shop-{number}.example.org");
         platform.kill_server();
         platform.start_server(Some(point));
