@@ -16,33 +16,29 @@ pub struct Pebble {
     folder: TempDir,
     authority: Option<Child>,
     names: Child,
-    ports: Ports,
     /// Where every name leads that a test has not said anything about.
     pub address: Ipv4Addr,
 }
 
-#[derive(Clone, Copy)]
-struct Ports {
-    directory: u16,
-    management: u16,
-    dns: u16,
-    dns_management: u16,
-}
+// At its own address, which no other test has.
+const DIRECTORY: u16 = 14_000;
+const MANAGEMENT: u16 = 15_000;
+const DNS: u16 = 8_053;
+const DNS_MANAGEMENT: u16 = 8_055;
 
 impl Pebble {
     /// It refuses some nonces, as it does by itself.
     pub fn start() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let ports = Ports { directory: free(), management: free(), dns: free(), dns_management: free() };
         let address = own_address();
         let key = KeyPair::generate().expect("a key");
-        let own = CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()]).expect("names");
+        let own = CertificateParams::new([address.to_string()]).expect("names");
         let own = own.self_signed(&key).expect("a certificate");
         write(folder.path(), "own.pem", &pem("CERTIFICATE", own.der()));
         write(folder.path(), "own.key", &pem("PRIVATE KEY", &key.serialize_der()));
         let settings = json!({ "pebble": {
-            "listenAddress": format!("127.0.0.1:{}", ports.directory),
-            "managementListenAddress": format!("127.0.0.1:{}", ports.management),
+            "listenAddress": format!("{address}:{DIRECTORY}"),
+            "managementListenAddress": format!("{address}:{MANAGEMENT}"),
             "certificate": folder.path().join("own.pem"), "privateKey": folder.path().join("own.key"),
             "httpPort": 80, "tlsPort": 443, "ocspResponderURL": "", "externalAccountBindingRequired": false,
         }});
@@ -50,14 +46,14 @@ impl Pebble {
         let names = Command::new("pebble-challtestsrv")
             .args(["-http01", "", "-https01", "", "-tlsalpn01", "", "-defaultIPv6", ""])
             .args(["-defaultIPv4", &address.to_string()])
-            .args(["-dns01", &format!("127.0.0.1:{}", ports.dns)])
-            .args(["-management", &format!("127.0.0.1:{}", ports.dns_management)])
+            .args(["-dns01", &format!("{address}:{DNS}")])
+            .args(["-management", &format!("{address}:{DNS_MANAGEMENT}")])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .expect("pebble-challtestsrv starts (scripts/setup test installs it)");
-        let mut pebble = Self { folder, authority: None, names, ports, address };
-        wait_for_port(ports.dns_management);
+        let mut pebble = Self { folder, authority: None, names, address };
+        wait_for((address, DNS_MANAGEMENT).into());
         pebble.begin();
         pebble
     }
@@ -79,19 +75,19 @@ impl Pebble {
         let authority = Command::new("pebble")
             .arg("-config")
             .arg(self.folder.path().join("settings.json"))
-            .args(["-strict", "-dnsserver", &format!("127.0.0.1:{}", self.ports.dns)])
+            .args(["-strict", "-dnsserver", &self.name_server()])
             .env("PEBBLE_VA_NOSLEEP", "1")
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .expect("pebble starts (scripts/setup test installs it)");
         self.authority = Some(authority);
-        wait_for_port(self.ports.directory);
-        wait_for_port(self.ports.management);
+        wait_for((self.address, DIRECTORY).into());
+        wait_for((self.address, MANAGEMENT).into());
     }
 
     pub fn directory(&self) -> String {
-        format!("https://127.0.0.1:{}/dir", self.ports.directory)
+        format!("https://{}:{DIRECTORY}/dir", self.address)
     }
 
     /// What signs Pebble's own address.
@@ -100,12 +96,12 @@ impl Pebble {
     }
 
     pub fn name_server(&self) -> String {
-        format!("127.0.0.1:{}", self.ports.dns)
+        format!("{}:{DNS}", self.address)
     }
 
     /// The root of what it issues, in a file. Another after each restart.
     pub fn root(&self) -> PathBuf {
-        let url = format!("https://127.0.0.1:{}/roots/0", self.ports.management);
+        let url = format!("https://{}:{MANAGEMENT}/roots/0", self.address);
         let told = Command::new("curl").args(["--silent", "--insecure", "--fail", &url]).output().expect("curl runs");
         assert!(told.status.success(), "Pebble shows its root");
         let file = self.folder.path().join("root.pem");
@@ -138,7 +134,7 @@ impl Pebble {
     }
 
     fn tell(&self, what: &str, body: &Value) {
-        let url = format!("http://127.0.0.1:{}/{what}", self.ports.dns_management);
+        let url = format!("http://{}:{DNS_MANAGEMENT}/{what}", self.address);
         let arguments = ["--silent", "--fail", "--max-time", "10", "--data", &body.to_string(), &url];
         let told = Command::new("curl").args(arguments).output().expect("curl runs");
         assert!(told.status.success(), "{what} {body}");
@@ -177,14 +173,8 @@ fn claim(address: Ipv4Addr) -> bool {
     }
 }
 
-fn free() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").port()
-}
-
-fn wait_for_port(port: u16) {
+fn wait_for(address: SocketAddr) {
     let deadline = Instant::now() + DEADLINE;
-    let address = SocketAddr::from(([127, 0, 0, 1], port));
     while TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_err() {
         assert!(Instant::now() < deadline, "nothing listens at {address}");
         std::thread::sleep(Duration::from_millis(20));

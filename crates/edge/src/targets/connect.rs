@@ -45,19 +45,19 @@ pub async fn connect(target: &Target, limit: Duration) -> io::Result<Sender> {
 
 #[cfg(test)]
 mod tests {
-    use tokio::net::TcpListener;
+    use tokio::net::TcpSocket;
 
     use super::*;
 
     #[tokio::test]
     async fn a_target_that_takes_no_connection_is_passed_over_until_it_does() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
-        let target = Target::new(address, 1);
+        // It has its port, and does not listen yet.
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let target = Target::new(socket.local_addr().unwrap(), 1);
         assert!(connect(&target, Duration::from_secs(5)).await.is_err());
         assert!(!target.health.is_preferred());
-        let _listener = TcpListener::bind(address).await.unwrap();
+        let _listener = socket.listen(1).unwrap();
         connect(&target, Duration::from_secs(5)).await.unwrap();
         assert!(target.health.is_preferred());
     }

@@ -437,37 +437,37 @@ impl Config {
                         "acme-directories",
                         "Directories of the certificate authorities that certificates are ordered from, the first before the next; naming one agrees to its terms; none by default",
                     )
-.taken_by(SERVE)
+                    .taken_by(SERVE)
                     .list("URL", directory),
                 email: visitors
                     .row("acme-email", "Address that the authorities may write to; empty for none")
-.taken_by(SERVE)
+                    .taken_by(SERVE)
                     .text("EMAIL", "", email),
                 profile: visitors
                     .row("acme-profile", "Kind of certificate to order, where an authority has several; empty for its usual one")
-.taken_by(SERVE)
+                    .taken_by(SERVE)
                     .text("NAME", "", profile),
                 roots_file: visitors
                     .row("acme-roots-file", "PEM file of root certificates to trust when authorities are called, beside the machine's")
-.taken_by(SERVE)
+                    .taken_by(SERVE)
                     .text("FILE", "", optional_file),
                 key_id: visitors
                     .row("acme-key-id", "Id of the external account (EAB) at the authorities' own site, where they want one; empty for none")
-.taken_by(SERVE)
+                    .taken_by(SERVE)
                     .text("ID", "", optional_text),
                 key: visitors
                     .row("acme-key", "Key of that account, in base64url as the authority shows it; empty for none")
-.taken_by(SERVE)
+                    .taken_by(SERVE)
                     .secret("KEY", "", account_key),
             },
             dns_servers: visitors
                 .row("dns-servers", "Name servers that are asked where domains lead, as ADDRESS or ADDRESS:PORT; none for the machine's own")
-.taken_by(SERVE)
+                .taken_by(SERVE)
                 .list("ADDRESS", name_server),
             organization_orders: visitors
                 .row("organization-orders", "Orders of certificates for one organization in a week, beside renewals")
-.taken_by(SERVE)
-                .limit(50, 1..=1_000),
+                .taken_by(SERVE)
+                .limit(25, 1..=1_000),
             edge: windlass_edge::Settings {
                 threads: threads(
                     visitors

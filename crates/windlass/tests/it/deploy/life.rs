@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::support::*;
@@ -279,20 +280,14 @@ async fn what_dies_is_started_and_what_vanishes_is_made_again() {
     let label = format!("windlass.instance={}", platform.instance);
     let image = windlass_testing::testapp::IMAGE;
     let foreign = format!("foreign-{}", platform.instance);
-    docker(&[
-        "run",
-        "-d",
-        "--name",
-        &format!("stray-{}", platform.instance),
-        "--label",
-        &label,
-        "--network",
-        "none",
-        image,
-    ]);
+    let stray = format!("stray-{}", platform.instance);
+    // Between the two steps of `docker run`, the reconciler would remove what is not started yet.
+    platform.process().signal(Signal::STOP);
+    docker(&["run", "-d", "--name", &stray, "--label", &label, "--network", "none", image]);
+    platform.process().signal(Signal::CONT);
     docker(&["run", "-d", "--name", &foreign, "--network", "none", image]);
     until("the stray one is removed", async || {
-        docker(&["ps", "-aq", "--filter", &format!("name=stray-{}", platform.instance)]).is_empty().then_some(())
+        docker(&["ps", "-aq", "--filter", &format!("name={stray}")]).is_empty().then_some(())
     })
     .await;
     assert!(!docker(&["ps", "-q", "--filter", &format!("name={foreign}")]).is_empty());

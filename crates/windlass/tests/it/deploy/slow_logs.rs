@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use windlass_testing::Kind;
 
 use super::support::*;
@@ -29,6 +30,8 @@ async fn an_application_is_repaired_while_the_lines_of_others_wait() {
         format!("windlass.app={id}"),
         format!("windlass.deployment={deployment}"),
     ];
+    // Between the two steps of `docker run`, the reconciler would remove what is not started yet.
+    platform.process().signal(Signal::STOP);
     for number in 0..4 {
         let name = format!("stray-{number}-{}", platform.instance);
         let mut run = vec!["run", "-d", "--name", &name];
@@ -36,6 +39,7 @@ async fn an_application_is_repaired_while_the_lines_of_others_wait() {
         run.extend([image.as_str(), "/bin/sh", "-c", "echo lines; sleep 300"]);
         docker(&run);
     }
+    platform.process().signal(Signal::CONT);
     until("the reconciler has begun to remove what it does not know", async || {
         let filter = format!("name=stray-.*{}", platform.instance);
         let running = docker(&["ps", "-q", "--filter", &filter]);
