@@ -9,8 +9,8 @@ use crate::given::Filled;
 use crate::sent;
 use crate::text::absent_when_empty;
 use crate::{
-    AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, Command, ConnectionId,
-    CrashLoop, FilePath, FolderPath, Given, HealthPath, HostName, Labels, Link, NewVolumes, Organization, Pagination,
+    AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, Command, CrashLoop,
+    FilePath, FolderPath, Given, GivenId, HealthPath, HostName, Labels, Link, NewVolumes, Organization, Pagination,
     RepositoryAddress, Settings, Slug, SshKey, TagPattern, Text, Timestamp, Triggers, User, VariableMap, VariableNames,
     Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
 };
@@ -231,7 +231,7 @@ requests! {
     /// Whether each volume gets a snapshot before a deployment changes what runs. Default: false.
     snapshot_before_deploy: Option<bool>,
     /// The connection by which the repository is fetched, and the commits' statuses are reported. Default: none.
-    connection_id: Given<ConnectionId>,
+    connection_id: Given<GivenId>,
     /// Whether a push to the repository deploys. Default: true.
     auto_deploy: Option<bool>,
     /// Only a push that changes one of these deploys: folders, files, or patterns with `*`, `**` and `?`; `!` in front makes an

@@ -174,16 +174,3 @@ pub struct DeployKey {
     /// Whether the application's connection has added it there.
     pub is_registered: bool,
 }
-
-/// The id of a connection, in a request that may also say that there is to be none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(transparent, inline)]
-pub struct ConnectionId(#[schemars(with = "String")] pub Uuid);
-
-impl TryFrom<&str> for ConnectionId {
-    type Error = String;
-
-    fn try_from(text: &str) -> Result<Self, String> {
-        Uuid::try_parse(text).map(Self).map_err(|_| "must be a UUID".to_owned())
-    }
-}

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
+use uuid::Uuid;
 
 /// A text that may be absent (or null), empty, or a value. Forms send fields that were not filled in as empty ones; what that means
 /// is for each request to say.
@@ -23,6 +24,19 @@ impl<T> Given<T> {
             Self::Value(value) => Some(value),
             Self::Absent | Self::Empty => None,
         }
+    }
+}
+
+/// An id, in a request that may also say that there is to be none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
+#[schemars(transparent, inline)]
+pub struct GivenId(#[schemars(with = "String")] pub Uuid);
+
+impl TryFrom<&str> for GivenId {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        Uuid::try_parse(text).map(Self).map_err(|_| "must be a UUID".to_owned())
     }
 }
 

@@ -4,9 +4,20 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use crate::text::{checked_text, refuse_invisible};
 
-/// Labels with dots between them, and perhaps one at the end.
-const NAME_PATTERN: &str =
-    r"^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\.?$";
+/// Letters and digits of every script, and hyphens inside: written as what is not in it, which every reader of patterns understands.
+macro_rules! labels {
+    () => {
+        concat!(
+            r"[^\x00-/:-@\[-`{-\x7f]([^\x00-,./:-@\[-`{-\x7f]{0,61}[^\x00-/:-@\[-`{-\x7f])?",
+            r"(\.[^\x00-/:-@\[-`{-\x7f]([^\x00-,./:-@\[-`{-\x7f]{0,61}[^\x00-/:-@\[-`{-\x7f])?)*"
+        )
+    };
+}
+
+/// Labels with dots between them, and perhaps one at the end. A label may be in any script.
+const NAME_PATTERN: &str = concat!(r"^", labels!(), r"\.?$");
+/// The same, or `*.` in front of it.
+const DOMAIN_PATTERN: &str = concat!(r"^(\*\.)?", labels!(), r"\.?$");
 /// Labels with dots between them, which an IPv4 address is too, or the characters of an IPv6 address.
 const HOST_PATTERN: &str = concat!(
     r"^([A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)*\.?",
@@ -16,6 +27,8 @@ const HOST_PATTERN: &str = concat!(
 checked_text! {
     /// A name that visitors can ask for: in lower case, without the dot at the end, and not an address.
     HostName, 1..=253, NAME_PATTERN, host_name;
+    /// The same, or `*.example.org` for every name below.
+    DomainName, 1..=253, DOMAIN_PATTERN, domain_name;
     /// A name or an address, in lower case and without the dot at the end. Names inside a network may have underscores.
     Host, 1..=253, HOST_PATTERN, host;
 }
@@ -56,15 +69,38 @@ pub fn is_local_name(name: &str) -> bool {
 }
 
 fn host_name(text: &str) -> Result<String, String> {
-    // Before it is put into lower case: the Kelvin sign would become a k.
-    if !text.is_ascii() {
-        return Err("must be in ASCII; a name in another script is written with xn--".into());
+    let text = text.strip_suffix('.').unwrap_or(text);
+    let name = if text.is_ascii() { Some(text.to_ascii_lowercase()) } else { in_ascii(text) };
+    name.filter(|name| !name.contains('_') && is_name(name))
+        .ok_or_else(|| "must be a host name without port, such as shop.example.org".into())
+}
+
+fn domain_name(text: &str) -> Result<String, String> {
+    match text.strip_prefix("*.") {
+        Some(above) => host_name(above).map(|above| format!("*.{above}")),
+        None => host_name(text),
     }
-    let text = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
-    if text.contains('_') || !is_name(&text) {
-        return Err("must be a host name without port, such as shop.example.org".into());
+}
+
+/// The form that DNS knows: `bücher.example` is `xn--bcher-kva.example`. A label that would become another one of letters a to z is refused:
+/// the Kelvin sign would become a k.
+fn in_ascii(text: &str) -> Option<String> {
+    refuse_invisible(text).ok()?;
+    let name = idna::domain_to_ascii_strict(text).ok()?;
+    let is_same_kind = |(before, after): (&str, &str)| {
+        let is_label = before.chars().count() <= 63 && !before.starts_with('-') && !before.ends_with('-');
+        is_label && (before.is_ascii() || after.starts_with("xn--"))
+    };
+    let are_as_many = text.split('.').count() == name.split('.').count();
+    (are_as_many && text.split('.').zip(name.split('.')).all(is_same_kind)).then_some(name)
+}
+
+/// A name as people write it: the other way round. What cannot be shown so stays as it is.
+pub fn readable(domain: &str) -> String {
+    match idna::domain_to_unicode(domain) {
+        (name, Ok(())) if refuse_invisible(&name).is_ok() => name,
+        _ => domain.to_owned(),
     }
-    Ok(text)
 }
 
 fn host(text: &str) -> Result<String, String> {
@@ -131,16 +167,47 @@ mod tests {
             ("xn--bcher-kva.example", "xn--bcher-kva.example"),
             ("1.example.org", "1.example.org"),
             ("a--b.c", "a--b.c"),
+            ("B\u{fc}cher.example", "xn--bcher-kva.example"),
+            ("東京.example.org.", "xn--1lqs71d.example.org"),
         ] {
             assert_eq!(HostName::try_from(text).as_deref(), Ok(name));
         }
-        let more =
-            ["10.0.0.1", "::1", "[::1]", "shop.example.org:80", "a_b.c", "bücher.example", "1", "boo\u{212A}.example"];
+        let more = [
+            "10.0.0.1",
+            "::1",
+            "[::1]",
+            "shop.example.org:80",
+            "a_b.c",
+            "1",
+            "boo\u{212A}.example",
+            "bücher\u{200B}.example",
+            "ü。example",
+            "\u{200D}.example",
+        ];
         for text in NOTHING.iter().chain(&more) {
             assert!(HostName::try_from(*text).is_err(), "{text:?}");
         }
-        let told = HostName::try_from("bücher.example").unwrap_err();
-        assert_eq!(told, "must be in ASCII; a name in another script is written with xn--");
+    }
+
+    #[test]
+    fn names_of_every_script_are_readable() {
+        for (name, shown) in [
+            ("xn--bcher-kva.example", "bücher.example"),
+            ("*.xn--1lqs71d.example.org", "*.東京.example.org"),
+            ("shop.example.org", "shop.example.org"),
+            ("xn--a.example", "xn--a.example"),
+        ] {
+            assert_eq!(readable(name), shown);
+        }
+    }
+
+    #[test]
+    fn names_of_all_below() {
+        assert_eq!(DomainName::try_from("*.Bücher.example").as_deref(), Ok("*.xn--bcher-kva.example"));
+        assert_eq!(DomainName::try_from("shop.example.org").as_deref(), Ok("shop.example.org"));
+        for text in ["*", "*.", "*.*.example.org", "a.*.example.org", "*shop.example.org", "*.10.0.0.1"] {
+            assert!(DomainName::try_from(text).is_err(), "{text}");
+        }
     }
 
     #[test]

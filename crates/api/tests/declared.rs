@@ -7,9 +7,9 @@ use regex::Regex;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 use windlass_api::{
-    ApplicationName, Branch, CertificateChain, CertificateKey, Command, ContainerPath, Email, FilePath, FolderPath,
-    HealthPath, Host, HostName, HostPath, IdempotencyName, LanguageTag, NewPassword, RepositoryAddress, Slug, SshKey,
-    Text,
+    ApplicationName, Branch, CertificateChain, CertificateKey, Command, ContainerPath, DomainName, Email, FilePath,
+    FolderPath, HealthPath, Host, HostName, HostPath, IdempotencyName, LanguageTag, NewPassword, RepositoryAddress,
+    RoutePath, Slug, SshKey, Text,
 };
 
 /// Texts near the edge of one rule or another, one on each line.
@@ -201,6 +201,9 @@ fn what_is_declared_of_texts_is_what_is_enforced() {
     hold::<FilePath>(&["must not be empty", "must be a file of the repository"]);
     // What ends in a number is an address.
     hold::<HostName>(&["must be a host name without port"]);
+    hold::<DomainName>(&["must be a host name without port"]);
+    // No segment is a dot or two.
+    hold::<RoutePath>(&["must be a path"]);
     hold::<Command>(&[]);
     hold::<HealthPath>(&[]);
     hold::<ContainerPath>(&[

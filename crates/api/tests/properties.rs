@@ -16,9 +16,9 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windlass_api::{
-    ApplicationName, Branch, Command, ContainerPath, Email, EventCursor, FilePath, FolderPath, HealthPath, Host,
-    HostName, HostPath, IdempotencyName, LanguageTag, LogCursor, LogStream, RepositoryAddress, Several, Slug, SshKey,
-    Text, TextSet, Timestamp, Transport, VariableMap, WebhookSecret, Whole,
+    ApplicationName, Branch, Command, ContainerPath, DomainName, Email, EventCursor, FilePath, FolderPath, HealthPath,
+    Host, HostName, HostPath, IdempotencyName, LanguageTag, LogCursor, LogStream, RepositoryAddress, RoutePath,
+    Several, Slug, SshKey, Text, TextSet, Timestamp, Transport, VariableMap, WebhookSecret, Whole,
 };
 
 /// What rules are about, so that texts of them come near to every rule's edge. Some characters become ASCII in lower case.
@@ -105,6 +105,28 @@ proptest! {
             // Whatever visitors can ask for is a host that others can name.
             assert_eq!(Host::try_from(&*name).as_deref(), Ok(&*name));
             assert_eq!(Host::of_authority(&format!("{}:443", name.to_uppercase())).as_deref(), Some(&*name));
+        }
+    }
+
+    #[test]
+    fn names_of_domains(sent in text()) {
+        for sent in [sent.clone(), format!("*.{sent}")] {
+            let Some(name) = is_kept::<DomainName>(&sent) else { continue };
+            is_declared::<DomainName>(sent.trim());
+            let host = name.strip_prefix("*.").unwrap_or(&name);
+            assert_eq!(HostName::try_from(host).as_deref(), Ok(host));
+            // What is shown means the same again.
+            let shown = windlass_api::readable(&name);
+            assert_eq!(DomainName::try_from(shown.as_str()).as_deref(), Ok(&*name), "{shown}");
+        }
+    }
+
+    #[test]
+    fn beginnings_of_paths(sent in text()) {
+        for sent in [sent.clone(), format!("/{sent}")] {
+            let Some(path) = is_kept::<RoutePath>(&sent) else { continue };
+            is_declared::<RoutePath>(sent.trim());
+            assert!(path.starts_with('/') && (&*path == "/" || !path.ends_with('/')) && !path.contains("//"), "{path:?}");
         }
     }
 

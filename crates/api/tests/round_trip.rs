@@ -67,7 +67,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (_, "certificate_chain") => "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n",
         (_, "private_key") => "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----\n",
         (_, "base_path" | "health_path" | "path" | "host_path") => "/web",
-        (_, "connection_id") => ID,
+        (_, "connection_id" | "certificate_id") => ID,
         (_, "secret") => "correct-horse-battery",
         (_, "language") => "pt-BR",
         (_, "before" | "after") => "20",
@@ -137,6 +137,9 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ChangePassword>();
     tried.json::<Certificate>();
     tried.json::<Certificates>();
+    tried.json::<AddDomain>();
+    tried.json::<UpdateDomain>();
+    tried.json::<DomainCheck>();
     tried.json::<Domain>();
     tried.json::<Domains>();
     tried.json::<Connection>();

@@ -82,6 +82,15 @@ impl Resolver {
         Ok(Vec::new())
     }
 
+    /// The texts that a name has, each in one piece.
+    pub async fn texts(&self, name: &str) -> Result<Vec<String>, DnsError> {
+        let text = |data: RData| match data {
+            RData::TXT(record) => Some(record.txt_data.iter().map(|part| String::from_utf8_lossy(part)).collect()),
+            _ => None,
+        };
+        Ok(self.records(name, RecordType::TXT).await?.into_iter().filter_map(text).collect())
+    }
+
     async fn records(&self, name: &str, kind: RecordType) -> Result<Vec<RData>, DnsError> {
         let asked = Name::from_ascii(format!("{name}.")).map_err(|_| DnsError::BadName(name.to_owned()))?;
         let mut last = DnsError::NoServers;
@@ -95,7 +104,7 @@ impl Resolver {
                     // Which server said so is not for tenants to know.
                     other => last = no_answer(other.to_string()),
                 },
-                Err(error) => last = no_answer(error.to_string()),
+                Err(error) => last = no_answer(error.kind().to_string()),
             }
         }
         Err(last)

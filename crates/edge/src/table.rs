@@ -30,6 +30,8 @@ const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
 struct Way {
     service: Arc<Service>,
     https: HttpsPolicy,
+    /// The name that everything below comes this way.
+    is_below: Option<String>,
 }
 
 /// The ways of one host by the beginning of the path, the longest first.
@@ -59,7 +61,8 @@ impl Table {
                 None if route.host == "*" => &mut table.other,
                 None => table.exact.entry(route.host.clone()).or_default(),
             };
-            let way = Way { service: service.clone(), https: route.https };
+            let is_below = route.host.strip_prefix("*.").map(str::to_owned);
+            let way = Way { service: service.clone(), https: route.https, is_below };
             paths.push((route.path.trim_end_matches('/').to_owned(), way));
         }
         let all = table.exact.values_mut().chain(table.below.values_mut()).chain([&mut table.other]);
@@ -80,7 +83,9 @@ impl Table {
         if !self.has_policies {
             return HttpsPolicy::default();
         }
-        self.way(host, path).map(|way| way.https).unwrap_or_default()
+        // A certificate for all names below one is not for those below them.
+        let is_far_below = |way: &&Way| way.is_below.as_deref().is_some_and(|above| parent(host) != Some(above));
+        self.way(host, path).filter(|way| !is_far_below(way)).map(|way| way.https).unwrap_or_default()
     }
 
     /// The answer to the challenge that is asked for, if it is one of this host's.
@@ -125,7 +130,7 @@ fn longest<'a>(paths: &'a Paths, path: &str) -> Option<&'a Way> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routes::{Notice, Route, Serves, ServiceSpec};
+    use crate::routes::{NEWEST_VERSION, Notice, Route, Serves, ServiceSpec};
 
     fn table(routes: &[(&str, &str, &str)]) -> Table {
         let mut set = RouteSet::default();
@@ -168,6 +173,24 @@ mod tests {
         ] {
             let found = table.find(host, path).map(|service| service.spec.name.as_str());
             assert_eq!(found, service, "{host}{path}");
+        }
+    }
+
+    #[test]
+    fn visitors_are_sent_to_https_where_a_certificate_can_be() {
+        let https = HttpsPolicy { redirect: true, hsts_seconds: 0 };
+        let mut set = RouteSet { version: NEWEST_VERSION, ..RouteSet::default() };
+        for host in ["shop.example.org", "*.example.org"] {
+            set.routes.push(Route { https, ..Route::new(host, "shop") });
+        }
+        let page = Serves::Page(Notice::Starting);
+        set.services.push(ServiceSpec { name: "shop".into(), serves: page, access_log: false });
+        set.check().unwrap();
+        let table = Table::new(&Arc::new(set), &Table::default(), 1, &Arc::new(FileCache::new(0)));
+        for (host, is_sent) in
+            [("shop.example.org", true), ("a.example.org", true), ("a.b.example.org", false), ("example.org", false)]
+        {
+            assert_eq!(table.https_policy(host, "/").redirect, is_sent, "{host}");
         }
     }
 }

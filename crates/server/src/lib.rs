@@ -13,6 +13,7 @@ pub mod config;
 mod crash_loops;
 pub mod deploy;
 pub mod disk;
+mod dns;
 pub mod edge;
 pub mod engine_health;
 pub mod error;

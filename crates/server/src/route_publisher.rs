@@ -1,5 +1,6 @@
 //! What the edge serves, as the rows have it. The whole table is told each time, so that nothing can be forgotten.
 
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,17 +9,18 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 use windlass_acme::{AcmeError, Proof};
-use windlass_api::{ApplicationState, Timestamp, Wanted};
+use windlass_api::{ApplicationState, Redirect, Timestamp, Wanted};
 use windlass_edge::Drained;
 use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{Code, Drain};
 use windlass_edge::routes::{
-    self as edge, Challenge, HoldSpec, HttpsPolicy, Notice, Owner, PrivateKey, Route, RouteSet, Serves, ServiceSpec,
-    TargetsSpec,
+    self as edge, Challenge, HoldSpec, HttpsPolicy, Notice, Owner, PrivateKey, RedirectSpec, Route, RouteSet, Serves,
+    ServiceSpec, TargetsSpec,
 };
+use windlass_store::application_domains::{self, ApplicationDomain};
 use windlass_store::applications::{self, Routed};
 use windlass_store::containers::socket_address;
-use windlass_store::{Conn, certificate_orders, certificates, installations};
+use windlass_store::{Conn, certificate_orders, certificates, domain_settings, installations};
 
 use crate::app::App;
 use crate::served_certificates::{Choice, Served};
@@ -172,10 +174,17 @@ async fn route_set(
 ) -> windlass_store::Result<RouteSet> {
     let mut set = RouteSet { owner: Owner::Server, ..RouteSet::default() };
     let mut encryption = Encryption::load(app, conn).await?;
+    let mut added: HashMap<Uuid, Vec<ApplicationDomain>> = HashMap::new();
+    for domain in application_domains::routed(conn).await? {
+        added.entry(domain.application_id).or_default().push(domain);
+    }
     for application in applications::routed(conn).await? {
         let name = application.id.to_string();
         let https = encryption.serve(application.organization_id, &application.domain);
         set.routes.push(Route { https, ..Route::new(&application.domain, &name) });
+        for domain in added.remove(&application.id).unwrap_or_default() {
+            add_domain(&mut set, &mut encryption, &application, domain);
+        }
         set.services.push(ServiceSpec { name, serves: serves(&application, most_waiting), access_log: false });
     }
     for domain in installations::routed(conn).await? {
@@ -189,6 +198,30 @@ async fn route_set(
     let known = before.map(|table| table.proofs.as_slice()).unwrap_or_default();
     (set.challenges, set.proofs) = shown_to_authorities(conn, known).await?;
     Ok(set.with_version())
+}
+
+/// Visitors of a domain beside the main one are served, or sent there.
+fn add_domain(set: &mut RouteSet, encryption: &mut Encryption, application: &Routed, added: ApplicationDomain) {
+    let https = encryption.serve(application.organization_id, &added.domain);
+    let permanent = match added.redirect {
+        Redirect::None => None,
+        Redirect::Permanent => Some(true),
+        Redirect::Temporary => Some(false),
+    };
+    let service = match permanent {
+        None => application.id.to_string(),
+        Some(permanent) => {
+            let redirect = RedirectSpec { host: application.domain.clone(), permanent };
+            let name = added.id.to_string();
+            set.services.push(ServiceSpec {
+                name: name.clone(),
+                serves: Serves::Redirect(redirect),
+                access_log: false,
+            });
+            name
+        }
+    };
+    set.routes.push(Route { host: added.domain, path: added.path, service, https });
 }
 
 type Shown = (Vec<Challenge>, Vec<Arc<edge::Certificate>>);
@@ -221,13 +254,18 @@ fn new_proof(id: String, host: String, key_authorization: &str) -> Result<Arc<ed
 struct Encryption {
     now: Timestamp,
     choice: Choice,
+    /// Domains whose visitors may come over http as well.
+    by_both_ways: HashSet<(Uuid, String)>,
     served: Served,
 }
 
 impl Encryption {
     async fn load(app: &App, conn: &mut Conn) -> windlass_store::Result<Self> {
-        let choice = Choice::new(certificates::scopes(conn).await?);
-        Ok(Self { now: app.now(), choice, served: Served::default() })
+        let settings = domain_settings::all(conn).await?;
+        let choice = Choice::new(certificates::scopes(conn).await?, &settings);
+        let by_both_ways = settings.into_iter().filter(|settings| !settings.https_only);
+        let by_both_ways = by_both_ways.map(|settings| (settings.organization_id, settings.domain)).collect();
+        Ok(Self { now: app.now(), choice, by_both_ways, served: Served::default() })
     }
 
     /// Notes the certificate of a domain. Visitors are sent to https as long as they can come in there without a warning, and
@@ -237,7 +275,8 @@ impl Encryption {
             return HttpsPolicy::default();
         };
         self.served.add(certificate, domain);
-        if !certificate.is_valid_at(self.now) {
+        let is_both = self.by_both_ways.contains(&(organization_id, domain.to_owned()));
+        if !certificate.is_valid_at(self.now) || is_both {
             return HttpsPolicy::default();
         }
         let days_left = (certificate.not_after.micros() - self.now.micros()) / MICROS_PER_DAY;
@@ -291,17 +330,19 @@ mod tests {
     const OURS: Uuid = Uuid::from_u128(1);
     const DAY: i64 = MICROS_PER_DAY;
 
-    /// With a certificate for one domain that is valid from day 10 to day 100.
+    /// With a certificate for two domains that is valid from day 10 to day 100.
     fn told_at(now: i64, domain: &str) -> (HttpsPolicy, Vec<String>) {
         let certificate = Scope {
             id: Uuid::from_u128(2),
             organization_id: OURS,
-            names: "shop.example.org".into(),
+            names: "shop.example.org both.example.org".into(),
             not_before: Timestamp::from_micros(10 * DAY),
             not_after: Timestamp::from_micros(100 * DAY),
         };
-        let choice = Choice::new([certificate]);
-        let mut encryption = Encryption { now: Timestamp::from_micros(now), choice, served: Served::default() };
+        let choice = Choice::new([certificate], &[]);
+        let by_both_ways = HashSet::from([(OURS, "both.example.org".to_owned())]);
+        let now = Timestamp::from_micros(now);
+        let mut encryption = Encryption { now, choice, by_both_ways, served: Served::default() };
         let policy = encryption.serve(OURS, domain);
         (policy, encryption.served.take(Uuid::from_u128(2)))
     }
@@ -317,5 +358,7 @@ mod tests {
             assert_eq!(told_at(unusable, "shop.example.org"), (HttpsPolicy::default(), served.clone()));
         }
         assert_eq!(told_at(20 * DAY, "other.example.org"), (HttpsPolicy::default(), Vec::new()));
+        let both = "both.example.org".to_owned();
+        assert_eq!(told_at(20 * DAY, &both), (HttpsPolicy::default(), vec![both.clone()]));
     }
 }

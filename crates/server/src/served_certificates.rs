@@ -1,13 +1,14 @@
 //! Which certificate a domain is served with. Only those of the domain's own organization are looked at: a member of another one can
 //! upload what it likes, for any name.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use uuid::Uuid;
 use windlass_api::Timestamp;
 use windlass_edge::routes::{self as edge, PrivateKey};
 use windlass_store::certificates::{self, Scope};
+use windlass_store::domain_settings::DomainSettings;
 use windlass_store::{Conn, Result};
 
 use crate::app::App;
@@ -18,47 +19,74 @@ const MOST_DOMAINS: usize = 100;
 const MOST_CERTIFICATES: usize = 10_000;
 const MOST_BYTES: usize = 48 << 20;
 
-/// Every certificate, by organization and name.
-pub struct Choice(HashMap<(Uuid, String), Vec<Arc<Scope>>>);
+/// Every certificate, by organization and name, and what was chosen.
+pub struct Choice {
+    by_name: HashMap<(Uuid, String), Vec<Arc<Scope>>>,
+    by_id: HashMap<(Uuid, Uuid), Arc<Scope>>,
+    /// By organization and domain.
+    chosen: HashMap<(Uuid, String), Uuid>,
+}
 
 impl Choice {
-    pub fn new(all: impl IntoIterator<Item = Scope>) -> Self {
-        let mut by_name: HashMap<_, Vec<_>> = HashMap::new();
+    pub fn new(all: impl IntoIterator<Item = Scope>, settings: &[DomainSettings]) -> Self {
+        let (mut by_name, mut by_id): (HashMap<_, Vec<_>>, _) = (HashMap::new(), HashMap::new());
         for scope in all.into_iter().map(Arc::new) {
+            by_id.insert((scope.organization_id, scope.id), scope.clone());
             for name in scope.names.split(' ') {
                 by_name.entry((scope.organization_id, name.to_owned())).or_default().push(scope.clone());
             }
         }
-        Self(by_name)
+        let chosen = settings.iter().filter_map(|settings| {
+            Some(((settings.organization_id, settings.domain.clone()), settings.certificate_id?))
+        });
+        Self { by_name, by_id, chosen: chosen.collect() }
     }
 
-    /// A valid one before one that is not, the domain's own name before a wildcard, and then the one that ends last, or was uploaded
-    /// last. When none is valid the last one stays: browsers then say that it has expired, not that there is no host.
+    /// The one that was chosen, as long as it is valid. Else a valid one before one that is not, the domain's own name before a wildcard,
+    /// and then the one that ends last, or was uploaded last. When none is valid the last one stays: browsers then say that it has expired,
+    /// not that there is no host.
     pub fn of(&self, organization_id: Uuid, domain: &str, now: Timestamp) -> Option<&Scope> {
-        let wildcard = domain.split_once('.').map(|(_, above)| format!("*.{above}"));
-        let names = [(Some(domain.to_owned()), true), (wildcard, false)];
-        let found = names.into_iter().flat_map(|(name, is_own)| {
-            let scopes = name.and_then(|name| self.0.get(&(organization_id, name)));
-            scopes.into_iter().flatten().map(move |scope| (scope, is_own))
+        let names = names_for(domain);
+        let found = names.iter().enumerate().flat_map(|(place, name)| {
+            let scopes = self.by_name.get(&(organization_id, name.clone()));
+            scopes.into_iter().flatten().map(move |scope| (scope, place == 0))
         });
-        let best = found.max_by_key(|(scope, is_own)| (scope.is_valid_at(now), *is_own, scope.not_after, scope.id));
+        let chosen = self.chosen.get(&(organization_id, domain.to_owned()));
+        let best = found.max_by_key(|(scope, is_own)| {
+            let is_valid = scope.is_valid_at(now);
+            (is_valid, is_valid && chosen == Some(&scope.id), *is_own, scope.not_after, scope.id)
+        });
         best.map(|(scope, _)| &**scope)
     }
+
+    /// Whether a certificate is for a domain; none if the organization does not have it.
+    pub fn is_for(&self, organization_id: Uuid, id: Uuid, domain: &str) -> Option<bool> {
+        let scope = self.by_id.get(&(organization_id, id))?;
+        let names = names_for(domain);
+        Some(scope.names.split(' ').any(|name| names.iter().any(|wanted| wanted == name)))
+    }
+}
+
+/// What a certificate must have among its names: the domain itself, or the wildcard above it.
+fn names_for(domain: &str) -> Vec<String> {
+    let wildcard = domain.split_once('.').map(|(_, above)| format!("*.{above}"));
+    std::iter::once(domain.to_owned()).chain(wildcard.filter(|name| name != domain)).collect()
 }
 
 /// Certificates with the domains that each is served for.
 #[derive(Default)]
-pub struct Served(BTreeMap<Uuid, (Uuid, Vec<String>)>);
+pub struct Served(BTreeMap<Uuid, (Uuid, BTreeSet<String>)>);
 
 impl Served {
+    /// Once for each of its paths.
     pub fn add(&mut self, scope: &Scope, domain: &str) {
-        let (_, domains) = self.0.entry(scope.id).or_insert_with(|| (scope.organization_id, Vec::new()));
-        domains.push(domain.to_owned());
+        let (_, domains) = self.0.entry(scope.id).or_insert_with(|| (scope.organization_id, BTreeSet::new()));
+        domains.insert(domain.to_owned());
     }
 
     /// The domains of one of them.
     pub fn take(&mut self, id: Uuid) -> Vec<String> {
-        self.0.remove(&id).map(|(_, domains)| domains).unwrap_or_default()
+        self.0.remove(&id).map(|(_, domains)| domains.into_iter().collect()).unwrap_or_default()
     }
 
     /// As the edge is given them. What it was given before is taken from there: a row never changes, and reading and opening ten
@@ -98,6 +126,7 @@ impl Served {
         let mut turns: HashMap<Uuid, usize> = HashMap::new();
         let mut all = Vec::new();
         for (id, (organization_id, domains)) in self.0 {
+            let domains: Vec<String> = domains.into_iter().collect();
             for (part, domains) in domains.chunks(MOST_DOMAINS).enumerate() {
                 let turn = turns.entry(organization_id).or_default();
                 all.push((*turn, id, part, domains.to_vec()));
@@ -148,7 +177,7 @@ mod tests {
     }
 
     fn chosen(all: &[Scope], now: i64) -> Option<u128> {
-        let choice = Choice::new(all.to_vec());
+        let choice = Choice::new(all.to_vec(), &[]);
         choice.of(OURS, "shop.example.org", Timestamp::from_micros(now)).map(|found| found.id.as_u128())
     }
 
@@ -172,6 +201,27 @@ mod tests {
         assert_eq!(chosen(&all, 500), Some(1));
         assert_eq!(chosen(&all[1..], 500), Some(3));
         assert_eq!(chosen(&all[3..], 50), None);
+    }
+
+    #[test]
+    fn the_chosen_one_is_served_while_it_is_valid() {
+        let (wide, own) = (scope(1, OURS, "*.example.org", 100), scope(2, OURS, "shop.example.org", 1_000));
+        let other = scope(3, OURS, "other.example.net", 1_000);
+        let choose = |id: u128, organization_id| DomainSettings {
+            certificate_id: Some(Uuid::from_u128(id)),
+            ..DomainSettings::usual("shop.example.org", organization_id)
+        };
+        let chosen = |settings: DomainSettings, now: i64| {
+            let choice = Choice::new([wide.clone(), own.clone(), other.clone()], &[settings]);
+            choice.of(OURS, "shop.example.org", Timestamp::from_micros(now)).map(|found| found.id.as_u128())
+        };
+        assert_eq!(chosen(choose(1, OURS), 50), Some(1));
+        assert_eq!(chosen(choose(1, OURS), 500), Some(2), "it has expired");
+        assert_eq!(chosen(choose(1, THEIRS), 50), Some(2), "another organization had the domain");
+        assert_eq!(chosen(choose(3, OURS), 50), Some(2), "it is not for the domain");
+        let choice = Choice::new([wide.clone(), other.clone()], &[]);
+        let is_for = |id: u128| choice.is_for(OURS, Uuid::from_u128(id), "shop.example.org");
+        assert_eq!([is_for(1), is_for(3), is_for(4)], [Some(true), Some(false), None]);
     }
 
     #[test]

@@ -286,11 +286,6 @@ pub async fn page(
     Ok((page, count))
 }
 
-pub async fn domain_is_taken(conn: &mut Conn, domain: &str, except: Option<Uuid>) -> Result<bool> {
-    let query = "select exists (select 1 from applications where domain = $1 and ($2 is null or id <> $2))";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(domain).bind(except).fetch_one(c).await)?)
-}
-
 pub async fn count_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
     let query = "select count(*) from applications where organization_id = $1";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)

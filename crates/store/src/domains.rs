@@ -2,46 +2,69 @@
 
 use sqlx::FromRow;
 use uuid::Uuid;
+use windlass_api::Redirect;
 
 use crate::db::sql;
+use crate::word::Word;
 use crate::{Conn, Result};
 
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Domain {
+    /// Of one that was added to its application.
+    pub id: Option<Uuid>,
     pub domain: String,
+    pub path: String,
+    #[sqlx(try_from = "Word<Redirect>")]
+    pub redirect: Redirect,
     pub organization_id: Uuid,
     pub application_id: Option<Uuid>,
     pub installation_id: Option<Uuid>,
 }
 
+// In this order: PostgreSQL makes a text of a column that is null in the first two.
 macro_rules! domains {
-    ($which:literal) => {
+    ($rest:literal) => {
         concat!(
-            "select n.domain, n.organization_id, n.application_id, n.installation_id from (\
-                 select a.domain, a.organization_id, a.id as application_id, null as installation_id \
-                 from applications a where a.wanted <> 'deleted' union all \
-                 select r.domain, i.organization_id, null as application_id, i.id as installation_id \
-                 from installed_routes r join installations i on i.id = r.installation_id where r.is_live = $1) n where ",
-            $which,
-            " order by n.domain"
+            "select n.id, n.domain, n.path, n.redirect, n.organization_id, n.application_id, n.installation_id from (\
+                 select d.id, d.domain, d.path, d.redirect, a.organization_id, a.id as application_id, null as installation_id, \
+                 case when a.wanted <> 'deleted' then $1 else $2 end as is_live \
+                 from application_domains d join applications a on a.id = d.application_id union all \
+                 select null as id, r.domain, '/' as path, 'none' as redirect, i.organization_id, null as application_id, \
+                 i.id as installation_id, r.is_live \
+                 from installed_routes r join installations i on i.id = r.installation_id union all \
+                 select null as id, a.domain, '/' as path, 'none' as redirect, a.organization_id, a.id as application_id, \
+                 null as installation_id, case when a.wanted <> 'deleted' then $1 else $2 end as is_live \
+                 from applications a) n where ",
+            $rest
         )
     };
 }
 
+/// Those that lead to something.
 pub async fn of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<Domain>> {
-    let query = domains!("n.organization_id = $2");
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(true).bind(organization_id).fetch_all(c).await)?)
+    let query = domains!("n.is_live = $1 and n.organization_id = $3 order by n.domain, n.path");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(true).bind(false).bind(organization_id).fetch_all(c).await)?)
 }
 
+/// The first of those that lead to something. All that have the same name are one organization's.
 pub async fn get(conn: &mut Conn, domain: &str) -> Result<Option<Domain>> {
-    let query = domains!("n.domain = $2");
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(true).bind(domain).fetch_optional(c).await)?)
+    let query = domains!("n.is_live = $1 and n.domain = $3 order by n.path limit 1");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(true).bind(false).bind(domain).fetch_optional(c).await)?)
 }
 
-/// Those for which no certificate was ever ordered by their organization.
+/// All that have the name, also of what is being deleted or is not routed yet.
+pub async fn at(conn: &mut Conn, domain: &str) -> Result<Vec<Domain>> {
+    let query = domains!("(n.is_live = $1 or n.is_live = $2) and n.domain = $3 order by n.path");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(true).bind(false).bind(domain).fetch_all(c).await)?)
+}
+
+/// Those for which no certificate was ever ordered by their organization, each name once.
 pub async fn without_order(conn: &mut Conn) -> Result<Vec<Domain>> {
     let query = domains!(
-        "not exists (select 1 from certificate_orders o where o.domain = n.domain and o.organization_id = n.organization_id)"
+        "n.is_live = $1 and not exists (select 1 from certificate_orders o \
+         where o.domain = n.domain and o.organization_id = n.organization_id) order by n.domain, n.path"
     );
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(true).fetch_all(c).await)?)
+    let mut all: Vec<Domain> = sql!(conn, |c| sqlx::query_as(query).bind(true).bind(false).fetch_all(c).await)?;
+    all.dedup_by(|one, other| one.domain == other.domain);
+    Ok(all)
 }

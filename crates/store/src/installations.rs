@@ -315,13 +315,6 @@ pub async fn make_routes_live(tx: &mut Tx, installation_id: Uuid, execution_id: 
     Ok(())
 }
 
-/// Whether another installation has it, or is about to have it.
-pub async fn domain_is_taken(conn: &mut Conn, domain: &str, except: Option<Uuid>) -> Result<bool> {
-    let query =
-        "select exists (select 1 from installed_routes where domain = $1 and ($2 is null or installation_id <> $2))";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(domain).bind(except).fetch_one(c).await)?)
-}
-
 /// What an edge must know of a domain.
 #[derive(Clone, Debug, FromRow)]
 pub struct Routed {

@@ -10,6 +10,7 @@ mod migrations;
 mod word;
 
 pub mod api_keys;
+pub mod application_domains;
 pub mod applications;
 pub mod audit;
 pub mod bearer;
@@ -19,6 +20,7 @@ pub mod connections;
 pub mod containers;
 pub mod deliveries;
 pub mod deployments;
+pub mod domain_settings;
 pub mod domains;
 pub mod events;
 pub mod executions;

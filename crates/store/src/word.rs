@@ -5,7 +5,7 @@ use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 use windlass_api::{
     ApplicationState, CodeHost, ConnectionKind, ContainerStatus, DeliveryVerdict, DeploymentKind, DeploymentState,
-    DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase, ExecutionStatus, InstallationState, Role,
+    DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase, ExecutionStatus, InstallationState, Redirect, Role,
     SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus, VolumeOrigin,
     Wanted, WebhookType,
 };
@@ -28,7 +28,7 @@ pub(crate) use words_of_columns;
 
 words_of_columns! {
     ApplicationState, CodeHost, ConnectionKind, ContainerStatus, DeliveryVerdict, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase,
-    ExecutionStatus, InstallationState, Role, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus,
+    ExecutionStatus, InstallationState, Redirect, Role, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus,
     VolumeOrigin, Wanted, WebhookType,
 }
 

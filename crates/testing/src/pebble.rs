@@ -133,6 +133,14 @@ impl Pebble {
         self.tell("add-caa", &json!({ "host": host, "policies": policies }));
     }
 
+    /// The texts of a name, which ends with a dot. It has no others.
+    pub fn say(&self, host: &str, texts: &[&str]) {
+        self.tell("clear-txt", &json!({ "host": host }));
+        for text in texts {
+            self.tell("set-txt", &json!({ "host": host, "value": text }));
+        }
+    }
+
     fn tell(&self, what: &str, body: &Value) {
         let url = format!("http://{}:{DNS_MANAGEMENT}/{what}", self.address);
         let arguments = ["--silent", "--fail", "--max-time", "10", "--data", &body.to_string(), &url];

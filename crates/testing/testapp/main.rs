@@ -157,7 +157,7 @@ fn read_body(reader: &mut impl BufRead, headers: &HashMap<String, String>) -> io
 fn answer(request: &Request, version: &str, writer: &mut impl Write) -> io::Result<()> {
     let milliseconds = request.query.get("ms").copied().unwrap_or(0);
     match (request.method.as_str(), request.path.as_str()) {
-        ("GET" | "HEAD", "/") => send(request, 200, version, version.as_bytes(), writer),
+        ("GET" | "HEAD", "/" | "/api" | "/api/users" | "/apiary") => send(request, 200, version, version.as_bytes(), writer),
         ("GET", "/slow") => {
             thread::sleep(Duration::from_millis(milliseconds));
             send(request, 200, version, version.as_bytes(), writer)

@@ -257,6 +257,9 @@ impl Config {
                     "How long a domain that an organization has given up is kept from other organizations; 0 for not at all",
                 )
                 .days(7, 0..=365),
+            organization_domains: deployments
+                .row("organization-domains", "Domains that one organization adds to its applications, beside their main ones")
+                .limit(100, 0..=10_000),
             delivery_seconds: deployments
                 .row("delivery-days", "How long deliveries of code hosts are remembered")
                 .days(30, 1..=365),

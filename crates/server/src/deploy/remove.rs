@@ -3,7 +3,7 @@
 use windlass_api::EventName;
 use windlass_durable::kill_point;
 use windlass_runtime::Error;
-use windlass_store::{applications, freed_domains, releases};
+use windlass_store::{application_domains, applications, freed_domains, releases};
 
 use super::failure::{Interruption, Result};
 use super::git::cache;
@@ -40,7 +40,11 @@ pub async fn remove(host: &Host, held: &Held) -> Result<()> {
     let mut work = held.begin().await?;
     let application = applications::get(&mut work, held.application_id()).await?.ok_or(Interruption::Lost)?;
     if application.live_deployment_id.is_some() {
-        freed_domains::free(&mut work, &application.domain, application.organization_id, host.app.now()).await?;
+        let added = application_domains::of_application(&mut work, application.id).await?;
+        let names = added.into_iter().map(|added| added.domain).chain([application.domain.clone()]);
+        for domain in names {
+            freed_domains::free(&mut work, &domain, application.organization_id, host.app.now()).await?;
+        }
     }
     applications::delete(&mut work, application.id).await?;
     let about = states::subject(&application, None);

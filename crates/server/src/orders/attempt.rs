@@ -130,7 +130,8 @@ impl Attempt<'_> {
         let (now, order) = (self.app.now(), &self.order);
         let mut conn = self.app.db.read().await?;
         let all = certificates::scopes_of_organization(&mut conn, order.organization_id).await?;
-        let choice = Choice::new(all);
+        // What is ordered is for when a certificate that was chosen ends.
+        let choice = Choice::new(all, &[]);
         let Some(served) = choice.of(order.organization_id, &order.domain, now).filter(|one| one.is_valid_at(now))
         else {
             return Ok(None);

@@ -62,7 +62,8 @@ pub async fn look(app: &App) -> Result<usize> {
 pub fn is_ordered_for(domain: &str) -> bool {
     let is_private = |end: &&str| domain.strip_suffix(*end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     let is_name = domain.contains('.') && domain.parse::<std::net::IpAddr>().is_err();
-    is_name && !is_local_name(domain) && !PRIVATE.iter().any(is_private)
+    // For every name below one, an authority wants a record in DNS.
+    is_name && !domain.starts_with("*.") && !is_local_name(domain) && !PRIVATE.iter().any(is_private)
 }
 
 /// What another organization has ordered for the name is not for this one.
@@ -122,6 +123,7 @@ mod tests {
             "intranet",
             "192.0.2.1",
             "a.onion",
+            "*.example.org",
         ] {
             assert!(!is_ordered_for(name), "{name}");
         }

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use windlass_acme::{Authority, Way};
-use windlass_api::Host;
-use windlass_dns::{DnsError, Resolver};
+use windlass_dns::DnsError;
 use windlass_outgoing::{Answer, Bytes, Call, CallError, HeaderMap, Limits, Method, StatusCode, Url};
 
 use super::problem::{Problem, Result};
 use crate::app::App;
+use crate::dns::{here, resolver};
 
 /// Where authorities look (RFC 8555, section 8.3).
 const PATH: &str = "/.well-known/acme-challenge/";
@@ -133,24 +133,6 @@ pub async fn may_issue(app: &App, authority: &Authority, domain: &str) -> Result
     let words =
         format!("A CAA record in DNS lets {others} issue certificates for {domain}. Add one that names {name}.");
     Err(Problem::preflight(words).into())
-}
-
-fn resolver(app: &App) -> Resolver {
-    match app.config.dns_servers.as_slice() {
-        [] => Resolver::new(windlass_dns::of_machine()),
-        servers => Resolver::new(servers.to_vec()),
-    }
-}
-
-/// Where the server's own address leads, if it has a public one.
-async fn here(app: &App, resolver: &Resolver) -> Vec<IpAddr> {
-    match Host::of_url(&app.config.public_url()).filter(|host| !host.is_local()) {
-        Some(host) => match host.parse() {
-            Ok(address) => vec![address],
-            Err(_) => resolver.addresses(&host).await.unwrap_or_default(),
-        },
-        None => Vec::new(),
-    }
 }
 
 fn named(addresses: &[IpAddr]) -> String {

@@ -4,18 +4,31 @@ use windlass_api as api;
 use windlass_api::{HttpsState, Timestamp};
 use windlass_store::certificate_orders::CertificateOrder;
 use windlass_store::certificates::Scope;
+use windlass_store::domain_settings::DomainSettings;
 use windlass_store::domains::Domain;
 
 /// With the certificate that it is served with, if there is one, and with what is ordered for it.
-pub fn domain(row: Domain, served: Option<&Scope>, order: Option<&CertificateOrder>, now: Timestamp) -> api::Domain {
+pub fn domain(
+    row: Domain,
+    settings: &DomainSettings,
+    served: Option<&Scope>,
+    order: Option<&CertificateOrder>,
+    now: Timestamp,
+) -> api::Domain {
     let served = served.filter(|certificate| certificate.is_valid_at(now));
     api::Domain {
+        id: row.id,
         https: state(served, order),
+        readable: windlass_api::readable(&row.domain),
         domain: row.domain,
+        path: row.path,
+        redirect: row.redirect,
         organization_id: row.organization_id,
         application_id: row.application_id,
         installation_id: row.installation_id,
+        https_only: settings.https_only,
         certificate_id: served.map(|certificate| certificate.id),
+        chosen_certificate_id: settings.certificate_id,
         problem: order.map(|order| order.problem.clone()).unwrap_or_default(),
         next_at: order.map(|order| order.next_at),
     }

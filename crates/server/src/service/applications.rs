@@ -3,8 +3,8 @@
 use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{
-    ApplicationName, ApplicationState, Can, Changes, Configuration, ConnectionId, CreateDeployment, ErrorCode,
-    EventName, Given, RepositoryAddress, Triggers, UpdateApplication, Variables, Wanted,
+    ApplicationName, ApplicationState, Can, Changes, Configuration, CreateDeployment, ErrorCode, EventName, Given,
+    GivenId, RepositoryAddress, Triggers, UpdateApplication, Variables, Wanted,
 };
 use windlass_codehost::RepositoryKey;
 use windlass_store::applications::{self, Application};
@@ -21,10 +21,11 @@ use crate::service::application_changes::{
 };
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::deployments::{self, DeploymentRequest};
+use crate::service::domain_owners::{self, Owners};
 use crate::service::held_applications::{hold_to_change, lock, lock_to_change, refuse_preview};
 use crate::service::idempotency::Once;
 use crate::service::work::Work;
-use crate::service::{connections, deploy_keys, domains, previews, queue, removal, states, volumes, webhooks};
+use crate::service::{connections, deploy_keys, domain_choice, previews, queue, removal, states, volumes, webhooks};
 
 /// Of two organizations that choose the same domain in the same instant, one finds another at the next try.
 const TRIES: usize = 3;
@@ -38,13 +39,14 @@ pub async fn deploy(
     once: Option<&Once>,
 ) -> Result<(&'static str, api::Application)> {
     let (name, repository, changes) = input.into_parts();
-    let input = DeployInput { name: &name, repository: &repository, changes: &changes };
+    let owners = owners_of(app, authority, &changes).await?;
+    let input = DeployInput { name: &name, repository: &repository, changes: &changes, owners: &owners };
     for _ in 0..TRIES {
         if let Some(done) = try_to_deploy(app, authority, &input, once).await? {
             return Ok(done);
         }
     }
-    Err(domains::taken(&name.label()))
+    Err(domain_choice::taken(&name.label()))
 }
 
 /// The parts of the request.
@@ -52,6 +54,15 @@ struct DeployInput<'a> {
     name: &'a ApplicationName,
     repository: &'a RepositoryAddress,
     changes: &'a Changes,
+    /// Of the domain that is asked for.
+    owners: &'a Owners,
+}
+
+async fn owners_of(app: &App, authority: &Authority, changes: &Changes) -> Result<Owners> {
+    match &changes.domain {
+        Given::Value(domain) => domain_owners::look(app, domain, authority.organization_id()).await,
+        Given::Absent | Given::Empty => Ok(Owners::default()),
+    }
 }
 
 /// None when another organization took the domain meanwhile.
@@ -124,8 +135,8 @@ async fn create(work: &mut Work<'_>, authority: &Authority, input: &DeployInput<
     }
     let ids = (application.id, application.organization_id);
     application.domain = match &input.changes.domain {
-        Given::Value(domain) => domains::check(work, app, domain, ids).await?,
-        Given::Absent | Given::Empty => domains::default_for(work, app, &input.name.label(), ids).await?,
+        Given::Value(domain) => main_domain(work, domain, ids, input.owners).await?,
+        Given::Absent | Given::Empty => domain_choice::default_for(work, app, &input.name.label(), ids).await?,
     };
     match applications::insert(work, &application).await {
         Ok(()) => {}
@@ -192,7 +203,7 @@ async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, input: &De
     if !changed.is_empty() {
         refuse_preview(work, &application).await?;
         require_to_change(work.app, authority, &application.name, &changed)?;
-        move_to(work, &mut application, &input.changes.domain).await?;
+        move_to(work, &mut application, &input.changes.domain, input.owners).await?;
         write(work, &mut application).await?;
         record(work, authority, Action::Update, &application, "changed the application", &changed.join(", "));
     }
@@ -213,6 +224,7 @@ fn require_to_change(app: &App, authority: &Authority, name: &str, changed: &[St
 pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateApplication) -> Result<api::Application> {
     let unchanged_since = input.unchanged_since;
     let (name, repository, changes) = input.into_parts();
+    let owners = owners_of(app, granted.authority(), &changes).await?;
     let mut work = app.begin().await?;
     let (authority, mut application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
     if unchanged_since.is_some_and(|since| since != application.updated_at) {
@@ -235,7 +247,7 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateAppl
     if names.is_empty() {
         return Err(Error::field("name", "give it or another field to change"));
     }
-    move_to(&mut work, &mut application, &changes.domain).await?;
+    move_to(&mut work, &mut application, &changes.domain, &owners).await?;
     write(&mut work, &mut application).await?;
     record(&mut work, &authority, Action::Update, &application, "changed the application", &names.join(", "));
     finish(work, &authority, application.id).await
@@ -291,7 +303,7 @@ async fn fill_connection(
     let wanted = match &changes.connection_id {
         Given::Absent => return Ok(None),
         Given::Empty => None,
-        Given::Value(ConnectionId(id)) => Some(*id),
+        Given::Value(GivenId(id)) => Some(*id),
     };
     if wanted == application.connection_id {
         return Ok(None);
@@ -367,15 +379,33 @@ async fn fill_credentials(
     Ok(changed)
 }
 
+/// The domain that was asked for, if it is free to have.
+async fn main_domain(
+    work: &mut Work<'_>,
+    domain: &api::HostName,
+    (application_id, organization_id): (Uuid, Uuid),
+    owners: &Owners,
+) -> Result<String> {
+    let wanted = domain_choice::Wanted { domain, path: "/", application_id, organization_id, owners };
+    let app = work.app;
+    domain_choice::check(work, app, &wanted).await?;
+    Ok(domain.to_string())
+}
+
 /// Another domain, if the request has one; the default one, if it is empty.
-async fn move_to(work: &mut Work<'_>, application: &mut Application, domain: &Given<api::HostName>) -> Result<()> {
+async fn move_to(
+    work: &mut Work<'_>,
+    application: &mut Application,
+    domain: &Given<api::HostName>,
+    owners: &Owners,
+) -> Result<()> {
     let (app, ids) = (work.app, (application.id, application.organization_id));
     let chosen = match domain {
         Given::Absent => return Ok(()),
-        Given::Value(domain) => domains::check(work, app, domain, ids).await?,
+        Given::Value(domain) => main_domain(work, domain, ids, owners).await?,
         Given::Empty => {
             let name = ApplicationName::try_from(application.name.as_str()).map_err(Error::internal)?;
-            domains::default_for(work, app, &name.label(), ids).await?
+            domain_choice::default_for(work, app, &name.label(), ids).await?
         }
     };
     let before = std::mem::replace(&mut application.domain, chosen);
@@ -390,7 +420,7 @@ async fn move_to(work: &mut Work<'_>, application: &mut Application, domain: &Gi
 async fn write(work: &mut Work<'_>, application: &mut Application) -> Result<()> {
     application.updated_at = work.app.now();
     applications::update(work, application).await.map_err(|error| match error {
-        windlass_store::Error::Duplicate => domains::taken(&application.domain),
+        windlass_store::Error::Duplicate => domain_choice::taken(&application.domain),
         other => other.into(),
     })?;
     work.wake_reconciler();

@@ -5,8 +5,7 @@ use windlass_api as api;
 use windlass_api::{ErrorCode, Timestamp, UploadCertificate};
 use windlass_certificate::{Checked, Description, Part};
 use windlass_store::certificates::{self, Certificate, Material};
-use windlass_store::domains::{self, Domain};
-use windlass_store::{Conn, certificate_orders};
+use windlass_store::{Conn, certificate_orders, domain_settings, domains};
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
@@ -111,9 +110,10 @@ async fn record(app: &App, conn: &mut Conn, certificate: Certificate) -> Result<
 /// What each of the organization's certificates is served for, as the edge is told.
 async fn served(app: &App, conn: &mut Conn, organization_id: Uuid, all: &[Certificate]) -> Result<Served> {
     let domains = domains::of_organization(conn, organization_id).await?;
-    let (choice, now) = (Choice::new(all.iter().map(Certificate::scope)), app.now());
+    let settings = domain_settings::of_organization(conn, organization_id).await?;
+    let (choice, now) = (Choice::new(all.iter().map(Certificate::scope), &settings), app.now());
     let mut served = Served::default();
-    for Domain { domain, .. } in domains {
+    for domains::Domain { domain, .. } in domains {
         if let Some(chosen) = choice.of(organization_id, &domain, now) {
             served.add(chosen, &domain);
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_store::{
-    Result, api_keys, certificates, deliveries, events, extensions, freed_domains, github_apps, idempotency_keys,
-    invitations, password_resets, placed_orders, sessions, traffic,
+    Result, api_keys, certificates, deliveries, domain_settings, events, extensions, freed_domains, github_apps,
+    idempotency_keys, invitations, password_resets, placed_orders, sessions, traffic,
 };
 
 use crate::app::App;
@@ -20,6 +20,9 @@ const ENDED_CERTIFICATES_SECONDS: i64 = 30 * 86_400;
 
 /// For so long orders of certificates are counted.
 const PLACED_ORDERS_SECONDS: i64 = 7 * 86_400;
+
+/// What was said about a domain stays for a while after it led to something.
+const SETTINGS_SECONDS: i64 = 30 * 86_400;
 
 const TRAFFIC_AT_ONCE: i64 = 1_000;
 const EVENTS_AT_ONCE: i64 = 1_000;
@@ -70,6 +73,9 @@ pub async fn sweep(app: &App) -> Result<u64> {
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
     removed += freed_domains::forget_before(&mut tx, now.plus_seconds(-app.config.domain_hold_seconds)).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
+    removed += domain_settings::forget_unused(&mut tx, now.plus_seconds(-SETTINGS_SECONDS)).await?;
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
     removed += extensions::purge(&mut tx, EXTENSIONS_AT_ONCE).await?;

@@ -20,7 +20,7 @@ use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::deployments::{self, DeploymentRequest};
 use crate::service::held_applications::hold_to_change;
 use crate::service::work::Work;
-use crate::service::{domains, removal, states, volumes, webhooks};
+use crate::service::{domain_choice, removal, states, volumes, webhooks};
 
 /// What previews have as their environment.
 const ENVIRONMENT: &str = "preview";
@@ -243,7 +243,7 @@ async fn new_row(work: &mut Work<'_>, actor: &Actor, application: &Application, 
         name,
         repository: application.repository.clone(),
         repository_key: String::new(),
-        domain: domains::default_for(work, app, &label, (id, application.organization_id)).await?,
+        domain: domain_choice::default_for(work, app, &label, (id, application.organization_id)).await?,
         connection_id: None,
         hook_id: String::new(),
         deploy_key_id: String::new(),

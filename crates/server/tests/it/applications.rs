@@ -187,7 +187,7 @@ async fn domains_are_one_servers_and_ones_own(server: TestServer) {
     assert!(suffix.len() == 6 && second["id"].as_str().unwrap().ends_with(suffix), "{domain}");
     let wish = with("other", "domain", json!("Shop.localhost."));
     let message = server.post("/deploy/application", wish).by(&eve).fails(409, "domain_taken").await;
-    assert_eq!(message, "domain: another application or installation has shop.localhost. Choose another one.");
+    assert_eq!(message, "domain: another organization has shop.localhost. Choose another one.");
     let move_there = json!({ "id": second["id"], "domain": "shop.localhost" });
     server.put("/deploy/application", move_there).by(&eve).fails(409, "domain_taken").await;
     // One's own is no conflict.

@@ -342,9 +342,36 @@ impl World {
                 self.running().await;
                 (path, Value::Null)
             }
+            "add_domain" => {
+                let number = self.applications.fetch_add(1, Ordering::SeqCst) + 1;
+                let body = json!({ "domain": format!("www-{number}.example.org"), "redirect": "permanent" });
+                (path.replace("{application_id}", &id_of(&self.running().await).to_string()), body)
+            }
+            "remove_domain" => {
+                let (application, added) = self.added_domain().await;
+                let path = path.replace("{application_id}", &application.to_string());
+                (path.replace("{domain_id}", &id_of(&added).to_string()), Value::Null)
+            }
+            "update_domain" => {
+                let (_, added) = self.added_domain().await;
+                (path.replace("{domain}", added["domain"].as_str().unwrap()), json!({ "https_only": false }))
+            }
+            "check_domain" => {
+                let (_, added) = self.added_domain().await;
+                (path.replace("{domain}", added["domain"].as_str().unwrap()), Value::Null)
+            }
             "order_certificate_again" => (path.replace("{domain}", &self.refused_domain().await), Value::Null),
             _ => self.about_data(operation).await,
         }
+    }
+
+    /// A domain beside the main one, with the application that it was added to.
+    async fn added_domain(&self) -> (Uuid, Value) {
+        let application = id_of(&self.running().await);
+        let number = self.applications.fetch_add(1, Ordering::SeqCst) + 1;
+        let body = json!({ "domain": format!("www-{number}.example.org") });
+        let path = format!("/deploy/application/{application}/domains");
+        (application, self.server.post(&path, body).by(self.owner()).ok().await)
     }
 
     /// One for which a certificate was ordered in vain.

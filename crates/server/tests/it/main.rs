@@ -21,6 +21,7 @@ mod connections;
 mod dashboard;
 mod deliveries;
 mod deployments;
+mod domains;
 mod downloads;
 mod events;
 mod extensions;

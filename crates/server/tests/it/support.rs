@@ -186,6 +186,8 @@ pub fn config(settings: &[(&str, &str)]) -> Config {
         ("organization-executions", "1000"),
         ("organization-installations", "10000"),
         ("organization-extensions", "10000"),
+        // Nothing listens there: what DNS says is told by tests.
+        ("dns-servers", "127.0.0.1:1"),
     ];
     for (name, value) in settings.iter().chain(&defaults) {
         let setting = config::settings().iter().find(|setting| setting.name == *name).expect("a setting");

@@ -858,7 +858,33 @@ create table installed_routes (
 create unique index installed_routes_live on installed_routes (domain) where is_live;
 create index installed_routes_of_installation on installed_routes (installation_id);
 
--- Domains are in two tables, and each is there once: who chooses one holds this row until the commit.
+-- Domains of applications beside their main ones.
+create table application_domains (
+    id uuid primary key,
+    application_id uuid not null references applications (id) on delete cascade,
+    -- `*.example.org` for every name below.
+    domain text not null,
+    -- The beginning of the paths that are the application's.
+    path text not null,
+    -- Whether, and how, visitors are sent to the main domain instead.
+    redirect text not null,
+    created_at bigint not null,
+    unique (domain, path)
+);
+create index application_domains_of_application on application_domains (application_id);
+
+-- What the organization of a domain has said about it. What it has not is as usual.
+create table domain_settings (
+    domain text primary key,
+    organization_id uuid not null references organizations (id) on delete cascade,
+    https_only boolean not null,
+    -- The one that is served as long as it is valid.
+    certificate_id uuid references certificates (id) on delete set null,
+    updated_at bigint not null
+);
+create index domain_settings_of_certificate on domain_settings (certificate_id);
+
+-- Domains are in three tables, and each is there once: who chooses one holds this row until the commit.
 create table domain_choice (
     id bigint primary key check (id = 1)
 );

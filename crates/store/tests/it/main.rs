@@ -10,6 +10,7 @@ mod audit;
 mod containers;
 mod db;
 mod deployments;
+mod domains;
 mod events;
 mod freed_domains;
 mod github_apps;

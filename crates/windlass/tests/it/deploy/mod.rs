@@ -8,6 +8,7 @@ mod crash_loops;
 mod crowd;
 mod database_lost;
 mod disks;
+mod domains;
 mod encrypted;
 mod engine_hangs;
 mod engine_lost;

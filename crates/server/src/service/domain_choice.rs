@@ -1,0 +1,148 @@
+//! Which domain an application may have, and which it has when it asks for none.
+
+use uuid::Uuid;
+use windlass_api::{ErrorCode, Host, HostName, Timestamp};
+use windlass_store::domains::{self, Domain};
+use windlass_store::installations::Installation;
+use windlass_store::{Tx, freed_domains, instance};
+
+use crate::app::App;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::service::domain_owners::{self, Owners};
+
+/// Of an application, and of its organization.
+type Ids = (Uuid, Uuid);
+
+/// What an application is to be found at.
+pub struct Wanted<'a> {
+    pub domain: &'a str,
+    pub path: &'a str,
+    pub application_id: Uuid,
+    pub organization_id: Uuid,
+    /// As its records in DNS say.
+    pub owners: &'a Owners,
+}
+
+/// Fails unless the domain is free to have.
+pub async fn check(conn: &mut Tx, app: &App, wanted: &Wanted<'_>) -> Result<()> {
+    let Wanted { domain, path, application_id, organization_id, owners } = *wanted;
+    instance::lock_domains(conn).await?;
+    if is_own(&app.config, domain) {
+        return Err(Error::field("domain", format!("{domain} is this server's own")));
+    }
+    if let Some(above) = domain.strip_prefix("*.") {
+        check_all_below(conn, app, above, wanted).await?;
+    }
+    let (own, others): (Vec<_>, Vec<_>) =
+        domains::at(conn, domain).await?.into_iter().partition(|row| row.organization_id == organization_id);
+    let is_proven = owners.has(organization_id);
+    if !others.is_empty() || (!is_proven && domain_owners::is_below_anothers(conn, domain, organization_id).await?) {
+        let proof = domain_owners::how_to_prove(&app.config, domain, organization_id);
+        return Err(Error::new(ErrorCode::DomainTaken, format!("domain: another organization has {domain}. {proof}")));
+    }
+    // The main domain that an application has is free for itself.
+    let is_itself = |row: &Domain| row.id.is_none() && row.application_id == Some(application_id);
+    if own.iter().any(|row| row.path == path && !is_itself(row)) {
+        return Err(taken(domain));
+    }
+    if is_proven { Ok(()) } else { refuse_kept(conn, app, domain, organization_id).await }
+}
+
+/// Names below are not known yet, so they must be the organization's for sure: by the records in DNS, or because it has the name above them
+/// from this server.
+async fn check_all_below(conn: &mut Tx, app: &App, above: &str, wanted: &Wanted<'_>) -> Result<()> {
+    let base = &app.config.base_domain;
+    let has_server_below = |name: &str| name == above || name.ends_with(&format!(".{above}"));
+    let is_public = Host::of_url(&app.config.public_url()).is_some_and(|host| has_server_below(&host));
+    if has_server_below(base) || is_public {
+        return Err(Error::field("domain", format!("names of this server are below {above}")));
+    }
+    if wanted.owners.has(wanted.organization_id) {
+        return Ok(());
+    }
+    let found = domains::at(conn, above).await?;
+    let is_given = above.ends_with(&format!(".{base}"))
+        && !found.is_empty()
+        && found.iter().all(|row| row.organization_id == wanted.organization_id);
+    if is_given {
+        return Ok(());
+    }
+    let (name, value) =
+        (domain_owners::record_name(wanted.domain), domain_owners::record_value(wanted.organization_id));
+    let problem = format!(
+        "needs a proof that every name below {above} is yours: create the TXT record {name} with the value {value} in DNS, and try again"
+    );
+    Err(Error::field("domain", problem))
+}
+
+/// The same for a domain that leads to what an extension has installed.
+pub async fn refuse_taken(conn: &mut Tx, app: &App, domain: &str, installation: &Installation) -> Result<()> {
+    instance::lock_domains(conn).await?;
+    if is_own(&app.config, domain) {
+        return Err(Error::field("domain", format!("{domain} is this server's own")));
+    }
+    let is_itself = |row: &Domain| row.installation_id == Some(installation.id);
+    let is_taken = domains::at(conn, domain).await?.iter().any(|row| !is_itself(row))
+        || domain_owners::is_below_anothers(conn, domain, installation.organization_id).await?;
+    if is_taken {
+        return Err(taken(domain));
+    }
+    refuse_kept(conn, app, domain, installation.organization_id).await
+}
+
+/// Visitors of the organization that had it may still come there.
+async fn refuse_kept(conn: &mut Tx, app: &App, domain: &str, organization_id: Uuid) -> Result<()> {
+    match kept_until(conn, app, domain, organization_id).await? {
+        None => Ok(()),
+        Some(until) => {
+            let proof = domain_owners::how_to_prove(&app.config, domain, organization_id);
+            let message =
+                format!("domain: another organization had {domain}. It is free for others on {until}. {proof}");
+            Err(Error::new(ErrorCode::DomainTaken, message))
+        }
+    }
+}
+
+/// None when another organization did not give it up, or long ago.
+async fn kept_until(conn: &mut Tx, app: &App, domain: &str, organization_id: Uuid) -> Result<Option<Timestamp>> {
+    let kept = app.config.domain_hold_seconds;
+    let since = app.now().plus_seconds(-kept);
+    let freed = freed_domains::freed_by_another(conn, domain, organization_id, since).await?;
+    Ok(freed.map(|freed| freed.plus_seconds(kept)))
+}
+
+pub fn taken(domain: &str) -> Error {
+    Error::new(
+        ErrorCode::DomainTaken,
+        format!("domain: another application or installation has {domain}. Choose another one."),
+    )
+}
+
+/// The label below the base domain; with the end of the application's id, which is random, where another application has that.
+pub async fn default_for(conn: &mut Tx, app: &App, label: &str, (id, organization_id): Ids) -> Result<String> {
+    instance::lock_domains(conn).await?;
+    let (config, application_id, id) = (&app.config, id, id.simple().to_string());
+    for length in [0, 6, 12, 20] {
+        let suffix = &id[id.len() - length..];
+        let label = if suffix.is_empty() { label.to_owned() } else { format!("{label}-{suffix}") };
+        let domain = format!("{label}.{}", config.base_domain);
+        let domain = HostName::try_from(domain.as_str()).map_err(|_| {
+            let problem = "is needed: the name does not give one below this server's base domain";
+            Error::field("domain", problem)
+        })?;
+        let is_itself = |row: &Domain| row.id.is_none() && row.application_id == Some(application_id);
+        let is_taken = domains::at(conn, &domain).await?.iter().any(|row| !is_itself(row))
+            || kept_until(conn, app, &domain, organization_id).await?.is_some();
+        if !is_own(config, &domain) && !is_taken {
+            return Ok(domain.to_string());
+        }
+    }
+    Err(Error::field("domain", "is needed: the one that would be made of the name is taken"))
+}
+
+/// Whether the API itself is, or may be, reached there.
+fn is_own(config: &Config, domain: &str) -> bool {
+    let is_public = || Host::of_url(&config.public_url()).is_some_and(|host| *host == *domain);
+    domain == "localhost" || domain == config.base_domain || is_public()
+}
