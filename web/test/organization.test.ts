@@ -71,6 +71,7 @@ test("an entry leads to what it is about, unless that is gone", () => {
   assert.equal(place("extension", "update", { extension: "redis" }), "/extensions/redis");
   assert.equal(place("connection", "delete"), "/connections");
   assert.equal(place("invitation", "delete"), "/organization/invitations");
+  assert.equal(place("domain", "delete"), "/organization/certificates");
   assert.equal(place("denial", "access"), null);
 });
 

@@ -14,6 +14,7 @@ test("a message names the field that it is about", () => {
   assert.equal(field("environment_variables.A: is too long (line 1)"), "environment_variables");
   assert.equal(field("The body is not JSON: oops"), null);
   assert.equal(new ApiError(409, "conflict", "branch: taken", null).field, null);
+  assert.equal(new ApiError(409, "domain_taken", "domain: another organization has it.", null).field, "domain");
 });
 
 test("what is empty is not in the address", () => {

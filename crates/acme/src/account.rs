@@ -129,3 +129,26 @@ fn identifier(chain_pem: &str) -> Option<CertificateIdentifier<'static>> {
     let first = CertificateDer::from_pem_slice(chain_pem.as_bytes()).ok()?;
     CertificateIdentifier::try_from(&first).ok().map(CertificateIdentifier::into_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use windlass_outgoing::Settings;
+    use windlass_testing::pebble::Pebble;
+
+    use super::*;
+
+    /// The next order must make another account, instead of failing for ever.
+    #[tokio::test]
+    async fn an_account_that_was_ended_is_known_by_its_refusal() {
+        let pebble = Pebble::start();
+        let settings = Settings { allow_private: true, extra_roots: Some(pebble.roots_file()) };
+        let outgoing = Arc::new(Outgoing::new(settings).await.unwrap());
+        let authority = Authority::new(pebble.directory().parse().unwrap(), outgoing);
+        let (account, credentials) = authority.register(Some("ops@example.org"), None).await.unwrap();
+        account.order("shop.example.org", "", None).await.unwrap();
+        let again = authority.account(&credentials).await.unwrap();
+        account.0.deactivate().await.unwrap();
+        let refused = again.order("shop.example.org", "", None).await.err();
+        assert!(matches!(refused, Some(AcmeError::BadAccount(_))), "{refused:?}");
+    }
+}

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::applications::is_absent;
 use crate::closed_set::closed_set;
 use crate::text::checked_text;
 use crate::{DomainName, Given, GivenId, Timestamp};
@@ -104,7 +105,7 @@ pub struct AddDomain {
 pub struct UpdateDomain {
     pub https_only: Option<bool>,
     /// One of the organization's that is for the domain; empty for the best that there is.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_absent")]
     pub certificate_id: Given<GivenId>,
 }
 

@@ -14,6 +14,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// Runs as long as it lives. Each has an address of its own, so that several tests can have port 80 and 443 at once.
 pub struct Pebble {
     folder: TempDir,
+    program: PathBuf,
     authority: Option<Child>,
     names: Child,
     /// Where every name leads that a test has not said anything about.
@@ -27,8 +28,24 @@ const DNS: u16 = 8_053;
 const DNS_MANAGEMENT: u16 = 8_055;
 
 impl Pebble {
-    /// It refuses some nonces, as it does by itself.
+    /// A kind of certificates that the newest one issues, and how long they are good.
+    pub const PROFILE: &str = "three-weeks";
+    pub const PROFILE_HOURS: i64 = 21 * 24;
+
+    /// That of the distribution. It refuses some nonces, as it does by itself.
     pub fn start() -> Self {
+        Self::of("pebble".into())
+    }
+
+    /// The one that `scripts/pebble-build` builds.
+    pub fn newest() -> Self {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/pebble-build");
+        let built = Command::new(script).output().expect("scripts/pebble-build starts");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        Self::of(PathBuf::from(String::from_utf8_lossy(&built.stdout).trim()))
+    }
+
+    fn of(program: PathBuf) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let address = own_address();
         let key = KeyPair::generate().expect("a key");
@@ -41,6 +58,10 @@ impl Pebble {
             "managementListenAddress": format!("{address}:{MANAGEMENT}"),
             "certificate": folder.path().join("own.pem"), "privateKey": folder.path().join("own.key"),
             "httpPort": 80, "tlsPort": 443, "ocspResponderURL": "", "externalAccountBindingRequired": false,
+            "profiles": {
+                "default": { "description": "the usual one", "validityPeriod": 90 * 86_400 },
+                Self::PROFILE: { "description": "a short one", "validityPeriod": Self::PROFILE_HOURS * 3_600 },
+            },
         }});
         write(folder.path(), "settings.json", &settings.to_string());
         let names = Command::new("pebble-challtestsrv")
@@ -52,7 +73,7 @@ impl Pebble {
             .stderr(Stdio::null())
             .spawn()
             .expect("pebble-challtestsrv starts (scripts/setup test installs it)");
-        let mut pebble = Self { folder, authority: None, names, address };
+        let mut pebble = Self { folder, program, authority: None, names, address };
         wait_for((address, DNS_MANAGEMENT).into());
         pebble.begin();
         pebble
@@ -72,7 +93,7 @@ impl Pebble {
     }
 
     fn begin(&mut self) {
-        let authority = Command::new("pebble")
+        let authority = Command::new(&self.program)
             .arg("-config")
             .arg(self.folder.path().join("settings.json"))
             .args(["-strict", "-dnsserver", &self.name_server()])
@@ -121,6 +142,14 @@ impl Pebble {
         own.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
     }
 
+    /// From now on it says that the certificate should be renewed at once. For the newest one.
+    pub fn want_renewal(&self, certificate_pem: &str) {
+        let window = json!({ "suggestedWindow": { "start": "2020-01-01T00:00:00Z", "end": "2020-01-02T00:00:00Z" } });
+        let body = json!({ "certificate": certificate_pem, "ariResponse": window.to_string() });
+        let url = format!("https://{}:{MANAGEMENT}/set-renewal-info/", self.address);
+        send(&["--insecure"], &url, &body);
+    }
+
     /// Lets a name lead to these addresses.
     pub fn lead(&self, host: &str, addresses: &[&str]) {
         self.tell("clear-a", &json!({ "host": host }));
@@ -142,11 +171,14 @@ impl Pebble {
     }
 
     fn tell(&self, what: &str, body: &Value) {
-        let url = format!("http://{}:{DNS_MANAGEMENT}/{what}", self.address);
-        let arguments = ["--silent", "--fail", "--max-time", "10", "--data", &body.to_string(), &url];
-        let told = Command::new("curl").args(arguments).output().expect("curl runs");
-        assert!(told.status.success(), "{what} {body}");
+        send(&[], &format!("http://{}:{DNS_MANAGEMENT}/{what}", self.address), body);
     }
+}
+
+fn send(more: &[&str], url: &str, body: &Value) {
+    let arguments = ["--silent", "--fail", "--max-time", "10", "--data", &body.to_string(), url];
+    let told = Command::new("curl").args(more).args(arguments).output().expect("curl runs");
+    assert!(told.status.success(), "{url} {body}");
 }
 
 impl Drop for Pebble {

@@ -27,6 +27,9 @@ export interface Options<O> {
   signal?: AbortSignal | undefined;
 }
 
+/** Codes of what is wrong with one field. */
+const ABOUT_A_FIELD: readonly string[] = ["invalid_request", "name_taken", "domain_taken"];
+
 /** What the server refused, in its own words. */
 export class ApiError extends Error {
   constructor(
@@ -40,7 +43,7 @@ export class ApiError extends Error {
 
   /** The field that the message is about: messages of invalid requests begin with its name. */
   get field(): string | null {
-    if (this.code !== "invalid_request" && this.code !== "name_taken") return null;
+    if (!ABOUT_A_FIELD.includes(this.code)) return null;
     return /^([a-z][a-z0-9_]*)[^:\s]*: /.exec(this.message)?.[1] ?? null;
   }
 }

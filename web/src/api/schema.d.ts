@@ -1342,6 +1342,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/domains/{domain}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Update domain
+         * @description Needs the permission `domain:update`, which the role `member` has, in the organization. At once, and without a deployment. For every path of the domain.
+         */
+        put: operations["update_domain"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/domains/{domain}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check domain
+         * @description Needs the permission `domain:read`, which the role `viewer` has, in the organization. Asks DNS at this moment, which can take up to ten seconds.
+         */
+        get: operations["check_domain"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/domains/{domain}/retry": {
         parameters: {
             query?: never;
@@ -1357,6 +1397,46 @@ export interface paths {
          */
         post: operations["order_certificate_again"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/application/{application_id}/domains": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add domain
+         * @description Needs the permission `domain:create`, which the role `member` has, in the organization. Visitors come by it at once, and without a deployment.
+         */
+        post: operations["add_domain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/application/{application_id}/domains/{domain_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove domain
+         * @description Needs the permission `domain:delete`, which the role `member` has, in the organization. One that was added. The main domain of an application is changed with the application.
+         */
+        delete: operations["remove_domain"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2354,6 +2434,16 @@ export interface components {
             /** Format: password */
             token: string;
         };
+        AddDomain: {
+            domain: string;
+            /**
+             * @description Default: `/`, which is everything. Whole segments: `/api` is for `/api` and `/api/users`, and not for `/apiary`. The application is
+             *     asked for the whole path. Applications of one organization can share a domain, each with paths of its own.
+             */
+            path?: string | null;
+            /** @description Default: `none`. */
+            redirect?: components["schemas"]["Redirect"] | null;
+        };
         AdminRegistered: {
             admin_registered: boolean;
         };
@@ -3247,9 +3337,28 @@ export interface components {
             /** Format: int64 */
             free_bytes: number;
         };
+        /** @description A record in DNS. */
+        DnsRecord: {
+            type: components["schemas"]["RecordType"];
+            name: string;
+            value: string;
+            /** @description Whether DNS has it now. */
+            is_found: boolean;
+        };
         /** @description A domain of an application, or of something that is installed. */
         Domain: {
+            /**
+             * Format: uuid
+             * @description Of a domain that was added; null for the main one of an application, and for those of installations.
+             */
+            id: string | null;
+            /** @description As DNS knows it; `*.example.org` is for every name below. */
             domain: string;
+            /** @description The same as people write it. */
+            readable: string;
+            /** @description Visitors of this path, and of what is below it, come here. */
+            path: string;
+            redirect: components["schemas"]["Redirect"];
             /** Format: uuid */
             organization_id: string;
             /** Format: uuid */
@@ -3257,11 +3366,18 @@ export interface components {
             /** Format: uuid */
             installation_id: string | null;
             https: components["schemas"]["HttpsState"];
+            /** @description Whether visitors who come over http are sent to https once there is a certificate, and browsers are told to stay there. */
+            https_only: boolean;
             /**
              * Format: uuid
              * @description The certificate that it is served with.
              */
             certificate_id: string | null;
+            /**
+             * Format: uuid
+             * @description The one that was chosen for it: it is served as long as it is valid. Null for the best that there is.
+             */
+            chosen_certificate_id: string | null;
             /**
              * @description Why the last order came to nothing, and what to do about it; empty if there is nothing to do. A certificate that is served can
              *     have one: then its renewal fails.
@@ -3272,6 +3388,23 @@ export interface components {
              * @description When Windlass looks next whether to order or renew.
              */
             next_at: string | null;
+        };
+        /** @description What DNS says about a domain at this moment. */
+        DomainCheck: {
+            domain: string;
+            /** @description Where the domain leads now. */
+            addresses: string[];
+            /** @description Records that let it lead here. Empty where this server does not know its own address: `public-url` tells it. */
+            records: components["schemas"]["DnsRecord"][];
+            /**
+             * @description The record that proves that the domain is the organization's. It is needed for what another organization has or had, and for `*.`
+             *     names.
+             */
+            proof: components["schemas"]["DnsRecord"];
+            /** @description Authorities that may issue certificates for it; empty for all. */
+            issuers: string[];
+            /** @description Why DNS could not be asked; empty if it could. */
+            problem: string;
         };
         Domains: {
             domains: components["schemas"]["Domain"][];
@@ -4164,6 +4297,8 @@ export interface components {
             /** Format: int64 */
             running: number;
         };
+        /** @enum {string} */
+        RecordType: "A" | "AAAA" | "TXT";
         RecoveryCodes: {
             /** @description Each works once in place of a code. They are shown only now. */
             recovery_codes: string[];
@@ -4179,6 +4314,14 @@ export interface components {
             /** @description Accepted and not needed: a redeploy always deploys. */
             force?: boolean | null;
         };
+        /**
+         * @description Whether visitors of a domain are sent to the application's main domain.
+         *
+         *     - `none`: They are served where they are.
+         *     - `permanent`: Browsers remember it for a day.
+         * @enum {string}
+         */
+        Redirect: "none" | "permanent" | "temporary";
         Register: {
             /** Format: email */
             email: string;
@@ -4659,6 +4802,12 @@ export interface components {
             username?: string | null;
             /** Format: password */
             token?: string | null;
+        };
+        /** @description For every path of a domain. What is absent stays as it is. */
+        UpdateDomain: {
+            https_only?: boolean | null;
+            /** @description One of the organization's that is for the domain; empty for the best that there is. */
+            certificate_id?: string | null;
         };
         /** @description Another text for an extension of the organization. Its key stays. */
         UpdateExtension: {
@@ -13806,6 +13955,231 @@ export interface operations {
             };
         };
     };
+    update_domain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                domain: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UpdateDomain"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Domain"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    check_domain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                domain: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["DomainCheck"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     order_certificate_again: {
         parameters: {
             query?: never;
@@ -13831,6 +14205,250 @@ export interface operations {
                         status: "success";
                         message: string;
                         data: components["schemas"]["Domain"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    add_domain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddDomain"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Domain"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` or `domain_taken` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    remove_domain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+                domain_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: null;
                     };
                 };
             };

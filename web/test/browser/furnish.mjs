@@ -57,7 +57,10 @@ async function logInAs(platform, agent) {
   if (!answer.ok) throw new Error(`${email} cannot log in with ${agent}`);
 }
 
-/** One that a push has deployed, whose next build failed, with a preview and a volume; and one whose repository takes a key. */
+/**
+ * One that a push has deployed, whose next build failed, with a preview, a volume and a second domain; and one whose repository takes a
+ * key.
+ */
 async function applications(platform, words, codeHost, connection_id) {
   const shape = codeHost.shapeOf(words.repository);
   const repository = platform.repository(`${words.repository}.git`, files(words, "one"), {
@@ -77,6 +80,8 @@ async function applications(platform, words, codeHost, connection_id) {
   const pushed = await push(platform, words, application, { repository, shape });
   await otherDeliveries(platform, words, application, shape);
   await snapshots(platform, words, application);
+  const added = { domain: words.domain, path: "/api", redirect: "permanent" };
+  await platform.api("POST", `/deploy/application/${application.id}/domains`, added);
   const preview = await openAPullRequest(platform, words, application, { repository, shape });
   repository.commit(files(words, "three", `RUN echo ${quoted(words.error)} && exit 3`), "Try something");
   const failed = await platform.redeploy(application);

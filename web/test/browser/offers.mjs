@@ -36,6 +36,14 @@ export const OFFERS = {
     Restore: "deploy:update",
     Download: "deploy:update",
   },
+  domains: {
+    "Add domain": "domain:create",
+    "Check: $main": "domain:read",
+    "Check: $domain/api": "domain:read",
+    "Set up: $main": "domain:update",
+    "Set up: $domain/api": "domain:update",
+    "Remove: $domain/api": "domain:delete",
+  },
   pushes: {
     "New secret": "deploy:update",
     "Show: Secret": "deploy:update",

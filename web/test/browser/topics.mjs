@@ -2,6 +2,7 @@
 import account from "./topics/account.mjs";
 import certificates from "./topics/certificates.mjs";
 import conflict from "./topics/conflict.mjs";
+import domains from "./topics/domains.mjs";
 import everyView from "./topics/every-view.mjs";
 import failure from "./topics/failure.mjs";
 import firstStart from "./topics/first-start.mjs";
@@ -26,6 +27,7 @@ export const LANES = [
     session,
     forms,
     certificates,
+    domains,
     shell,
     invitation,
     account,

@@ -34,6 +34,7 @@ export const VIEWS = [
   ofApplication("deployment-failed", ({ failed }) => `/deployments/${failed}`, ["error"]),
   ofApplication("logs", "/logs", ["line", "error"]),
   ofApplication("variables", "/variables", ["variable"]),
+  ofApplication("domains", "/domains", ["domain"], "domains", ["sent to the main domain (permanently)"]),
   ofApplication("settings", "/settings", ["branch", "label"]),
   ofApplication("volumes", "/volumes", ["path"], "volumes"),
   ofApplication("volume", ({ volume }) => `/volumes/${volume}`, ["path", "command", "outcry"], "volumes"),

@@ -15,6 +15,7 @@ export const PLEASANT = {
   title: "A basket for gifts",
   pullBranch: "gifts",
   path: "/data",
+  domain: "www.engines.example",
   command: "sync",
   outcry: "The database is locked",
   line: "GET /basket 200 in 3 ms",
@@ -49,6 +50,8 @@ export const HOSTILE = {
   sender: NO_SPACE("sender"),
   title: NO_SPACE("title"),
   path: `/${hostile("path")}`,
+  // The server takes nothing but a name. This one is another in DNS than people read.
+  domain: "bücher.example",
   // A comment to the shell that runs it.
   command: `sync # ${hostile("command")}`,
   repository: `engines/${NO_SPACE("repository").replaceAll("/", "-")}`,

@@ -4,6 +4,7 @@
 
 mod audit;
 mod clients;
+mod clock;
 mod codehost;
 pub mod deploy;
 mod documents;

@@ -6,13 +6,17 @@ use serde_json::{Value, json};
 use windlass_api::Timestamp;
 use windlass_server::orders::KILL_POINTS;
 use windlass_store::certificate_orders::{self, CertificateOrder};
-use windlass_testing::Kind;
 use windlass_testing::pebble::Pebble;
+use windlass_testing::{DatabaseLocation, Kind};
 
+use crate::clock::Clock;
 use crate::deploy::several::second_server_with;
 use crate::deploy::support::{Platform, until};
+use crate::process::token_in;
 
 const NAME: &str = "shop.example.org";
+const HOUR: i64 = 3_600;
+const DAY: i64 = 24 * HOUR;
 
 /// Where the edge listens beside its usual addresses.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,13 +26,20 @@ enum Ports {
 }
 
 async fn platform(pebble: &Pebble, kind: Kind, ports: Ports) -> Platform {
+    platform_with(pebble, kind, ports, &[], None).await
+}
+
+async fn platform_with(pebble: &Pebble, kind: Kind, ports: Ports, more: &[&str], clock: Option<&Clock>) -> Platform {
     let mut arguments = pebble.arguments();
+    arguments.extend(more.iter().map(|text| (*text).to_owned()));
     arguments.extend(["--edge-https".to_owned(), format!("{}:443", pebble.address)]);
     if ports == Ports::Both {
         arguments.extend(["--edge-http".to_owned(), format!("{}:80", pebble.address)]);
     }
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    Platform::on(kind, &arguments).await
+    let environment = clock.map(Clock::environment);
+    let environment = environment.as_ref().map(<[_; 4]>::as_slice).unwrap_or_default();
+    Platform::in_environment(DatabaseLocation::fresh(kind).await, &arguments, environment).await
 }
 
 /// An application that is pushed to, of which nothing runs yet: its domain leads to a page.
@@ -142,6 +153,70 @@ async fn goes_on_after(kind: Kind, points: &[&str]) {
         let of_it = certificates(&platform).iter().filter(|one| one["names"] == json!([name])).count();
         assert_eq!(of_it, 1, "{point}");
     }
+}
+
+/// The server is away for an hour in the middle of an order, and goes on with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_hour_without_the_server_loses_nothing() {
+    let (pebble, clock) = (Pebble::start(), Clock::new());
+    let mut platform = platform_with(&pebble, Kind::Sqlite, Ports::Both, &[], Some(&clock)).await;
+    platform.kill_server();
+    platform.start_server(Some("order-stored"));
+    application(&platform, "shop", NAME);
+    platform.wait_for_death();
+    let at_death = order(&platform, NAME).await.ordered_at;
+    assert!(at_death.is_some(), "the authority was asked");
+    clock.set(HOUR);
+    platform.start_server(None);
+    log_in(&mut platform);
+    served(&platform, NAME).await;
+    assert_eq!(order(&platform, NAME).await.ordered_at, at_death, "ordered twice");
+    visited(&pebble, &format!("https://{NAME}/")).await;
+}
+
+/// A login may be over later.
+fn log_in(platform: &mut Platform) {
+    let token = token_in(&platform.process().login("correct horse"));
+    platform.use_token(&token);
+}
+
+/// The newest Pebble knows two things more than that of distributions: when it would like a certificate to be renewed, and kinds of
+/// certificates.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
+async fn a_certificate_is_renewed_when_the_authority_says() {
+    let (pebble, clock) = (Pebble::newest(), Clock::new());
+    let more = ["--acme-profile", Pebble::PROFILE];
+    let mut platform = platform_with(&pebble, Kind::Postgres, Ports::Both, &more, Some(&clock)).await;
+    application(&platform, "shop", NAME);
+    let first = served(&platform, NAME).await["certificate_id"].clone();
+    let [certificate] = certificates(&platform).try_into().expect("one certificate");
+    let time =
+        |name: &str| serde_json::from_value::<Timestamp>(certificate[name].clone()).unwrap().micros() / 1_000_000;
+    assert_eq!(
+        (time("not_after") - time("not_before") + 1) / HOUR,
+        Pebble::PROFILE_HOURS,
+        "not of the kind that was ordered"
+    );
+    // A day passes, and nothing is to be renewed: it is good for three weeks.
+    let looked = order(&platform, NAME).await.updated_at;
+    clock.set(DAY + HOUR);
+    log_in(&mut platform);
+    until("it is looked at again", async || (order(&platform, NAME).await.updated_at != looked).then_some(())).await;
+    assert_eq!(served(&platform, NAME).await["certificate_id"], first);
+    // The authority would like it to be renewed, as when it must be revoked.
+    pebble.want_renewal(&certificate_pem(&platform, &first).await);
+    clock.set(2 * (DAY + HOUR));
+    log_in(&mut platform);
+    until("it is renewed", async || (domain(&platform, NAME)["certificate_id"] != first).then_some(())).await;
+    assert_eq!(certificates(&platform).len(), 1, "the one before is replaced");
+    visited(&pebble, &format!("https://{NAME}/")).await;
+}
+
+async fn certificate_pem(platform: &Platform, id: &Value) -> String {
+    let (database, id) = (platform.database().await, id.as_str().unwrap().parse().unwrap());
+    let material = windlass_store::certificates::material(&mut database.read().await.unwrap(), id).await.unwrap();
+    material.expect("a certificate").chain_pem
 }
 
 /// Nothing is asked of the authority as long as it would fail, and the domain says what is to be done.

@@ -30,11 +30,12 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 10] = [
+const TYPED: [&str; 11] = [
     "docs/api.md",
     "docs/code-hosts.md",
     "docs/data.md",
     "docs/deploying.md",
+    "docs/domains.md",
     "docs/edge.md",
     "docs/extensions.md",
     "docs/https.md",
@@ -52,6 +53,11 @@ fn every_guide_with_commands_is_typed() {
 #[test]
 fn the_readme_and_the_guide_to_the_api() {
     Session::after_typing("docs/api.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_domains() {
+    Session::after_typing("docs/domains.md");
 }
 
 #[test]

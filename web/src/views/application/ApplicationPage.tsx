@@ -18,6 +18,7 @@ const Deployments = lazy(() => import("../deployments/Deployments"));
 const DeploymentPage = lazy(() => import("../deployments/DeploymentPage"));
 const Logs = lazy(() => import("./Logs"));
 const Variables = lazy(() => import("../variables/Variables"));
+const Domains = lazy(() => import("../domains/Domains"));
 const Settings = lazy(() => import("../settings/Settings"));
 const Pushes = lazy(() => import("../pushes/Pushes"));
 const DeliveryPage = lazy(() => import("../pushes/DeliveryPage"));
@@ -32,7 +33,17 @@ function usePreload(): void {
   }, []);
 }
 
-const TABS = ["overview", "deployments", "logs", "variables", "volumes", "pushes", "previews", "settings"] as const;
+const TABS = [
+  "overview",
+  "deployments",
+  "logs",
+  "variables",
+  "domains",
+  "volumes",
+  "pushes",
+  "previews",
+  "settings",
+] as const;
 type TabName = (typeof TABS)[number];
 
 /** A preview is pushed to and has previews only through the application that it belongs to. */
@@ -42,6 +53,7 @@ function labelOf(t: Text, name: TabName): string {
   if (name === "pushes") return t.pushes.title;
   if (name === "previews") return t.previews.title;
   if (name === "volumes") return t.volumes.title;
+  if (name === "domains") return t.domains.title;
   return t.application[name];
 }
 
@@ -102,6 +114,7 @@ function Part({ application, tab, item }: { application: Application; tab: TabNa
   if (tab === "deployments") return <Deployments application={application} />;
   if (tab === "logs") return <Logs application={application} />;
   if (tab === "variables") return <Variables application={application} />;
+  if (tab === "domains") return <Domains application={application} />;
   if (tab === "volumes" && item) return <VolumePage key={item} application={application} name={item} />;
   if (tab === "volumes") return <Volumes application={application} />;
   if (tab === "pushes" && item) return <DeliveryPage key={item} application={application} id={item} />;

@@ -22,6 +22,7 @@ export const RESOURCES: Readonly<Record<AuditScope, readonly string[]>> = {
     "deployment",
     "volume",
     "snapshot",
+    "domain",
     "connection",
     "delivery",
     "extension",

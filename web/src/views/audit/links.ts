@@ -20,6 +20,7 @@ const LISTS: Readonly<Record<string, string>> = {
   installation: "/extensions/installations",
   member: "/organization",
   invitation: "/organization/invitations",
+  domain: "/organization/certificates",
   api_key: "/organization/keys",
   webhook: "/organization/notifications",
   smtp: "/organization/notifications",

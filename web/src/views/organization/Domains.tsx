@@ -5,8 +5,8 @@ import { Button } from "../../ui/Button";
 import { Problem } from "../../ui/Problem";
 import { type Column, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
-
-const TONES: Readonly<Record<Domain["https"], string>> = { served: "good", ordering: "busy", failed: "bad", none: "" };
+import { addressOf, keyOf } from "../domains/facts";
+import { HttpsBadge } from "../domains/HttpsBadge";
 
 /** How visitors of the organization's domains come, and what is in the way of https. */
 export function Domains() {
@@ -17,22 +17,18 @@ export function Domains() {
   if (error && !data) return <Problem error={error} onAgain={() => void refetch()} />;
   if (!data || data.domains.length === 0) return null;
   const columns: Column<Domain>[] = [
-    { title: t.domains.domain, isName: true, cell: ({ domain }) => domain },
-    {
-      title: t.domains.https,
-      bare: true,
-      cell: ({ https }) => <span class={`state ${TONES[https]}`}>{t.domains.states[https]}</span>,
-    },
-    { title: t.domains.problem, cell: ({ problem }) => <span class="small">{problem}</span> },
+    { title: t.domains.domain, isName: true, cell: (domain) => <Name of={domain} /> },
+    { title: t.domains.https, bare: true, cell: ({ https }) => <HttpsBadge state={https} /> },
+    { title: t.domains.problem, cell: ({ problem }) => problem !== "" && <span class="small">{problem}</span> },
     { title: t.domains.next, minor: true, cell: ({ next_at }) => next_at && <Time at={next_at} /> },
     {
       title: t.common.actions,
       hideTitle: true,
       numeric: true,
-      cell: ({ domain, problem }) =>
-        problem !== "" &&
+      cell: (domain) =>
+        domain.problem !== "" &&
         may("domain:update") && (
-          <Button aria-label={`${t.domains.again}: ${domain}`} onClick={() => again.mutate(domain)}>
+          <Button aria-label={`${t.domains.again}: ${addressOf(domain)}`} onClick={() => again.mutate(domain.domain)}>
             {t.domains.again}
           </Button>
         ),
@@ -41,7 +37,17 @@ export function Domains() {
   return (
     <>
       {again.error && <Problem error={again.error} />}
-      <Table label={t.domains.title} columns={columns} rows={data.domains} rowKey={({ domain }) => domain} />
+      <Table label={t.domains.title} columns={columns} rows={data.domains} rowKey={keyOf} />
     </>
+  );
+}
+
+/** What an application has is set up there. */
+function Name({ of }: { of: Domain }) {
+  if (of.application_id === null) return <>{addressOf(of)}</>;
+  return (
+    <a class="row-link" href={`/applications/${of.application_id}/domains`}>
+      {addressOf(of)}
+    </a>
   );
 }

@@ -37,7 +37,11 @@ async function refusals(platform) {
     const { status } = await platform.ask("POST", "/deploy/application", { ...application, ...fields });
     expect(status === 400, `${JSON.stringify(fields)} is taken: put it into furnish.mjs`);
   }
-  const { extension } = await furnished(platform);
+  const { extension, application: id } = await furnished(platform);
+  for (const fields of [{ domain: HOSTILE.label }, { domain: "refused.example", path: HOSTILE.path }]) {
+    const { status } = await platform.ask("POST", `/deploy/application/${id}/domains`, fields);
+    expect(status === 400, `${JSON.stringify(fields)} is taken: put it into furnish.mjs`);
+  }
   const installation = { name: HOSTILE.label, variables: {} };
   const { status } = await platform.ask("POST", `/extensions/${extension}/run`, installation);
   expect(status === 400, `${JSON.stringify(installation)} is taken: put it into furnish.mjs`);

@@ -7,6 +7,8 @@ import { furnished, openEveryView } from "../visit.mjs";
 import { HOSTILE } from "../words.mjs";
 
 const PERSON = /Grace the [a-z-]+/;
+/** It is made of an application's name. */
+const MAIN_DOMAIN = /[a-z0-9-]+\.localhost/;
 
 export default async function roles(platform) {
   await furnished(platform);
@@ -26,6 +28,7 @@ export default async function roles(platform) {
 /** Words of the person who made something are in the names of some buttons. */
 function nameInTable(name) {
   if (PERSON.test(name)) return name.replace(PERSON, "$person");
+  if (MAIN_DOMAIN.test(name)) return name.replace(MAIN_DOMAIN, "$main");
   const word = Object.keys(HOSTILE).find((key) => name.includes(HOSTILE[key]));
   return word ? name.replace(HOSTILE[word], `$${word}`) : name;
 }

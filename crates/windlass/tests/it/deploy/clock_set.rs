@@ -1,22 +1,14 @@
 //! The machine's clock is set forward and back by an hour while a deployment is under way.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 use windlass_testing::faulty_proxy::{FaultyProxy, Mode};
 use windlass_testing::{DatabaseLocation, Kind, testapp};
 
 use super::support::*;
+use crate::clock::Clock;
 use crate::process::token_in;
-
-/// A clock of its own for a process: what it shows follows a file.
-const LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
-
-fn set_clock(file: &Path, offset: &str) {
-    let new = file.with_extension("new");
-    std::fs::write(&new, offset).expect("a file");
-    std::fs::rename(new, file).expect("a file");
-}
 
 /// Ids of the deployments, newest first.
 fn listed(platform: &Platform, application: &str) -> Vec<String> {
@@ -32,27 +24,17 @@ fn log_in(platform: &mut Platform) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn forward_and_back() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let clock = folder.path().join("clock");
-    set_clock(&clock, "+0");
-    // Without it the loader only warns, and nothing would be tried.
-    assert!(Path::new(LIBRARY).exists(), "{LIBRARY} is missing: scripts/setup test");
+    let clock = Clock::new();
     let engine = std::env::var("DOCKER_HOST").expect("an engine of our own");
     let (way, socket) = FaultyProxy::to_socket(&PathBuf::from(engine.trim_start_matches("unix://")));
-    let environment = [
-        ("LD_PRELOAD", LIBRARY),
-        ("FAKETIME_TIMESTAMP_FILE", clock.to_str().expect("a path")),
-        ("FAKETIME_NO_CACHE", "1"),
-        ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
-    ];
     let place = DatabaseLocation::fresh(Kind::Sqlite).await;
     let arguments = ["--docker-socket", socket.to_str().expect("a path")];
-    let mut platform = Platform::in_environment(place, &arguments, &environment).await;
+    let mut platform = Platform::in_environment(place, &arguments, &clock.environment()).await;
     let repository = platform.git.repository("punctual");
     let body = body("punctual", &repository);
     let mut ids: Vec<String> = Vec::new();
     let mut application = String::new();
-    for (version, offset) in [("v1", "+0"), ("v2", "+3600"), ("v3", "+0"), ("v4", "-3600")] {
+    for (version, offset) in [("v1", 0), ("v2", 3_600), ("v3", 0), ("v4", -3_600)] {
         let dockerfile = testapp::dockerfile(&format!("RUN echo begun $((1 + 1)) && sleep 2\nENV IS={version}\n"));
         repository.commit(&[("Dockerfile", &dockerfile), ("version", version)], version);
         let deployed = platform.deploy(&body);
@@ -65,7 +47,7 @@ async fn forward_and_back() {
         way.set(Mode::Refusing);
         way.cut();
         until("it waits", async || platform.story(&deployment).contains("Interrupted").then_some(())).await;
-        set_clock(&clock, offset);
+        clock.set(offset);
         log_in(&mut platform);
         way.set(Mode::Open);
         platform.deployed(&deployment).await;
