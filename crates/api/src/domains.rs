@@ -139,8 +139,8 @@ pub struct DomainCheck {
     /// The record that proves that the domain is the organization's. It is needed for what another organization has or had, and for `*.`
     /// names.
     pub proof: DnsRecord,
-    /// Authorities that may issue certificates for it; empty for all.
-    pub issuers: Vec<String>,
+    /// Authorities that may issue certificates for it, as CAA records say; null for all.
+    pub issuers: Option<Vec<String>>,
     /// Why DNS could not be asked; empty if it could.
     pub problem: String,
 }

@@ -139,6 +139,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Certificates>();
     tried.json::<AddDomain>();
     tried.json::<UpdateDomain>();
+    tried.json::<DnsRecord>();
     tried.json::<DomainCheck>();
     tried.json::<Domain>();
     tried.json::<Domains>();

@@ -72,8 +72,8 @@ impl Table {
         table
     }
 
-    /// The exact name first, then the nearest name above it with a wildcard, then the route for all others; of these,
-    /// the first that has the path.
+    /// By the routes of the host, if it has any: what is of another owner further up is none of its paths. Else by the nearest name above
+    /// it with a wildcard, then by the route for all others; of these, the first that has the path.
     pub fn find(&self, host: &str, path: &str) -> Option<&Arc<Service>> {
         self.way(host, path).map(|way| &way.service)
     }
@@ -95,9 +95,12 @@ impl Table {
     }
 
     fn way(&self, host: &str, path: &str) -> Option<&Way> {
+        if let Some(paths) = self.exact.get(host) {
+            return longest(paths, path);
+        }
         let above = std::iter::successors(parent(host), |name| parent(name));
         let wildcards = above.filter_map(|name| self.below.get(name));
-        let mut candidates = self.exact.get(host).into_iter().chain(wildcards).chain([&self.other]);
+        let mut candidates = wildcards.chain([&self.other]);
         candidates.find_map(|paths| longest(paths, path))
     }
 
@@ -167,7 +170,8 @@ mod tests {
             ("example.org", "/", None),
             ("x.deep.example.org", "/", Some("deep")),
             ("only.deep.example.org", "/admin/x", Some("admin")),
-            ("only.deep.example.org", "/", Some("deep")),
+            ("only.deep.example.org", "/", None),
+            ("only.deep.example.org", "/status", None),
             ("elsewhere", "/", None),
             ("elsewhere", "/status", Some("status")),
         ] {

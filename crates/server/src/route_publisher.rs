@@ -193,6 +193,7 @@ async fn route_set(
         set.routes.push(Route { https, ..Route::new(&domain.domain, &name) });
         set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false });
     }
+    leave_out_doubles(&mut set);
     let known = before.map(|table| table.certificates.as_slice()).unwrap_or_default();
     set.certificates = encryption.served.load(app, conn, known).await?;
     let known = before.map(|table| table.proofs.as_slice()).unwrap_or_default();
@@ -200,10 +201,25 @@ async fn route_set(
     Ok(set.with_version())
 }
 
+/// A domain that became another application's while the rows were read may be there twice, and the edge would refuse the whole table. The
+/// next time it is there once.
+fn leave_out_doubles(set: &mut RouteSet) {
+    let mut seen = HashSet::new();
+    set.routes.retain(|route| {
+        let is_new = seen.insert((route.host.clone(), route.path.clone()));
+        if !is_new {
+            tracing::warn!(host = route.host, path = route.path, "a domain was met twice; the second is left out");
+        }
+        is_new
+    });
+}
+
 /// Visitors of a domain beside the main one are served, or sent there.
 fn add_domain(set: &mut RouteSet, encryption: &mut Encryption, application: &Routed, added: ApplicationDomain) {
-    let https = encryption.serve(application.organization_id, &added.domain);
+    let mut https = encryption.serve(application.organization_id, &added.domain);
     let permanent = match added.redirect {
+        // They would be sent where they are.
+        _ if added.domain == application.domain => None,
         Redirect::None => None,
         Redirect::Permanent => Some(true),
         Redirect::Temporary => Some(false),
@@ -211,6 +227,10 @@ fn add_domain(set: &mut RouteSet, encryption: &mut Encryption, application: &Rou
     let service = match permanent {
         None => application.id.to_string(),
         Some(permanent) => {
+            // Who comes over http is not sent to where there is no https.
+            if !encryption.can_serve(application.organization_id, &application.domain) {
+                https = HttpsPolicy::default();
+            }
             let redirect = RedirectSpec { host: application.domain.clone(), permanent };
             let name = added.id.to_string();
             set.services.push(ServiceSpec {
@@ -266,6 +286,12 @@ impl Encryption {
         let by_both_ways = settings.into_iter().filter(|settings| !settings.https_only);
         let by_both_ways = by_both_ways.map(|settings| (settings.organization_id, settings.domain)).collect();
         Ok(Self { now: app.now(), choice, by_both_ways, served: Served::default() })
+    }
+
+    /// Whether a domain has a certificate that is valid now.
+    fn can_serve(&self, organization_id: Uuid, domain: &str) -> bool {
+        let certificate = self.choice.of(organization_id, domain, self.now);
+        certificate.is_some_and(|certificate| certificate.is_valid_at(self.now))
     }
 
     /// Notes the certificate of a domain. Visitors are sent to https as long as they can come in there without a warning, and

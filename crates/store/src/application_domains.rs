@@ -47,8 +47,10 @@ pub async fn insert(tx: &mut Tx, domain: &ApplicationDomain) -> Result<()> {
     Ok(())
 }
 
-pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<()> {
-    Ok(sql!(tx, |c| sqlx::query("delete from application_domains where id = $1").bind(id).execute(c).await.map(drop))?)
+/// False if it was gone already.
+pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<bool> {
+    let query = "delete from application_domains where id = $1";
+    Ok(sql!(tx, |c| sqlx::query(query).bind(id).execute(c).await.map(|done| done.rows_affected() > 0))?)
 }
 
 pub async fn of_application(conn: &mut Conn, application_id: Uuid) -> Result<Vec<ApplicationDomain>> {

@@ -1,10 +1,10 @@
 //! The names by which visitors come: each belongs to an application, or to something that is installed.
 
-use sqlx::FromRow;
+use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::Redirect;
 
-use crate::db::sql;
+use crate::db::{parameters, sql};
 use crate::word::Word;
 use crate::{Conn, Result};
 
@@ -56,6 +56,20 @@ pub async fn get(conn: &mut Conn, domain: &str) -> Result<Option<Domain>> {
 pub async fn at(conn: &mut Conn, domain: &str) -> Result<Vec<Domain>> {
     let query = domains!("(n.is_live = $1 or n.is_live = $2) and n.domain = $3 order by n.path");
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(true).bind(false).bind(domain).fetch_all(c).await)?)
+}
+
+/// Whether another organization has one of these names.
+pub async fn are_anothers(conn: &mut Conn, names: &[String], organization_id: Uuid) -> Result<bool> {
+    let query = format!(
+        "{} n.organization_id <> $3 and n.domain in ({}) limit 1",
+        domains!("(n.is_live = $1 or n.is_live = $2) and"),
+        parameters(4, names.len())
+    );
+    let found: Option<Domain> = sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false).bind(true).bind(false).bind(organization_id);
+        names.iter().fold(query, sqlx::query::QueryAs::bind).fetch_optional(c).await
+    })?;
+    Ok(found.is_some())
 }
 
 /// Those for which no certificate was ever ordered by their organization, each name once.

@@ -1,14 +1,15 @@
 //! Domains that an organization has given up. Visitors, links and cookies of before may still come there, so no other organization
 //! takes them for a while.
 
+use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 use windlass_api::Timestamp;
 
-use crate::db::sql;
+use crate::db::{parameters, sql};
 use crate::{Conn, Result, Tx};
 
 /// The most that one organization keeps from others; beyond it, the one that it gave up first is free.
-const MOST: i64 = 100;
+const MOST: i64 = 200;
 
 pub async fn free(tx: &mut Tx, domain: &str, organization_id: Uuid, now: Timestamp) -> Result<()> {
     let query = "insert into freed_domains (domain, organization_id, freed_at) values ($1, $2, $3) on conflict (domain) \
@@ -21,18 +22,23 @@ pub async fn free(tx: &mut Tx, domain: &str, organization_id: Uuid, now: Timesta
     Ok(sql!(tx, |c| sqlx::query(query).bind(organization_id).bind(MOST).execute(c).await.map(drop))?)
 }
 
-/// When another organization than this one gave it up, if that was after `since`.
+/// When another organization than this one gave up one of the names, the last time, if that was after `since`.
 pub async fn freed_by_another(
     conn: &mut Conn,
-    domain: &str,
+    names: &[String],
     organization_id: Uuid,
     since: Timestamp,
 ) -> Result<Option<Timestamp>> {
-    let query = "select freed_at from freed_domains where domain = $1 and organization_id <> $2 and freed_at > $3";
-    let found: Option<i64> = sql!(conn, |c| {
-        sqlx::query_scalar(query).bind(domain).bind(organization_id).bind(since.micros()).fetch_optional(c).await
+    let query = format!(
+        "select freed_at from freed_domains where organization_id <> $1 and freed_at > $2 and domain in ({}) \
+         order by freed_at desc limit 1",
+        parameters(3, names.len())
+    );
+    let found: Option<(i64,)> = sql!(conn, |c| {
+        let query = sqlx::query_as(AssertSqlSafe(query)).persistent(false).bind(organization_id).bind(since.micros());
+        names.iter().fold(query, sqlx::query::QueryAs::bind).fetch_optional(c).await
     })?;
-    Ok(found.map(Timestamp::from_micros))
+    Ok(found.map(|(freed_at,)| Timestamp::from_micros(freed_at)))
 }
 
 /// How many those were.

@@ -3401,8 +3401,8 @@ export interface components {
              *     names.
              */
             proof: components["schemas"]["DnsRecord"];
-            /** @description Authorities that may issue certificates for it; empty for all. */
-            issuers: string[];
+            /** @description Authorities that may issue certificates for it, as CAA records say; null for all. */
+            issuers: string[] | null;
             /** @description Why DNS could not be asked; empty if it could. */
             problem: string;
         };

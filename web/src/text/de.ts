@@ -1265,6 +1265,7 @@ export const de: Text = {
     nowhere: "noch nirgendwohin",
     issuers: "Zertifikate von",
     anyIssuer: "jeder Zertifizierungsstelle",
+    noIssuer: "keiner Zertifizierungsstelle",
     records: "Anzulegende Einträge",
     recordsText: "Mit ihnen führt die Domain zu diesem Server. Legen Sie sie dort an, wo die Domain verwaltet wird.",
     noRecords:

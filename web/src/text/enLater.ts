@@ -804,6 +804,7 @@ export const later = {
     nowhere: "nowhere yet",
     issuers: "Certificates by",
     anyIssuer: "any authority",
+    noIssuer: "no authority",
     records: "Records to create",
     recordsText: "They let the domain lead to this server. Create them where the domain is managed.",
     noRecords: "This server does not know its own address. Its operator tells it with the setting public-url.",

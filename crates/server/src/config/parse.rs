@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use windlass_api::{Email, HostName};
+use windlass_api::{Email, Host, HostName};
 
 use super::{HiddenBytes, Reach, SecretText, Subnet};
 
@@ -112,8 +112,13 @@ pub(super) fn public_url(text: &str) -> Result<Option<String>, String> {
     let text = text.trim_end_matches('/');
     match text {
         "" => Ok(None),
-        _ if text.starts_with("https://") || text.starts_with("http://") => Ok(Some(text.to_owned())),
-        _ => Err("must begin with https:// or http://".into()),
+        _ if !text.starts_with("https://") && !text.starts_with("http://") => {
+            Err("must begin with https:// or http://".into())
+        }
+        _ if Host::of_url(text).is_none() => {
+            Err("must have a host name or an address; a name in another script is written with xn--".into())
+        }
+        _ => Ok(Some(text.to_owned())),
     }
 }
 

@@ -1,9 +1,11 @@
 //! remove: everything that an application has on the engine, then its rows.
 
+use std::collections::BTreeSet;
+
 use windlass_api::EventName;
 use windlass_durable::kill_point;
 use windlass_runtime::Error;
-use windlass_store::{application_domains, applications, freed_domains, releases};
+use windlass_store::{application_domains, applications, domains, freed_domains, releases};
 
 use super::failure::{Interruption, Result};
 use super::git::cache;
@@ -39,14 +41,18 @@ pub async fn remove(host: &Host, held: &Held) -> Result<()> {
     }
     let mut work = held.begin().await?;
     let application = applications::get(&mut work, held.application_id()).await?.ok_or(Interruption::Lost)?;
+    let added = application_domains::of_application(&mut work, application.id).await?;
+    applications::delete(&mut work, application.id).await?;
     if application.live_deployment_id.is_some() {
-        let added = application_domains::of_application(&mut work, application.id).await?;
-        let names = added.into_iter().map(|added| added.domain).chain([application.domain.clone()]);
+        // In order, as others do who free some of them at the same time.
+        let names: BTreeSet<String> =
+            added.into_iter().map(|added| added.domain).chain([application.domain.clone()]).collect();
         for domain in names {
-            freed_domains::free(&mut work, &domain, application.organization_id, host.app.now()).await?;
+            if domains::at(&mut work, &domain).await?.is_empty() {
+                freed_domains::free(&mut work, &domain, application.organization_id, host.app.now()).await?;
+            }
         }
     }
-    applications::delete(&mut work, application.id).await?;
     let about = states::subject(&application, None);
     work.tell(EventName::ApplicationDeleted, about, &[("application", &application.name)]);
     work.commit().await?;

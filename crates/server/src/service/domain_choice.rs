@@ -36,17 +36,40 @@ pub async fn check(conn: &mut Tx, app: &App, wanted: &Wanted<'_>) -> Result<()> 
     }
     let (own, others): (Vec<_>, Vec<_>) =
         domains::at(conn, domain).await?.into_iter().partition(|row| row.organization_id == organization_id);
-    let is_proven = owners.has(organization_id);
-    if !others.is_empty() || (!is_proven && domain_owners::is_below_anothers(conn, domain, organization_id).await?) {
-        let proof = domain_owners::how_to_prove(&app.config, domain, organization_id);
-        return Err(Error::new(ErrorCode::DomainTaken, format!("domain: another organization has {domain}. {proof}")));
+    if !others.is_empty() {
+        return Err(taken_by_another(app, domain, organization_id));
     }
     // The main domain that an application has is free for itself.
     let is_itself = |row: &Domain| row.id.is_none() && row.application_id == Some(application_id);
     if own.iter().any(|row| row.path == path && !is_itself(row)) {
         return Err(taken(domain));
     }
-    if is_proven { Ok(()) } else { refuse_kept(conn, app, domain, organization_id).await }
+    // What the organization has already is not asked about again.
+    if !own.is_empty() || owners.has(organization_id) {
+        return Ok(());
+    }
+    refuse_covered(conn, app, domain, organization_id).await
+}
+
+/// Fails if names around it are another organization's, or visitors of another may still come there.
+async fn refuse_covered(conn: &mut Tx, app: &App, domain: &str, organization_id: Uuid) -> Result<()> {
+    if domains::are_anothers(conn, &domain_owners::wildcards(domain), organization_id).await? {
+        return Err(taken_by_another(app, domain, organization_id));
+    }
+    match kept_until(conn, app, domain, organization_id).await? {
+        None => Ok(()),
+        Some(until) => {
+            let proof = domain_owners::how_to_prove(&app.config, domain, organization_id);
+            let message =
+                format!("domain: another organization had {domain}. It is free for others on {until}. {proof}");
+            Err(Error::new(ErrorCode::DomainTaken, message))
+        }
+    }
+}
+
+fn taken_by_another(app: &App, domain: &str, organization_id: Uuid) -> Error {
+    let proof = domain_owners::how_to_prove(&app.config, domain, organization_id);
+    Error::new(ErrorCode::DomainTaken, format!("domain: another organization has {domain}. {proof}"))
 }
 
 /// Names below are not known yet, so they must be the organization's for sure: by the records in DNS, or because it has the name above them
@@ -82,33 +105,27 @@ pub async fn refuse_taken(conn: &mut Tx, app: &App, domain: &str, installation: 
     if is_own(&app.config, domain) {
         return Err(Error::field("domain", format!("{domain} is this server's own")));
     }
+    let rows = domains::at(conn, domain).await?;
     let is_itself = |row: &Domain| row.installation_id == Some(installation.id);
-    let is_taken = domains::at(conn, domain).await?.iter().any(|row| !is_itself(row))
-        || domain_owners::is_below_anothers(conn, domain, installation.organization_id).await?;
-    if is_taken {
+    // Applications of the organization can have paths of it.
+    let is_in_the_way =
+        |row: &Domain| row.organization_id != installation.organization_id || (row.path == "/" && !is_itself(row));
+    if rows.iter().any(is_in_the_way) {
         return Err(taken(domain));
     }
-    refuse_kept(conn, app, domain, installation.organization_id).await
-}
-
-/// Visitors of the organization that had it may still come there.
-async fn refuse_kept(conn: &mut Tx, app: &App, domain: &str, organization_id: Uuid) -> Result<()> {
-    match kept_until(conn, app, domain, organization_id).await? {
-        None => Ok(()),
-        Some(until) => {
-            let proof = domain_owners::how_to_prove(&app.config, domain, organization_id);
-            let message =
-                format!("domain: another organization had {domain}. It is free for others on {until}. {proof}");
-            Err(Error::new(ErrorCode::DomainTaken, message))
-        }
+    if !rows.is_empty() {
+        return Ok(());
     }
+    refuse_covered(conn, app, domain, installation.organization_id).await
 }
 
 /// None when another organization did not give it up, or long ago.
 async fn kept_until(conn: &mut Tx, app: &App, domain: &str, organization_id: Uuid) -> Result<Option<Timestamp>> {
     let kept = app.config.domain_hold_seconds;
     let since = app.now().plus_seconds(-kept);
-    let freed = freed_domains::freed_by_another(conn, domain, organization_id, since).await?;
+    let mut names = domain_owners::wildcards(domain);
+    names.push(domain.to_owned());
+    let freed = freed_domains::freed_by_another(conn, &names, organization_id, since).await?;
     Ok(freed.map(|freed| freed.plus_seconds(kept)))
 }
 
@@ -133,6 +150,7 @@ pub async fn default_for(conn: &mut Tx, app: &App, label: &str, (id, organizatio
         })?;
         let is_itself = |row: &Domain| row.id.is_none() && row.application_id == Some(application_id);
         let is_taken = domains::at(conn, &domain).await?.iter().any(|row| !is_itself(row))
+            || domains::are_anothers(conn, &domain_owners::wildcards(&domain), organization_id).await?
             || kept_until(conn, app, &domain, organization_id).await?.is_some();
         if !is_own(config, &domain) && !is_taken {
             return Ok(domain.to_string());

@@ -63,7 +63,7 @@ pub async fn look(app: &App, domain: &str, organization_id: Uuid) -> Result<Owne
     if owners.has(organization_id) {
         let found = domains::at(&mut app.db.read().await?, domain).await?;
         for row in found.into_iter().filter(|row| !owners.has(row.organization_id)) {
-            release(app, &row).await?;
+            release(app, &row, organization_id).await?;
         }
     }
     Ok(owners)
@@ -74,27 +74,19 @@ async fn is_contested(conn: &mut Conn, app: &App, domain: &str, organization_id:
     if is_servers(&app.config, domain) {
         return Ok(false);
     }
+    let mut names = wildcards(domain);
+    names.push(domain.to_owned());
     let since = app.now().plus_seconds(-app.config.domain_hold_seconds);
     Ok(domain.starts_with("*.")
-        || is_anothers(conn, domain, organization_id).await?
-        || is_below_anothers(conn, domain, organization_id).await?
-        || freed_domains::freed_by_another(conn, domain, organization_id, since).await?.is_some())
+        || domains::are_anothers(conn, &names, organization_id).await?
+        || freed_domains::freed_by_another(conn, &names, organization_id, since).await?.is_some())
 }
 
-async fn is_anothers(conn: &mut Conn, domain: &str, organization_id: Uuid) -> Result<bool> {
-    Ok(domains::at(conn, domain).await?.iter().any(|row| row.organization_id != organization_id))
-}
-
-/// Whether another organization has every name below one that this is below of.
-pub async fn is_below_anothers(conn: &mut Conn, domain: &str, organization_id: Uuid) -> Result<bool> {
-    let mut rest = domain.strip_prefix("*.").unwrap_or(domain);
-    while let Some((_, above)) = rest.split_once('.') {
-        if is_anothers(conn, &format!("*.{above}"), organization_id).await? {
-            return Ok(true);
-        }
-        rest = above;
-    }
-    Ok(false)
+/// Every `*.` name that says whose a domain is: for names below the domain itself, and below each name above it.
+pub fn wildcards(domain: &str) -> Vec<String> {
+    let own = domain.strip_prefix("*.").unwrap_or(domain);
+    let all = std::iter::successors(Some(own), |name| name.split_once('.').map(|(_, above)| above));
+    all.map(|name| format!("*.{name}")).filter(|name| name != domain).collect()
 }
 
 async fn ask(app: &App, domain: &str) -> Owners {
@@ -106,8 +98,9 @@ async fn ask(app: &App, domain: &str) -> Owners {
     Owners(texts.iter().filter_map(|text| text.trim().strip_prefix("windlass-organization=")?.parse().ok()).collect())
 }
 
-/// What leads there now leads nowhere; an application gets the name that it would have had without one of its own.
-async fn release(app: &App, row: &Domain) -> Result<()> {
+/// What leads there now leads nowhere; an application gets the name that it would have had without one of its own. The name is kept from
+/// others than its owner.
+async fn release(app: &App, row: &Domain, owner: Uuid) -> Result<()> {
     let Some(application_id) = row.application_id else {
         let message = format!(
             "domain: an installation of another organization has {}. The operator of this server can remove it.",
@@ -118,7 +111,8 @@ async fn release(app: &App, row: &Domain) -> Result<()> {
     let mut work = app.begin_step().await?;
     let Some(mut application) = applications::lock(&mut work, application_id).await? else { return Ok(()) };
     match row.id {
-        Some(id) => application_domains::delete(&mut work, id).await?,
+        Some(id) if !application_domains::delete(&mut work, id).await? => return Ok(()),
+        Some(_) => {}
         None if application.domain != row.domain => return Ok(()),
         None => {
             let name = ApplicationName::try_from(application.name.as_str()).map_err(Error::internal)?;
@@ -128,6 +122,7 @@ async fn release(app: &App, row: &Domain) -> Result<()> {
             applications::update(&mut work, &application).await?;
         }
     }
+    freed_domains::free(&mut work, &row.domain, owner, app.now()).await?;
     let change = Change {
         organization_id: Some(row.organization_id),
         action: Action::Delete,
@@ -144,4 +139,15 @@ async fn release(app: &App, row: &Domain) -> Result<()> {
         &[("application", &application.name)],
     );
     Ok(work.commit().await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wildcards;
+
+    #[test]
+    fn who_has_everything_below_a_name_is_asked() {
+        assert_eq!(wildcards("a.example.org"), ["*.a.example.org", "*.example.org", "*.org"]);
+        assert_eq!(wildcards("*.example.org"), ["*.org"]);
+    }
 }

@@ -10,14 +10,14 @@ use windlass_api::{
     AddDomain, DnsRecord, DomainCheck, DomainName, ErrorCode, EventName, Given, GivenId, RecordType, Redirect,
     Timestamp, UpdateDomain,
 };
-use windlass_dns::DnsError;
+use windlass_dns::{DnsError, Issuer};
 use windlass_outgoing::is_public;
 use windlass_store::application_domains::{self, ApplicationDomain};
 use windlass_store::applications::Application;
 use windlass_store::certificate_orders::{self, CertificateOrder};
 use windlass_store::domain_settings::{self, DomainSettings};
 use windlass_store::domains::{self, Domain};
-use windlass_store::{Conn, certificates, freed_domains};
+use windlass_store::{Conn, certificates, freed_domains, instance};
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
@@ -62,9 +62,13 @@ pub async fn add(app: &App, granted: &Granted<Application>, input: &AddDomain) -
         organization_id: application.organization_id,
         owners: &owners,
     };
-    // In an application, its main domain is one of its domains like any other.
-    if path == "/" && application.domain == *input.domain {
-        return Err(domain_choice::taken(&input.domain));
+    if application.domain == *input.domain {
+        if path == "/" {
+            return Err(domain_choice::taken(&input.domain));
+        }
+        if input.redirect.is_some_and(|redirect| redirect != Redirect::None) {
+            return Err(Error::field("redirect", "would send visitors where they are: it is the main domain"));
+        }
     }
     domain_choice::check(&mut work, app, &wanted).await?;
     let added = ApplicationDomain {
@@ -108,7 +112,9 @@ pub async fn remove(app: &App, granted: &Granted<Application>, id: Uuid) -> Resu
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
     let all = application_domains::of_application(&mut work, application.id).await?;
     let added = all.into_iter().find(|added| added.id == id).ok_or_else(|| Error::not_found("domain"))?;
-    application_domains::delete(&mut work, id).await?;
+    if !application_domains::delete(&mut work, id).await? {
+        return Err(Error::not_found("domain"));
+    }
     // What led nowhere was in no link of visitors.
     if application.live_deployment_id.is_some() && domains::at(&mut work, &added.domain).await?.is_empty() {
         freed_domains::free(&mut work, &added.domain, application.organization_id, app.now()).await?;
@@ -154,6 +160,8 @@ pub async fn update(
     let mut work = app.begin().await?;
     let authority = work.hold(authority).await?;
     let organization_id = authority.organization_id();
+    // It must not go to another organization meanwhile.
+    instance::lock_domains(&mut work).await?;
     let row = own(&mut work, organization_id, domain).await?;
     let known = Known::load(app, &mut work, organization_id).await?;
     let mut settings = known.settings(&row.domain);
@@ -307,12 +315,14 @@ pub async fn check(app: &App, organization_id: Uuid, domain: &DomainName) -> Res
     let proof_name = domain_owners::record_name(name);
     let asking = async {
         let (found, here, texts, issuers) = tokio::join!(
-            resolver.addresses(name),
+            resolver.addresses(&row.domain),
             dns::here(app, &resolver),
             resolver.texts(&proof_name),
             resolver.issuers(name)
         );
-        Ok::<_, DnsError>((found?, here, texts?, issuers?))
+        // The name of the proof is longer than the domain's, and may be too long.
+        let texts = if matches!(texts, Err(DnsError::BadName(_))) { Vec::new() } else { texts? };
+        Ok::<_, DnsError>((found?, here, texts, issuers?))
     };
     let answer = match tokio::time::timeout(CHECK_LIMIT, asking).await {
         Ok(answer) => answer.map_err(|error| error.to_string()),
@@ -322,7 +332,6 @@ pub async fn check(app: &App, organization_id: Uuid, domain: &DomainName) -> Res
         Ok(answer) => (String::new(), answer),
         Err(problem) => (format!("DNS could not be asked: {problem}."), Default::default()),
     };
-    let issuers: BTreeSet<String> = issuers.into_iter().filter_map(|issuer| issuer.name).collect();
     let value = domain_owners::record_value(organization_id);
     Ok(DomainCheck {
         records: here.iter().map(|address| leading_to(&row.domain, *address, &found)).collect(),
@@ -333,13 +342,47 @@ pub async fn check(app: &App, organization_id: Uuid, domain: &DomainName) -> Res
             .filter(|found| is_public(**found) || here.contains(found))
             .map(IpAddr::to_string)
             .collect(),
+        issuers: who_may_issue(&issuers, row.domain.starts_with("*.")),
         domain: row.domain,
-        issuers: issuers.into_iter().collect(),
         problem,
     })
+}
+
+/// None where every authority may. What is said of wildcards goes before the rest for them (RFC 8659).
+fn who_may_issue(issuers: &[Issuer], is_wildcard: bool) -> Option<Vec<String>> {
+    let of_wildcards = is_wildcard && issuers.iter().any(|issuer| issuer.of_wildcards);
+    let mut that_count = issuers.iter().filter(|issuer| issuer.of_wildcards == of_wildcards).peekable();
+    that_count.peek()?;
+    let names: BTreeSet<String> = that_count.filter_map(|issuer| issuer.name.clone()).collect();
+    Some(names.into_iter().collect())
 }
 
 fn leading_to(domain: &str, address: IpAddr, found: &[IpAddr]) -> DnsRecord {
     let kind = if address.is_ipv4() { RecordType::A } else { RecordType::Aaaa };
     DnsRecord { kind, name: domain.to_owned(), value: address.to_string(), is_found: found.contains(&address) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_say_who_may_issue() {
+        let issuer = |name: &str, of_wildcards| Issuer {
+            name: Some(name.to_owned()).filter(|name| !name.is_empty()),
+            of_wildcards,
+        };
+        let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let both = [issuer("b", false), issuer("a", false), issuer("c", true)];
+        for (records, of_host, of_wildcard) in [
+            (&[][..], None, None),
+            (&both, names(&["a", "b"]), names(&["c"])),
+            (&both[..2], names(&["a", "b"]), names(&["a", "b"])),
+            (&both[2..], None, names(&["c"])),
+            (&[issuer("", false)], names(&[]), names(&[])),
+        ] {
+            assert_eq!(who_may_issue(records, false), of_host);
+            assert_eq!(who_may_issue(records, true), of_wildcard);
+        }
+    }
 }

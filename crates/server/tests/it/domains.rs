@@ -109,6 +109,10 @@ async fn what_cannot_be_a_domain_is_refused(server: TestServer) {
         (json!({ "domain": "localhost" }), "domain: localhost is this server's own"),
         (json!({ "domain": "a.example.org", "path": "api" }), "path: must be a path"),
         (json!({ "domain": "a.example.org", "path": "/../api" }), "path: must be a path"),
+        (
+            json!({ "domain": "shop.localhost", "path": "/old", "redirect": "permanent" }),
+            "redirect: would send visitors where they are",
+        ),
         (json!({ "domain": "a.example.org", "redirect": "maybe" }), "redirect: must be none, permanent or temporary"),
     ] {
         let message = server.post(&to(&shop), body).by(&ada).fails(400, "invalid_request").await;
@@ -169,11 +173,25 @@ async fn every_name_below_one_must_be_given(server: TestServer) {
     }
     let below = add(&server, &ada, &shop, json!({ "domain": "*.shop.localhost" })).await;
     assert_eq!(below["domain"], "*.shop.localhost");
-    // What is below is the organization's then.
+    // What is below is the organization's then, also when the name above is given up.
     for domain in ["a.shop.localhost", "a.b.shop.localhost"] {
         server.post(&to(&theirs), json!({ "domain": domain })).by(&eve).fails(409, "domain_taken").await;
         add(&server, &ada, &shop, json!({ "domain": domain })).await;
     }
+    server.put("/deploy/application", json!({ "id": id_of(&shop), "domain": "a.example.org" })).by(&ada).ok().await;
+    server.post(&to(&theirs), json!({ "domain": "shop.localhost" })).by(&eve).fails(409, "domain_taken").await;
+    assert_ne!(server.deploy(&eve, least("shop")).await["domain"], "shop.localhost", "what is below is another's");
+    // What was there before stays another organization's, and can be changed.
+    add(&server, &eve, &theirs, json!({ "domain": "b.a.example.org" })).await;
+    let moved = json!({ "id": id_of(&theirs), "domain": "one.theirs.localhost" });
+    server.put("/deploy/application", moved).by(&eve).ok().await;
+    let above = server.deploy(&ada, least("theirs")).await;
+    assert_eq!(above["domain"], "theirs.localhost");
+    add(&server, &ada, &above, json!({ "domain": "*.theirs.localhost" })).await;
+    let same = json!({ "id": id_of(&theirs), "domain": "one.theirs.localhost", "replicas": 2 });
+    server.put("/deploy/application", same).by(&eve).ok().await;
+    add(&server, &eve, &theirs, json!({ "domain": "one.theirs.localhost", "path": "/api" })).await;
+    server.post(&to(&theirs), json!({ "domain": "two.theirs.localhost" })).by(&eve).fails(409, "domain_taken").await;
 }
 
 async fn a_record_in_dns_decides(kind: Kind) {
@@ -224,6 +242,13 @@ async fn a_record_in_dns_decides(kind: Kind) {
     server.post(&to(&theirs), wanted.clone()).by(&eve).fails(409, "domain_taken").await;
     pebble.say("_windlass.example.org.", &[&of(&eve)]);
     add(&server, &eve, &theirs, wanted).await;
+    // Names below one that was given up are kept as well, and what a proof has brought stays without it.
+    let all = server.get("/domains").by(&ada).ok().await;
+    let wide = all["domains"].as_array().unwrap().iter().find(|one| one["domain"] == "*.example.org").unwrap().clone();
+    server.delete(&format!("{}/{}", to(&shop), id_of(&wide))).by(&ada).ok().await;
+    pebble.say("_windlass.blog.example.org.", &[]);
+    server.post(&to(&theirs), json!({ "domain": "mail.example.org" })).by(&eve).fails(409, "domain_taken").await;
+    add(&server, &eve, &theirs, json!({ "domain": "blog.example.org", "path": "/api" })).await;
 }
 
 async fn an_organization_adds_so_many_domains(kind: Kind) {

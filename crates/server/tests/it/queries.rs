@@ -32,7 +32,7 @@ async fn queries_are_constant(world: World) {
         ("get_deployment_logs", 8),
         ("follow_deployment_logs", 2),
         ("download_deployment_logs", 3),
-        ("handle_deploy", 46),
+        ("handle_deploy", 47),
     ] {
         assert_eq!(few[operation], expected, "{operation}");
     }

@@ -858,6 +858,7 @@ create table installed_routes (
 ) strict, without rowid;
 create unique index installed_routes_live on installed_routes (domain) where is_live = 1;
 create index installed_routes_of_installation on installed_routes (installation_id);
+create index installed_routes_by_domain on installed_routes (domain);
 
 -- Domains of applications beside their main ones.
 create table application_domains (

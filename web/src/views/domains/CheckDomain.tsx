@@ -48,7 +48,7 @@ function Answer({ check }: { check: DomainCheck }) {
       <Facts
         rows={[
           [t.domains.leadsTo, check.addresses.join(", ") || t.domains.nowhere],
-          [t.domains.issuers, check.issuers.join(", ") || t.domains.anyIssuer],
+          [t.domains.issuers, check.issuers ? check.issuers.join(", ") || t.domains.noIssuer : t.domains.anyIssuer],
         ]}
       />
       <section class="stack">
