@@ -27,7 +27,7 @@ impl<T> Given<T> {
     }
 }
 
-/// An id, in a request that may also say that there is to be none.
+/// An id that comes as a text: in a field that may be empty, or in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
 #[schemars(transparent, inline)]
 pub struct GivenId(#[schemars(with = "String")] pub Uuid);

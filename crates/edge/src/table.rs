@@ -30,8 +30,8 @@ const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
 struct Way {
     service: Arc<Service>,
     https: HttpsPolicy,
-    /// The name that everything below comes this way.
-    is_below: Option<String>,
+    /// Of a route for `*.name`: that name.
+    above: Option<String>,
 }
 
 /// The ways of one host by the beginning of the path, the longest first.
@@ -61,8 +61,8 @@ impl Table {
                 None if route.host == "*" => &mut table.other,
                 None => table.exact.entry(route.host.clone()).or_default(),
             };
-            let is_below = route.host.strip_prefix("*.").map(str::to_owned);
-            let way = Way { service: service.clone(), https: route.https, is_below };
+            let above = route.host.strip_prefix("*.").map(str::to_owned);
+            let way = Way { service: service.clone(), https: route.https, above };
             paths.push((route.path.trim_end_matches('/').to_owned(), way));
         }
         let all = table.exact.values_mut().chain(table.below.values_mut()).chain([&mut table.other]);
@@ -72,8 +72,8 @@ impl Table {
         table
     }
 
-    /// By the routes of the host, if it has any: what is of another owner further up is none of its paths. Else by the nearest name above
-    /// it with a wildcard, then by the route for all others; of these, the first that has the path.
+    /// By the routes of the host, or else of the nearest `*.` name above it, or else of `*`. Only these are looked at: what is further up
+    /// may be another organization's.
     pub fn find(&self, host: &str, path: &str) -> Option<&Arc<Service>> {
         self.way(host, path).map(|way| &way.service)
     }
@@ -84,7 +84,7 @@ impl Table {
             return HttpsPolicy::default();
         }
         // A certificate for all names below one is not for those below them.
-        let is_far_below = |way: &&Way| way.is_below.as_deref().is_some_and(|above| parent(host) != Some(above));
+        let is_far_below = |way: &&Way| way.above.as_deref().is_some_and(|above| parent(host) != Some(above));
         self.way(host, path).filter(|way| !is_far_below(way)).map(|way| way.https).unwrap_or_default()
     }
 
@@ -95,13 +95,9 @@ impl Table {
     }
 
     fn way(&self, host: &str, path: &str) -> Option<&Way> {
-        if let Some(paths) = self.exact.get(host) {
-            return longest(paths, path);
-        }
-        let above = std::iter::successors(parent(host), |name| parent(name));
-        let wildcards = above.filter_map(|name| self.below.get(name));
-        let mut candidates = wildcards.chain([&self.other]);
-        candidates.find_map(|paths| longest(paths, path))
+        let mut above = std::iter::successors(parent(host), |name| parent(name));
+        let nearest = || above.find_map(|name| self.below.get(name));
+        longest(self.exact.get(host).or_else(nearest).unwrap_or(&self.other), path)
     }
 
     /// The targets of `self` that `next` no longer sends requests to.
@@ -156,6 +152,7 @@ mod tests {
             ("*.deep.example.org", "/", "deep"),
             ("only.deep.example.org", "/admin", "admin"),
             ("*", "/status", "status"),
+            ("*.part.example.org", "/api", "part"),
         ]);
         for (host, path, service) in [
             ("shop.example.org", "/", Some("shop")),
@@ -172,6 +169,8 @@ mod tests {
             ("only.deep.example.org", "/admin/x", Some("admin")),
             ("only.deep.example.org", "/", None),
             ("only.deep.example.org", "/status", None),
+            ("x.part.example.org", "/api", Some("part")),
+            ("x.part.example.org", "/", None),
             ("elsewhere", "/", None),
             ("elsewhere", "/status", Some("status")),
         ] {

@@ -52,7 +52,7 @@ pub async fn of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<V
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
 }
 
-/// Of domains that lead nowhere any more, if nothing was said since then. How many those were.
+/// Those of domains that nothing has any more, if they were last changed before then. How many those were.
 pub async fn forget_unused(tx: &mut Tx, before: Timestamp) -> Result<u64> {
     let query = "delete from domain_settings where updated_at < $1 \
                  and not exists (select 1 from applications a where a.domain = domain_settings.domain) \

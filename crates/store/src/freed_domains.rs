@@ -1,4 +1,4 @@
-//! Domains that an organization has given up. Visitors, links and cookies of before may still come there, so no other organization
+//! Domains that are kept for one organization for a while: it gave them up, or proved that they are its own. Visitors, links and cookies of before may still come there, so no other organization
 //! takes them for a while.
 
 use sqlx::AssertSqlSafe;

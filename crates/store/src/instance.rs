@@ -73,7 +73,8 @@ pub async fn database_identity(conn: &mut Conn) -> Result<Option<String>> {
     Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_optional(c).await)?)
 }
 
-/// Waits for, and then keeps others from, choosing domains until the transaction ends: they are in two tables, and each is there once.
+/// Waits for, and then keeps others from, choosing domains until the transaction ends: they are in three tables, and no index
+/// sees that a name is one organization's and each of its paths there once.
 pub async fn lock_domains(tx: &mut Tx) -> Result<()> {
     sql!(tx, |c| sqlx::query("update domain_choice set id = id where id = 1").execute(c).await.map(drop))?;
     Ok(())

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use windlass_api::EventName;
 use windlass_durable::kill_point;
 use windlass_runtime::Error;
-use windlass_store::{application_domains, applications, domains, freed_domains, releases};
+use windlass_store::{application_domains, applications, releases};
 
 use super::failure::{Interruption, Result};
 use super::git::cache;
@@ -13,7 +13,7 @@ use super::stop::end_all;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::pushed_repository;
-use crate::service::states;
+use crate::service::{domain_choice, states};
 
 pub async fn remove(host: &Host, held: &Held) -> Result<()> {
     end_all(host, held).await?;
@@ -43,15 +43,11 @@ pub async fn remove(host: &Host, held: &Held) -> Result<()> {
     let application = applications::get(&mut work, held.application_id()).await?.ok_or(Interruption::Lost)?;
     let added = application_domains::of_application(&mut work, application.id).await?;
     applications::delete(&mut work, application.id).await?;
-    if application.live_deployment_id.is_some() {
-        // In order, as others do who free some of them at the same time.
-        let names: BTreeSet<String> =
-            added.into_iter().map(|added| added.domain).chain([application.domain.clone()]).collect();
-        for domain in names {
-            if domains::at(&mut work, &domain).await?.is_empty() {
-                freed_domains::free(&mut work, &domain, application.organization_id, host.app.now()).await?;
-            }
-        }
+    // In order, as others do who give up some of them at the same time.
+    let names: BTreeSet<String> =
+        added.into_iter().map(|added| added.domain).chain([application.domain.clone()]).collect();
+    for domain in names {
+        domain_choice::give_up(&mut work, &host.app, &application, &domain).await?;
     }
     let about = states::subject(&application, None);
     work.tell(EventName::ApplicationDeleted, about, &[("application", &application.name)]);

@@ -7,7 +7,7 @@ use super::params::{PathId, PathIdAndText, PathText};
 use super::respond::{Answer, success};
 use super::table::{Table, member_who};
 use crate::auth::Ctx;
-use crate::service::domains;
+use crate::service::{domain_check, domains};
 
 pub fn routes(table: Table) -> Table {
     use ErrorCode::{Conflict, DomainTaken, RateLimited};
@@ -77,7 +77,7 @@ pub async fn update(ctx: Ctx, PathText(domain): PathText<DomainName>, body: Payl
 
 pub async fn check(ctx: Ctx, PathText(domain): PathText<DomainName>) -> Answer {
     let authority = ctx.organization(None).await?;
-    success("What DNS says", domains::check(&ctx.app, authority.organization_id(), &domain).await?)
+    success("What DNS says", domain_check::check(&ctx.app, authority.organization_id(), &domain).await?)
 }
 
 pub async fn retry(ctx: Ctx, PathText(domain): PathText<DomainName>) -> Answer {

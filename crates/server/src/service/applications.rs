@@ -8,7 +8,6 @@ use windlass_api::{
 };
 use windlass_codehost::RepositoryKey;
 use windlass_store::applications::{self, Application};
-use windlass_store::freed_domains;
 use windlass_store::organizations::Organization;
 
 use crate::app::App;
@@ -39,7 +38,7 @@ pub async fn deploy(
     once: Option<&Once>,
 ) -> Result<(&'static str, api::Application)> {
     let (name, repository, changes) = input.into_parts();
-    let owners = owners_of(app, authority, &changes).await?;
+    let owners = claim_domain(app, authority, &changes).await?;
     let input = DeployInput { name: &name, repository: &repository, changes: &changes, owners: &owners };
     for _ in 0..TRIES {
         if let Some(done) = try_to_deploy(app, authority, &input, once).await? {
@@ -58,9 +57,9 @@ struct DeployInput<'a> {
     owners: &'a Owners,
 }
 
-async fn owners_of(app: &App, authority: &Authority, changes: &Changes) -> Result<Owners> {
+async fn claim_domain(app: &App, authority: &Authority, changes: &Changes) -> Result<Owners> {
     match &changes.domain {
-        Given::Value(domain) => domain_owners::look(app, domain, authority.organization_id()).await,
+        Given::Value(domain) => domain_owners::claim(app, domain, authority.organization_id()).await,
         Given::Absent | Given::Empty => Ok(Owners::default()),
     }
 }
@@ -203,8 +202,8 @@ async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, input: &De
     if !changed.is_empty() {
         refuse_preview(work, &application).await?;
         require_to_change(work.app, authority, &application.name, &changed)?;
-        move_to(work, &mut application, &input.changes.domain, input.owners).await?;
-        write(work, &mut application).await?;
+        let before = move_to(work, &mut application, &input.changes.domain, input.owners).await?;
+        write_moved(work, &mut application, before).await?;
         record(work, authority, Action::Update, &application, "changed the application", &changed.join(", "));
     }
     Ok(application)
@@ -224,7 +223,7 @@ fn require_to_change(app: &App, authority: &Authority, name: &str, changed: &[St
 pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateApplication) -> Result<api::Application> {
     let unchanged_since = input.unchanged_since;
     let (name, repository, changes) = input.into_parts();
-    let owners = owners_of(app, granted.authority(), &changes).await?;
+    let owners = claim_domain(app, granted.authority(), &changes).await?;
     let mut work = app.begin().await?;
     let (authority, mut application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
     if unchanged_since.is_some_and(|since| since != application.updated_at) {
@@ -247,8 +246,8 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateAppl
     if names.is_empty() {
         return Err(Error::field("name", "give it or another field to change"));
     }
-    move_to(&mut work, &mut application, &changes.domain, &owners).await?;
-    write(&mut work, &mut application).await?;
+    let before = move_to(&mut work, &mut application, &changes.domain, &owners).await?;
+    write_moved(&mut work, &mut application, before).await?;
     record(&mut work, &authority, Action::Update, &application, "changed the application", &names.join(", "));
     finish(work, &authority, application.id).await
 }
@@ -392,16 +391,16 @@ async fn main_domain(
     Ok(domain.to_string())
 }
 
-/// Another domain, if the request has one; the default one, if it is empty.
+/// Another domain, if the request has one; the default one, if it is empty. The one before, if that is another.
 async fn move_to(
     work: &mut Work<'_>,
     application: &mut Application,
     domain: &Given<api::HostName>,
     owners: &Owners,
-) -> Result<()> {
+) -> Result<Option<String>> {
     let (app, ids) = (work.app, (application.id, application.organization_id));
     let chosen = match domain {
-        Given::Absent => return Ok(()),
+        Given::Absent => return Ok(None),
         Given::Value(domain) => main_domain(work, domain, ids, owners).await?,
         Given::Empty => {
             let name = ApplicationName::try_from(application.name.as_str()).map_err(Error::internal)?;
@@ -409,11 +408,17 @@ async fn move_to(
         }
     };
     let before = std::mem::replace(&mut application.domain, chosen);
-    // What led nowhere was in no link of visitors.
-    if before != application.domain && application.live_deployment_id.is_some() {
-        freed_domains::free(work, &before, application.organization_id, app.now()).await?;
+    Ok(Some(before).filter(|before| *before != application.domain))
+}
+
+/// Stores the application, and gives up the domain that it had before.
+async fn write_moved(work: &mut Work<'_>, application: &mut Application, before: Option<String>) -> Result<()> {
+    let app = work.app;
+    write(work, application).await?;
+    match before {
+        Some(before) => domain_choice::give_up(work, app, application, &before).await,
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Names are unique in the organization, which is held: what is there already can only be the domain.

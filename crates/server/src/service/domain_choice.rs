@@ -2,9 +2,10 @@
 
 use uuid::Uuid;
 use windlass_api::{ErrorCode, Host, HostName, Timestamp};
+use windlass_store::applications::Application;
 use windlass_store::domains::{self, Domain};
 use windlass_store::installations::Installation;
-use windlass_store::{Tx, freed_domains, instance};
+use windlass_store::{Conn, Tx, freed_domains, instance};
 
 use crate::app::App;
 use crate::config::Config;
@@ -28,16 +29,16 @@ pub struct Wanted<'a> {
 pub async fn check(conn: &mut Tx, app: &App, wanted: &Wanted<'_>) -> Result<()> {
     let Wanted { domain, path, application_id, organization_id, owners } = *wanted;
     instance::lock_domains(conn).await?;
-    if is_own(&app.config, domain) {
-        return Err(Error::field("domain", format!("{domain} is this server's own")));
-    }
-    if let Some(above) = domain.strip_prefix("*.") {
-        check_all_below(conn, app, above, wanted).await?;
-    }
+    refuse_own(&app.config, domain)?;
     let (own, others): (Vec<_>, Vec<_>) =
         domains::at(conn, domain).await?.into_iter().partition(|row| row.organization_id == organization_id);
+    if own.is_empty()
+        && let Some(above) = domain.strip_prefix("*.")
+    {
+        check_all_below(conn, app, above, wanted).await?;
+    }
     if !others.is_empty() {
-        return Err(taken_by_another(app, domain, organization_id));
+        return Err(taken_by_another(domain, &domain_owners::how_to_prove(&app.config, domain, organization_id)));
     }
     // The main domain that an application has is free for itself.
     let is_itself = |row: &Domain| row.id.is_none() && row.application_id == Some(application_id);
@@ -48,28 +49,34 @@ pub async fn check(conn: &mut Tx, app: &App, wanted: &Wanted<'_>) -> Result<()> 
     if !own.is_empty() || owners.has(organization_id) {
         return Ok(());
     }
-    refuse_covered(conn, app, domain, organization_id).await
+    let proof = domain_owners::how_to_prove(&app.config, domain, organization_id);
+    refuse_covered(conn, app, domain, organization_id, &proof).await
 }
 
 /// Fails if names around it are another organization's, or visitors of another may still come there.
-async fn refuse_covered(conn: &mut Tx, app: &App, domain: &str, organization_id: Uuid) -> Result<()> {
+async fn refuse_covered(conn: &mut Tx, app: &App, domain: &str, organization_id: Uuid, what_to_do: &str) -> Result<()> {
     if domains::are_anothers(conn, &domain_owners::wildcards(domain), organization_id).await? {
-        return Err(taken_by_another(app, domain, organization_id));
+        return Err(taken_by_another(domain, what_to_do));
     }
     match kept_until(conn, app, domain, organization_id).await? {
         None => Ok(()),
         Some(until) => {
-            let proof = domain_owners::how_to_prove(&app.config, domain, organization_id);
             let message =
-                format!("domain: another organization had {domain}. It is free for others on {until}. {proof}");
+                format!("domain: another organization had {domain}. It is free for others on {until}. {what_to_do}");
             Err(Error::new(ErrorCode::DomainTaken, message))
         }
     }
 }
 
-fn taken_by_another(app: &App, domain: &str, organization_id: Uuid) -> Error {
-    let proof = domain_owners::how_to_prove(&app.config, domain, organization_id);
-    Error::new(ErrorCode::DomainTaken, format!("domain: another organization has {domain}. {proof}"))
+fn taken_by_another(domain: &str, what_to_do: &str) -> Error {
+    Error::new(ErrorCode::DomainTaken, format!("domain: another organization has {domain}. {what_to_do}"))
+}
+
+fn refuse_own(config: &Config, domain: &str) -> Result<()> {
+    match is_own(config, domain) {
+        true => Err(Error::field("domain", format!("{domain} is this server's own"))),
+        false => Ok(()),
+    }
 }
 
 /// Names below are not known yet, so they must be the organization's for sure: by the records in DNS, or because it has the name above them
@@ -99,12 +106,10 @@ async fn check_all_below(conn: &mut Tx, app: &App, above: &str, wanted: &Wanted<
     Err(Error::field("domain", problem))
 }
 
-/// The same for a domain that leads to what an extension has installed.
-pub async fn refuse_taken(conn: &mut Tx, app: &App, domain: &str, installation: &Installation) -> Result<()> {
+/// Fails unless an installation may have the domain. No record in DNS is asked: an execution does not wait for one.
+pub async fn check_for_installation(conn: &mut Tx, app: &App, domain: &str, installation: &Installation) -> Result<()> {
     instance::lock_domains(conn).await?;
-    if is_own(&app.config, domain) {
-        return Err(Error::field("domain", format!("{domain} is this server's own")));
-    }
+    refuse_own(&app.config, domain)?;
     let rows = domains::at(conn, domain).await?;
     let is_itself = |row: &Domain| row.installation_id == Some(installation.id);
     // Applications of the organization can have paths of it.
@@ -116,11 +121,11 @@ pub async fn refuse_taken(conn: &mut Tx, app: &App, domain: &str, installation: 
     if !rows.is_empty() {
         return Ok(());
     }
-    refuse_covered(conn, app, domain, installation.organization_id).await
+    refuse_covered(conn, app, domain, installation.organization_id, "Choose another one.").await
 }
 
 /// None when another organization did not give it up, or long ago.
-async fn kept_until(conn: &mut Tx, app: &App, domain: &str, organization_id: Uuid) -> Result<Option<Timestamp>> {
+pub async fn kept_until(conn: &mut Conn, app: &App, domain: &str, organization_id: Uuid) -> Result<Option<Timestamp>> {
     let kept = app.config.domain_hold_seconds;
     let since = app.now().plus_seconds(-kept);
     let mut names = domain_owners::wildcards(domain);
@@ -129,10 +134,19 @@ async fn kept_until(conn: &mut Tx, app: &App, domain: &str, organization_id: Uui
     Ok(freed.map(|freed| freed.plus_seconds(kept)))
 }
 
+/// After an application has left a domain: it is kept from other organizations for a while, unless it is still the organization's. What led
+/// nowhere was in no link of visitors.
+pub async fn give_up(conn: &mut Tx, app: &App, application: &Application, domain: &str) -> Result<()> {
+    if application.live_deployment_id.is_some() && domains::at(conn, domain).await?.is_empty() {
+        freed_domains::free(conn, domain, application.organization_id, app.now()).await?;
+    }
+    Ok(())
+}
+
 pub fn taken(domain: &str) -> Error {
     Error::new(
         ErrorCode::DomainTaken,
-        format!("domain: another application or installation has {domain}. Choose another one."),
+        format!("domain: {domain} leads to an application or installation already. Choose another domain or path."),
     )
 }
 

@@ -52,8 +52,9 @@ fn is_servers(config: &Config, domain: &str) -> bool {
     domain.strip_suffix(config.base_domain.as_str()).is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// Before an organization takes a domain. Another that has the domain loses it, if the records name this one alone.
-pub async fn look(app: &App, domain: &str, organization_id: Uuid) -> Result<Owners> {
+/// Asks the domain's records in DNS where another organization has or had it. If they name this organization and not the one that has the
+/// domain, it is taken from that one at once, in a transaction of its own: also when the request is refused later.
+pub async fn claim(app: &App, domain: &str, organization_id: Uuid) -> Result<Owners> {
     let mut conn = app.db.read().await?;
     if !is_contested(&mut conn, app, domain, organization_id).await? {
         return Ok(Owners::default());
@@ -63,7 +64,7 @@ pub async fn look(app: &App, domain: &str, organization_id: Uuid) -> Result<Owne
     if owners.has(organization_id) {
         let found = domains::at(&mut app.db.read().await?, domain).await?;
         for row in found.into_iter().filter(|row| !owners.has(row.organization_id)) {
-            release(app, &row, organization_id).await?;
+            take_away(app, &row, organization_id).await?;
         }
     }
     Ok(owners)
@@ -76,10 +77,9 @@ async fn is_contested(conn: &mut Conn, app: &App, domain: &str, organization_id:
     }
     let mut names = wildcards(domain);
     names.push(domain.to_owned());
-    let since = app.now().plus_seconds(-app.config.domain_hold_seconds);
     Ok(domain.starts_with("*.")
         || domains::are_anothers(conn, &names, organization_id).await?
-        || freed_domains::freed_by_another(conn, &names, organization_id, since).await?.is_some())
+        || domain_choice::kept_until(conn, app, domain, organization_id).await?.is_some())
 }
 
 /// Every `*.` name that says whose a domain is: for names below the domain itself, and below each name above it.
@@ -100,7 +100,7 @@ async fn ask(app: &App, domain: &str) -> Owners {
 
 /// What leads there now leads nowhere; an application gets the name that it would have had without one of its own. The name is kept from
 /// others than its owner.
-async fn release(app: &App, row: &Domain, owner: Uuid) -> Result<()> {
+async fn take_away(app: &App, row: &Domain, owner: Uuid) -> Result<()> {
     let Some(application_id) = row.application_id else {
         let message = format!(
             "domain: an installation of another organization has {}. The operator of this server can remove it.",
@@ -122,6 +122,7 @@ async fn release(app: &App, row: &Domain, owner: Uuid) -> Result<()> {
             applications::update(&mut work, &application).await?;
         }
     }
+    // As if the owner had given it up: until it takes the name, a moment later, no other organization can.
     freed_domains::free(&mut work, &row.domain, owner, app.now()).await?;
     let change = Change {
         organization_id: Some(row.organization_id),

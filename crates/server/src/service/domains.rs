@@ -1,27 +1,19 @@
-//! The domains of an organization: what leads where, with which certificate, and what DNS says about it.
+//! The domains of an organization: what leads where, and with which certificate.
 
-use std::collections::{BTreeSet, HashMap};
-use std::net::IpAddr;
-use std::time::Duration;
+use std::collections::HashMap;
 
 use uuid::Uuid;
 use windlass_api as api;
-use windlass_api::{
-    AddDomain, DnsRecord, DomainCheck, DomainName, ErrorCode, EventName, Given, GivenId, RecordType, Redirect,
-    Timestamp, UpdateDomain,
-};
-use windlass_dns::{DnsError, Issuer};
-use windlass_outgoing::is_public;
+use windlass_api::{AddDomain, DomainName, ErrorCode, EventName, Given, GivenId, Redirect, Timestamp, UpdateDomain};
 use windlass_store::application_domains::{self, ApplicationDomain};
 use windlass_store::applications::Application;
 use windlass_store::certificate_orders::{self, CertificateOrder};
 use windlass_store::domain_settings::{self, DomainSettings};
 use windlass_store::domains::{self, Domain};
-use windlass_store::{Conn, certificates, freed_domains, instance};
+use windlass_store::{Conn, certificates, instance};
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
-use crate::dns;
 use crate::error::{Error, Result};
 use crate::records::domains as records;
 use crate::served_certificates::Choice;
@@ -36,8 +28,6 @@ use crate::service::{domain_owners, states};
 const LEAST_SECONDS: u64 = 60;
 /// The same once the authority was asked: it allows five proofs of a host an hour that fail.
 const LEAST_SECONDS_OF_ORDERS: u64 = 15 * 60;
-/// How long name servers may take to answer all questions of one check.
-const CHECK_LIMIT: Duration = Duration::from_secs(10);
 
 /// The organization's domains, each with how its visitors come.
 pub async fn list(app: &App, organization_id: Uuid) -> Result<Vec<api::Domain>> {
@@ -50,7 +40,7 @@ pub async fn list(app: &App, organization_id: Uuid) -> Result<Vec<api::Domain>> 
 /// `POST /deploy/application/{application_id}/domains`: visitors come by another domain too.
 pub async fn add(app: &App, granted: &Granted<Application>, input: &AddDomain) -> Result<api::Domain> {
     let path = input.path.as_deref().unwrap_or("/");
-    let owners = domain_owners::look(app, &input.domain, granted.authority().organization_id()).await?;
+    let owners = domain_owners::claim(app, &input.domain, granted.authority().organization_id()).await?;
     let mut work = app.begin().await?;
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
     refuse_preview(&mut work, &application).await?;
@@ -62,14 +52,7 @@ pub async fn add(app: &App, granted: &Granted<Application>, input: &AddDomain) -
         organization_id: application.organization_id,
         owners: &owners,
     };
-    if application.domain == *input.domain {
-        if path == "/" {
-            return Err(domain_choice::taken(&input.domain));
-        }
-        if input.redirect.is_some_and(|redirect| redirect != Redirect::None) {
-            return Err(Error::field("redirect", "would send visitors where they are: it is the main domain"));
-        }
-    }
+    refuse_main(&application, input, path)?;
     domain_choice::check(&mut work, app, &wanted).await?;
     let added = ApplicationDomain {
         id: app.new_id(),
@@ -95,6 +78,18 @@ pub async fn add(app: &App, granted: &Granted<Application>, input: &AddDomain) -
     Ok(record)
 }
 
+/// The main domain leads to the application already; other paths of it can be added.
+fn refuse_main(application: &Application, input: &AddDomain, path: &str) -> Result<()> {
+    let is_redirect = input.redirect.is_some_and(|redirect| redirect != Redirect::None);
+    match application.domain == *input.domain {
+        true if path == "/" => Err(domain_choice::taken(&input.domain)),
+        true if is_redirect => {
+            Err(Error::field("redirect", "would send visitors where they are: it is the main domain"))
+        }
+        _ => Ok(()),
+    }
+}
+
 async fn check_room(work: &mut Work<'_>, organization_id: Uuid) -> Result<()> {
     let limit = work.app.config.organization_domains;
     if application_domains::count_of_organization(work, organization_id).await? >= limit {
@@ -112,13 +107,8 @@ pub async fn remove(app: &App, granted: &Granted<Application>, id: Uuid) -> Resu
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
     let all = application_domains::of_application(&mut work, application.id).await?;
     let added = all.into_iter().find(|added| added.id == id).ok_or_else(|| Error::not_found("domain"))?;
-    if !application_domains::delete(&mut work, id).await? {
-        return Err(Error::not_found("domain"));
-    }
-    // What led nowhere was in no link of visitors.
-    if application.live_deployment_id.is_some() && domains::at(&mut work, &added.domain).await?.is_empty() {
-        freed_domains::free(&mut work, &added.domain, application.organization_id, app.now()).await?;
-    }
+    application_domains::delete(&mut work, id).await?;
+    domain_choice::give_up(&mut work, app, &application, &added.domain).await?;
     write_down(&mut work, &authority, Action::Delete, &application, &added);
     work.commit().await?;
     Ok(())
@@ -206,7 +196,7 @@ fn check_certificate(known: &Known<'_>, domain: &str, id: Uuid) -> Result<()> {
 }
 
 /// One of the organization's.
-async fn own(conn: &mut Conn, organization_id: Uuid, domain: &str) -> Result<Domain> {
+pub async fn own(conn: &mut Conn, organization_id: Uuid, domain: &str) -> Result<Domain> {
     let row = domains::get(conn, domain).await?;
     row.filter(|row| row.organization_id == organization_id).ok_or_else(|| Error::not_found("domain"))
 }
@@ -304,85 +294,5 @@ impl<'a> Known<'a> {
         let served = self.choice.of(self.organization_id, &row.domain, now);
         let (settings, order) = (self.settings(&row.domain), self.orders.get(&row.domain));
         records::domain(row, &settings, served, order, now)
-    }
-}
-
-/// `GET /domains/{domain}/check`: what DNS says at this moment.
-pub async fn check(app: &App, organization_id: Uuid, domain: &DomainName) -> Result<DomainCheck> {
-    let row = own(&mut app.db.read().await?, organization_id, domain).await?;
-    let name = row.domain.strip_prefix("*.").unwrap_or(&row.domain);
-    let resolver = dns::resolver(app);
-    let proof_name = domain_owners::record_name(name);
-    let asking = async {
-        let (found, here, texts, issuers) = tokio::join!(
-            resolver.addresses(&row.domain),
-            dns::here(app, &resolver),
-            resolver.texts(&proof_name),
-            resolver.issuers(name)
-        );
-        // The name of the proof is longer than the domain's, and may be too long.
-        let texts = if matches!(texts, Err(DnsError::BadName(_))) { Vec::new() } else { texts? };
-        Ok::<_, DnsError>((found?, here, texts, issuers?))
-    };
-    let answer = match tokio::time::timeout(CHECK_LIMIT, asking).await {
-        Ok(answer) => answer.map_err(|error| error.to_string()),
-        Err(_) => Err("the name servers took too long".to_owned()),
-    };
-    let (problem, (found, here, texts, issuers)) = match answer {
-        Ok(answer) => (String::new(), answer),
-        Err(problem) => (format!("DNS could not be asked: {problem}."), Default::default()),
-    };
-    let value = domain_owners::record_value(organization_id);
-    Ok(DomainCheck {
-        records: here.iter().map(|address| leading_to(&row.domain, *address, &found)).collect(),
-        proof: DnsRecord { kind: RecordType::Txt, name: proof_name, is_found: texts.contains(&value), value },
-        // What a name inside the operator's own network leads to is not for tenants to know.
-        addresses: found
-            .iter()
-            .filter(|found| is_public(**found) || here.contains(found))
-            .map(IpAddr::to_string)
-            .collect(),
-        issuers: who_may_issue(&issuers, row.domain.starts_with("*.")),
-        domain: row.domain,
-        problem,
-    })
-}
-
-/// None where every authority may. What is said of wildcards goes before the rest for them (RFC 8659).
-fn who_may_issue(issuers: &[Issuer], is_wildcard: bool) -> Option<Vec<String>> {
-    let of_wildcards = is_wildcard && issuers.iter().any(|issuer| issuer.of_wildcards);
-    let mut that_count = issuers.iter().filter(|issuer| issuer.of_wildcards == of_wildcards).peekable();
-    that_count.peek()?;
-    let names: BTreeSet<String> = that_count.filter_map(|issuer| issuer.name.clone()).collect();
-    Some(names.into_iter().collect())
-}
-
-fn leading_to(domain: &str, address: IpAddr, found: &[IpAddr]) -> DnsRecord {
-    let kind = if address.is_ipv4() { RecordType::A } else { RecordType::Aaaa };
-    DnsRecord { kind, name: domain.to_owned(), value: address.to_string(), is_found: found.contains(&address) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn records_say_who_may_issue() {
-        let issuer = |name: &str, of_wildcards| Issuer {
-            name: Some(name.to_owned()).filter(|name| !name.is_empty()),
-            of_wildcards,
-        };
-        let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        let both = [issuer("b", false), issuer("a", false), issuer("c", true)];
-        for (records, of_host, of_wildcard) in [
-            (&[][..], None, None),
-            (&both, names(&["a", "b"]), names(&["c"])),
-            (&both[..2], names(&["a", "b"]), names(&["a", "b"])),
-            (&both[2..], None, names(&["c"])),
-            (&[issuer("", false)], names(&[]), names(&[])),
-        ] {
-            assert_eq!(who_may_issue(records, false), of_host);
-            assert_eq!(who_may_issue(records, true), of_wildcard);
-        }
     }
 }

@@ -21,7 +21,7 @@ const ENDED_CERTIFICATES_SECONDS: i64 = 30 * 86_400;
 /// For so long orders of certificates are counted.
 const PLACED_ORDERS_SECONDS: i64 = 7 * 86_400;
 
-/// What was said about a domain stays for a while after it led to something.
+/// What was said about a domain that leads nowhere is forgotten, if it was said longer ago than this.
 const SETTINGS_SECONDS: i64 = 30 * 86_400;
 
 const TRAFFIC_AT_ONCE: i64 = 1_000;

@@ -13,6 +13,7 @@ pub mod connections;
 pub mod deliveries;
 pub mod deploy_keys;
 pub mod deployments;
+pub mod domain_check;
 pub mod domain_choice;
 pub mod domain_owners;
 pub mod domains;

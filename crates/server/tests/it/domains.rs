@@ -9,11 +9,11 @@ use windlass_testing::pebble::Pebble;
 use windlass_testing::{Kind, on_both_databases};
 
 use crate::deploys::least;
-use crate::support::{Person, TestServer, id_of, kind, server};
+use crate::support::{PASSWORD, Person, TestServer, id_of, kind, server};
 
 on_both_databases!(server: an_application_has_several_domains, names_of_every_script, what_cannot_be_a_domain_is_refused,
     a_domain_is_set_up, every_name_below_one_must_be_given);
-on_both_databases!(kind: a_record_in_dns_decides, an_organization_adds_so_many_domains);
+on_both_databases!(kind: a_record_in_dns_decides, dns_is_told_as_it_is, an_organization_adds_so_many_domains);
 
 fn to(application: &Value) -> String {
     format!("/deploy/application/{}/domains", id_of(application))
@@ -61,7 +61,11 @@ async fn an_application_has_several_domains(server: TestServer) {
         json!({ "domain": "api.localhost" }),
     ] {
         let message = server.post(&to(&api), taken.clone()).by(&ada).fails(409, "domain_taken").await;
-        assert!(message.contains("has "), "{taken}: {message}");
+        let domain = taken["domain"].as_str().unwrap();
+        assert_eq!(
+            message,
+            format!("domain: {domain} leads to an application or installation already. Choose another domain or path.")
+        );
     }
     let main = json!({ "id": api_id, "domain": "www.example.org" });
     server.put("/deploy/application", main).by(&ada).fails(409, "domain_taken").await;
@@ -137,6 +141,9 @@ async fn a_domain_is_set_up(server: TestServer) {
     let changed = server.put(path, json!({ "certificate_id": wide })).by(&ada).ok().await;
     assert_eq!(changed["https_only"], false, "what is absent stays");
     assert_eq!((&changed["certificate_id"], &changed["chosen_certificate_id"]), (&json!(wide), &json!(wide)));
+    let best = server.put(path, json!({ "certificate_id": "" })).by(&ada).ok().await;
+    assert_eq!((&best["certificate_id"], &best["chosen_certificate_id"]), (&json!(own), &Value::Null));
+    server.put(path, json!({ "certificate_id": wide })).by(&ada).ok().await;
     let served = server.get(&format!("/certificates/{wide}")).by(&ada).ok().await;
     assert_eq!(served["domains"], json!(["shop.example.org"]));
     let message = server.put(path, json!({ "certificate_id": other })).by(&ada).fails(400, "invalid_request").await;
@@ -228,8 +235,11 @@ async fn a_record_in_dns_decides(kind: Kind) {
     assert!(!told.to_string().contains(&ada.organization_id.to_string()), "{told}");
     let check = server.get("/domains/www.example.org/check").by(&ada).ok().await;
     assert_eq!((&check["proof"]["is_found"], &check["problem"]), (&json!(true), &json!("")), "{check}");
-    // The same for every name below.
+    // The same for every name below. What the organization has is not asked about again.
     add(&server, &ada, &shop, json!({ "domain": "*.example.org" })).await;
+    pebble.say("_windlass.example.org.", &[]);
+    add(&server, &ada, &shop, json!({ "domain": "*.example.org", "path": "/api" })).await;
+    pebble.say("_windlass.example.org.", &[&of(&ada)]);
     server.post(&to(&theirs), json!({ "domain": "blog.example.org" })).by(&eve).fails(409, "domain_taken").await;
     pebble.say("_windlass.blog.example.org.", &[&of(&eve)]);
     add(&server, &eve, &theirs, json!({ "domain": "blog.example.org" })).await;
@@ -244,11 +254,38 @@ async fn a_record_in_dns_decides(kind: Kind) {
     add(&server, &eve, &theirs, wanted).await;
     // Names below one that was given up are kept as well, and what a proof has brought stays without it.
     let all = server.get("/domains").by(&ada).ok().await;
-    let wide = all["domains"].as_array().unwrap().iter().find(|one| one["domain"] == "*.example.org").unwrap().clone();
-    server.delete(&format!("{}/{}", to(&shop), id_of(&wide))).by(&ada).ok().await;
+    for wide in all["domains"].as_array().unwrap().iter().filter(|one| one["domain"] == "*.example.org") {
+        server.delete(&format!("{}/{}", to(&shop), id_of(wide))).by(&ada).ok().await;
+    }
     pebble.say("_windlass.blog.example.org.", &[]);
     server.post(&to(&theirs), json!({ "domain": "mail.example.org" })).by(&eve).fails(409, "domain_taken").await;
     add(&server, &eve, &theirs, json!({ "domain": "blog.example.org", "path": "/api" })).await;
+}
+
+async fn dns_is_told_as_it_is(kind: Kind) {
+    let pebble = Pebble::start();
+    let settings = [("dns-servers", pebble.name_server()), ("public-url", "https://198.51.100.7".to_owned())];
+    let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let server = TestServer::with(kind, &settings).await;
+    let token = server.app.setup_token.reveal();
+    let ada = json!({ "email": "ada@example.org", "password": PASSWORD, "token": token });
+    let ada = server.register(ada).await;
+    let shop = server.deploy(&ada, least("shop")).await;
+    add(&server, &ada, &shop, json!({ "domain": "www.example.org" })).await;
+    let path = "/domains/www.example.org/check";
+    pebble.lead("www.example.org", &["93.184.215.14", "10.0.0.5"]);
+    let check = server.get(path).by(&ada).ok().await;
+    let record = |is_found: bool| json!([{ "type": "A", "name": "www.example.org", "value": "198.51.100.7", "is_found": is_found }]);
+    assert_eq!((&check["records"], &check["problem"]), (&record(false), &json!("")));
+    assert_eq!(check["addresses"], json!(["93.184.215.14"]), "what is inside the operator's network is not told");
+    assert_eq!(check["issuers"], Value::Null);
+    pebble.lead("www.example.org", &["198.51.100.7"]);
+    pebble.allow("www.example.org", "ca.example.net");
+    let check = server.get(path).by(&ada).ok().await;
+    assert_eq!((&check["records"], &check["addresses"]), (&record(true), &json!(["198.51.100.7"])));
+    assert_eq!(check["issuers"], json!(["ca.example.net"]));
+    let eve = server.stranger(&ada, "eve").await;
+    server.get(path).by(&eve).fails(404, "not_found").await;
 }
 
 async fn an_organization_adds_so_many_domains(kind: Kind) {

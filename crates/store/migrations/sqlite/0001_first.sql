@@ -886,7 +886,8 @@ create table domain_settings (
 ) strict, without rowid;
 create index domain_settings_of_certificate on domain_settings (certificate_id);
 
--- Domains are in three tables, and each is there once: who chooses one holds this row until the commit.
+-- Domains are in three tables, and no index sees that a name is one organization's and each of its paths there once: who chooses one
+-- holds this row until the commit.
 create table domain_choice (
     id integer primary key check (id = 1)
 ) strict;

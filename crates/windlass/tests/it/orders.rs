@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use windlass_api::Timestamp;
 use windlass_server::orders::KILL_POINTS;
 use windlass_store::certificate_orders::{self, CertificateOrder};
+use windlass_store::placed_orders;
 use windlass_testing::pebble::Pebble;
 use windlass_testing::{DatabaseLocation, Kind};
 
 use crate::clock::Clock;
 use crate::deploy::several::second_server_with;
 use crate::deploy::support::{Platform, until};
-use crate::process::token_in;
 
 const NAME: &str = "shop.example.org";
 const HOUR: i64 = 3_600;
@@ -168,16 +168,12 @@ async fn an_hour_without_the_server_loses_nothing() {
     assert!(at_death.is_some(), "the authority was asked");
     clock.set(HOUR);
     platform.start_server(None);
-    log_in(&mut platform);
+    platform.log_in();
     served(&platform, NAME).await;
-    assert_eq!(order(&platform, NAME).await.ordered_at, at_death, "ordered twice");
+    let order = order(&platform, NAME).await;
+    assert_eq!(order.ordered_at, at_death, "ordered twice");
+    assert!(order.updated_at.micros() >= at_death.unwrap() + HOUR * 1_000_000, "the hour was not seen");
     visited(&pebble, &format!("https://{NAME}/")).await;
-}
-
-/// A login may be over later.
-fn log_in(platform: &mut Platform) {
-    let token = token_in(&platform.process().login("correct horse"));
-    platform.use_token(&token);
 }
 
 /// The newest Pebble knows two things more than that of distributions: when it would like a certificate to be renewed, and kinds of
@@ -201,13 +197,13 @@ async fn a_certificate_is_renewed_when_the_authority_says() {
     // A day passes, and nothing is to be renewed: it is good for three weeks.
     let looked = order(&platform, NAME).await.updated_at;
     clock.set(DAY + HOUR);
-    log_in(&mut platform);
+    platform.log_in();
     until("it is looked at again", async || (order(&platform, NAME).await.updated_at != looked).then_some(())).await;
     assert_eq!(served(&platform, NAME).await["certificate_id"], first);
     // The authority would like it to be renewed, as when it must be revoked.
     pebble.want_renewal(&certificate_pem(&platform, &first).await);
     clock.set(2 * (DAY + HOUR));
-    log_in(&mut platform);
+    platform.log_in();
     until("it is renewed", async || (domain(&platform, NAME)["certificate_id"] != first).then_some(())).await;
     assert_eq!(certificates(&platform).len(), 1, "the one before is replaced");
     visited(&pebble, &format!("https://{NAME}/")).await;
@@ -317,4 +313,7 @@ async fn two_servers_order_once() {
         served(&platform, &format!("shop-{number}.example.org")).await;
     }
     assert_eq!(certificates(&platform).len(), 3);
+    let (database, always) = (platform.database().await, Timestamp::from_micros(0));
+    let placed = placed_orders::count(&mut database.read().await.unwrap(), None, always).await.unwrap();
+    assert_eq!(placed, (3, 0), "each was ordered once");
 }

@@ -14,7 +14,7 @@ pub async fn route(engine: &Engine<'_>, domain: &str, service: Option<&str>, por
     };
     let (app, id) = (&engine.host.app, engine.installation.id);
     let mut work = engine.held.begin().await?;
-    domain_choice::refuse_taken(&mut work, app, domain, engine.installation).await?;
+    domain_choice::check_for_installation(&mut work, app, domain, engine.installation).await?;
     let routes = installations::routes(&mut work, id).await?;
     let own = routes.iter().find(|route| route.domain == domain && route.execution_id == engine.execution.id);
     if own.is_none() {

@@ -105,3 +105,14 @@ values ('00000000000000000000000000000043', '00000000000000000000000000000002', 
 insert into previews (id, application_id, pull_request, title, url, branch, is_fork, created_at, deployed_at)
 values ('0000000000000000000000000000000e', '0000000000000000000000000000000e', 7, 'Blue', '', 'blue', false, 1, 1);
 insert into freed_domains (domain, organization_id, freed_at) values ('old.example.org', '00000000000000000000000000000002', 1);
+insert into application_domains (id, application_id, domain, path, redirect, created_at)
+values ('000000000000000000000000000000a1', '0000000000000000000000000000000e', 'www.example.org', '/', 'permanent', 1);
+insert into certificates (id, organization_id, user_id, names, issuer, serial_number, fingerprint, key_type, not_before, not_after, created_at,
+    chain_pem, sealed_key)
+values ('000000000000000000000000000000a2', '00000000000000000000000000000002', null, 'www.example.org', 'CN=Authority', '01', 'abababababababababababababababababababababababababababababababab', 'ECDSA 256', 1, 2, 1, 'PEM', decode('01', 'hex'));
+insert into certificate_orders (id, organization_id, domain, authority, order_url, way, token, key_authorization, sealed_key, certificate_id,
+    problem, failures, next_at, job_id, ordered_at, created_at, updated_at)
+values ('000000000000000000000000000000a3', '00000000000000000000000000000002', 'www.example.org', 'https://ca.example.org/directory', '', '', '', '', null, '000000000000000000000000000000a2', '', 0, 2, null, 1, 1, 1);
+insert into placed_orders (id, organization_id, is_renewal, placed_at) values ('000000000000000000000000000000a4', '00000000000000000000000000000002', false, 1);
+insert into domain_settings (domain, organization_id, https_only, certificate_id, updated_at)
+values ('www.example.org', '00000000000000000000000000000002', false, '000000000000000000000000000000a2', 1);

@@ -104,3 +104,14 @@ values (x'00000000000000000000000000000043', x'00000000000000000000000000000002'
 insert into previews (id, application_id, pull_request, title, url, branch, is_fork, created_at, deployed_at)
 values (x'0000000000000000000000000000000e', x'0000000000000000000000000000000e', 7, 'Blue', '', 'blue', 0, 1, 1);
 insert into freed_domains (domain, organization_id, freed_at) values ('old.example.org', x'00000000000000000000000000000002', 1);
+insert into application_domains (id, application_id, domain, path, redirect, created_at)
+values (x'000000000000000000000000000000a1', x'0000000000000000000000000000000e', 'www.example.org', '/', 'permanent', 1);
+insert into certificates (id, organization_id, user_id, names, issuer, serial_number, fingerprint, key_type, not_before, not_after, created_at,
+    chain_pem, sealed_key)
+values (x'000000000000000000000000000000a2', x'00000000000000000000000000000002', null, 'www.example.org', 'CN=Authority', '01', 'abababababababababababababababababababababababababababababababab', 'ECDSA 256', 1, 2, 1, 'PEM', x'01');
+insert into certificate_orders (id, organization_id, domain, authority, order_url, way, token, key_authorization, sealed_key, certificate_id,
+    problem, failures, next_at, job_id, ordered_at, created_at, updated_at)
+values (x'000000000000000000000000000000a3', x'00000000000000000000000000000002', 'www.example.org', 'https://ca.example.org/directory', '', '', '', '', null, x'000000000000000000000000000000a2', '', 0, 2, null, 1, 1, 1);
+insert into placed_orders (id, organization_id, is_renewal, placed_at) values (x'000000000000000000000000000000a4', x'00000000000000000000000000000002', 0, 1);
+insert into domain_settings (domain, organization_id, https_only, certificate_id, updated_at)
+values ('www.example.org', x'00000000000000000000000000000002', 0, x'000000000000000000000000000000a2', 1);

@@ -8,18 +8,11 @@ use windlass_testing::{DatabaseLocation, Kind, testapp};
 
 use super::support::*;
 use crate::clock::Clock;
-use crate::process::token_in;
 
 /// Ids of the deployments, newest first.
 fn listed(platform: &Platform, application: &str) -> Vec<String> {
     let deployments = platform.application(application)["deployments"].clone();
     deployments.as_array().expect("deployments").iter().map(id_of).collect()
-}
-
-/// A login may be over an hour later.
-fn log_in(platform: &mut Platform) {
-    let token = token_in(&platform.process().login("correct horse"));
-    platform.use_token(&token);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,7 +41,7 @@ async fn forward_and_back() {
         way.cut();
         until("it waits", async || platform.story(&deployment).contains("Interrupted").then_some(())).await;
         clock.set(offset);
-        log_in(&mut platform);
+        platform.log_in();
         way.set(Mode::Open);
         platform.deployed(&deployment).await;
         platform.settled().await;
@@ -57,7 +50,7 @@ async fn forward_and_back() {
     // The same after a restart of the server, which knows nothing of the time before.
     platform.kill_server();
     platform.start_server(None);
-    log_in(&mut platform);
+    platform.log_in();
     let restart = platform.call("POST", "/deploy/application/restart", &serde_json::json!({ "id": application }));
     platform.deployed(&id_of(&restart)).await;
     ids.insert(0, id_of(&restart));

@@ -58,6 +58,7 @@ async fn visitors_come_by_every_domain() {
     add(shop, json!({ "domain": "*.shop.localhost" }));
     add(shop, json!({ "domain": "www.example.org", "redirect": "permanent" }));
     add(shop, json!({ "domain": "old.example.org", "redirect": "temporary" }));
+    add(api, json!({ "domain": "docs.example.org", "redirect": "temporary" }));
     leads("second.example.org", "/", "shop").await;
     leads("shop.localhost", "/api", "api").await;
     leads("shop.localhost", "/api/users", "api").await;
@@ -75,6 +76,10 @@ async fn visitors_come_by_every_domain() {
     // The main domain moves, and what leads to it goes with it.
     platform.call("PUT", "/deploy/application", &json!({ "id": api, "domain": "api.example.org" }));
     leads("api.example.org", "/", "api").await;
+    until("what is sent to the main domain follows it", async || {
+        (sent_to(edge, &asked("docs.example.org"), "/") == format!("307 http://api.example.org:{port}/")).then_some(())
+    })
+    .await;
     let gone = |application: &str, id: &str| format!("/deploy/application/{application}/domains/{id}");
     platform.call("DELETE", &gone(shop, &second), &Value::Null);
     platform.call("DELETE", &gone(api, &inside), &Value::Null);
