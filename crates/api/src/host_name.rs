@@ -95,10 +95,11 @@ fn in_ascii(text: &str) -> Option<String> {
     (are_as_many && text.split('.').zip(name.split('.')).all(is_same_kind)).then_some(name)
 }
 
-/// A name as people write it: the other way round. What cannot be shown so stays as it is.
+/// A name as people write it: the other way round. What would not mean the same again stays as it is.
 pub fn readable(domain: &str) -> String {
-    match idna::domain_to_unicode(domain) {
-        (name, Ok(())) if refuse_invisible(&name).is_ok() => name,
+    let (name, _) = idna::domain_to_unicode(domain);
+    match domain_name(&name) {
+        Ok(meant) if meant == domain => name,
         _ => domain.to_owned(),
     }
 }
