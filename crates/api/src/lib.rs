@@ -4,6 +4,7 @@
 //! read (see [`text`]), so a value of such a type is valid, and the same type describes its limits
 //! in the API description.
 
+mod access;
 mod api_keys;
 mod application_fields;
 mod applications;
@@ -44,6 +45,7 @@ mod users;
 mod variables;
 mod volumes;
 
+pub use access::*;
 pub use api_keys::*;
 pub use application_fields::*;
 pub use applications::*;

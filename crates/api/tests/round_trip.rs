@@ -49,6 +49,9 @@ impl Filler {
             Some("array") if depth > DEPTH => json!([]),
             Some("array") => json!([self.value(name, &schema["items"], depth + 1)]),
             Some("object") if schema["properties"].is_object() => self.object(schema, depth),
+            Some("object") if name == "users" => json!({ "anna": "correct-horse" }),
+            Some("object") if name == "headers" => json!({ "x-name": "value" }),
+            Some("object") if name == "pages" => json!({ "503": "value" }),
             Some("object") => json!({ "NAME": "value" }),
             // Of any type.
             None if name == "default_value" => json!("correct-horse"),
@@ -70,6 +73,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (_, "connection_id" | "certificate_id") => ID,
         (_, "secret") => "correct-horse-battery",
         (_, "language") => "pt-BR",
+        (_, "allow" | "deny") => "192.0.2.0/24",
         (_, "before" | "after") => "20",
         _ => "correct-horse",
     }
@@ -117,6 +121,7 @@ fn query<T: JsonSchema + Serialize + DeserializeOwned>() {
 fn records_and_requests_are_written_as_they_are_read() {
     let mut tried = Tried::default();
     tried.json::<AcceptInvitation>();
+    tried.json::<Access>();
     tried.json::<AdminRegistered>();
     tried.json::<ApiKey>();
     tried.json::<ApiKeyCreated>();
@@ -138,6 +143,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Certificate>();
     tried.json::<Certificates>();
     tried.json::<AddDomain>();
+    tried.json::<UpdateAccess>();
     tried.json::<UpdateDomain>();
     tried.json::<DnsRecord>();
     tried.json::<DomainCheck>();

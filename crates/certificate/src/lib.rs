@@ -1,5 +1,7 @@
-//! Certificates that people bring: read, checked, described in words, and written anew. It knows neither the database nor the network.
+//! Certificates that people bring: read, checked, described in words, and written anew; and those of an own authority. It knows neither the
+//! database nor the network.
 
+pub mod authority;
 mod chain;
 mod key;
 mod pem;

@@ -1,5 +1,6 @@
 //! Everything that a request may touch, in one value. There are no globals, so a test can run many servers.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use windlass_api::Timestamp;
@@ -102,6 +103,8 @@ pub struct App {
     pub firewall: Firewall,
     /// Whether it deploys: then readiness includes the engine, and the edge unless another installation holds the containers.
     pub has_engine: bool,
+    /// Where the edge finds this server, if it serves it too.
+    pub address_for_edge: Option<SocketAddr>,
     /// What the first registration must present; none when only this machine can reach the server.
     pub setup_token: Token,
 }
@@ -137,6 +140,7 @@ impl App {
             build_limits: BuildLimits::default(),
             firewall: Firewall::default(),
             has_engine: false,
+            address_for_edge: None,
             setup_token: Token::random(),
             db,
             database_disk: DatabaseDisk::default(),

@@ -34,6 +34,8 @@ pub mod metrics;
 mod mounts;
 pub mod operator;
 pub mod orders;
+mod own_address;
+pub mod own_authority;
 mod programs;
 mod pushed_repository;
 pub mod pushes;

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -27,6 +26,7 @@ use windlass_edge::addresses::{Counted, HouseholdCounts};
 
 use crate::app::App;
 use crate::auth::origin::Peer;
+use crate::auth::peer_user;
 use crate::http;
 
 /// Requests at once on one HTTP/2 connection.
@@ -42,8 +42,15 @@ const LEAST_QUIET_AFTER_A_REQUEST: Duration = Duration::from_secs(10);
 /// How often a connection is asked to make room while one waits.
 const ASK_AGAIN: Duration = Duration::from_millis(250);
 
+/// Where connections are taken.
+pub struct Listeners {
+    pub for_all: Vec<TcpListener>,
+    /// Of visitors who come through the edge. It is within the machine, and serves programs of this user alone.
+    pub for_edge: Option<TcpListener>,
+}
+
 /// Accepts and serves on all listeners until `stop` turns true; then lets requests under way finish, within the limit.
-pub async fn serve(app: Arc<App>, listeners: Vec<TcpListener>, mut stop: watch::Receiver<bool>) {
+pub async fn serve(app: Arc<App>, listeners: Listeners, mut stop: watch::Receiver<bool>) {
     let limit = app.config.shutdown_limit;
     let graceful = Arc::new(GracefulShutdown::new());
     let (cut, _) = watch::channel(false);
@@ -56,8 +63,11 @@ pub async fn serve(app: Arc<App>, listeners: Vec<TcpListener>, mut stop: watch::
         cut: cut.clone(),
     };
     let mut accepting = JoinSet::new();
-    for listener in listeners {
-        accepting.spawn(accept(listener, settings.clone(), graceful.clone()));
+    for listener in listeners.for_all {
+        accepting.spawn(accept(listener, false, settings.clone(), graceful.clone()));
+    }
+    if let Some(listener) = listeners.for_edge {
+        accepting.spawn(accept(listener, true, settings.clone(), graceful.clone()));
     }
     // An error means that the sender is gone, which is a stop too.
     let _ = stop.wait_for(|stop| *stop).await;
@@ -124,19 +134,19 @@ impl Room {
 struct TooMany;
 
 impl ConnectionSettings {
-    /// Proxies bring many clients' connections, so they have no limit.
-    fn count(&self, peer: SocketAddr) -> Result<Option<Counted>, TooMany> {
+    /// Proxies and the edge bring many clients' connections, so they have no limit.
+    fn count(&self, peer: Peer) -> Result<Option<Counted>, TooMany> {
         let config = &self.app.config;
-        if config.address_connections == 0 || config.trusted_proxies.contains(&peer.ip().to_canonical()) {
+        if config.address_connections == 0 || peer.is_trusted(&config.trusted_proxies) {
             return Ok(None);
         }
-        self.addresses.add(peer.ip(), config.address_connections).map(Some).ok_or(TooMany)
+        self.addresses.add(peer.address.ip(), config.address_connections).map(Some).ok_or(TooMany)
     }
 }
 
-async fn accept(listener: TcpListener, settings: ConnectionSettings, graceful: Arc<GracefulShutdown>) {
+async fn accept(listener: TcpListener, is_edge: bool, settings: ConnectionSettings, graceful: Arc<GracefulShutdown>) {
     loop {
-        let (stream, peer) = match listener.accept().await {
+        let (stream, address) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
                 // Out of descriptors, most likely: waiting gives connections time to end.
@@ -145,6 +155,11 @@ async fn accept(listener: TcpListener, settings: ConnectionSettings, graceful: A
                 continue;
             }
         };
+        if is_edge && !peer_user::is_ours(address).await {
+            tracing::warn!(peer = %address, "a program of another user has called where only the edge does");
+            continue;
+        }
+        let peer = Peer { address, is_edge };
         // Closed at once: what waits for a permit would keep others from being accepted.
         let Ok(of_address) = settings.count(peer) else { continue };
         let Some(permit) = settings.room.enter().await else { return };
@@ -159,10 +174,10 @@ async fn accept(listener: TcpListener, settings: ConnectionSettings, graceful: A
             tokio::select! {
                 ended = &mut watched => {
                     if let Err(error) = ended {
-                        tracing::debug!(%error, %peer, "connection ended");
+                        tracing::debug!(%error, peer = %address, "connection ended");
                     }
                 }
-                () = activity.may_end(idle_limit, &room) => tracing::debug!(%peer, "silent connection closed"),
+                () = activity.may_end(idle_limit, &room) => tracing::debug!(peer = %address, "silent connection closed"),
                 _ = cut.wait_for(|cut| *cut) => {}
             }
             drop((of_address, permit));
@@ -188,13 +203,13 @@ fn builder(idle_limit: Duration) -> auto::Builder<TokioExecutor> {
 
 fn service(
     router: Router,
-    peer: SocketAddr,
+    peer: Peer,
     activity: Arc<Activity>,
 ) -> impl Service<Request<Incoming>, Response = Response<TrackedBody>, Error = Infallible, Future: Send + 'static>
 + Send
 + 'static {
     service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(peer);
         let busy = Busy::new(activity.clone());
         let answer = router.clone().oneshot(request.map(Body::new));
         async move { Ok(answer.await?.map(|body| TrackedBody::new(body, busy))) }

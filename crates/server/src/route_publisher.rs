@@ -1,6 +1,6 @@
 //! What the edge serves, as the rows have it. The whole table is told each time, so that nothing can be forgotten.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 use windlass_acme::{AcmeError, Proof};
-use windlass_api::{ApplicationState, Redirect, Timestamp, Wanted};
+use windlass_api::{ApplicationState, Redirect, Timestamp, Wanted, is_local_name};
 use windlass_edge::Drained;
 use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{Code, Drain};
@@ -23,7 +23,8 @@ use windlass_store::containers::socket_address;
 use windlass_store::{Conn, certificate_orders, certificates, domain_settings, installations};
 
 use crate::app::App;
-use crate::served_certificates::{Choice, Served};
+use crate::served_certificates::{Choice, MOST_CERTIFICATES, Served};
+use crate::{own_address, own_authority};
 
 /// How long an edge that is being replaced or restarted may take until it listens again.
 const EDGE_LIMIT: Duration = Duration::from_secs(15);
@@ -70,12 +71,14 @@ impl Routes {
         let mut told = self.told.lock().await;
         let mut conn = app.db.read().await?;
         let before = told.as_ref().map(|told| &told.table);
-        let wanted = route_set(app, &mut conn, self.most_waiting, before).await?;
+        let (wanted, own_names) = route_set(app, &mut conn, self.most_waiting, before).await?;
         if told.is_none() && wanted.routes.is_empty() && !applications::are_any(&mut conn).await? {
             // Without applications and installations the operator may use the edge by hand.
             return Ok(());
         }
         drop(conn);
+        let known = before.map(|table| table.certificates.as_slice()).unwrap_or_default();
+        let wanted = with_own_certificates(app, wanted, own_names, known).await.with_version();
         let retries = Retries::new();
         // Taken: when telling is given up in the middle, it is not known what the edge was told.
         let before = told.take();
@@ -166,21 +169,26 @@ fn is_temporary(error: &CallError) -> bool {
     }
 }
 
+/// The table, and the names in it that no authority but our own issues for.
 async fn route_set(
     app: &App,
     conn: &mut Conn,
     most_waiting: u32,
     before: Option<&RouteSet>,
-) -> windlass_store::Result<RouteSet> {
+) -> windlass_store::Result<(RouteSet, Vec<String>)> {
     let mut set = RouteSet { owner: Owner::Server, ..RouteSet::default() };
     let mut encryption = Encryption::load(app, conn).await?;
+    if let Some(host) = app.config.host_at_edge() {
+        let https = encryption.serve(None, &host);
+        own_address::add_route(app, &mut set, &host, encryption.has_certificate(None, &host), https);
+    }
     let mut added: HashMap<Uuid, Vec<ApplicationDomain>> = HashMap::new();
     for domain in application_domains::routed(conn).await? {
         added.entry(domain.application_id).or_default().push(domain);
     }
     for application in applications::routed(conn).await? {
         let name = application.id.to_string();
-        let https = encryption.serve(application.organization_id, &application.domain);
+        let https = encryption.serve(Some(application.organization_id), &application.domain);
         set.routes.push(Route { https, ..Route::new(&application.domain, &name) });
         for domain in added.remove(&application.id).unwrap_or_default() {
             add_domain(&mut set, &mut encryption, &application, domain);
@@ -189,7 +197,7 @@ async fn route_set(
     }
     for domain in installations::routed(conn).await? {
         let name = domain.id.to_string();
-        let https = encryption.serve(domain.organization_id, &domain.domain);
+        let https = encryption.serve(Some(domain.organization_id), &domain.domain);
         set.routes.push(Route { https, ..Route::new(&domain.domain, &name) });
         set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false });
     }
@@ -198,7 +206,24 @@ async fn route_set(
     set.certificates = encryption.served.load(app, conn, known).await?;
     let known = before.map(|table| table.proofs.as_slice()).unwrap_or_default();
     (set.challenges, set.proofs) = shown_to_authorities(conn, known).await?;
-    Ok(set.with_version())
+    Ok((set, encryption.own_names.into_iter().collect()))
+}
+
+/// After all others, as far as the edge takes more. Without them these names are served over http.
+async fn with_own_certificates(
+    app: &App,
+    mut set: RouteSet,
+    names: Vec<String>,
+    known: &[Arc<edge::Certificate>],
+) -> RouteSet {
+    match own_authority::certificates(app, names, known).await {
+        Ok(made) => {
+            let room = MOST_CERTIFICATES.saturating_sub(set.certificates.len());
+            set.certificates.extend(made.into_iter().take(room));
+        }
+        Err(error) => tracing::error!(cause = error.cause, "no certificates were made for names of this machine"),
+    }
+    set
 }
 
 /// A domain that became another application's while the rows were read may be there twice, and the edge would refuse the whole table. The
@@ -216,7 +241,7 @@ fn leave_out_doubles(set: &mut RouteSet) {
 
 /// Visitors of a domain beside the main one are served, or sent there.
 fn add_domain(set: &mut RouteSet, encryption: &mut Encryption, application: &Routed, added: ApplicationDomain) {
-    let mut https = encryption.serve(application.organization_id, &added.domain);
+    let mut https = encryption.serve(Some(application.organization_id), &added.domain);
     let permanent = match added.redirect {
         // They would be sent where they are.
         _ if added.domain == application.domain => None,
@@ -277,6 +302,8 @@ struct Encryption {
     /// Domains whose visitors may come over http as well.
     by_both_ways: HashSet<(Uuid, String)>,
     served: Served,
+    /// Those that only our own authority issues for.
+    own_names: BTreeSet<String>,
 }
 
 impl Encryption {
@@ -285,23 +312,31 @@ impl Encryption {
         let choice = Choice::new(certificates::scopes(conn).await?, &settings);
         let by_both_ways = settings.into_iter().filter(|settings| !settings.https_only);
         let by_both_ways = by_both_ways.map(|settings| (settings.organization_id, settings.domain)).collect();
-        Ok(Self { now: app.now(), choice, by_both_ways, served: Served::default() })
+        Ok(Self { now: app.now(), choice, by_both_ways, served: Served::default(), own_names: BTreeSet::new() })
     }
 
     /// Whether a domain has a certificate that is valid now.
     fn can_serve(&self, organization_id: Uuid, domain: &str) -> bool {
-        let certificate = self.choice.of(organization_id, domain, self.now);
+        let certificate = self.choice.of(Some(organization_id), domain, self.now);
         certificate.is_some_and(|certificate| certificate.is_valid_at(self.now))
+    }
+
+    /// Whether a domain that was met has one, be it valid or not.
+    fn has_certificate(&self, organization_id: Option<Uuid>, domain: &str) -> bool {
+        self.own_names.contains(domain) || self.choice.of(organization_id, domain, self.now).is_some()
     }
 
     /// Notes the certificate of a domain. Visitors are sent to https as long as they can come in there without a warning, and
     /// browsers are not told to stay there for longer.
-    fn serve(&mut self, organization_id: Uuid, domain: &str) -> HttpsPolicy {
+    fn serve(&mut self, organization_id: Option<Uuid>, domain: &str) -> HttpsPolicy {
         let Some(certificate) = self.choice.of(organization_id, domain, self.now) else {
+            if is_local_name(domain) {
+                self.own_names.insert(domain.to_owned());
+            }
             return HttpsPolicy::default();
         };
         self.served.add(certificate, domain);
-        let is_both = self.by_both_ways.contains(&(organization_id, domain.to_owned()));
+        let is_both = organization_id.is_some_and(|id| self.by_both_ways.contains(&(id, domain.to_owned())));
         if !certificate.is_valid_at(self.now) || is_both {
             return HttpsPolicy::default();
         }
@@ -360,7 +395,7 @@ mod tests {
     fn told_at(now: i64, domain: &str) -> (HttpsPolicy, Vec<String>) {
         let certificate = Scope {
             id: Uuid::from_u128(2),
-            organization_id: OURS,
+            organization_id: Some(OURS),
             names: "shop.example.org both.example.org".into(),
             not_before: Timestamp::from_micros(10 * DAY),
             not_after: Timestamp::from_micros(100 * DAY),
@@ -368,8 +403,9 @@ mod tests {
         let choice = Choice::new([certificate], &[]);
         let by_both_ways = HashSet::from([(OURS, "both.example.org".to_owned())]);
         let now = Timestamp::from_micros(now);
-        let mut encryption = Encryption { now, choice, by_both_ways, served: Served::default() };
-        let policy = encryption.serve(OURS, domain);
+        let mut encryption =
+            Encryption { now, choice, by_both_ways, served: Served::default(), own_names: BTreeSet::new() };
+        let policy = encryption.serve(Some(OURS), domain);
         (policy, encryption.served.take(Uuid::from_u128(2)))
     }
 

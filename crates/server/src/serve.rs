@@ -24,6 +24,7 @@ use crate::engine_health::{Another, EngineState};
 use crate::holder::{self, Holder, SERVER_LOCK, folder_identity};
 use crate::host::{Host, container_engine};
 use crate::host_route;
+use crate::listen::Listeners;
 use crate::logs::{Logs, retention};
 use crate::service::adoption;
 use crate::service::audit::denials;
@@ -75,7 +76,7 @@ pub enum StartError {
 
 pub struct Server {
     pub app: Arc<App>,
-    listeners: Vec<TcpListener>,
+    listeners: Listeners,
     /// None while another installation holds what this one would serve.
     edge: Option<Keeper>,
     /// Marks what belongs to this installation on the container engine.
@@ -90,17 +91,23 @@ pub struct Server {
 impl Server {
     pub async fn prepare(mut config: Config) -> Result<Self, StartError> {
         let lock = lock_data_dir(&config.data_dir)?;
-        let mut listeners = Vec::new();
+        let mut for_all = Vec::new();
         for address in &config.listen {
-            let listener = bind(*address).await;
-            listeners.push(listener.map_err(|source| StartError::Listen { address: *address, source })?);
+            for_all.push(bind(*address).await?);
         }
         // A port that was given as 0 is known now, and links need it.
-        config.listen = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
+        config.listen = for_all.iter().filter_map(|listener| listener.local_addr().ok()).collect();
+        let for_edge = match config.host_at_edge() {
+            Some(_) => Some(bind(([127, 0, 0, 1], 0).into()).await?),
+            None => None,
+        };
+        let address_for_edge = for_edge.as_ref().and_then(|listener| listener.local_addr().ok());
+        let listeners = Listeners { for_all, for_edge };
         let db = open_database(&config).await?;
         // Boxed, because it holds everything that a server is made of.
         match Box::pin(begin(db.clone(), config)).await {
-            Ok(Begun { app, edge, installation, holder, owner }) => {
+            Ok(Begun { mut app, edge, installation, holder, owner }) => {
+                app.address_for_edge = address_for_edge;
                 Ok(Self { app: Arc::new(app), listeners, edge, installation, holder, owner, _lock: lock })
             }
             Err(error) => {
@@ -207,14 +214,14 @@ struct Begun {
 }
 
 /// A server that was killed a moment ago gives up its lock before its sockets.
-async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
     let deadline = tokio::time::Instant::now() + SOCKET_WAIT;
     loop {
         match TcpListener::bind(address).await {
             Err(error) if error.kind() == ErrorKind::AddrInUse && tokio::time::Instant::now() < deadline => {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            bound => return bound,
+            bound => return bound.map_err(|source| StartError::Listen { address, source }),
         }
     }
 }

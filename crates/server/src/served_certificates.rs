@@ -1,5 +1,5 @@
 //! Which certificate a domain is served with. Only those of the domain's own organization are looked at: a member of another one can
-//! upload what it likes, for any name.
+//! upload what it likes, for any name. The server's own address belongs to no organization, and neither do its certificates.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::app::App;
 /// Domains of one certificate that the edge takes at once; those of a wildcard may be more, and are given as several.
 const MOST_DOMAINS: usize = 100;
 /// What the edge takes of all organizations together, with room for the rest of its table.
-const MOST_CERTIFICATES: usize = 10_000;
+pub const MOST_CERTIFICATES: usize = 10_000;
 const MOST_BYTES: usize = 48 << 20;
 
 /// Every certificate, by organization and name, and what was chosen.
 pub struct Choice {
-    by_name: HashMap<(Uuid, String), Vec<Arc<Scope>>>,
-    by_id: HashMap<(Uuid, Uuid), Arc<Scope>>,
+    by_name: HashMap<(Option<Uuid>, String), Vec<Arc<Scope>>>,
+    by_id: HashMap<(Option<Uuid>, Uuid), Arc<Scope>>,
     /// By organization and domain.
-    chosen: HashMap<(Uuid, String), Uuid>,
+    chosen: HashMap<(Option<Uuid>, String), Uuid>,
 }
 
 impl Choice {
@@ -37,7 +37,7 @@ impl Choice {
             }
         }
         let chosen = settings.iter().filter_map(|settings| {
-            Some(((settings.organization_id, settings.domain.clone()), settings.certificate_id?))
+            Some(((Some(settings.organization_id), settings.domain.clone()), settings.certificate_id?))
         });
         Self { by_name, by_id, chosen: chosen.collect() }
     }
@@ -45,7 +45,7 @@ impl Choice {
     /// The one that was chosen, as long as it is valid. Else a valid one before one that is not, the domain's own name before a wildcard,
     /// and then the one that ends last, or was uploaded last. When none is valid the last one stays: browsers then say that it has expired,
     /// not that there is no host.
-    pub fn of(&self, organization_id: Uuid, domain: &str, now: Timestamp) -> Option<&Scope> {
+    pub fn of(&self, organization_id: Option<Uuid>, domain: &str, now: Timestamp) -> Option<&Scope> {
         let names = names_for(domain);
         let found = names.iter().enumerate().flat_map(|(place, name)| {
             let scopes = self.by_name.get(&(organization_id, name.clone()));
@@ -60,7 +60,7 @@ impl Choice {
     }
 
     /// Whether a certificate is for a domain; none if the organization does not have it.
-    pub fn is_for(&self, organization_id: Uuid, id: Uuid, domain: &str) -> Option<bool> {
+    pub fn is_for(&self, organization_id: Option<Uuid>, id: Uuid, domain: &str) -> Option<bool> {
         let scope = self.by_id.get(&(organization_id, id))?;
         let names = names_for(domain);
         Some(scope.names.split(' ').any(|name| names.iter().any(|wanted| wanted == name)))
@@ -75,7 +75,7 @@ fn names_for(domain: &str) -> Vec<String> {
 
 /// Certificates with the domains that each is served for.
 #[derive(Default)]
-pub struct Served(BTreeMap<Uuid, (Uuid, BTreeSet<String>)>);
+pub struct Served(BTreeMap<Uuid, (Option<Uuid>, BTreeSet<String>)>);
 
 impl Served {
     /// Once for each of its paths.
@@ -123,7 +123,7 @@ impl Served {
 
     /// Each certificate in parts that the edge takes, the first of every organization before the second of any.
     fn in_turn(self) -> Vec<(Uuid, usize, Vec<String>)> {
-        let mut turns: HashMap<Uuid, usize> = HashMap::new();
+        let mut turns: HashMap<Option<Uuid>, usize> = HashMap::new();
         let mut all = Vec::new();
         for (id, (organization_id, domains)) in self.0 {
             let domains: Vec<String> = domains.into_iter().collect();
@@ -169,7 +169,7 @@ mod tests {
     fn scope(id: u128, organization_id: Uuid, names: &str, not_after: i64) -> Scope {
         Scope {
             id: Uuid::from_u128(id),
-            organization_id,
+            organization_id: Some(organization_id),
             names: names.into(),
             not_before: Timestamp::from_micros(0),
             not_after: Timestamp::from_micros(not_after),
@@ -178,7 +178,7 @@ mod tests {
 
     fn chosen(all: &[Scope], now: i64) -> Option<u128> {
         let choice = Choice::new(all.to_vec(), &[]);
-        choice.of(OURS, "shop.example.org", Timestamp::from_micros(now)).map(|found| found.id.as_u128())
+        choice.of(Some(OURS), "shop.example.org", Timestamp::from_micros(now)).map(|found| found.id.as_u128())
     }
 
     #[test]
@@ -213,14 +213,14 @@ mod tests {
         };
         let chosen = |settings: DomainSettings, now: i64| {
             let choice = Choice::new([wide.clone(), own.clone(), other.clone()], &[settings]);
-            choice.of(OURS, "shop.example.org", Timestamp::from_micros(now)).map(|found| found.id.as_u128())
+            choice.of(Some(OURS), "shop.example.org", Timestamp::from_micros(now)).map(|found| found.id.as_u128())
         };
         assert_eq!(chosen(choose(1, OURS), 50), Some(1));
         assert_eq!(chosen(choose(1, OURS), 500), Some(2), "it has expired");
         assert_eq!(chosen(choose(1, THEIRS), 50), Some(2), "another organization had the domain");
         assert_eq!(chosen(choose(3, OURS), 50), Some(2), "it is not for the domain");
         let choice = Choice::new([wide.clone(), other.clone()], &[]);
-        let is_for = |id: u128| choice.is_for(OURS, Uuid::from_u128(id), "shop.example.org");
+        let is_for = |id: u128| choice.is_for(Some(OURS), Uuid::from_u128(id), "shop.example.org");
         assert_eq!([is_for(1), is_for(3), is_for(4)], [Some(true), Some(false), None]);
     }
 

@@ -10,7 +10,8 @@ use crate::{Conn, Error, Result, Tx};
 #[derive(Clone, Debug, FromRow)]
 pub struct CertificateOrder {
     pub id: Uuid,
-    pub organization_id: Uuid,
+    /// None for the server's own address.
+    pub organization_id: Option<Uuid>,
     pub domain: String,
     /// The address of the authority's directory that was asked last; empty for none yet.
     pub authority: String,

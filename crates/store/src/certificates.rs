@@ -11,7 +11,8 @@ use crate::{Conn, Result, Tx};
 #[derive(Clone, Debug, FromRow)]
 pub struct Certificate {
     pub id: Uuid,
-    pub organization_id: Uuid,
+    /// None for the server's own address.
+    pub organization_id: Option<Uuid>,
     /// The user who uploaded it; none for one that Windlass has ordered.
     pub user_id: Option<Uuid>,
     /// Hosts in lower case, separated by spaces; `*.example.org` for every name one level below.
@@ -43,7 +44,8 @@ impl Certificate {
 #[derive(Clone, Debug, FromRow)]
 pub struct Scope {
     pub id: Uuid,
-    pub organization_id: Uuid,
+    /// As in [`Certificate`].
+    pub organization_id: Option<Uuid>,
     /// As in [`Certificate`].
     pub names: String,
     #[sqlx(try_from = "i64")]
@@ -125,7 +127,13 @@ pub async fn scopes_of_organization(conn: &mut Conn, organization_id: Uuid) -> R
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
 }
 
-/// Of every certificate of every organization.
+/// Of those of the server's own address.
+pub async fn scopes_of_server(conn: &mut Conn) -> Result<Vec<Scope>> {
+    let query = "select id, organization_id, names, not_before, not_after from certificates where organization_id is null";
+    Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
+}
+
+/// Of every certificate of every organization, and of the server.
 pub async fn scopes(conn: &mut Conn) -> Result<Vec<Scope>> {
     let query = "select id, organization_id, names, not_before, not_after from certificates";
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
@@ -137,8 +145,8 @@ pub async fn count_of_organization(conn: &mut Conn, organization_id: Uuid) -> Re
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
 
-pub async fn is_there(conn: &mut Conn, organization_id: Uuid, fingerprint: &str) -> Result<bool> {
-    let query = "select count(*) from certificates where organization_id = $1 and fingerprint = $2";
+pub async fn is_there(conn: &mut Conn, organization_id: Option<Uuid>, fingerprint: &str) -> Result<bool> {
+    let query = "select count(*) from certificates where organization_id is not distinct from $1 and fingerprint = $2";
     let count: i64 =
         sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).bind(fingerprint).fetch_one(c).await)?;
     Ok(count > 0)

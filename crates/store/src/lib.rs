@@ -10,6 +10,7 @@ mod migrations;
 mod word;
 
 pub mod api_keys;
+pub mod application_access;
 pub mod application_domains;
 pub mod applications;
 pub mod audit;

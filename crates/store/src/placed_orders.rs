@@ -6,7 +6,14 @@ use windlass_api::Timestamp;
 use crate::db::sql;
 use crate::{Conn, Result, Tx};
 
-pub async fn insert(tx: &mut Tx, id: Uuid, organization_id: Uuid, is_renewal: bool, now: Timestamp) -> Result<()> {
+/// Without an organization it is for the server's own address.
+pub async fn insert(
+    tx: &mut Tx,
+    id: Uuid,
+    organization_id: Option<Uuid>,
+    is_renewal: bool,
+    now: Timestamp,
+) -> Result<()> {
     let query = "insert into placed_orders (id, organization_id, is_renewal, placed_at) values ($1, $2, $3, $4)";
     sql!(tx, |c| {
         sqlx::query(query).bind(id).bind(organization_id).bind(is_renewal).bind(now.micros()).execute(c).await.map(drop)

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Some(("serve", matches)) => configure(matches).and_then(serve),
         Some(("edge", matches)) => edge::arguments(matches).and_then(edge::run),
         Some(("adopt", matches)) => configure(matches).and_then(|config| operate::adopt(config, matches)),
+        Some(("ca", matches)) => configure(matches).and_then(|config| operate::print_root(&config)),
         Some(("stop", matches)) => configure(matches).and_then(|config| edge::stop(&config)),
         Some(("routes", matches)) => match matches.subcommand() {
             Some((name, matches)) => configure(matches).and_then(|config| routes::run(&config, name, matches)),
@@ -111,6 +112,10 @@ fn command() -> Command {
                 ),
         )
         .subcommand(routes::command())
+        .subcommand(
+            with_settings(Command::new("ca"), Subcommand::Ca)
+                .about("Print the root by which this installation signs certificates for names of this machine"),
+        )
         .subcommand(
             with_settings(Command::new("adopt"), Subcommand::Adopt)
                 .about("Let a restored or copied data folder hold its containers in the place of the other one")

@@ -1,4 +1,4 @@
-//! What the operator does beside a running server: `windlass admin …` and `windlass audit …`.
+//! What the operator does beside a running server: `windlass admin …`, `windlass audit …` and `windlass ca`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter};
@@ -7,12 +7,26 @@ use clap::ArgMatches;
 use uuid::Uuid;
 use windlass_server::config::Config;
 use windlass_server::operator;
+use windlass_server::own_authority::ROOT_FILE;
 use windlass_server::service::adoption::Adopted;
 use windlass_server::service::audit::verify::Report;
 use windlass_server::service::master_key::Rotated;
 use windlass_server::vault::ring::KeySource;
 
 use crate::print;
+
+/// `windlass ca`: what a browser must trust for names of this machine.
+pub fn print_root(config: &Config) -> Result<(), String> {
+    let path = config.data_dir.join(ROOT_FILE);
+    let missing = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!(
+            "data-dir: there is no root in {} yet. The server makes one when it first serves a name such as shop.localhost.",
+            config.data_dir.display()
+        ),
+        _ => format!("{}: {error}", path.display()),
+    };
+    print(&std::fs::read_to_string(&path).map_err(missing)?)
+}
 
 #[tokio::main(flavor = "current_thread")]
 pub async fn operate(config: Config, group: &str, name: &str, matches: &ArgMatches) -> Result<(), String> {

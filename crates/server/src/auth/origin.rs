@@ -24,7 +24,18 @@ pub struct Origin {
 
 /// The peer of the connection, put into each request by the listener.
 #[derive(Clone, Copy, Debug)]
-pub struct Peer(pub SocketAddr);
+pub struct Peer {
+    pub address: SocketAddr,
+    /// Whether it is the edge of this machine, which says for whom it speaks.
+    pub is_edge: bool,
+}
+
+impl Peer {
+    /// Whether what it says of its client is believed.
+    pub fn is_trusted(&self, trusted: &[IpAddr]) -> bool {
+        self.is_edge || trusted.contains(&self.address.ip().to_canonical())
+    }
+}
 
 /// The id of the request, put into it by the outermost layer.
 #[derive(Clone, Debug)]
@@ -35,13 +46,13 @@ impl FromRequestParts<Arc<App>> for Origin {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
         let missing = || Error::internal("the request carries no peer address or id");
-        let Peer(peer) = parts.extensions.get().copied().ok_or_else(missing)?;
+        let peer: Peer = parts.extensions.get().copied().ok_or_else(missing)?;
         let RequestId(request_id) = parts.extensions.get().cloned().ok_or_else(missing)?;
         let user_agent = header_text(&parts.headers, header::USER_AGENT.as_str()).unwrap_or_default();
         let user_agent = user_agent.chars().filter(|c| !c.is_control()).take(200).collect();
-        let address = real_address(peer.ip().to_canonical(), &parts.headers, &app.config.trusted_proxies);
+        let address = real_address(peer, &parts.headers, &app.config.trusted_proxies);
         let is_forwarded = is_forwarded(parts);
-        Ok(Self { address, user_agent, request_id, peer, is_forwarded })
+        Ok(Self { address, user_agent, request_id, peer: peer.address, is_forwarded })
     }
 }
 
@@ -55,15 +66,16 @@ fn is_forwarded(parts: &Parts) -> bool {
     parts.version == Version::HTTP_10 || parts.headers.keys().any(|name| is_of_proxy(name.as_str()))
 }
 
-/// The peer, or whom a trusted proxy speaks for: the last address in `X-Forwarded-For` that is not a trusted proxy itself.
+/// The peer, or whom the edge or a trusted proxy speaks for: the last address in `X-Forwarded-For` that is not a trusted proxy itself.
 /// What stands before it was written by the client and proves nothing.
-pub fn real_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
-    if !trusted.contains(&peer) {
-        return peer;
+pub fn real_address(peer: Peer, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
+    let own = peer.address.ip().to_canonical();
+    if !peer.is_trusted(trusted) {
+        return own;
     }
     let forwarded = headers.get_all("x-forwarded-for").iter().rev().filter_map(|value| value.to_str().ok());
     let addresses = forwarded.flat_map(|line| line.rsplit(',')).map_while(|text| text.trim().parse::<IpAddr>().ok());
-    addresses.map(|address| address.to_canonical()).find(|address| !trusted.contains(address)).unwrap_or(peer)
+    addresses.map(|address| address.to_canonical()).find(|address| !trusted.contains(address)).unwrap_or(own)
 }
 
 pub fn header_text(headers: &HeaderMap, name: &str) -> Option<String> {
@@ -89,16 +101,20 @@ mod tests {
     fn only_trusted_proxies_speak_for_others() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let (proxy, inner) = (ip("10.0.0.1"), ip("10.0.0.2"));
-        let address = |peer, forwarded: &str| {
+        let from = |peer: IpAddr, is_edge, forwarded: &str| {
             let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), forwarded.parse().unwrap())]);
-            real_address(peer, &headers, &[proxy, inner])
+            real_address(Peer { address: (peer, 1).into(), is_edge }, &headers, &[proxy, inner])
         };
+        let address = |peer, forwarded: &str| from(peer, false, forwarded);
+        assert_eq!(from(ip("127.0.0.1"), true, "203.0.113.1, 198.51.100.7"), ip("198.51.100.7"));
+        assert_eq!(address(ip("127.0.0.1"), "198.51.100.7"), ip("127.0.0.1"));
         assert_eq!(address(ip("192.0.2.9"), "198.51.100.7"), ip("192.0.2.9"));
         assert_eq!(address(proxy, "198.51.100.7"), ip("198.51.100.7"));
         assert_eq!(address(proxy, "203.0.113.1, 198.51.100.7, 10.0.0.2"), ip("198.51.100.7"));
         // Some proxies write IPv4 addresses as IPv6 ones, their own too.
         assert_eq!(address(proxy, "::ffff:198.51.100.7, ::ffff:10.0.0.2"), ip("198.51.100.7"));
         assert_eq!(address(proxy, "203.0.113.1, nonsense"), proxy);
-        assert_eq!(real_address(proxy, &HeaderMap::new(), &[proxy]), proxy);
+        let peer = Peer { address: (proxy, 1).into(), is_edge: false };
+        assert_eq!(real_address(peer, &HeaderMap::new(), &[proxy]), proxy);
     }
 }

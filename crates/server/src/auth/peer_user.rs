@@ -4,6 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
+/// Whether the program is of the user that this server runs as.
+pub async fn is_ours(peer: SocketAddr) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    tokio::task::spawn_blocking(move || is(peer, own)).await.unwrap_or(false)
+}
+
 /// Whether all connections from there are of this user. False if there is none: then it is another machine's, or a container's.
 pub fn is(peer: SocketAddr, user: u32) -> bool {
     let users: Vec<u32> = TABLES

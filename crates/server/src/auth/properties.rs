@@ -7,11 +7,15 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::bearer::bearer_token;
-use super::origin::real_address;
+use super::origin::{Peer, real_address};
 
 fn with(name: &header::HeaderName, values: &[String]) -> HeaderMap {
     let values = values.iter().filter_map(|value| HeaderValue::from_bytes(value.as_bytes()).ok());
     values.map(|value| (name.clone(), value)).collect()
+}
+
+fn from(address: IpAddr) -> Peer {
+    Peer { address: (address, 1).into(), is_edge: false }
 }
 
 proptest! {
@@ -36,15 +40,15 @@ proptest! {
         prop_assume!(!trusted.contains(&client) && !trusted.contains(&peer));
         let chain = trusted.iter().skip(1).map(|proxy| format!(", {proxy}")).collect::<String>();
         let headers = with(&header::HeaderName::from_static("x-forwarded-for"), &[claimed, format!("{client}{chain}")]);
-        assert_eq!(real_address(trusted[0], &headers, &trusted), client);
-        assert_eq!(real_address(peer, &headers, &trusted), peer);
+        assert_eq!(real_address(from(trusted[0]), &headers, &trusted), client);
+        assert_eq!(real_address(from(peer), &headers, &trusted), peer);
     }
 
     #[test]
     fn any_chain_leads_to_an_address(values in vec(prop_oneof![any::<String>(), "(10\\.0\\.0\\.[12]|,| |x|::1){0,6}"], 0..3)) {
         let trusted: Vec<IpAddr> = vec!["10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()];
         let headers = with(&header::HeaderName::from_static("x-forwarded-for"), &values);
-        let found = real_address(trusted[0], &headers, &trusted);
+        let found = real_address(from(trusted[0]), &headers, &trusted);
         assert!(found == trusted[0] || !trusted.contains(&found));
     }
 }

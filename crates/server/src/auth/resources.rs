@@ -173,7 +173,7 @@ impl Ctx {
     pub async fn certificate(&self, id: Uuid) -> Result<Granted<Certificate>> {
         let joined = self.membership(None).await?;
         let found = certificates::get(&mut self.app.db.read().await?, id).await?;
-        let found = found.filter(|certificate| certificate.organization_id == joined.organization.id);
+        let found = found.filter(|certificate| certificate.organization_id == Some(joined.organization.id));
         let found = found.ok_or_else(|| Error::not_found("certificate"))?;
         Ok(Granted::new(self.grant(joined)?, found))
     }

@@ -272,6 +272,15 @@ impl Config {
         self.public_url.clone().unwrap_or_else(|| default_public_url(&self.listen))
     }
 
+    /// The host at which the edge serves the server itself: that of `public-url`, where it is https at a port of the edge. Else a proxy of
+    /// the operator's does.
+    pub fn host_at_edge(&self) -> Option<Host> {
+        let url = url::Url::parse(self.public_url.as_deref()?).ok().filter(|url| url.scheme() == "https")?;
+        let port = url.port_or_known_default()?;
+        let is_at_edge = self.edge_https.iter().any(|address| address.port() == port);
+        Host::of_url(url.as_str()).filter(|host| is_at_edge && host.parse::<IpAddr>().is_err())
+    }
+
     /// Whether only this machine's own users, or a proxy on it, can reach the server.
     pub fn is_loopback_only(&self) -> bool {
         self.listen.iter().all(|address| address.ip().is_loopback())

@@ -18,6 +18,7 @@ const ALL: &[Subcommand] = &[
     Subcommand::Edge,
     Subcommand::Routes,
     Subcommand::Adopt,
+    Subcommand::Ca,
     Subcommand::Stop,
     Subcommand::Admin,
     Subcommand::Audit,

@@ -41,7 +41,7 @@ pub async fn upload(ctx: Ctx, body: Payload) -> Answer {
 
 pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
     let granted = ctx.certificate(id).await?;
-    success("Certificate", certificates::get(&ctx.app, granted.row().clone()).await?)
+    success("Certificate", certificates::get(&ctx.app, &granted).await?)
 }
 
 pub async fn delete(ctx: Ctx, PathId(id): PathId) -> Answer {

@@ -70,8 +70,8 @@ fn limit_address(app: &App, request: &Request) -> Result<()> {
     if route.is_some_and(|route| system::UNLIMITED_PATHS.contains(&route)) {
         return Ok(());
     }
-    let Some(Peer(peer)) = request.extensions().get().copied() else { return Ok(()) };
-    let address = real_address(peer.ip().to_canonical(), request.headers(), &app.config.trusted_proxies);
+    let Some(peer) = request.extensions().get::<Peer>().copied() else { return Ok(()) };
+    let address = real_address(peer, request.headers(), &app.config.trusted_proxies);
     app.requests.count_request_from(address, app.config.address_requests, app.now())
 }
 

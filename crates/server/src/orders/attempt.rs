@@ -11,7 +11,7 @@ use windlass_certificate::{Checked, Description};
 use windlass_durable::kill_point;
 use windlass_store::certificate_orders::{self, CertificateOrder};
 use windlass_store::certificates::{self, Certificate, Material, Scope};
-use windlass_store::{domains, placed_orders};
+use windlass_store::{Conn, domains, placed_orders};
 
 use super::authority::{account, authority, directory, forget_account};
 use super::preflight::{self, Asked};
@@ -63,6 +63,16 @@ pub async fn carry_out(host: &Host, held: &Held, id: Uuid) -> Result<()> {
     }
 }
 
+/// Whether the order is for what still has the domain. The server's own address is in its configuration.
+async fn is_domain_of(app: &App, conn: &mut Conn, order: &CertificateOrder) -> Result<bool> {
+    let is_own = app.config.host_at_edge().is_some_and(|host| *host == *order.domain);
+    match order.organization_id {
+        None => Ok(is_own),
+        Some(_) if is_own => Ok(false),
+        Some(id) => Ok(domains::get(conn, &order.domain).await?.is_some_and(|domain| domain.organization_id == id)),
+    }
+}
+
 /// There is nothing to do.
 async fn done(held: &Held) -> Result<()> {
     let mut work = held.begin().await?;
@@ -85,8 +95,7 @@ impl Attempt<'_> {
         if self.app.now() < self.order.next_at {
             return done(self.held).await;
         }
-        let found = domains::get(&mut self.app.db.read().await?, &self.order.domain).await?;
-        if found.is_none_or(|domain| domain.organization_id != self.order.organization_id) {
+        if !is_domain_of(self.app, &mut self.app.db.read().await?, &self.order).await? {
             return self.leave().await;
         }
         let Some(directory) = self.directory() else { return self.rest(DAY).await };
@@ -129,7 +138,10 @@ impl Attempt<'_> {
         let directory = if self.app.config.acme.directories.contains(issued_by) { issued_by } else { directory };
         let (now, order) = (self.app.now(), &self.order);
         let mut conn = self.app.db.read().await?;
-        let all = certificates::scopes_of_organization(&mut conn, order.organization_id).await?;
+        let all = match order.organization_id {
+            Some(organization_id) => certificates::scopes_of_organization(&mut conn, organization_id).await?,
+            None => certificates::scopes_of_server(&mut conn).await?,
+        };
         // What is ordered is for when a certificate that was chosen ends.
         let choice = Choice::new(all, &[]);
         let Some(served) = choice.of(order.organization_id, &order.domain, now).filter(|one| one.is_valid_at(now))
@@ -180,10 +192,12 @@ impl Attempt<'_> {
     /// So that one organization cannot use up what an authority allows to all, nor new domains what renewals need.
     async fn check_budget(&self) -> Result<()> {
         let (now, mut conn) = (self.app.now(), self.app.db.read().await?);
-        let (own, limit) = (Some(self.order.organization_id), self.app.config.organization_orders);
-        let (of_week, _) = placed_orders::count(&mut conn, own, now.plus_seconds(-BUDGET_DAYS * DAY)).await?;
-        let since = now.plus_seconds(-SHORT_SECONDS);
-        let (of_organization, _) = placed_orders::count(&mut conn, own, since).await?;
+        let (since, limit) = (now.plus_seconds(-SHORT_SECONDS), self.app.config.organization_orders);
+        let (mut of_week, mut of_organization) = (0, 0);
+        if let own @ Some(_) = self.order.organization_id {
+            (of_week, _) = placed_orders::count(&mut conn, own, now.plus_seconds(-BUDGET_DAYS * DAY)).await?;
+            (of_organization, _) = placed_orders::count(&mut conn, own, since).await?;
+        }
         let (first, renewals) = placed_orders::count(&mut conn, None, since).await?;
         let is_renewal = self.is_renewal();
         if of_week >= limit && !is_renewal {
@@ -335,8 +349,7 @@ impl Attempt<'_> {
             Next::Renew => now.plus_seconds(DAY),
         };
         let mut work = self.held.begin().await?;
-        let found = domains::get(&mut work, &self.order.domain).await?;
-        if found.is_none_or(|domain| domain.organization_id != self.order.organization_id) {
+        if !is_domain_of(self.app, &mut work, &self.order).await? {
             drop(work);
             return self.leave().await;
         }
@@ -354,7 +367,7 @@ impl Attempt<'_> {
             certificates::delete(&mut work, replaced).await?;
         }
         let change = Change {
-            organization_id: Some(certificate.organization_id),
+            organization_id: certificate.organization_id,
             action: Action::Create,
             resource: Resource::Certificate,
             resource_id: certificate.id,
@@ -472,6 +485,6 @@ async fn check(chain_pem: String, key_pem: String, now: Timestamp) -> Result<Che
     Ok(checked.map_err(unusable)?)
 }
 
-fn row(app: &App, organization_id: Uuid, found: Description) -> Certificate {
+fn row(app: &App, organization_id: Option<Uuid>, found: Description) -> Certificate {
     crate::service::certificates::row(app, organization_id, None, found)
 }

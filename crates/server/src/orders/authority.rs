@@ -40,7 +40,7 @@ pub async fn account(app: &App, authority: &Authority, directory: &str) -> Resul
     kill_point::reached("order-account-made");
     let mut work = app.begin_step().await?;
     let id = app.new_id();
-    let value = app.vault.seal_authority_account(&mut work, id, &credentials).await?;
+    let value = app.vault.seal_instance_secret(&mut work, id, &credentials).await?;
     match sealed::insert_instance_secret(&mut work, id, &name, &value).await {
         Ok(()) => work.commit().await?,
         // Another server has stored its account first. That one is used, so that every server can read the order.
@@ -55,7 +55,7 @@ pub async fn account(app: &App, authority: &Authority, directory: &str) -> Resul
 
 async fn stored(app: &App, authority: &Authority, name: &str) -> Result<Option<(Account, Uuid)>> {
     let Some(known) = sealed::instance_secret(&mut app.db.read().await?, name).await? else { return Ok(None) };
-    let credentials = app.vault.authority_account(&known).await?;
+    let credentials = app.vault.instance_secret(&known).await?;
     Ok(Some((authority.account(&credentials).await?, known.id)))
 }
 

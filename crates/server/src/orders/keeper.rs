@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use uuid::Uuid;
 use windlass_api::is_local_name;
 use windlass_store::Result;
 use windlass_store::certificate_orders::{self, CertificateOrder};
@@ -40,11 +41,14 @@ pub async fn run(app: Arc<App>) {
 
 /// How many jobs were queued.
 pub async fn look(app: &App) -> Result<usize> {
-    let mut conn = app.db.read().await?;
-    let new = domains::without_order(&mut conn).await?;
-    drop(conn);
-    for domain in new.into_iter().filter(|domain| is_ordered_for(&domain.domain)).take(MOST_AT_ONCE) {
-        add(app, &domain).await?;
+    let own = app.config.host_at_edge();
+    if let Some(host) = own.as_deref().filter(|host| is_ordered_for(host)) {
+        add(app, None, host).await?;
+    }
+    let new = domains::without_order(&mut app.db.read().await?).await?;
+    let is_new = |found: &Domain| is_ordered_for(&found.domain) && own.as_deref() != Some(found.domain.as_str());
+    for Domain { organization_id, domain, .. } in new.into_iter().filter(is_new).take(MOST_AT_ONCE) {
+        add(app, Some(organization_id), &domain).await?;
     }
     let due = certificate_orders::due(&mut app.db.read().await?, app.now(), MOST_OF_EACH, MOST_QUEUED).await?;
     let mut queued = 0;
@@ -66,20 +70,24 @@ pub fn is_ordered_for(domain: &str) -> bool {
     is_name && !domain.starts_with("*.") && !is_local_name(domain) && !PRIVATE.iter().any(is_private)
 }
 
-/// What another organization has ordered for the name is not for this one.
-async fn add(app: &App, domain: &Domain) -> Result<()> {
+/// For an organization, or for the server itself. What another one has ordered for the name is not for this one.
+async fn add(app: &App, organization_id: Option<Uuid>, domain: &str) -> Result<()> {
+    let known = certificate_orders::of_domain(&mut app.db.read().await?, domain).await?;
+    if known.is_some_and(|known| known.organization_id == organization_id) {
+        return Ok(());
+    }
     let now = app.now();
     let mut work = app.begin_step().await?;
-    if let Some(other) = certificate_orders::of_domain(&mut work, &domain.domain).await? {
-        if other.organization_id == domain.organization_id {
+    if let Some(other) = certificate_orders::of_domain(&mut work, domain).await? {
+        if other.organization_id == organization_id {
             return Ok(());
         }
         certificate_orders::delete(&mut work, other.id).await?;
     }
     let order = CertificateOrder {
         id: app.new_id(),
-        organization_id: domain.organization_id,
-        domain: domain.domain.clone(),
+        organization_id,
+        domain: domain.to_owned(),
         authority: String::new(),
         order_url: String::new(),
         way: String::new(),

@@ -1,14 +1,20 @@
 //! Certificates as the API shows them.
 
+use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{CertificateState, Timestamp};
 use windlass_store::certificates::Certificate;
 
-/// With the domains that it is served for.
-pub fn certificate(row: Certificate, domains: Vec<String>, now: Timestamp) -> api::Certificate {
+/// One of an organization, with the domains that it is served for.
+pub fn certificate(
+    row: Certificate,
+    organization_id: Uuid,
+    domains: Vec<String>,
+    now: Timestamp,
+) -> api::Certificate {
     api::Certificate {
         id: row.id,
-        organization_id: row.organization_id,
+        organization_id,
         user_id: row.user_id,
         names: row.names().map(str::to_owned).collect(),
         state: state(&row, now),

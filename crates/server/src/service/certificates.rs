@@ -24,13 +24,14 @@ pub async fn list(app: &App, organization_id: Uuid) -> Result<Vec<api::Certifica
     let mut served = served(app, &mut conn, organization_id, &all).await?;
     let record = |row: Certificate| {
         let domains = served.take(row.id);
-        records::certificate(row, domains, app.now())
+        records::certificate(row, organization_id, domains, app.now())
     };
     Ok(all.into_iter().map(record).collect())
 }
 
-pub async fn get(app: &App, certificate: Certificate) -> Result<api::Certificate> {
-    record(app, &mut app.db.read().await?, certificate).await
+pub async fn get(app: &App, granted: &Granted<Certificate>) -> Result<api::Certificate> {
+    let organization_id = granted.authority().organization_id();
+    record(app, &mut app.db.read().await?, organization_id, granted.row().clone()).await
 }
 
 pub async fn upload(app: &App, authority: &Authority, input: &UploadCertificate) -> Result<api::Certificate> {
@@ -38,17 +39,17 @@ pub async fn upload(app: &App, authority: &Authority, input: &UploadCertificate)
     let mut work = app.begin().await?;
     let authority = &work.hold(authority).await?;
     let (organization_id, user_id) = (authority.organization_id(), authority.user_id());
-    let certificate = row(app, organization_id, Some(user_id), checked.description);
+    let certificate = row(app, Some(organization_id), Some(user_id), checked.description);
     if certificates::is_there(&mut work, certificate.organization_id, &certificate.fingerprint).await? {
         let message = "certificate_chain: the organization has this certificate already.";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
-    check_room(&mut work, certificate.organization_id).await?;
+    check_room(&mut work, organization_id).await?;
     let sealed_key = app.vault.seal_certificate_key(&mut work, certificate.id, &checked.key_pem).await?;
     certificates::insert(&mut work, &certificate, &Material { chain_pem: checked.chain_pem, sealed_key }).await?;
-    certificate_orders::look_now(&mut work, certificate.organization_id, app.now()).await?;
+    certificate_orders::look_now(&mut work, organization_id, app.now()).await?;
     write_down(&mut work, authority, Action::Create, &certificate, "uploaded a certificate for");
-    let record = record(app, &mut work, certificate).await?;
+    let record = record(app, &mut work, organization_id, certificate).await?;
     work.wake_reconciler();
     work.commit().await?;
     Ok(record)
@@ -64,7 +65,7 @@ pub async fn delete(app: &App, granted: &Granted<Certificate>) -> Result<()> {
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     certificates::delete(&mut work, certificate.id).await?;
-    certificate_orders::look_now(&mut work, certificate.organization_id, app.now()).await?;
+    certificate_orders::look_now(&mut work, authority.organization_id(), app.now()).await?;
     write_down(&mut work, &authority, Action::Delete, certificate, "removed the certificate for");
     work.wake_reconciler();
     work.commit().await?;
@@ -84,7 +85,7 @@ async fn check(app: &App, input: &UploadCertificate) -> Result<Checked> {
 }
 
 /// A new row of what was found in a certificate. No user has uploaded one that Windlass has ordered.
-pub fn row(app: &App, organization_id: Uuid, user_id: Option<Uuid>, found: Description) -> Certificate {
+pub fn row(app: &App, organization_id: Option<Uuid>, user_id: Option<Uuid>, found: Description) -> Certificate {
     Certificate {
         id: app.new_id(),
         organization_id,
@@ -100,11 +101,15 @@ pub fn row(app: &App, organization_id: Uuid, user_id: Option<Uuid>, found: Descr
     }
 }
 
-async fn record(app: &App, conn: &mut Conn, certificate: Certificate) -> Result<api::Certificate> {
-    let organization_id = certificate.organization_id;
+async fn record(
+    app: &App,
+    conn: &mut Conn,
+    organization_id: Uuid,
+    certificate: Certificate,
+) -> Result<api::Certificate> {
     let all = certificates::of_organization(conn, organization_id).await?;
     let domains = served(app, conn, organization_id, &all).await?.take(certificate.id);
-    Ok(records::certificate(certificate, domains, app.now()))
+    Ok(records::certificate(certificate, organization_id, domains, app.now()))
 }
 
 /// What each of the organization's certificates is served for, as the edge is told.
@@ -114,7 +119,7 @@ async fn served(app: &App, conn: &mut Conn, organization_id: Uuid, all: &[Certif
     let (choice, now) = (Choice::new(all.iter().map(Certificate::scope), &settings), app.now());
     let mut served = Served::default();
     for domains::Domain { domain, .. } in domains {
-        if let Some(chosen) = choice.of(organization_id, &domain, now) {
+        if let Some(chosen) = choice.of(Some(organization_id), &domain, now) {
             served.add(chosen, &domain);
         }
     }
@@ -137,7 +142,7 @@ fn write_down(work: &mut Work<'_>, authority: &Authority, action: Action, certif
         names.push_str(&format!(" and {} more", count - NAMES_TOLD));
     }
     let change = Change {
-        organization_id: Some(certificate.organization_id),
+        organization_id: certificate.organization_id,
         action,
         resource: Resource::Certificate,
         resource_id: certificate.id,

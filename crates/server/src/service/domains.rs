@@ -188,7 +188,7 @@ pub async fn update(
 }
 
 fn check_certificate(known: &Known<'_>, domain: &str, id: Uuid) -> Result<()> {
-    match known.choice.is_for(known.organization_id, id, domain) {
+    match known.choice.is_for(Some(known.organization_id), id, domain) {
         Some(true) => Ok(()),
         Some(false) => Err(Error::field("certificate_id", format!("is a certificate that is not for {domain}"))),
         None => Err(Error::field("certificate_id", "is not a certificate of the organization")),
@@ -209,7 +209,7 @@ pub async fn retry(app: &App, authority: &Authority, domain: &DomainName) -> Res
     let organization_id = authority.organization_id();
     let row = own(&mut work, organization_id, domain).await?;
     let order = certificate_orders::of_domain(&mut work, domain).await?;
-    let order = order.filter(|order| order.organization_id == organization_id && is_ordering(app));
+    let order = order.filter(|order| order.organization_id == Some(organization_id) && is_ordering(app));
     let Some(mut order) = order else {
         let message = format!("No certificate is ordered for {}.", row.domain);
         return Err(Error::new(ErrorCode::Conflict, message));
@@ -291,7 +291,7 @@ impl<'a> Known<'a> {
 
     fn record(&self, row: Domain) -> api::Domain {
         let now = self.app.now();
-        let served = self.choice.of(self.organization_id, &row.domain, now);
+        let served = self.choice.of(Some(self.organization_id), &row.domain, now);
         let (settings, order) = (self.settings(&row.domain), self.orders.get(&row.domain));
         records::domain(row, &settings, served, order, now)
     }

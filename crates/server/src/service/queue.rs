@@ -139,12 +139,12 @@ pub struct OfCertificateOrder {
     pub order_id: Uuid,
 }
 
-/// Does what is to be done about the order when the job runs.
-pub fn certificate_order(organization_id: Uuid, id: Uuid, order_id: Uuid) -> NewJob {
+/// Does what is to be done about the order when the job runs. No organization has that of the server's own address.
+pub fn certificate_order(organization_id: Option<Uuid>, id: Uuid, order_id: Uuid) -> NewJob {
     NewJob {
         id,
         kind: CERTIFICATE_ORDER,
-        organization_id: Some(organization_id),
+        organization_id,
         application_id: None,
         payload: serde_json::json!({ "order_id": order_id }).to_string(),
         exclusive_key: Some(certificate_order_key(order_id)),

@@ -1,4 +1,4 @@
-//! Private keys of certificates, and of the accounts that they are ordered with.
+//! Private keys of certificates, and what they are ordered or signed with.
 
 use uuid::Uuid;
 use windlass_store::Tx;
@@ -24,11 +24,11 @@ impl Vault {
         self.seal(tx, SealedCell { column: CERTIFICATE_ORDER_KEY, row: id }, pem.as_bytes()).await
     }
 
-    pub async fn authority_account(&self, sealed: &Sealed) -> Result<String> {
+    pub async fn instance_secret(&self, sealed: &Sealed) -> Result<String> {
         self.open_text(SealedCell { column: INSTANCE_SECRET, row: sealed.id }, &sealed.value).await
     }
 
-    pub async fn seal_authority_account(&self, tx: &mut Tx, id: Uuid, credentials: &str) -> Result<Vec<u8>> {
-        self.seal(tx, SealedCell { column: INSTANCE_SECRET, row: id }, credentials.as_bytes()).await
+    pub async fn seal_instance_secret(&self, tx: &mut Tx, id: Uuid, text: &str) -> Result<Vec<u8>> {
+        self.seal(tx, SealedCell { column: INSTANCE_SECRET, row: id }, text.as_bytes()).await
     }
 }

@@ -18,6 +18,7 @@ use windlass_api::{Role, Timestamp};
 use windlass_server::auth::password::{PasswordCost, Passwords};
 use windlass_server::clock::{Clock, Ids};
 use windlass_server::config::{self, Config, GivenSettings};
+use windlass_server::listen::Listeners;
 use windlass_server::logs::Logs;
 use windlass_server::service::first_start::unlock;
 use windlass_server::vault::ring::{self, KeySource};
@@ -99,7 +100,8 @@ impl TestServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = watch::channel(false);
-        tokio::spawn(listen::serve(app.clone(), vec![listener], stopped));
+        let listeners = Listeners { for_all: vec![listener], for_edge: None };
+        tokio::spawn(listen::serve(app.clone(), listeners, stopped));
         // A kept connection may be closed by an impatient server (`idle-seconds`) in the moment it is used again.
         let client = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(HttpConnector::new());
         Self { app, address, client, secrets: Secrets::default(), _stop: stop, place }

@@ -236,7 +236,8 @@ create index connections_app on connections (app_id) where app_id <> '';
 -- Certificates with their private keys. A row never changes: another certificate is another row.
 create table certificates (
     id uuid primary key,
-    organization_id uuid not null references organizations (id) on delete cascade,
+    -- None for one of the server's own address.
+    organization_id uuid references organizations (id) on delete cascade,
     -- The member who uploaded it; none for one that an authority has issued to Windlass.
     user_id uuid,
     -- Hosts in lower case, separated by spaces; `*.example.org` for every name one level below.
@@ -258,7 +259,8 @@ create table certificates (
 -- for each domain.
 create table certificate_orders (
     id uuid primary key,
-    organization_id uuid not null references organizations (id) on delete cascade,
+    -- None for one of the server's own address.
+    organization_id uuid references organizations (id) on delete cascade,
     domain text not null unique,
     -- The address of the authority's directory that was asked last; empty for none yet.
     authority text not null,
@@ -290,7 +292,7 @@ create index certificate_orders_due on certificate_orders (next_at);
 -- What was asked of authorities, which count it. A row outlives the domain and the organization.
 create table placed_orders (
     id uuid primary key,
-    organization_id uuid not null,
+    organization_id uuid,
     is_renewal boolean not null,
     placed_at bigint not null
 );
@@ -884,6 +886,14 @@ create table domain_settings (
     updated_at bigint not null
 );
 create index domain_settings_of_certificate on domain_settings (certificate_id);
+
+-- What visitors of an application meet before it; no row for nothing. Passwords are in it as slow hashes.
+create table application_access (
+    application_id uuid primary key references applications (id) on delete cascade,
+    -- JSON, in the server's own words.
+    settings text not null,
+    updated_at bigint not null
+);
 
 -- Domains are in three tables, and no index sees that a name is one organization's and each of its paths there once: who chooses one
 -- holds this row until the commit.

@@ -14,6 +14,7 @@ mod logs;
 mod master_key;
 mod operator;
 mod orders;
+mod own_address;
 mod process;
 mod readme;
 mod serve;

@@ -105,6 +105,7 @@ values ('00000000000000000000000000000043', '00000000000000000000000000000002', 
 insert into previews (id, application_id, pull_request, title, url, branch, is_fork, created_at, deployed_at)
 values ('0000000000000000000000000000000e', '0000000000000000000000000000000e', 7, 'Blue', '', 'blue', false, 1, 1);
 insert into freed_domains (domain, organization_id, freed_at) values ('old.example.org', '00000000000000000000000000000002', 1);
+insert into application_access (application_id, settings, updated_at) values ('0000000000000000000000000000000e', '{}', 1);
 insert into application_domains (id, application_id, domain, path, redirect, created_at)
 values ('000000000000000000000000000000a1', '0000000000000000000000000000000e', 'www.example.org', '/', 'permanent', 1);
 insert into certificates (id, organization_id, user_id, names, issuer, serial_number, fingerprint, key_type, not_before, not_after, created_at,
