@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 use ring::pbkdf2;
 use ring::rand::{SecureRandom, SystemRandom};
 
-pub const HASH_LENGTH: usize = ring::digest::SHA256_OUTPUT_LEN;
-const SALT_LENGTH: usize = 16;
+pub(crate) const HASH_LENGTH: usize = ring::digest::SHA256_OUTPUT_LEN;
+pub(crate) const SALT_LENGTH: usize = 16;
 static ALGORITHM: pbkdf2::Algorithm = pbkdf2::PBKDF2_HMAC_SHA256;
 
 /// What is kept of a password, in hexadecimal digits.

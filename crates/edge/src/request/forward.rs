@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue, STRICT_TRANSPORT_SECURITY};
+use hyper::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue, STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 
@@ -98,19 +98,23 @@ async fn guarded(
     visitor: &Arc<Visitor>,
     service: &Arc<Service>,
     host: Host,
-    parts: Parts,
+    mut parts: Parts,
     body: Incoming,
 ) -> Response<Body> {
-    let started = Instant::now();
+    let (started, address) = (Instant::now(), visitor.believed_address(&parts.headers));
     let admitted = match &service.access {
-        Some(access) => guard::admit(access, visitor.believed_address(&parts.headers)),
+        Some(access) => guard::admit(access, &worker.edge.password_checks, address, &mut parts.headers).await,
         None => Ok(()),
     };
     match admitted {
         Ok(()) => routed(worker, visitor, host, parts, body).await,
         Err(page) => {
             let exchange = begin(service.clone(), started, &parts, &host, visitor);
-            counted::page(exchange, page, parts.headers.get(ACCEPT))
+            let mut answer = counted::page(exchange, page, parts.headers.get(ACCEPT));
+            if let Some(sign_in) = service.sign_in().filter(|_| page == Page::SignIn) {
+                answer.headers_mut().insert(WWW_AUTHENTICATE, sign_in.challenge.clone());
+            }
+            answer
         }
     }
 }

@@ -31,6 +31,14 @@ pub enum Page {
     BodyTooSlow,
     /// The visitor comes from a network that is kept out.
     Forbidden,
+    /// The visitor has asked too often, and may do so again after so many seconds.
+    TooManyRequests(u64),
+    /// The visitor must give a name and a password.
+    SignIn,
+    /// The visitor has given too many wrong passwords, and may give another after so many seconds.
+    TooManyTries(u64),
+    /// Too many others wait for their passwords to be compared.
+    SignInBusy,
     /// The application's owner works on it.
     Maintenance,
 }
@@ -46,6 +54,7 @@ impl Page {
             | Self::Held
             | Self::Busy
             | Self::NoTarget
+            | Self::SignInBusy
             | Self::Maintenance => StatusCode::SERVICE_UNAVAILABLE,
             Self::UpstreamError => StatusCode::BAD_GATEWAY,
             Self::TimeLimit => StatusCode::GATEWAY_TIMEOUT,
@@ -55,6 +64,8 @@ impl Page {
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::TooManyRequests(_) | Self::TooManyTries(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::SignIn => StatusCode::UNAUTHORIZED,
         }
     }
 
@@ -120,6 +131,26 @@ impl Page {
             Self::Forbidden => {
                 ("forbidden", "Not from here", "This application cannot be visited from your network address.")
             }
+            Self::TooManyRequests(_) => (
+                "too_many_requests",
+                "Too many requests",
+                "This application has been asked too often from your network address. Try again in a moment.",
+            ),
+            Self::SignIn => (
+                "sign_in_required",
+                "Sign in",
+                "This application can be visited with the right name and password only.",
+            ),
+            Self::TooManyTries(_) => (
+                "too_many_tries",
+                "Too many wrong passwords",
+                "Too many wrong passwords have come from your network address. Try again in a minute.",
+            ),
+            Self::SignInBusy => (
+                "sign_in_busy",
+                "Too busy",
+                "Many visitors are signing in, and your password could not be checked. Try again in a few seconds.",
+            ),
             Self::Maintenance => (
                 "maintenance",
                 "Under maintenance",
@@ -158,7 +189,8 @@ impl Page {
     /// After how many seconds it makes sense to ask again.
     fn retry_after(self) -> Option<u64> {
         match self {
-            Self::Starting | Self::Held | Self::Busy | Self::NoTarget => Some(2),
+            Self::Starting | Self::Held | Self::Busy | Self::NoTarget | Self::SignInBusy => Some(2),
+            Self::TooManyRequests(seconds) | Self::TooManyTries(seconds) => Some(seconds),
             Self::Maintenance => Some(120),
             _ => None,
         }

@@ -12,7 +12,7 @@ use super::counters::Counters;
 use super::hold::Hold;
 use super::stats::ServiceStats;
 use super::{Target, TargetEntry};
-use crate::access::Access;
+use crate::access::{Access, SignIn};
 use crate::files::{FileCache, Files};
 use crate::routes::{Limits, Notice, RedirectSpec, Serves, ServiceSpec};
 
@@ -99,7 +99,8 @@ impl Service {
             Serves::Redirect(redirect) => Serving::Redirect(redirect.clone()),
         };
         let counters = before.map_or_else(Arc::default, |before| before.counters.clone());
-        let access = spec.access.as_deref().map(Access::new);
+        let access_before = before.and_then(|before| before.access.as_ref());
+        let access = spec.access.as_deref().map(|access| Access::new(access, access_before));
         Arc::new(Self { spec: spec.clone(), serving, counters, access })
     }
 
@@ -123,6 +124,10 @@ impl Service {
             Serving::Targets(targets) => targets.times,
             Serving::Files(_) | Serving::Page(_) | Serving::Held(_) | Serving::Redirect(_) => Limits::default().into(),
         }
+    }
+
+    pub fn sign_in(&self) -> Option<&Arc<SignIn>> {
+        self.access.as_ref()?.sign_in.as_ref()
     }
 
     /// Sets the headers that all of its answers have.

@@ -1,5 +1,8 @@
 //! What stands between visitors and a service.
 
+mod rate;
+mod sign_in;
+
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{HeaderMap, Request};

@@ -69,7 +69,7 @@ fn networks_rates_and_users_have_bounds() {
         refused("sign_in.users[0].name", |access| sign_in(access).users[0].name = wrong.into());
     }
     refused("sign_in.users[1].name", |access| {
-        sign_in(access).users.push(sign_in(&mut self::access()).users[0].clone())
+        sign_in(access).users.push(sign_in(&mut self::access()).users[0].clone());
     });
     refused("sign_in.users", |access| sign_in(access).users = vec![sign_in(access).users[0].clone(); MOST_USERS + 1]);
     for wrong in [0, MOST_ITERATIONS + 1] {
