@@ -12,6 +12,7 @@ use hyper::header::HeaderValue;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use crate::access::PasswordChecks;
 use crate::files::{FileCache, Files};
 use crate::leaving::LeavingTargets;
 use crate::request_ids::RequestIds;
@@ -33,6 +34,7 @@ pub struct Edge {
     pub trusted_proxies: Arc<[IpAddr]>,
     table: ArcSwap<Table>,
     pub handshakes: Handshakes,
+    pub password_checks: PasswordChecks,
     /// At which port visitors come encrypted, once it is known; 0 for nowhere.
     https_port: AtomicU16,
     /// Tells requests that wait that there is a newer table, or that the edge is ending.
@@ -95,6 +97,7 @@ impl Edge {
             settings,
             table: ArcSwap::default(),
             handshakes,
+            password_checks: PasswordChecks::new()?,
             https_port: AtomicU16::new(0),
             news: watch::Sender::new(()),
             cache: Arc::new(FileCache::new(FileCache::DEFAULT_BYTES)),

@@ -16,15 +16,19 @@
 //! - `edge.rs` holds what all workers share; `table.rs` is the table as it is used: host, path, service; `leaving.rs` are targets that are no longer in it.
 //! - `targets/mod.rs` is one instance with **the word**: how many are in, and whether more may enter. `targets/service.rs` picks the target,
 //!   `targets/pool.rs` keeps connections, `targets/health.rs` knows its health, `targets/counters.rs` the figures.
+//! - `access/` is what stands between visitors and a service; `request/guard.rs` asks it whether a request goes on.
+//!   `password.rs` makes the hashes that it compares with; the server's API uses it too.
 //! - `addresses.rs` counts connections by where they come from; the server's API uses it too.
 //! - `files/` are static folders. `routes/mod.rs` is the table as it is given, `routes/check.rs` what makes it valid.
 //! - `PROTOCOL.md`: what the edge does with requests that break the rules.
 
+mod access;
 pub mod addresses;
 mod body;
 mod edge;
 mod files;
 mod leaving;
+pub mod password;
 mod process;
 mod request;
 mod request_ids;

@@ -17,8 +17,8 @@ pub struct Table {
     /// By the name that everything below belongs to.
     below: HashMap<String, Paths>,
     other: Paths,
-    /// Whether any route says something about https.
-    has_policies: bool,
+    /// Whether any route or service says what is expected of visitors.
+    has_rules: bool,
     /// By host and token.
     challenges: HashMap<(String, String), String>,
 }
@@ -34,6 +34,20 @@ struct Way {
     above: Option<String>,
 }
 
+/// What is expected of a visitor before a request goes on.
+#[derive(Default)]
+pub struct Rules {
+    pub https: HttpsPolicy,
+    /// The service, if anything stands between it and visitors.
+    pub guarded: Option<Arc<Service>>,
+}
+
+impl Rules {
+    pub fn is_none(&self) -> bool {
+        self.https.is_none() && self.guarded.is_none()
+    }
+}
+
 /// The ways of one host by the beginning of the path, the longest first.
 type Paths = Vec<(String, Way)>;
 
@@ -42,7 +56,8 @@ impl Table {
     pub fn new(routes: &Arc<RouteSet>, before: &Self, workers: usize, cache: &Arc<FileCache>) -> Self {
         let mut table = Self {
             routes: routes.clone(),
-            has_policies: routes.routes.iter().any(|route| !route.https.is_none()),
+            has_rules: routes.routes.iter().any(|route| !route.https.is_none())
+                || routes.services.iter().any(|service| service.access.is_some()),
             ..Self::default()
         };
         for challenge in &routes.challenges {
@@ -79,13 +94,14 @@ impl Table {
     }
 
     /// What is expected of a visitor who asks for this.
-    pub fn https_policy(&self, host: &str, path: &str) -> HttpsPolicy {
-        if !self.has_policies {
-            return HttpsPolicy::default();
-        }
+    pub fn rules(&self, host: &str, path: &str) -> Rules {
+        let Some(way) = self.has_rules.then(|| self.way(host, path)).flatten() else { return Rules::default() };
         // A certificate for all names below one is not for those below them.
-        let is_far_below = |way: &&Way| way.above.as_deref().is_some_and(|above| parent(host) != Some(above));
-        self.way(host, path).filter(|way| !is_far_below(way)).map(|way| way.https).unwrap_or_default()
+        let is_far_below = way.above.as_deref().is_some_and(|above| parent(host) != Some(above));
+        Rules {
+            https: if is_far_below { HttpsPolicy::default() } else { way.https },
+            guarded: way.service.access.is_some().then(|| way.service.clone()),
+        }
     }
 
     /// The answer to the challenge that is asked for, if it is one of this host's.
@@ -136,7 +152,7 @@ mod tests {
         for (host, path, service) in routes {
             set.routes.push(Route { path: (*path).into(), ..Route::new(*host, *service) });
             let page = Serves::Page(Notice::Starting);
-            set.services.push(ServiceSpec { name: (*service).into(), serves: page, access_log: false });
+            set.services.push(ServiceSpec { name: (*service).into(), serves: page, access_log: false, access: None });
         }
         set.check().unwrap();
         Table::new(&Arc::new(set), &Table::default(), 1, &Arc::new(FileCache::new(0)))
@@ -187,13 +203,13 @@ mod tests {
             set.routes.push(Route { https, ..Route::new(host, "shop") });
         }
         let page = Serves::Page(Notice::Starting);
-        set.services.push(ServiceSpec { name: "shop".into(), serves: page, access_log: false });
+        set.services.push(ServiceSpec { name: "shop".into(), serves: page, access_log: false, access: None });
         set.check().unwrap();
         let table = Table::new(&Arc::new(set), &Table::default(), 1, &Arc::new(FileCache::new(0)));
         for (host, is_sent) in
             [("shop.example.org", true), ("a.example.org", true), ("a.b.example.org", false), ("example.org", false)]
         {
-            assert_eq!(table.https_policy(host, "/").redirect, is_sent, "{host}");
+            assert_eq!(table.rules(host, "/").https.redirect, is_sent, "{host}");
         }
     }
 }

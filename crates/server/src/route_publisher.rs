@@ -193,13 +193,13 @@ async fn route_set(
         for domain in added.remove(&application.id).unwrap_or_default() {
             add_domain(&mut set, &mut encryption, &application, domain);
         }
-        set.services.push(ServiceSpec { name, serves: serves(&application, most_waiting), access_log: false });
+        set.services.push(ServiceSpec { name, serves: serves(&application, most_waiting), access_log: false, access: None });
     }
     for domain in installations::routed(conn).await? {
         let name = domain.id.to_string();
         let https = encryption.serve(Some(domain.organization_id), &domain.domain);
         set.routes.push(Route { https, ..Route::new(&domain.domain, &name) });
-        set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false });
+        set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false, access: None });
     }
     leave_out_doubles(&mut set);
     let known = before.map(|table| table.certificates.as_slice()).unwrap_or_default();
@@ -262,6 +262,7 @@ fn add_domain(set: &mut RouteSet, encryption: &mut Encryption, application: &Rou
                 name: name.clone(),
                 serves: Serves::Redirect(redirect),
                 access_log: false,
+                access: None,
             });
             name
         }

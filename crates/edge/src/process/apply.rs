@@ -42,6 +42,7 @@ pub async fn apply(process: &Process, routes: RouteSet) -> Result<Applied, Refus
 /// The table with what it shares with the one before, and what is wrong with the certificates that are new.
 fn prepared(mut routes: RouteSet, before: &RouteSet) -> (Arc<RouteSet>, Vec<String>) {
     routes.share_certificates(before);
+    routes.share_access(before);
     let mut problems = Vec::new();
     for (field, now, before) in
         [("certificates", &routes.certificates, &before.certificates), ("proofs", &routes.proofs, &before.proofs)]

@@ -15,11 +15,14 @@ use crate::targets::counters::Cause;
 
 /// The request ends with a page of the edge's own.
 pub fn page(exchange: Exchange, page: Page, accept: Option<&HeaderValue>) -> Response<Body> {
-    counted(exchange, page.answer(accept))
+    let own = exchange.service.access.as_ref().and_then(|access| access.page(page.status().as_u16()));
+    let answer = page.answer_with(accept, own);
+    counted(exchange, answer)
 }
 
 /// The request ends with the last byte of this answer.
-pub fn counted(mut exchange: Exchange, answer: Response<Body>) -> Response<Body> {
+pub fn counted(mut exchange: Exchange, mut answer: Response<Body>) -> Response<Body> {
+    exchange.service.set_headers(answer.headers_mut());
     exchange.answered(answer.status().as_u16());
     answer.map(|body| match body {
         Body::Stream(stream) => Body::stream(CountedBody { stream, exchange }),

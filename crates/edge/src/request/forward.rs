@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue, STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 
 use super::counted;
 use super::exchange::{AccessLogEntry, Exchange};
+use super::guard;
 use super::headers;
 use super::held;
 use super::host::{Host, host};
@@ -46,23 +47,33 @@ pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<In
     if let Some(answer) = table.challenge(&host.name, parts.uri.path()) {
         return challenge(answer);
     }
-    let policy = table.https_policy(&host.name, parts.uri.path());
+    let rules = table.rules(&host.name, parts.uri.path());
     drop(table);
-    if policy.is_none() {
+    if rules.is_none() {
         return routed(worker, visitor, host, parts, body).await;
     }
     let scheme = visitor.asked_over(&parts.headers);
-    if policy.redirect
+    if rules.https.redirect
         && scheme == Scheme::Http
         && let Some(port) = https_port(edge, visitor, &host.name)
     {
         return redirect::to_https(&host.name, port, &parts);
     }
-    let mut answer = routed(worker, visitor, host, parts, body).await;
-    if policy.hsts_seconds > 0 && scheme == Scheme::Https {
-        redirect::pin_https(&mut answer, policy.hsts_seconds);
+    let mut answer = match &rules.guarded {
+        // In a box: most services are open to all, and their requests would be larger for it.
+        Some(service) => Box::pin(guarded(worker, visitor, service, host, parts, body)).await,
+        None => routed(worker, visitor, host, parts, body).await,
+    };
+    if scheme == Scheme::Https && !says_hsts(rules.guarded.as_deref()) {
+        redirect::pin_https(&mut answer, rules.https.hsts_seconds);
     }
     answer
+}
+
+/// Whether the owner of a service has said what its answers are to tell about https.
+fn says_hsts(guarded: Option<&Service>) -> bool {
+    let access = guarded.and_then(|service| service.access.as_ref());
+    access.is_some_and(|access| access.headers.name(&STRICT_TRANSPORT_SECURITY))
 }
 
 /// Where a visitor can come encrypted for this host: at the proxy in front of the edge, else here if there is a certificate.
@@ -81,12 +92,36 @@ fn challenge(answer: &str) -> Response<Body> {
     answer
 }
 
+/// A request for a service that not every visitor may have.
+async fn guarded(
+    worker: &Worker,
+    visitor: &Arc<Visitor>,
+    service: &Arc<Service>,
+    host: Host,
+    mut parts: Parts,
+    body: Incoming,
+) -> Response<Body> {
+    let (started, address) = (Instant::now(), visitor.believed_address(&parts.headers));
+    let admitted = match &service.access {
+        Some(access) => guard::admit(access, &worker.edge.password_checks, address, &mut parts.headers).await,
+        None => Ok(()),
+    };
+    match admitted {
+        Ok(()) => routed(worker, visitor, host, parts, body).await,
+        Err(page) => {
+            let exchange = begin(service.clone(), started, &parts, &host, visitor);
+            let mut answer = counted::page(exchange, page, parts.headers.get(ACCEPT));
+            if let Some(sign_in) = service.sign_in().filter(|_| page == Page::SignIn) {
+                answer.headers_mut().insert(WWW_AUTHENTICATE, sign_in.challenge.clone());
+            }
+            answer
+        }
+    }
+}
+
 async fn routed(worker: &Worker, visitor: &Arc<Visitor>, host: Host, parts: Parts, body: Incoming) -> Response<Body> {
     let started = Instant::now();
-    let begin = |service: Arc<Service>| {
-        let log_entry = service.spec.access_log.then(|| log_entry(&parts, &host, visitor));
-        Exchange::begin(service, started, log_entry)
-    };
+    let begin = |service| begin(service, started, &parts, &host, visitor);
     match worker.edge.route(&host.name, parts.uri.path(), &[]) {
         Destination::Nowhere => nowhere(&worker.edge).answer(parts.headers.get(ACCEPT)),
         Destination::Page(service, notice) => counted::page(begin(service), notice.into(), parts.headers.get(ACCEPT)),
@@ -172,11 +207,15 @@ fn nowhere(edge: &Edge) -> Page {
 }
 
 async fn file(exchange: Exchange, files: &Arc<Files>, parts: &Parts) -> Response<Body> {
-    let answer = match files.answer(parts).await {
-        Some(answer) => answer,
-        None => Page::NotFound.answer(parts.headers.get(ACCEPT)),
-    };
-    counted::counted(exchange, answer)
+    match files.answer(parts).await {
+        Some(answer) => counted::counted(exchange, answer),
+        None => counted::page(exchange, Page::NotFound, parts.headers.get(ACCEPT)),
+    }
+}
+
+fn begin(service: Arc<Service>, started: Instant, parts: &Parts, host: &Host, visitor: &Visitor) -> Exchange {
+    let log_entry = service.spec.access_log.then(|| log_entry(parts, host, visitor));
+    Exchange::begin(service, started, log_entry)
 }
 
 fn log_entry(parts: &Parts, host: &Host, visitor: &Visitor) -> Box<AccessLogEntry> {

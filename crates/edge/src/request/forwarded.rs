@@ -1,6 +1,6 @@
 //! The headers that tell a target where a request came from.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use hyper::HeaderMap;
@@ -54,6 +54,13 @@ impl ForwardedHeaders {
         }
     }
 
+    /// Where the first proxy that is believed was asked from. None if no proxy says so.
+    pub fn believed_address(&self, headers: &HeaderMap) -> Option<IpAddr> {
+        let trusted = self.trusted.as_deref()?;
+        let chains = headers.get_all(X_FORWARDED_FOR).iter().rev();
+        chains.into_iter().find_map(|chain| nearest_untrusted(chain, trusted)).and_then(address)
+    }
+
     /// Sets the headers that say where the request came from. What a visitor says about itself is dropped.
     pub fn set(&mut self, headers: &mut HeaderMap, host: &HeaderValue, request_id: HeaderValue) {
         if let Some(trusted) = self.trusted.clone() {
@@ -91,7 +98,8 @@ impl ForwardedHeaders {
         };
         let addresses = chain(headers, &X_FORWARDED_FOR, &self.address);
         let forwarded = chain(headers, &FORWARDED, &self.forwarded(host));
-        headers.insert(X_REAL_IP, nearest_untrusted(&addresses, trusted).unwrap_or_else(|| self.address.clone()));
+        let nearest = nearest_untrusted(&addresses, trusted).and_then(|item| HeaderValue::from_bytes(item).ok());
+        headers.insert(X_REAL_IP, nearest.unwrap_or_else(|| self.address.clone()));
         headers.insert(X_FORWARDED_FOR, addresses);
         headers.insert(FORWARDED, forwarded);
         headers.entry(X_FORWARDED_HOST).or_insert_with(|| host.clone());
@@ -103,10 +111,17 @@ impl ForwardedHeaders {
     }
 }
 
-/// The last address in the chain that is not a trusted proxy's: what comes before it may be made up.
-fn nearest_untrusted(chain: &HeaderValue, trusted: &[IpAddr]) -> Option<HeaderValue> {
-    let is_trusted = |text: &str| text.parse().is_ok_and(|address: IpAddr| trusted.contains(&address.to_canonical()));
-    chain.to_str().ok()?.rsplit(',').map(str::trim).find(|text| !is_trusted(text)).map(value)
+/// The last address in the chain that is not a trusted proxy's: what comes before it may be made up, and is not looked at.
+fn nearest_untrusted<'a>(chain: &'a HeaderValue, trusted: &[IpAddr]) -> Option<&'a [u8]> {
+    let is_trusted = |item: &[u8]| address(item).is_some_and(|address| trusted.contains(&address));
+    chain.as_bytes().rsplit(|byte| *byte == b',').map(<[u8]>::trim_ascii).find(|item| !is_trusted(item))
+}
+
+/// Some proxies add the port.
+fn address(text: &[u8]) -> Option<IpAddr> {
+    let text = str::from_utf8(text).ok()?;
+    let address = text.parse().or_else(|_| text.parse().map(|address: SocketAddr| address.ip()));
+    address.ok().map(|address: IpAddr| address.to_canonical())
 }
 
 fn is_request_id(id: &HeaderValue) -> bool {
@@ -202,5 +217,33 @@ mod tests {
         assert_eq!(headers["x-forwarded-proto"], "https");
         assert_eq!(headers["x-real-ip"], "198.51.100.4");
         assert_eq!(headers["x-request-id"], "theirs");
+    }
+
+    #[test]
+    fn a_visitor_is_where_a_trusted_proxy_says() {
+        let proxies: Arc<[IpAddr]> = Arc::from(["192.0.2.7".parse().unwrap(), "192.0.2.8".parse().unwrap()]);
+        let believed = |peer: &str, chains: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for chain in chains {
+                headers.append(X_FORWARDED_FOR, HeaderValue::from_bytes(chain.as_bytes()).unwrap());
+            }
+            ForwardedHeaders::new(peer.parse().unwrap(), Scheme::Http, &proxies).believed_address(&headers)
+        };
+        let address = |text: &str| Some(text.parse::<IpAddr>().unwrap());
+        assert_eq!(believed("192.0.2.1", &["198.51.100.4"]), None, "any visitor can say so");
+        assert_eq!(believed("192.0.2.7", &[]), None);
+        assert_eq!(believed("192.0.2.7", &["127.0.0.1, 198.51.100.4"]), address("198.51.100.4"));
+        assert_eq!(believed("::ffff:192.0.2.7", &["::ffff:198.51.100.4"]), address("198.51.100.4"));
+        assert_eq!(believed("192.0.2.7", &["127.0.0.1, 198.51.100.4, 192.0.2.8"]), address("198.51.100.4"));
+        assert_eq!(believed("192.0.2.7", &["127.0.0.1", "198.51.100.4"]), address("198.51.100.4"));
+        assert_eq!(believed("192.0.2.7", &["127.0.0.1, 198.51.100.4", "192.0.2.8"]), address("198.51.100.4"));
+        assert_eq!(believed("192.0.2.7", &["198.51.100.4:1234"]), address("198.51.100.4"));
+        assert_eq!(believed("192.0.2.7", &["[2001:db8::1]:1234"]), address("2001:db8::1"));
+        assert_eq!(believed("192.0.2.7", &["192.0.2.8"]), None);
+        for made_up in ["unknown", "", "é"] {
+            assert_eq!(believed("192.0.2.7", &["127.0.0.1", &format!("127.0.0.1, {made_up}")]), None);
+            let chain = format!("{made_up}, 198.51.100.4");
+            assert_eq!(believed("192.0.2.7", &["127.0.0.1", &chain]), address("198.51.100.4"));
+        }
     }
 }

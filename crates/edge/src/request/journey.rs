@@ -212,6 +212,7 @@ impl<'a> Journey<'a> {
             return counted::page(self.exchange, Page::UpstreamError, self.accept.as_ref());
         }
         headers::prepare_answer(answer.headers_mut());
+        self.exchange.service.set_headers(answer.headers_mut());
         *answer.version_mut() = Version::HTTP_11;
         self.exchange.answered(status.as_u16());
         self.visitor.must_end(self.exchange.sent_from() + times.total);
@@ -238,6 +239,7 @@ impl<'a> Journey<'a> {
         let targets = hyper::upgrade::on(&mut answer);
         let protocol = answer.headers().get(UPGRADE).cloned().unwrap_or(upgrade.protocol);
         headers::prepare_answer(answer.headers_mut());
+        self.exchange.service.set_headers(answer.headers_mut());
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
         answer.headers_mut().insert(UPGRADE, protocol);
         // The edge does not wait for a tunnel when it stops: what is in it need never end.

@@ -6,6 +6,7 @@ mod counted;
 mod exchange;
 pub mod forward;
 mod forwarded;
+mod guard;
 mod headers;
 mod held;
 mod host;

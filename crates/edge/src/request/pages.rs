@@ -29,6 +29,18 @@ pub enum Page {
     MethodNotAllowed,
     BodyTooLarge,
     BodyTooSlow,
+    /// The visitor comes from a network that is kept out.
+    Forbidden,
+    /// The visitor has asked too often, and may do so again after so many seconds.
+    TooManyRequests(u64),
+    /// The visitor must give a name and a password.
+    SignIn,
+    /// The visitor has given too many wrong passwords, and may give another after so many seconds.
+    TooManyTries(u64),
+    /// Too many others wait for their passwords to be compared.
+    SignInBusy,
+    /// The application's owner works on it.
+    Maintenance,
 }
 
 impl Page {
@@ -41,7 +53,9 @@ impl Page {
             | Self::Failed
             | Self::Held
             | Self::Busy
-            | Self::NoTarget => StatusCode::SERVICE_UNAVAILABLE,
+            | Self::NoTarget
+            | Self::SignInBusy
+            | Self::Maintenance => StatusCode::SERVICE_UNAVAILABLE,
             Self::UpstreamError => StatusCode::BAD_GATEWAY,
             Self::TimeLimit => StatusCode::GATEWAY_TIMEOUT,
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
@@ -49,6 +63,9 @@ impl Page {
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::TooManyRequests(_) | Self::TooManyTries(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::SignIn => StatusCode::UNAUTHORIZED,
         }
     }
 
@@ -111,28 +128,72 @@ impl Page {
                 ("too_large", "Too large", "The request's body is larger than this application accepts.")
             }
             Self::BodyTooSlow => ("too_slow", "Too slow", "The request's body did not arrive within the time limit."),
+            Self::Forbidden => {
+                ("forbidden", "Not from here", "This application cannot be visited from your network address.")
+            }
+            Self::TooManyRequests(_) => (
+                "too_many_requests",
+                "Too many requests",
+                "This application has been asked too often from your network address. Try again in a moment.",
+            ),
+            Self::SignIn => (
+                "sign_in_required",
+                "Sign in",
+                "This application can be visited with the right name and password only.",
+            ),
+            Self::TooManyTries(_) => (
+                "too_many_tries",
+                "Too many wrong passwords",
+                "Too many wrong passwords have come from your network address. Try again in a minute.",
+            ),
+            Self::SignInBusy => (
+                "sign_in_busy",
+                "Too busy",
+                "Many visitors are signing in, and your password could not be checked. Try again in a few seconds.",
+            ),
+            Self::Maintenance => (
+                "maintenance",
+                "Under maintenance",
+                "The owner of this application is working on it. Try again in a few minutes.",
+            ),
         }
     }
 
     /// The answer, in the form that the visitor's `Accept` asks for.
     pub fn answer(self, accept: Option<&HeaderValue>) -> Response<Body> {
+        self.answer_with(accept, None)
+    }
+
+    /// The same, with the service's own HTML if it has some.
+    pub fn answer_with(self, accept: Option<&HeaderValue>, own: Option<&Bytes>) -> Response<Body> {
         let (name, heading, sentence) = self.words();
         let (media_type, text) = if accept.is_some_and(prefers_json) {
             let json = serde_json::json!({"status": "error", "error": name, "message": sentence});
-            ("application/json", json.to_string())
+            ("application/json", json.to_string().into())
         } else {
-            ("text/html; charset=utf-8", html(self.status().as_u16(), heading, sentence))
+            let html = || html(self.status().as_u16(), heading, sentence).into();
+            ("text/html; charset=utf-8", own.cloned().unwrap_or_else(html))
         };
-        let mut answer = Response::new(Body::Full(Bytes::from(text)));
+        let mut answer = Response::new(Body::Full(text));
         *answer.status_mut() = self.status();
         let headers = answer.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
-        if matches!(self, Self::Starting | Self::Held | Self::Busy | Self::NoTarget) {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("2"));
+        if let Some(seconds) = self.retry_after() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         answer
+    }
+
+    /// After how many seconds it makes sense to ask again.
+    fn retry_after(self) -> Option<u64> {
+        match self {
+            Self::Starting | Self::Held | Self::Busy | Self::NoTarget | Self::SignInBusy => Some(2),
+            Self::TooManyRequests(seconds) | Self::TooManyTries(seconds) => Some(seconds),
+            Self::Maintenance => Some(120),
+            _ => None,
+        }
     }
 }
 

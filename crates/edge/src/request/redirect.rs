@@ -49,6 +49,9 @@ fn redirect(status: StatusCode, to: &str, caching: &'static str) -> Response<Bod
 
 /// Tells browsers never to come over http again, unless the application has said something about it.
 pub fn pin_https(answer: &mut Response<Body>, seconds: u64) {
+    if seconds == 0 {
+        return;
+    }
     let said = answer.headers_mut().entry(STRICT_TRANSPORT_SECURITY);
     said.or_insert_with(|| {
         HeaderValue::from_str(&format!("max-age={seconds}")).unwrap_or(HeaderValue::from_static("max-age=0"))

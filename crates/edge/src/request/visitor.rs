@@ -55,6 +55,11 @@ impl Visitor {
         self.forwarded.lock().asked_over(headers)
     }
 
+    /// From where the visitor has asked, as far as the edge can believe what it is told.
+    pub fn believed_address(&self, headers: &HeaderMap) -> IpAddr {
+        self.forwarded.lock().believed_address(headers).unwrap_or(self.address)
+    }
+
     /// Whether the visitor is a proxy in front of the edge.
     pub fn is_proxy(&self) -> bool {
         self.forwarded.lock().is_from_proxy()

@@ -1,10 +1,12 @@
 //! What makes a table valid.
 
+mod access;
+
 use std::collections::HashSet;
 
 use super::{
-    Certificate, Challenge, FIRST_VERSION, FilesSpec, HOLD_VERSION, HTTPS_VERSION, HealthSpec, HoldSpec,
-    NEWEST_VERSION, RedirectSpec, Route, RouteSet, Serves, ServiceSpec, TargetsSpec,
+    ACCESS_VERSION, Certificate, Challenge, FIRST_VERSION, FilesSpec, HOLD_VERSION, HTTPS_VERSION, HealthSpec,
+    HoldSpec, NEWEST_VERSION, RedirectSpec, Route, RouteSet, Serves, ServiceSpec, TargetsSpec,
 };
 
 /// More than one machine serves, and few enough for every table to be built in a moment.
@@ -62,6 +64,7 @@ impl RouteSet {
         } else if self.version < self.needed_version() {
             let needed = self.needed_version();
             let what = match needed {
+                ACCESS_VERSION => "rules for who may visit a service",
                 HTTPS_VERSION => "proofs, redirects and rules for https",
                 HOLD_VERSION => "services that are held",
                 _ => "certificates and challenges",
@@ -159,6 +162,9 @@ impl ServiceSpec {
             Serves::Page(_) => {}
             Serves::Held(hold) => hold.check(&format!("{field}.serves.held"), problems),
             Serves::Redirect(redirect) => redirect.check(&format!("{field}.serves.redirect"), problems),
+        }
+        if let Some(access) = &self.access {
+            access.check(&format!("{field}.access"), problems);
         }
     }
 }

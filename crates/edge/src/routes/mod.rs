@@ -1,5 +1,6 @@
 //! What the edge is told to serve: the whole table, as it crosses the control socket and as it lies on disk.
 
+mod access;
 mod certificates;
 mod check;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::access::{AccessSpec, HeaderSpec, PageSpec, RateSpec, SignInSpec, SignInUser};
 pub use self::certificates::{Certificate, Challenge, PrivateKey};
 
 /// The first version of this format: without certificates and challenges. A table that needs neither is of this
@@ -21,8 +23,13 @@ const CERTIFICATES_VERSION: u32 = 2;
 const HOLD_VERSION: u32 = 3;
 /// The version with redirects, and with what is to happen to requests that are not encrypted.
 const HTTPS_VERSION: u32 = 4;
+/// The version with what stands between visitors and a service.
+const ACCESS_VERSION: u32 = 5;
 /// The newest version that this binary reads.
-pub const NEWEST_VERSION: u32 = HTTPS_VERSION;
+pub const NEWEST_VERSION: u32 = ACCESS_VERSION;
+
+/// What is shown in the place of a secret.
+const HIDDEN: &str = "(hidden)";
 
 /// The whole table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,6 +129,19 @@ pub struct ServiceSpec {
     /// Whether every request gets a line in the log.
     #[serde(default)]
     pub access_log: bool,
+    /// From version 5 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Arc<AccessSpec>>,
+}
+
+impl ServiceSpec {
+    /// As an edge gets it that does not know what stands in front of services. It must not let in visitors who are to be
+    /// kept out.
+    fn remove_access(&mut self) {
+        if self.access.take().is_some_and(|access| access.keeps_visitors_out()) {
+            self.serves = Serves::Page(Notice::Starting);
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -272,6 +292,9 @@ impl RouteSet {
             return self.clone();
         }
         let mut set = Self { version, ..self.clone() };
+        if version < ACCESS_VERSION {
+            set.services.iter_mut().for_each(ServiceSpec::remove_access);
+        }
         if version < HTTPS_VERSION {
             set.proofs.clear();
             set.routes.iter_mut().for_each(|route| route.https = HttpsPolicy::default());
@@ -298,7 +321,9 @@ impl RouteSet {
 
     fn needed_version(&self) -> u32 {
         let is_redirect = |service: &ServiceSpec| matches!(service.serves, Serves::Redirect(_));
-        if !self.proofs.is_empty()
+        if self.services.iter().any(|service| service.access.is_some()) {
+            ACCESS_VERSION
+        } else if !self.proofs.is_empty()
             || self.routes.iter().any(|route| !route.https.is_none())
             || self.services.iter().any(is_redirect)
         {
@@ -326,10 +351,32 @@ impl RouteSet {
         }
     }
 
+    /// The same for what stands between visitors and services.
+    pub fn share_access(&mut self, before: &Self) {
+        let known: HashMap<&str, &Arc<AccessSpec>> = before
+            .services
+            .iter()
+            .filter_map(|service| Some((service.name.as_str(), service.access.as_ref()?)))
+            .collect();
+        for service in &mut self.services {
+            if let (Some(access), Some(same)) = (&mut service.access, known.get(service.name.as_str()))
+                && access == *same
+            {
+                *access = Arc::clone(same);
+            }
+        }
+    }
+
     /// The table as it may be shown.
     pub fn without_keys(mut self) -> Self {
         for certificate in self.certificates.iter_mut().chain(&mut self.proofs) {
             Arc::make_mut(certificate).key_pem = PrivateKey::hidden();
+        }
+        for access in self.services.iter_mut().filter_map(|service| service.access.as_mut()) {
+            if access.sign_in.is_some() {
+                let users = Arc::make_mut(access).sign_in.iter_mut().flat_map(|sign_in| &mut sign_in.users);
+                users.for_each(SignInUser::hide);
+            }
         }
         self
     }

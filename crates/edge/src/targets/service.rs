@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use hyper::HeaderMap;
+
 use super::counters::Counters;
 use super::hold::Hold;
 use super::stats::ServiceStats;
 use super::{Target, TargetEntry};
+use crate::access::{Access, SignIn};
 use crate::files::{FileCache, Files};
 use crate::routes::{Limits, Notice, RedirectSpec, Serves, ServiceSpec};
 
@@ -17,6 +20,8 @@ pub struct Service {
     pub spec: ServiceSpec,
     pub serving: Serving,
     pub counters: Arc<Counters>,
+    /// What stands between it and visitors.
+    pub access: Option<Access>,
 }
 
 pub enum Serving {
@@ -94,7 +99,9 @@ impl Service {
             Serves::Redirect(redirect) => Serving::Redirect(redirect.clone()),
         };
         let counters = before.map_or_else(Arc::default, |before| before.counters.clone());
-        Arc::new(Self { spec: spec.clone(), serving, counters })
+        let access_before = before.and_then(|before| before.access.as_ref());
+        let access = spec.access.as_deref().map(|access| Access::new(access, access_before));
+        Arc::new(Self { spec: spec.clone(), serving, counters, access })
     }
 
     pub fn targets(&self) -> &[Arc<Target>] {
@@ -116,6 +123,17 @@ impl Service {
         match &self.serving {
             Serving::Targets(targets) => targets.times,
             Serving::Files(_) | Serving::Page(_) | Serving::Held(_) | Serving::Redirect(_) => Limits::default().into(),
+        }
+    }
+
+    pub fn sign_in(&self) -> Option<&Arc<SignIn>> {
+        self.access.as_ref()?.sign_in.as_ref()
+    }
+
+    /// Sets the headers that all of its answers have.
+    pub fn set_headers(&self, headers: &mut HeaderMap) {
+        if let Some(access) = &self.access {
+            access.headers.apply(headers);
         }
     }
 
@@ -184,7 +202,7 @@ mod tests {
     fn service(ports: &[u16], before: Option<&Arc<Service>>) -> Arc<Service> {
         let addresses = ports.iter().map(|port| SocketAddr::from(([127, 0, 0, 1], *port))).collect();
         let serves = Serves::Targets(TargetsSpec { addresses, health: None, limits: Limits::default() });
-        let spec = ServiceSpec { name: "shop".into(), serves, access_log: false };
+        let spec = ServiceSpec { name: "shop".into(), serves, access_log: false, access: None };
         Service::new(&spec, before, 1, &Arc::new(FileCache::new(0)))
     }
 

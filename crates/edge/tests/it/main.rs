@@ -5,6 +5,7 @@
 mod app;
 mod support;
 
+mod access;
 mod drain;
 mod forwarding;
 mod hold;

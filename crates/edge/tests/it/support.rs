@@ -184,7 +184,7 @@ pub fn everything_to(addresses: &[SocketAddr]) -> RouteSet {
 pub fn everything(serves: Serves) -> RouteSet {
     let mut routes = RouteSet::default();
     routes.routes.push(Route::new("*", "app"));
-    routes.services.push(ServiceSpec { name: "app".into(), serves, access_log: false });
+    routes.services.push(ServiceSpec { name: "app".into(), serves, access_log: false, access: None });
     routes
 }
 

@@ -200,7 +200,7 @@ async fn http_leads_to_https_where_the_route_says_so() {
     let https = HttpsPolicy { redirect: true, hsts_seconds: 3600 };
     routes.routes.push(Route { https, ..Route::new("shop.example.org", "app") });
     let away = Serves::Redirect(RedirectSpec { host: "shop.example.org".into(), permanent: true });
-    routes.services.push(ServiceSpec { name: "away".into(), serves: away, access_log: false });
+    routes.services.push(ServiceSpec { name: "away".into(), serves: away, access_log: false, access: None });
     routes.routes.push(Route::new("www.example.org", "away"));
     edge.apply(routes.with_version()).await;
 

@@ -7,7 +7,8 @@ use crate::routes::{Notice, Route, RouteSet, Serves, ServiceSpec};
 
 /// Whether the table takes a route for the host.
 fn is_routable(host: &str) -> bool {
-    let service = ServiceSpec { name: "page".into(), serves: Serves::Page(Notice::Starting), access_log: false };
+    let service =
+        ServiceSpec { name: "page".into(), serves: Serves::Page(Notice::Starting), access_log: false, access: None };
     let route = Route::new(host, "page");
     RouteSet { routes: vec![route], services: vec![service], ..RouteSet::default() }.check().is_ok()
 }
