@@ -1,6 +1,7 @@
 //! The platform: `http` (what is asked and answered) ▸ `service` (the rules) ▸ `records` (rows into records) and `auth` (who
 //! is asking) ▸ `vault` (secrets at rest) ▸ the store (the rows). Arrows point down only.
 
+mod access;
 pub mod app;
 pub mod auth;
 mod beside;

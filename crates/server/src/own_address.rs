@@ -18,5 +18,5 @@ pub fn add_route(app: &App, set: &mut RouteSet, host: &str, has_certificate: boo
     // Over http also when the certificate has expired: a browser then says so.
     let https = HttpsPolicy { redirect: true, ..https };
     set.routes.insert(0, Route { https, ..Route::new(host, SERVICE) });
-    set.services.push(ServiceSpec { name: SERVICE.into(), serves, access_log: false });
+    set.services.push(ServiceSpec { name: SERVICE.into(), serves, access_log: false, access: None });
 }

@@ -14,14 +14,15 @@ use windlass_edge::Drained;
 use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{Code, Drain};
 use windlass_edge::routes::{
-    self as edge, Challenge, HoldSpec, HttpsPolicy, Notice, Owner, PrivateKey, RedirectSpec, Route, RouteSet, Serves,
-    ServiceSpec, TargetsSpec,
+    self as edge, Challenge, HoldSpec, HttpsPolicy, Limits, Notice, Owner, PrivateKey, RedirectSpec, Route, RouteSet,
+    Serves, ServiceSpec, TargetsSpec,
 };
 use windlass_store::application_domains::{self, ApplicationDomain};
 use windlass_store::applications::{self, Routed};
 use windlass_store::containers::socket_address;
 use windlass_store::{Conn, certificate_orders, certificates, domain_settings, installations};
 
+use crate::access::AllAccess;
 use crate::app::App;
 use crate::served_certificates::{Choice, MOST_CERTIFICATES, Served};
 use crate::{own_address, own_authority};
@@ -186,6 +187,7 @@ async fn route_set(
     for domain in application_domains::routed(conn).await? {
         added.entry(domain.application_id).or_default().push(domain);
     }
+    let mut all_access = AllAccess::load(conn).await?;
     for application in applications::routed(conn).await? {
         let name = application.id.to_string();
         let https = encryption.serve(Some(application.organization_id), &application.domain);
@@ -193,7 +195,9 @@ async fn route_set(
         for domain in added.remove(&application.id).unwrap_or_default() {
             add_domain(&mut set, &mut encryption, &application, domain);
         }
-        set.services.push(ServiceSpec { name, serves: serves(&application, most_waiting), access_log: false, access: None });
+        let access = all_access.take(application.id);
+        let serves = serves(&application, most_waiting, access.limits());
+        set.services.push(ServiceSpec { name, serves, access_log: false, access: access.spec() });
     }
     for domain in installations::routed(conn).await? {
         let name = domain.id.to_string();
@@ -358,7 +362,7 @@ fn serves_installed(domain: &installations::Routed) -> Serves {
     }
 }
 
-fn serves(application: &Routed, most_waiting: u32) -> Serves {
+fn serves(application: &Routed, most_waiting: u32, limits: Limits) -> Serves {
     if application.wanted != Wanted::Running {
         return Serves::Page(Notice::Stopped);
     }
@@ -368,9 +372,7 @@ fn serves(application: &Routed, most_waiting: u32) -> Serves {
     }
     let addresses = targets(application);
     match application.state {
-        _ if !addresses.is_empty() => {
-            Serves::Targets(TargetsSpec { addresses, health: None, limits: Default::default() })
-        }
+        _ if !addresses.is_empty() => Serves::Targets(TargetsSpec { addresses, health: None, limits }),
         ApplicationState::Failed => Serves::Page(Notice::Failed),
         _ => Serves::Page(Notice::Starting),
     }

@@ -129,7 +129,8 @@ pub async fn scopes_of_organization(conn: &mut Conn, organization_id: Uuid) -> R
 
 /// Of those of the server's own address.
 pub async fn scopes_of_server(conn: &mut Conn) -> Result<Vec<Scope>> {
-    let query = "select id, organization_id, names, not_before, not_after from certificates where organization_id is null";
+    let query =
+        "select id, organization_id, names, not_before, not_after from certificates where organization_id is null";
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
 }
 

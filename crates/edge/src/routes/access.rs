@@ -94,6 +94,9 @@ pub struct HeaderSpec {
     /// None to remove what the application says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
+    /// What the application says itself stays.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unless_there: bool,
 }
 
 /// HTML for one status. It never takes the place of what the application answers.

@@ -62,7 +62,7 @@ fn networks(allow: &[&str], deny: &[&str]) -> AccessSpec {
 }
 
 fn header(name: &str, value: Option<&str>) -> HeaderSpec {
-    HeaderSpec { name: name.into(), value: value.map(str::to_owned) }
+    HeaderSpec { name: name.into(), value: value.map(str::to_owned), unless_there: false }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use windlass_edge::password::{PasswordHash, hash_password};
 
 use crate::error::{Error, Result};
 
@@ -52,6 +53,17 @@ impl Passwords {
             Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
                 .hash_password(password.as_bytes())
                 .map(|hash| hash.to_string())
+        });
+        hash.await.map_err(Error::internal)?.map_err(Error::internal)
+    }
+
+    /// Of a password that visitors of an application give to the edge, which compares it.
+    pub async fn hash_for_edge(&self, password: &str, iterations: u32) -> Result<PasswordHash> {
+        let turn = self.turn().await?;
+        let password = password.to_owned();
+        let hash = tokio::task::spawn_blocking(move || {
+            let _held_until_done = turn;
+            hash_password(&password, iterations)
         });
         hash.await.map_err(Error::internal)?.map_err(Error::internal)
     }

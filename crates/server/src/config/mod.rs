@@ -84,6 +84,7 @@ pub struct Config {
     pub delivery_seconds: i64,
     pub domain_hold_seconds: i64,
     pub organization_domains: i64,
+    pub organization_access_bytes: i64,
     pub delivery_body_bytes: usize,
     pub parallel_deployments: usize,
     pub parallel_starts: usize,

@@ -261,6 +261,9 @@ impl Config {
             organization_domains: deployments
                 .row("organization-domains", "Domains that one organization adds to its applications, beside their main ones")
                 .limit(100, 0..=10_000),
+            organization_access_bytes: deployments
+                .row("organization-access-mib", "Access settings of one organization's applications in all, their pages included")
+                .mib(1, 1..=64),
             delivery_seconds: deployments
                 .row("delivery-days", "How long deliveries of code hosts are remembered")
                 .days(30, 1..=365),

@@ -1,5 +1,6 @@
 //! The HTTP API: route table, handlers, layers.
 
+mod access;
 mod api_keys;
 mod applications;
 mod audit;
@@ -82,6 +83,7 @@ fn table() -> Table {
         previews::routes,
         certificates::routes,
         domains::routes,
+        access::routes,
         connections::routes,
         github_apps::routes,
         volumes::routes,

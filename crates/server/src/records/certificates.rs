@@ -6,12 +6,7 @@ use windlass_api::{CertificateState, Timestamp};
 use windlass_store::certificates::Certificate;
 
 /// One of an organization, with the domains that it is served for.
-pub fn certificate(
-    row: Certificate,
-    organization_id: Uuid,
-    domains: Vec<String>,
-    now: Timestamp,
-) -> api::Certificate {
+pub fn certificate(row: Certificate, organization_id: Uuid, domains: Vec<String>, now: Timestamp) -> api::Certificate {
     api::Certificate {
         id: row.id,
         organization_id,

@@ -1,6 +1,7 @@
 //! The rules. What an actor asks for is changed here: one transaction, with its audit entry inside. Steps of jobs and
 //! the reconciler write in transactions of their own.
 
+pub mod access;
 pub mod adoption;
 pub mod api_keys;
 pub mod app_deliveries;

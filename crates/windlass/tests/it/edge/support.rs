@@ -214,6 +214,11 @@ pub fn everything_to(target: SocketAddr) -> RouteSet {
     let targets = TargetsSpec { addresses: vec![target], health: None, limits: Limits::default() };
     let mut routes = RouteSet::default();
     routes.routes.push(Route::new("*", "app"));
-    routes.services.push(ServiceSpec { name: "app".into(), serves: Serves::Targets(targets), access_log: false, access: None });
+    routes.services.push(ServiceSpec {
+        name: "app".into(),
+        serves: Serves::Targets(targets),
+        access_log: false,
+        access: None,
+    });
     routes
 }

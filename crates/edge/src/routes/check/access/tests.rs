@@ -13,7 +13,7 @@ fn access() -> AccessSpec {
         rate: Some(RateSpec { per_minute: 60, burst: 10 }),
         sign_in: Some(SignInSpec { realm: "Staff".into(), users: vec![user] }),
         maintenance: true,
-        headers: vec![HeaderSpec { name: "X-Frame-Options".into(), value: Some("DENY".into()) }],
+        headers: vec![HeaderSpec { name: "X-Frame-Options".into(), value: Some("DENY".into()), unless_there: false }],
         compress: true,
         pages: vec![PageSpec { status: 503, html: "<h1>Back soon</h1>".into() }],
     }
@@ -92,7 +92,7 @@ fn headers_and_pages_have_bounds() {
     for wrong in ["a\r\nb: c", "a\0", "a\tb", "\u{85}", &"a".repeat(LONGEST_VALUE + 1)] {
         refused("headers[0].value", |access| access.headers[0].value = Some(wrong.into()));
     }
-    let named = |name: String, value: &str| HeaderSpec { name, value: Some(value.into()) };
+    let named = |name: String, value: &str| HeaderSpec { name, value: Some(value.into()), unless_there: false };
     refused("headers[1].name", |access| access.headers.push(named("x-frame-OPTIONS".into(), "")));
     let many = |count: usize, length: usize| -> Vec<HeaderSpec> {
         (0..count).map(|number| named(format!("x-{number}"), &"a".repeat(length))).collect()

@@ -1,0 +1,195 @@
+//! What visitors of an application meet before it: as it is kept, and as the edge is told it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+use windlass_edge::routes::{AccessSpec, HeaderSpec, Limits, PageSpec, RateSpec, SignInSpec, SignInUser};
+use windlass_store::{Conn, application_access};
+
+/// What browsers are told where the application does not say it itself.
+const SECURITY_HEADERS: [(&str, &str); 3] = [
+    ("referrer-policy", "strict-origin-when-cross-origin"),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "SAMEORIGIN"),
+];
+const REALM: &str = "Restricted";
+
+/// As the row has it. A field that an older version does not know is left out there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AccessSettings {
+    pub allow: Vec<IpNet>,
+    pub deny: Vec<IpNet>,
+    pub users: Vec<SignInUser>,
+    /// Empty for the usual one.
+    pub realm: String,
+    /// These three: 0 for no limit.
+    pub requests_per_minute: u32,
+    pub request_burst: u32,
+    pub body_bytes: u64,
+    pub answer_seconds: u32,
+    pub maintenance: bool,
+    pub security_headers: bool,
+    /// Empty to remove the header.
+    pub headers: BTreeMap<String, String>,
+    pub compress: bool,
+    pub pages: BTreeMap<u16, String>,
+}
+
+impl Default for AccessSettings {
+    fn default() -> Self {
+        Self {
+            allow: Vec::new(),
+            deny: Vec::new(),
+            users: Vec::new(),
+            realm: String::new(),
+            requests_per_minute: 0,
+            request_burst: 0,
+            body_bytes: 0,
+            answer_seconds: 60,
+            maintenance: false,
+            security_headers: false,
+            headers: BTreeMap::new(),
+            compress: false,
+            pages: BTreeMap::new(),
+        }
+    }
+}
+
+impl AccessSettings {
+    pub fn realm(&self) -> &str {
+        if self.realm.is_empty() { REALM } else { &self.realm }
+    }
+
+    pub fn limits(&self) -> Limits {
+        let answer_ms = u64::from(self.answer_seconds) * 1_000;
+        Limits { answer_ms, body_bytes: self.body_bytes, ..Limits::default() }
+    }
+
+    /// None for what an edge need not be told.
+    pub fn spec(self) -> Option<Arc<AccessSpec>> {
+        let (headers, rate, sign_in) = (self.header_specs(), self.rate(), self.sign_in());
+        let page = |(status, html)| PageSpec { status, html };
+        let spec = AccessSpec {
+            allow: self.allow,
+            deny: self.deny,
+            rate,
+            sign_in,
+            maintenance: self.maintenance,
+            headers,
+            compress: self.compress,
+            pages: self.pages.into_iter().map(page).collect(),
+        };
+        (spec != AccessSpec::default()).then(|| Arc::new(spec))
+    }
+
+    fn rate(&self) -> Option<RateSpec> {
+        let burst = if self.request_burst == 0 { self.requests_per_minute } else { self.request_burst };
+        // More at once than the edge counts is no limit on them.
+        let burst = burst.min(MOST_BURST);
+        (self.requests_per_minute > 0).then_some(RateSpec { per_minute: self.requests_per_minute, burst })
+    }
+
+    fn sign_in(&self) -> Option<SignInSpec> {
+        let spec = SignInSpec { realm: self.realm().to_owned(), users: self.users.clone() };
+        (!self.users.is_empty()).then_some(spec)
+    }
+
+    fn header_specs(&self) -> Vec<HeaderSpec> {
+        let own = self.headers.iter().map(|(name, value)| HeaderSpec {
+            name: name.clone(),
+            value: Some(value.clone()).filter(|value| !value.is_empty()),
+            unless_there: false,
+        });
+        let usual =
+            SECURITY_HEADERS.iter().filter(|(name, _)| self.security_headers && !self.headers.contains_key(*name));
+        let usual = usual.map(|(name, value)| HeaderSpec {
+            name: (*name).to_owned(),
+            value: Some((*value).to_owned()),
+            unless_there: true,
+        });
+        own.chain(usual).collect()
+    }
+}
+
+/// The edge takes no more.
+const MOST_BURST: u32 = 100_000;
+/// Pages of all applications together that an edge is told; those beyond are not its concern.
+const MOST_PAGE_BYTES: usize = 8 << 20;
+
+/// What every application has, by its id.
+pub struct AllAccess {
+    settings: HashMap<Uuid, String>,
+    page_bytes: usize,
+}
+
+impl AllAccess {
+    pub async fn load(conn: &mut Conn) -> windlass_store::Result<Self> {
+        let rows = application_access::all(conn).await?;
+        let settings = rows.into_iter().map(|row| (row.application_id, row.settings)).collect();
+        Ok(Self { settings, page_bytes: 0 })
+    }
+
+    /// An application whose settings cannot be read stays closed: they may say who must not come in.
+    pub fn take(&mut self, application_id: Uuid) -> AccessSettings {
+        let Some(text) = self.settings.remove(&application_id) else { return AccessSettings::default() };
+        let mut settings: AccessSettings = serde_json::from_str(&text).unwrap_or_else(|error| {
+            tracing::error!(%error, application = %application_id, "access settings cannot be read; visitors are kept out");
+            AccessSettings { maintenance: true, ..AccessSettings::default() }
+        });
+        let bytes: usize = settings.pages.values().map(String::len).sum();
+        if self.page_bytes + bytes > MOST_PAGE_BYTES {
+            tracing::error!(application = %application_id, "the edge has no room for more pages; it shows its own");
+            settings.pages.clear();
+        } else {
+            self.page_bytes += bytes;
+        }
+        settings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_usual_is_not_told() {
+        assert_eq!(AccessSettings::default().spec(), None);
+        assert_eq!(AccessSettings::default().limits(), Limits::default());
+        assert_eq!(serde_json::from_str::<AccessSettings>("{}").unwrap(), AccessSettings::default());
+    }
+
+    #[test]
+    fn the_edge_is_told_what_was_set() {
+        let settings = AccessSettings {
+            requests_per_minute: 60,
+            security_headers: true,
+            headers: [("x-frame-options".into(), "DENY".into()), ("server".into(), String::new())].into(),
+            pages: [(503, "<h1>Later</h1>".into())].into(),
+            body_bytes: 7,
+            answer_seconds: 2,
+            ..AccessSettings::default()
+        };
+        assert_eq!((settings.limits().body_bytes, settings.limits().answer_ms), (7, 2_000));
+        let spec = settings.spec().unwrap();
+        assert_eq!(spec.rate, Some(RateSpec { per_minute: 60, burst: 60 }));
+        let headers: Vec<_> = spec
+            .headers
+            .iter()
+            .map(|header| (header.name.as_str(), header.value.as_deref(), header.unless_there))
+            .collect();
+        assert_eq!(
+            headers,
+            [
+                ("server", None, false),
+                ("x-frame-options", Some("DENY"), false),
+                ("referrer-policy", Some("strict-origin-when-cross-origin"), true),
+                ("x-content-type-options", Some("nosniff"), true),
+            ]
+        );
+        assert_eq!(spec.pages, [PageSpec { status: 503, html: "<h1>Later</h1>".into() }]);
+    }
+}
