@@ -27,6 +27,7 @@ impl NameServer {
         Self::with_algorithm(zone, "hmac-sha256")
     }
 
+    /// One with other keys.
     pub fn with_algorithm(zone: &str, algorithm: &str) -> Self {
         // Between the choice of a port and its use, another program may take it.
         (0..TRIES).find_map(|_| Self::try_start(zone, algorithm)).expect("a free port")
@@ -37,7 +38,8 @@ impl NameServer {
         let address = free_address();
         let (key, powerless_key) = (new_key("windlass", algorithm), new_key("powerless", algorithm));
         write(folder.path(), "zone", &contents(zone));
-        write(folder.path(), "settings", &format!("{key}{powerless_key}{}", settings(folder.path(), address, zone)));
+        let settings = settings(folder.path(), address, zone);
+        write(folder.path(), "settings", &format!("{key}{powerless_key}{settings}"));
         let program = begin(folder.path());
         let server = Self { folder, program, address, key, powerless_key };
         server.is_listening().then_some(server)
@@ -49,7 +51,7 @@ impl NameServer {
         loop {
             let log = std::fs::read_to_string(self.folder.path().join("log")).expect("its log");
             if log.contains("all zones loaded") {
-                return !log.contains("interface ignored");
+                return !log.contains("address in use");
             }
             assert!(Instant::now() < deadline, "the name server does not start: {log}");
             std::thread::sleep(Duration::from_millis(20));
@@ -66,7 +68,7 @@ impl Drop for NameServer {
 
 /// A key that no server knows, unless it is told.
 pub fn new_key(name: &str, algorithm: &str) -> String {
-    let made = program("tsig-keygen").args(["-a", algorithm, name]).output();
+    let made = Command::new("/usr/sbin/tsig-keygen").args(["-a", algorithm, name]).output();
     let made = made.expect("tsig-keygen runs (scripts/setup test installs it)");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     String::from_utf8(made.stdout).expect("a text")
@@ -115,10 +117,6 @@ fn contents(zone: &str) -> String {
          ns A 127.0.0.1\n\
          alias CNAME ns\n"
     )
-}
-
-fn program(name: &str) -> Command {
-    Command::new(format!("/usr/sbin/{name}"))
 }
 
 fn write(folder: &Path, name: &str, text: &str) {

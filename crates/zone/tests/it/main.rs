@@ -2,4 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
 
+mod in_between;
+mod signing;
+
 mod name_server;
