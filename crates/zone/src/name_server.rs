@@ -163,3 +163,53 @@ impl About<'_> {
         ZoneError::Refused { zone: self.record.zone.clone(), reason }
     }
 }
+
+#[cfg(test)]
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn server() -> NameServer {
+        let text =
+            "key \"windlass\" { algorithm hmac-sha256; secret \"EYL1MRE4PfD80zPE5D+XdNtLXx8YcF7Y2+yBnFADqQQ=\"; };";
+        NameServer::new(([127, 0, 0, 1], 53).into(), TsigKey::parse(text).unwrap())
+    }
+
+    fn verdict(change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Result<(), ZoneError> {
+        let server = server();
+        let record = TextRecord::new("example.org", "_acme-challenge.example.org", "value").unwrap();
+        let update = update::adding(&record).unwrap();
+        let id = update.metadata.id;
+        let (message, verifier) = server.signed(update).unwrap();
+        About { server: &server, record: &record }.verdict(id, &change(message), verifier)
+    }
+
+    proptest! {
+        /// It begins as the answer would; the rest is anything.
+        #[test]
+        fn no_answer_is_believed_without_the_key(
+            code in 0..16_u8, counts in prop::collection::vec(any::<u8>(), 8), rest in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            let forged = |message: Vec<u8>| [&message[..2], &[0xa8, code], &counts, &rest].concat();
+            prop_assert!(verdict(forged).is_err());
+        }
+
+        /// A question sent back, with its signature and a few other bytes.
+        #[test]
+        fn the_signature_of_a_question_is_not_that_of_an_answer(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..5), keep in any::<prop::sample::Index>(),
+        ) {
+            let forged = |mut message: Vec<u8>| {
+                message[2] |= 0x80;
+                for (place, byte) in &changes {
+                    let place = place.index(message.len());
+                    message[place] = *byte;
+                }
+                message.truncate(message.len() - keep.index(message.len()) / 8);
+                message
+            };
+            prop_assert!(verdict(forged).is_err());
+        }
+    }
+}

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failure here is a failed test")]
 
+mod fake_cloudflare;
 mod in_between;
 mod signing;
 
+mod cloudflare;
 mod name_server;
