@@ -51,6 +51,7 @@ impl NameServer {
         loop {
             let log = std::fs::read_to_string(self.folder.path().join("log")).expect("its log");
             if log.contains("all zones loaded") {
+                assert!(!log.contains("not loaded due to errors"), "{log}");
                 return !log.contains("address in use");
             }
             assert!(Instant::now() < deadline, "the name server does not start: {log}");
@@ -108,13 +109,15 @@ fn settings(folder: &Path, address: SocketAddr, zone: &str) -> String {
     )
 }
 
-/// A name below it is another name, beside which no text can be.
+/// A name below it is another name, beside which no text can be. One of its servers is not found.
 fn contents(zone: &str) -> String {
     format!(
         "$TTL 60\n\
          @ SOA ns.{zone}. ops.{zone}. 1 3600 600 86400 60\n\
          @ NS ns\n\
+         @ NS ns.elsewhere.test.\n\
          ns A 127.0.0.1\n\
+         greeting TXT hello\n\
          alias CNAME ns\n"
     )
 }
