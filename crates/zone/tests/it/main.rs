@@ -6,5 +6,6 @@ mod fake_cloudflare;
 mod in_between;
 mod signing;
 
+mod certificates;
 mod cloudflare;
 mod name_server;
