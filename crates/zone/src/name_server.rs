@@ -59,8 +59,8 @@ struct About<'a> {
 }
 
 impl About<'_> {
-    /// Only a signed answer is believed when it says that the record was changed. That it was not may be said by any: it is no
-    /// worse than an answer that was held back.
+    /// That the record was changed is believed only when it is signed. That it was not is believed anyway: a sender who can forge
+    /// this can as well keep the answer.
     fn verdict(&self, id: u16, bytes: &[u8], mut verifier: TSigVerifier) -> Result<(), ZoneError> {
         // Before the signature is looked at: the library that does so relies on a message that can be read.
         let answer = Message::from_vec(bytes).map_err(|_| self.bad_answer("cannot be read"))?;

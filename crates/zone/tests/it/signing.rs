@@ -1,4 +1,4 @@
-//! A server that knows the key, changes nothing, and signs whatever a test wants to be said: what no real server says when it is
+//! A server that knows the key, changes nothing, and signs what a test wants to be said: what no real server says when it is
 //! asked to.
 
 use std::net::SocketAddr;
