@@ -85,7 +85,7 @@ pub struct Renewal {
 }
 
 impl Account {
-    /// Orders a certificate for a host. `replaced` is the certificate in PEM that it comes after.
+    /// Orders a certificate for a host or a wildcard (`*.example.org`). `replaced` is the certificate in PEM that it comes after.
     pub async fn order(&self, host: &str, profile: &str, replaced: Option<&str>) -> Result<Order, AcmeError> {
         let hosts = [Identifier::Dns(host.to_owned())];
         let replaced = replaced.and_then(identifier);

@@ -21,13 +21,15 @@ pub enum Stage {
     Ended,
 }
 
-/// How it is shown that a host is served here.
+/// How it is shown that a host is ours to serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// By an answer over http, on port 80.
     Http,
     /// By a certificate in a TLS handshake, on port 443.
     TlsAlpn,
+    /// By a text in DNS ([`crate::dns_record`]). The only way for a wildcard, and the one that needs no visit.
+    Dns,
 }
 
 impl Way {
@@ -35,6 +37,7 @@ impl Way {
         match self {
             Self::Http => ChallengeType::Http01,
             Self::TlsAlpn => ChallengeType::TlsAlpn01,
+            Self::Dns => ChallengeType::Dns01,
         }
     }
 }

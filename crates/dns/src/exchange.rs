@@ -14,12 +14,21 @@ const TRIES: usize = 2;
 /// Longer ones are not sent over UDP unless they were asked for.
 const LONGEST_PACKET: usize = 4_096;
 
-pub async fn ask(server: SocketAddr, name: &Name, kind: RecordType) -> io::Result<Message> {
+/// What is asked.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    pub name: &'a Name,
+    pub kind: RecordType,
+    /// Whether the server is to ask others, or to tell what it knows by itself.
+    pub of_others: bool,
+}
+
+pub async fn ask(server: SocketAddr, asked: Asked<'_>) -> io::Result<Message> {
     let mut last = io::Error::from(io::ErrorKind::TimedOut);
     for _ in 0..TRIES {
-        match tokio::time::timeout(LIMIT, over_udp(server, name, kind)).await {
+        match tokio::time::timeout(LIMIT, over_udp(server, asked)).await {
             Ok(Ok(answer)) if answer.metadata.truncation => {
-                return tokio::time::timeout(LIMIT, over_tcp(server, name, kind)).await?;
+                return tokio::time::timeout(LIMIT, over_tcp(server, asked)).await?;
             }
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => last = error,
@@ -29,13 +38,13 @@ pub async fn ask(server: SocketAddr, name: &Name, kind: RecordType) -> io::Resul
     Err(last)
 }
 
-async fn over_udp(server: SocketAddr, name: &Name, kind: RecordType) -> io::Result<Message> {
+async fn over_udp(server: SocketAddr, asked: Asked<'_>) -> io::Result<Message> {
     let any: SocketAddr =
         if server.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
     let socket = UdpSocket::bind(any).await?;
     // What comes from elsewhere is not received then.
     socket.connect(server).await?;
-    let question = question(name, kind);
+    let question = question(asked);
     socket.send(&written(&question)?).await?;
     let mut packet = vec![0; LONGEST_PACKET];
     loop {
@@ -47,9 +56,9 @@ async fn over_udp(server: SocketAddr, name: &Name, kind: RecordType) -> io::Resu
     }
 }
 
-async fn over_tcp(server: SocketAddr, name: &Name, kind: RecordType) -> io::Result<Message> {
+async fn over_tcp(server: SocketAddr, asked: Asked<'_>) -> io::Result<Message> {
     let mut stream = TcpStream::connect(server).await?;
-    let question = question(name, kind);
+    let question = question(asked);
     let text = written(&question)?;
     let length = u16::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     stream.write_all(&length.to_be_bytes()).await?;
@@ -60,10 +69,10 @@ async fn over_tcp(server: SocketAddr, name: &Name, kind: RecordType) -> io::Resu
 }
 
 /// With an id at random.
-fn question(name: &Name, kind: RecordType) -> Message {
+fn question(asked: Asked<'_>) -> Message {
     let mut question = Message::query();
-    question.metadata.recursion_desired = true;
-    question.add_query(Query::query(name.clone(), kind));
+    question.metadata.recursion_desired = asked.of_others;
+    question.add_query(Query::query(asked.name.clone(), asked.kind));
     question
 }
 

@@ -1,8 +1,10 @@
-//! Asks name servers what the machine's own resolver does not tell: which addresses a name has right now, and which certificate
-//! authorities may issue for it. Nothing is kept from one question to the next.
+//! Asks name servers what the machine's own resolver does not tell: which addresses a name has right now, which certificate
+//! authorities may issue for it, and which servers of its zone have heard of a change. Nothing is kept from one question to the
+//! next.
 
 mod exchange;
 mod servers;
+mod zone;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -10,8 +12,9 @@ use std::net::{IpAddr, SocketAddr};
 use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::{Name, RData, RecordType};
 
-use exchange::ask;
+use exchange::{Asked, ask};
 pub use servers::of_machine;
+pub use zone::{Without, ZoneServer, servers_without_text};
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,31 +87,46 @@ impl Resolver {
 
     /// The texts that a name has, each in one piece.
     pub async fn texts(&self, name: &str) -> Result<Vec<String>, DnsError> {
-        let text = |data: RData| match data {
-            RData::TXT(record) => Some(record.txt_data.iter().map(|part| String::from_utf8_lossy(part)).collect()),
-            _ => None,
-        };
-        Ok(self.records(name, RecordType::TXT).await?.into_iter().filter_map(text).collect())
+        Ok(texts_among(self.records(name, RecordType::TXT).await?))
     }
 
     async fn records(&self, name: &str, kind: RecordType) -> Result<Vec<RData>, DnsError> {
-        let asked = Name::from_ascii(format!("{name}.")).map_err(|_| DnsError::BadName(name.to_owned()))?;
-        let mut last = DnsError::NoServers;
-        for server in &self.servers {
-            let no_answer = |reason: String| DnsError::NoAnswer { name: name.to_owned(), reason };
-            match ask(*server, &asked, kind).await {
-                Ok(answer) => match answer.metadata.response_code {
-                    ResponseCode::NoError | ResponseCode::NXDomain => {
-                        return Ok(answer.answers.into_iter().map(|record| record.data).collect());
-                    }
-                    // Which server said so is not for tenants to know.
-                    other => last = no_answer(other.to_string()),
-                },
-                Err(error) => last = no_answer(error.kind().to_string()),
-            }
-        }
-        Err(last)
+        records_at(&self.servers, name, kind, true).await
     }
+}
+
+/// What the first server says that answers at all.
+async fn records_at(
+    servers: &[SocketAddr],
+    name: &str,
+    kind: RecordType,
+    of_others: bool,
+) -> Result<Vec<RData>, DnsError> {
+    let full_name = Name::from_ascii(format!("{name}.")).map_err(|_| DnsError::BadName(name.to_owned()))?;
+    let asked = Asked { name: &full_name, kind, of_others };
+    let mut last = DnsError::NoServers;
+    for server in servers {
+        let no_answer = |reason: String| DnsError::NoAnswer { name: name.to_owned(), reason };
+        match ask(*server, asked).await {
+            Ok(answer) => match answer.metadata.response_code {
+                ResponseCode::NoError | ResponseCode::NXDomain => {
+                    return Ok(answer.answers.into_iter().map(|record| record.data).collect());
+                }
+                // Which server said so is not for tenants to know.
+                other => last = no_answer(other.to_string()),
+            },
+            Err(error) => last = no_answer(error.kind().to_string()),
+        }
+    }
+    Err(last)
+}
+
+fn texts_among(records: Vec<RData>) -> Vec<String> {
+    let text = |data: RData| match data {
+        RData::TXT(record) => Some(record.txt_data.iter().map(|part| String::from_utf8_lossy(part)).collect()),
+        _ => None,
+    };
+    records.into_iter().filter_map(text).collect()
 }
 
 /// None for what says nothing about who may issue.

@@ -8,6 +8,7 @@ pub mod faulty_proxy;
 pub mod git;
 pub mod gitea;
 pub mod github;
+pub mod name_server;
 pub mod pebble;
 pub mod small_disk;
 pub mod testapp;

@@ -17,6 +17,8 @@ pub struct Pebble {
     program: PathBuf,
     authority: Option<Child>,
     names: Child,
+    /// The name server that it asks instead of its own.
+    asked: Option<SocketAddr>,
     /// Where every name leads that a test has not said anything about.
     pub address: Ipv4Addr,
 }
@@ -34,7 +36,12 @@ impl Pebble {
 
     /// That of the distribution. It refuses some nonces, as it does by itself.
     pub fn start() -> Self {
-        Self::of("pebble".into())
+        Self::of("pebble".into(), None)
+    }
+
+    /// One that asks a name server of the test's, instead of its own.
+    pub fn asking(server: SocketAddr) -> Self {
+        Self::of("pebble".into(), Some(server))
     }
 
     /// The one that `scripts/pebble-build` builds.
@@ -42,10 +49,10 @@ impl Pebble {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/pebble-build");
         let built = Command::new(script).output().expect("scripts/pebble-build starts");
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        Self::of(PathBuf::from(String::from_utf8_lossy(&built.stdout).trim()))
+        Self::of(PathBuf::from(String::from_utf8_lossy(&built.stdout).trim()), None)
     }
 
-    fn of(program: PathBuf) -> Self {
+    fn of(program: PathBuf, asked: Option<SocketAddr>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let address = own_address();
         let key = KeyPair::generate().expect("a key");
@@ -73,7 +80,7 @@ impl Pebble {
             .stderr(Stdio::null())
             .spawn()
             .expect("pebble-challtestsrv starts (scripts/setup test installs it)");
-        let mut pebble = Self { folder, program, authority: None, names, address };
+        let mut pebble = Self { folder, program, authority: None, names, asked, address };
         wait_for((address, DNS_MANAGEMENT).into());
         pebble.begin();
         pebble
@@ -117,7 +124,7 @@ impl Pebble {
     }
 
     pub fn name_server(&self) -> String {
-        format!("{}:{DNS}", self.address)
+        self.asked.unwrap_or_else(|| (self.address, DNS).into()).to_string()
     }
 
     /// The root of what it issues, in a file. Another after each restart.

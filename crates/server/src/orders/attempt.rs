@@ -468,6 +468,7 @@ const fn way_word(way: Way) -> &'static str {
     match way {
         Way::Http => "http",
         Way::TlsAlpn => "tls_alpn",
+        Way::Dns => "dns",
     }
 }
 
