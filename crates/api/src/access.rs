@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::applications::is_absent;
 use crate::sent::{self, Sent};
 use crate::text::{check_length, refuse_invisible};
-use crate::{Given, MASK, Text, Whole, ZeroOr};
+use crate::{Given, MASK, Text, Whole};
 
 /// What visitors of an application meet before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,9 +60,9 @@ pub struct UpdateAccess {
     /// Empty for the usual one.
     #[serde(default, skip_serializing_if = "is_absent")]
     pub realm: Given<Realm>,
-    pub requests_per_minute: Option<ZeroOr<1, 1_000_000>>,
-    pub request_burst: Option<ZeroOr<1, 100_000>>,
-    pub body_bytes: Option<ZeroOr<1, 1_099_511_627_776>>,
+    pub requests_per_minute: Option<Whole<0, 1_000_000>>,
+    pub request_burst: Option<Whole<0, 100_000>>,
+    pub body_bytes: Option<Whole<0, 1_099_511_627_776>>,
     pub answer_seconds: Option<Whole<1, 3_600>>,
     pub maintenance: Option<bool>,
     pub security_headers: Option<bool>,
@@ -200,11 +200,17 @@ impl Serialize for ErrorPages {
     }
 }
 
+#[derive(Clone, Copy)]
+enum Keys {
+    Like { pattern: &'static str, most_characters: usize },
+    OneOf(&'static [&'static str]),
+}
+
 /// What is expected of a map.
 #[derive(Clone, Copy)]
 struct Rules {
     most: usize,
-    key_pattern: &'static str,
+    keys: Keys,
     value_pattern: &'static str,
     /// The least and the most characters of a value.
     value_length: (usize, usize),
@@ -216,7 +222,7 @@ struct Rules {
 
 const USERS: Rules = Rules {
     most: 50,
-    key_pattern: r"^[!-9;-~]([ -9;-~]{0,62}[!-9;-~])?$",
+    keys: Keys::Like { pattern: r"^[!-9;-~]([ -9;-~]{0,62}[!-9;-~])?$", most_characters: 64 },
     value_pattern: r"^[^\u0000-\u001f\u007f]*$",
     value_length: (8, 128),
     bytes: 16 * 1024,
@@ -225,7 +231,7 @@ const USERS: Rules = Rules {
 
 const HEADERS: Rules = Rules {
     most: 32,
-    key_pattern: "^[A-Za-z0-9_-]{1,64}$",
+    keys: Keys::Like { pattern: "^[A-Za-z0-9_-]{1,64}$", most_characters: 64 },
     value_pattern: "^([!-~]([ -~]*[!-~])?)?$",
     value_length: (0, 1_024),
     bytes: 8 * 1024,
@@ -233,13 +239,16 @@ const HEADERS: Rules = Rules {
 };
 
 const PAGES: Rules = Rules {
-    most: 8,
-    key_pattern: "^(401|403|404|413|429|502|503|504)$",
+    most: STATUSES.len(),
+    keys: Keys::OneOf(&STATUSES),
     value_pattern: r"^[^\u0000]*$",
     value_length: (1, 16_384),
     bytes: 64 * 1024,
     check: page,
 };
+
+/// Those that Windlass answers with itself.
+const STATUSES: [&str; 8] = ["401", "403", "404", "413", "429", "502", "503", "504"];
 
 /// Names that frame an answer, that the edge writes itself, or that every answer has its own of.
 const RESERVED: [&str; 19] = [
@@ -295,8 +304,8 @@ fn header(name: &str, value: &str) -> Result<String, String> {
 }
 
 fn page(status: &str, html: &str) -> Result<String, String> {
-    if !["401", "403", "404", "413", "429", "502", "503", "504"].contains(&status) {
-        return Err("must be one of 401, 403, 404, 413, 429, 502, 503 and 504".into());
+    if !STATUSES.contains(&status) {
+        return Err(format!("must be one of {}", STATUSES.join(", ")));
     }
     if html.contains('\0') {
         return Err("must not contain the character U+0000".into());
@@ -312,10 +321,16 @@ fn shown(name: &str) -> String {
 
 impl Rules {
     fn schema(&self) -> Schema {
+        let names = match self.keys {
+            Keys::Like { pattern, most_characters } => {
+                serde_json::json!({ "minLength": 1, "maxLength": most_characters, "pattern": pattern })
+            }
+            Keys::OneOf(names) => serde_json::json!({ "enum": names, "maxLength": 3 }),
+        };
         json_schema!({
             "type": "object",
             "maxProperties": self.most,
-            "propertyNames": { "pattern": self.key_pattern },
+            "propertyNames": names,
             "additionalProperties": {
                 "type": "string",
                 "minLength": self.value_length.0,

@@ -314,7 +314,7 @@ struct Encryption {
 impl Encryption {
     async fn load(app: &App, conn: &mut Conn) -> windlass_store::Result<Self> {
         let settings = domain_settings::all(conn).await?;
-        let choice = Choice::new(certificates::scopes(conn).await?, &settings);
+        let choice = Choice::new(certificates::scopes(conn).await?, &settings, &app.config);
         let by_both_ways = settings.into_iter().filter(|settings| !settings.https_only);
         let by_both_ways = by_both_ways.map(|settings| (settings.organization_id, settings.domain)).collect();
         Ok(Self { now: app.now(), choice, by_both_ways, served: Served::default(), own_names: BTreeSet::new() })
@@ -403,7 +403,7 @@ mod tests {
             not_before: Timestamp::from_micros(10 * DAY),
             not_after: Timestamp::from_micros(100 * DAY),
         };
-        let choice = Choice::new([certificate], &[]);
+        let choice = Choice::with_base([certificate], &[], None);
         let by_both_ways = HashSet::from([(OURS, "both.example.org".to_owned())]);
         let now = Timestamp::from_micros(now);
         let mut encryption =

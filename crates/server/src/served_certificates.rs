@@ -12,6 +12,7 @@ use windlass_store::domain_settings::DomainSettings;
 use windlass_store::{Conn, Result};
 
 use crate::app::App;
+use crate::config::Config;
 
 /// Domains of one certificate that the edge takes at once; those of a wildcard may be more, and are given as several.
 const MOST_DOMAINS: usize = 100;
@@ -25,10 +26,22 @@ pub struct Choice {
     by_id: HashMap<(Option<Uuid>, Uuid), Arc<Scope>>,
     /// By organization and domain.
     chosen: HashMap<(Option<Uuid>, String), Uuid>,
+    /// Names right below it are served with the server's own certificate, where they have no other; none for no such certificate.
+    base_domain: Option<String>,
 }
 
 impl Choice {
-    pub fn new(all: impl IntoIterator<Item = Scope>, settings: &[DomainSettings]) -> Self {
+    pub fn new(all: impl IntoIterator<Item = Scope>, settings: &[DomainSettings], config: &Config) -> Self {
+        let base_domain = config.zones.zone_of(&config.base_domain).map(|_| config.base_domain.clone());
+        Self::with_base(all, settings, base_domain)
+    }
+
+    /// The base domain is none where there is no certificate for what is below it.
+    pub fn with_base(
+        all: impl IntoIterator<Item = Scope>,
+        settings: &[DomainSettings],
+        base_domain: Option<String>,
+    ) -> Self {
         let (mut by_name, mut by_id): (HashMap<_, Vec<_>>, _) = (HashMap::new(), HashMap::new());
         for scope in all.into_iter().map(Arc::new) {
             by_id.insert((scope.organization_id, scope.id), scope.clone());
@@ -39,7 +52,7 @@ impl Choice {
         let chosen = settings.iter().filter_map(|settings| {
             Some(((Some(settings.organization_id), settings.domain.clone()), settings.certificate_id?))
         });
-        Self { by_name, by_id, chosen: chosen.collect() }
+        Self { by_name, by_id, chosen: chosen.collect(), base_domain }
     }
 
     /// The one that was chosen, as long as it is valid. Else a valid one before one that is not, the domain's own name before a wildcard,
@@ -47,9 +60,14 @@ impl Choice {
     /// not that there is no host.
     pub fn of(&self, organization_id: Option<Uuid>, domain: &str, now: Timestamp) -> Option<&Scope> {
         let names = names_for(domain);
+        let is_shared = |name: &str| {
+            let above = name.strip_prefix("*.").filter(|_| name != domain);
+            above.is_some() && above == self.base_domain.as_deref()
+        };
         let found = names.iter().enumerate().flat_map(|(place, name)| {
-            let scopes = self.by_name.get(&(organization_id, name.clone()));
-            scopes.into_iter().flatten().map(move |scope| (scope, place == 0))
+            let own = self.by_name.get(&(organization_id, name.clone()));
+            let shared = self.by_name.get(&(None, name.clone())).filter(|_| is_shared(name));
+            own.into_iter().chain(shared).flatten().map(move |scope| (scope, place == 0))
         });
         let chosen = self.chosen.get(&(organization_id, domain.to_owned()));
         let best = found.max_by_key(|(scope, is_own)| {
@@ -177,7 +195,7 @@ mod tests {
     }
 
     fn chosen(all: &[Scope], now: i64) -> Option<u128> {
-        let choice = Choice::new(all.to_vec(), &[]);
+        let choice = Choice::with_base(all.to_vec(), &[], None);
         choice.of(Some(OURS), "shop.example.org", Timestamp::from_micros(now)).map(|found| found.id.as_u128())
     }
 
@@ -187,6 +205,20 @@ mod tests {
         assert_eq!(chosen(std::slice::from_ref(&theirs), 50), None);
         let ours = scope(2, OURS, "*.example.org", 60);
         assert_eq!(chosen(&[theirs, ours], 50), Some(2));
+    }
+
+    /// What is the server's own is for names that it gives out, and for no others.
+    #[test]
+    fn names_below_the_base_domain_share_the_servers_certificate() {
+        let shared = Scope { organization_id: None, ..scope(1, OURS, "*.example.org *.example.net", 100) };
+        let choice =
+            Choice::with_base([shared, scope(2, OURS, "own.example.org", 100)], &[], Some("example.org".into()));
+        let of =
+            |domain: &str| choice.of(Some(OURS), domain, Timestamp::from_micros(50)).map(|found| found.id.as_u128());
+        assert_eq!((of("shop.example.org"), of("own.example.org")), (Some(1), Some(2)));
+        for other in ["example.org", "a.shop.example.org", "*.example.org", "shop.example.net"] {
+            assert_eq!(of(other), None, "{other}");
+        }
     }
 
     #[test]
@@ -212,14 +244,14 @@ mod tests {
             ..DomainSettings::usual("shop.example.org", organization_id)
         };
         let chosen = |settings: DomainSettings, now: i64| {
-            let choice = Choice::new([wide.clone(), own.clone(), other.clone()], &[settings]);
+            let choice = Choice::with_base([wide.clone(), own.clone(), other.clone()], &[settings], None);
             choice.of(Some(OURS), "shop.example.org", Timestamp::from_micros(now)).map(|found| found.id.as_u128())
         };
         assert_eq!(chosen(choose(1, OURS), 50), Some(1));
         assert_eq!(chosen(choose(1, OURS), 500), Some(2), "it has expired");
         assert_eq!(chosen(choose(1, THEIRS), 50), Some(2), "another organization had the domain");
         assert_eq!(chosen(choose(3, OURS), 50), Some(2), "it is not for the domain");
-        let choice = Choice::new([wide.clone(), other.clone()], &[]);
+        let choice = Choice::with_base([wide.clone(), other.clone()], &[], None);
         let is_for = |id: u128| choice.is_for(Some(OURS), Uuid::from_u128(id), "shop.example.org");
         assert_eq!([is_for(1), is_for(3), is_for(4)], [Some(true), Some(false), None]);
     }

@@ -175,7 +175,7 @@ pub async fn due(conn: &mut Conn, now: Timestamp, of_each: i64, limit: i64) -> R
 
 /// What the edge shows to authorities.
 pub async fn proofs(conn: &mut Conn, limit: i64) -> Result<Vec<Proof>> {
-    let query = "select id, domain, way, token, key_authorization from certificate_orders where token <> '' order by id limit $1";
+    let query = "select id, domain, way, token, key_authorization from certificate_orders where token <> '' and way <> 'dns' order by id limit $1";
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(limit).fetch_all(c).await)?)
 }
 

@@ -121,13 +121,14 @@ pub async fn of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<V
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
 }
 
-/// Of the certificates of an organization.
+/// Of the certificates of an organization, and of the server.
 pub async fn scopes_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<Scope>> {
-    let query = "select id, organization_id, names, not_before, not_after from certificates where organization_id = $1";
+    let query = "select id, organization_id, names, not_before, not_after from certificates \
+                 where organization_id = $1 or organization_id is null";
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
 }
 
-/// Of those of the server's own address.
+/// Of those of the server.
 pub async fn scopes_of_server(conn: &mut Conn) -> Result<Vec<Scope>> {
     let query =
         "select id, organization_id, names, not_before, not_after from certificates where organization_id is null";

@@ -6,6 +6,7 @@ use std::time::Duration;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use windlass_edge::password::{PasswordHash, hash_password};
+use windlass_edge::routes::SignInUser;
 
 use crate::error::{Error, Result};
 
@@ -17,12 +18,14 @@ const WAIT: Duration = Duration::from_secs(5);
 pub struct PasswordCost {
     pub memory_kib: u32,
     pub passes: u32,
+    /// Of the passwords of visitors, for which the edge has no memory to give.
+    pub iterations: u32,
 }
 
 impl Default for PasswordCost {
     /// As OWASP recommends.
     fn default() -> Self {
-        Self { memory_kib: 19_456, passes: 2 }
+        Self { memory_kib: 19_456, passes: 2, iterations: 600_000 }
     }
 }
 
@@ -35,7 +38,7 @@ pub struct Passwords {
 
 impl Passwords {
     pub fn new(parallel: usize, cost: PasswordCost) -> Self {
-        let PasswordCost { memory_kib, passes } = cost;
+        let PasswordCost { memory_kib, passes, .. } = cost;
         // The salt and parameters matter for the time it takes; the hash itself matches no password.
         let no_user = format!(
             "$argon2id$v=19$m={memory_kib},t={passes},p=1$bm9ib2R5IGhhcyB0aGlz$\
@@ -58,14 +61,15 @@ impl Passwords {
     }
 
     /// Of a password that visitors of an application give to the edge, which compares it.
-    pub async fn hash_for_edge(&self, password: &str, iterations: u32) -> Result<PasswordHash> {
+    pub async fn hash_for_edge(&self, name: &str, password: &str) -> Result<SignInUser> {
         let turn = self.turn().await?;
-        let password = password.to_owned();
+        let (name, password, iterations) = (name.to_owned(), password.to_owned(), self.cost.iterations);
         let hash = tokio::task::spawn_blocking(move || {
             let _held_until_done = turn;
             hash_password(&password, iterations)
         });
-        hash.await.map_err(Error::internal)?.map_err(Error::internal)
+        let PasswordHash { salt, hash } = hash.await.map_err(Error::internal)?.map_err(Error::internal)?;
+        Ok(SignInUser { name, iterations, salt, hash })
     }
 
     /// Takes the same time whether there is a hash to compare with or not.

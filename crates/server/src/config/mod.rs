@@ -141,6 +141,7 @@ pub struct Config {
     pub edge_http: Vec<SocketAddr>,
     pub edge_https: Vec<SocketAddr>,
     pub acme: AcmeSettings,
+    pub zones: ZoneSettings,
     /// Empty for the machine's own.
     pub dns_servers: Vec<SocketAddr>,
     pub organization_orders: i64,
@@ -160,6 +161,46 @@ pub struct AcmeSettings {
     /// The account at the authority's own site, where it wants one.
     pub key_id: Option<String>,
     pub key: Option<HiddenBytes>,
+}
+
+/// Zones of DNS that Windlass may change, to prove to authorities that every name below another is served here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZoneSettings {
+    /// None: nothing is changed.
+    pub names: Vec<String>,
+    /// The name server that takes changes (RFC 2136), and the key that it knows, as `tsig-keygen` prints it.
+    pub update_server: Option<SocketAddr>,
+    pub update_key: Option<SecretText>,
+    pub cloudflare_token: Option<SecretText>,
+    pub cloudflare_url: String,
+    /// Where a change must be seen, instead of the name servers that DNS knows for the zone.
+    pub servers: Vec<SocketAddr>,
+}
+
+impl ZoneSettings {
+    /// The zone that a name is in, if it is one of these.
+    pub fn zone_of(&self, name: &str) -> Option<&str> {
+        let is_in = |zone: &&String| {
+            name.strip_suffix(zone.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        self.names.iter().filter(is_in).max_by_key(|zone| zone.len()).map(String::as_str)
+    }
+
+    fn problem(&self) -> Option<&'static str> {
+        let (is_update, is_cloudflare) = (self.update_server.is_some(), self.cloudflare_token.is_some());
+        match () {
+            () if is_update != self.update_key.is_some() => {
+                Some("dns-update-server and dns-update-key-file: one is of no use without the other")
+            }
+            () if is_update && is_cloudflare => {
+                Some("dns-update-server and cloudflare-token: zones are changed at one place")
+            }
+            () if self.names.is_empty() == (is_update || is_cloudflare) => Some(
+                "dns-zones: needs dns-update-server and dns-update-key-file, or cloudflare-token, and these need it",
+            ),
+            () => None,
+        }
+    }
 }
 
 /// A key, which shows itself only when asked.
@@ -243,6 +284,7 @@ impl Config {
         if config.acme.key_id.is_some() != config.acme.key.is_some() {
             problems.push("acme-key-id and acme-key: one is of no use without the other".into());
         }
+        problems.extend(config.zones.problem().map(str::to_owned));
         config.settings = settings;
         if problems.is_empty() { Ok(config) } else { Err(problems) }
     }
@@ -280,6 +322,20 @@ impl Config {
         let port = url.port_or_known_default()?;
         let is_at_edge = self.edge_https.iter().any(|address| address.port() == port);
         Host::of_url(url.as_str()).filter(|host| is_at_edge && host.parse::<IpAddr>().is_err())
+    }
+
+    /// Names that a certificate is ordered for and that are no organization's: the host at the edge, and everything below the base domain
+    /// if it is in a zone that may be changed.
+    pub fn own_domains(&self) -> Vec<String> {
+        let host = self.host_at_edge().map(|host| host.to_string());
+        let base = self.zones.zone_of(&self.base_domain).map(|_| format!("*.{}", self.base_domain));
+        host.into_iter().chain(base).collect()
+    }
+
+    /// Whether a name is served with the certificate for everything below the base domain.
+    pub fn is_below_base(&self, domain: &str) -> bool {
+        domain.split_once('.').is_some_and(|(label, above)| label != "*" && above == self.base_domain)
+            && self.zones.zone_of(&self.base_domain).is_some()
     }
 
     /// Whether only this machine's own users, or a proxy on it, can reach the server.

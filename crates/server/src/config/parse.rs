@@ -173,6 +173,26 @@ pub(super) fn name_server(text: &str) -> Result<SocketAddr, String> {
     address.ok_or_else(|| "must be an IP address, such as 9.9.9.9 or [2620:fe::9]:53".into())
 }
 
+pub(super) fn optional_name_server(text: &str) -> Result<Option<SocketAddr>, String> {
+    if text.is_empty() { Ok(None) } else { name_server(text).map(Some) }
+}
+
+pub(super) fn secret_text(text: &str) -> Result<Option<SecretText>, String> {
+    Ok(optional_text(text)?.map(SecretText))
+}
+
+pub(super) fn not_empty_text(text: &str) -> Result<String, String> {
+    optional_text(text)?.ok_or_else(|| "must not be empty".into())
+}
+
+/// Read at once, so that a mistake in it is told at the start.
+pub(super) fn update_key(path: &str) -> Result<Option<SecretText>, String> {
+    let Some(path) = optional_file(path)? else { return Ok(None) };
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    windlass_zone::TsigKey::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(Some(SecretText(text)))
+}
+
 /// Short enough for a name in front of it.
 pub(super) fn domain(text: &str) -> Result<String, String> {
     let name = HostName::try_from(text).ok().filter(|name| **name == *text && text.len() <= 200);

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use super::parse::{
     account_key, build_proxy, database_url, directory, docker_socket, domain, email, metrics_token, name_server,
-    network_pool, not_empty, optional_file, optional_text, origin, profile, proxy, public_url, reach, snapshot_dir,
+    network_pool, not_empty, not_empty_text, optional_file, optional_name_server, optional_text, origin, profile,
+    proxy, public_url, reach, secret_text, snapshot_dir, update_key,
 };
 use super::row::Table;
 use super::setting::{Section, Subcommand};
-use super::{AcmeSettings, BuildNetwork, Config, LogFormat, LogLevel, LogSource};
+use super::{AcmeSettings, BuildNetwork, Config, LogFormat, LogLevel, LogSource, ZoneSettings};
 use crate::build_limits::BuildCeilings;
 use crate::ceilings::{Ceilings, half_of_memory};
 
@@ -471,6 +472,38 @@ impl Config {
                 .row("dns-servers", "Name servers that are asked where domains lead, as ADDRESS or ADDRESS:PORT; none for the machine's own")
                 .taken_by(SERVE)
                 .list("ADDRESS", name_server),
+            zones: ZoneSettings {
+                names: visitors
+                    .row(
+                        "dns-zones",
+                        "Zones in which Windlass may set TXT records, to get certificates for every name below another; none by default",
+                    )
+                    .taken_by(SERVE)
+                    .list("ZONE", domain),
+                update_server: visitors
+                    .row("dns-update-server", "Name server that takes changes of these zones (RFC 2136), as ADDRESS or ADDRESS:PORT; empty for none")
+                    .taken_by(SERVE)
+                    .text("ADDRESS", "", optional_name_server),
+                update_key: visitors
+                    .row("dns-update-key-file", "File with the key that this server knows, as tsig-keygen prints it; empty for none")
+                    .taken_by(SERVE)
+                    .text("FILE", "", update_key),
+                cloudflare_token: visitors
+                    .row("cloudflare-token", "Token of an account at Cloudflare that may read these zones and edit their records; empty for none")
+                    .taken_by(SERVE)
+                    .secret("TOKEN", "", secret_text),
+                cloudflare_url: visitors
+                    .row("cloudflare-url", "Address of Cloudflare's API, or of a proxy in front of it")
+                    .taken_by(SERVE)
+                    .text("URL", windlass_zone::Cloudflare::BASE_URL, not_empty_text),
+                servers: visitors
+                    .row(
+                        "dns-zone-servers",
+                        "Name servers that must have a record before an authority is told of it; none for those that DNS knows for the zone",
+                    )
+                    .taken_by(SERVE)
+                    .list("ADDRESS", name_server),
+            },
             organization_orders: visitors
                 .row("organization-orders", "Orders of certificates for one organization in a week, beside renewals")
                 .taken_by(SERVE)

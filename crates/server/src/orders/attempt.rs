@@ -14,8 +14,10 @@ use windlass_store::certificates::{self, Certificate, Material, Scope};
 use windlass_store::{Conn, domains, placed_orders};
 
 use super::authority::{account, authority, directory, forget_account};
+use super::kill_points::DNS_KILL_POINT;
 use super::preflight::{self, Asked};
 use super::problem::{Problem, ProblemKind, Result, Stopped};
+use super::record;
 use super::schedule::{self, DAY, Lifetime, Next, wait_seconds};
 use crate::app::App;
 use crate::error::Error;
@@ -65,7 +67,7 @@ pub async fn carry_out(host: &Host, held: &Held, id: Uuid) -> Result<()> {
 
 /// Whether the order is for what still has the domain. The server's own address is in its configuration.
 async fn is_domain_of(app: &App, conn: &mut Conn, order: &CertificateOrder) -> Result<bool> {
-    let is_own = app.config.host_at_edge().is_some_and(|host| *host == *order.domain);
+    let is_own = app.config.own_domains().contains(&order.domain);
     match order.organization_id {
         None => Ok(is_own),
         Some(_) if is_own => Ok(false),
@@ -143,7 +145,7 @@ impl Attempt<'_> {
             None => certificates::scopes_of_server(&mut conn).await?,
         };
         // What is ordered is for when a certificate that was chosen ends.
-        let choice = Choice::new(all, &[]);
+        let choice = Choice::new(all, &[], &self.app.config);
         let Some(served) = choice.of(order.organization_id, &order.domain, now).filter(|one| one.is_valid_at(now))
         else {
             return Ok(None);
@@ -180,6 +182,10 @@ impl Attempt<'_> {
     /// Shows the edge a token of our own, and looks whether it is what answers at the domain.
     async fn preflight(&mut self, authority: &windlass_acme::Authority) -> Result<Way> {
         let domain = self.order.domain.clone();
+        if domain.starts_with("*.") {
+            preflight::may_issue(self.app, authority, &domain).await?;
+            return Ok(Way::Dns);
+        }
         let addresses = preflight::addresses(self.app, &domain).await?;
         preflight::may_issue(self.app, authority, &domain).await?;
         let token = crate::random::base64_url();
@@ -292,11 +298,12 @@ impl Attempt<'_> {
 
     /// Lets every edge show what the authority looks for, and tells it so.
     async fn prove(&mut self, placed: &mut Order) -> Result<()> {
-        let ways = match self.order.way.as_str() {
-            "tls_alpn" => [Way::TlsAlpn, Way::Http],
-            _ => [Way::Http, Way::TlsAlpn],
+        let ways: &[Way] = match self.order.way.as_str() {
+            "dns" => &[Way::Dns],
+            "tls_alpn" => &[Way::TlsAlpn, Way::Http],
+            _ => &[Way::Http, Way::TlsAlpn],
         };
-        let Some(Wanted { way, token, key_authorization }) = placed.wanted(&ways).await? else { return Ok(()) };
+        let Some(Wanted { way, token, key_authorization }) = placed.wanted(ways).await? else { return Ok(()) };
         self.show(way, &token, &key_authorization).await?;
         kill_point::reached("order-proof-published");
         placed.can_be_seen(way).await?;
@@ -305,11 +312,19 @@ impl Attempt<'_> {
     }
 
     async fn show(&mut self, way: Way, token: &str, key_authorization: &str) -> Result<()> {
+        if self.order.key_authorization != key_authorization {
+            take_back_record(self.app, &self.order).await;
+        }
         self.save(|order| {
             (order.way, order.token, order.key_authorization) =
                 (way_word(way).into(), token.into(), key_authorization.into());
         })
         .await?;
+        if way == Way::Dns {
+            record::show(self.app, &self.order.domain, key_authorization).await?;
+            kill_point::reached(DNS_KILL_POINT);
+            return Ok(());
+        }
         self.host.routes.publish(self.app).await.map_err(|error| Error::internal(error.to_string()))?;
         self.host.wait_for_other_edges().await?;
         Ok(())
@@ -335,6 +350,7 @@ impl Attempt<'_> {
     /// The certificate is served from then on. One that it replaces is gone.
     async fn keep(&mut self, account: &Account, chain_pem: String, key_pem: String) -> Result<()> {
         let now = self.app.now();
+        take_back_record(self.app, &self.order).await;
         let checked = check(chain_pem, key_pem, now).await?;
         if !checked.description.names.contains(&self.order.domain) {
             let words =
@@ -395,6 +411,7 @@ impl Attempt<'_> {
     async fn fail(&mut self, problem: Problem) -> Result<()> {
         let (now, failures) = (self.app.now(), self.order.failures.saturating_add(1));
         tracing::warn!(domain = self.order.domain, problem = problem.words, "there is no certificate yet");
+        take_back_record(self.app, &self.order).await;
         if let Some(secret) = self.account_secret.filter(|_| problem.kind == ProblemKind::BadAccount) {
             forget_account(self.app, secret).await?;
         }
@@ -415,6 +432,7 @@ impl Attempt<'_> {
 
     /// The domain is not served here any more.
     async fn leave(&mut self) -> Result<()> {
+        take_back_record(self.app, &self.order).await;
         let mut work = self.held.begin().await?;
         certificate_orders::delete(&mut work, self.order.id).await?;
         self.held.done(&mut work).await?;
@@ -446,6 +464,13 @@ impl Attempt<'_> {
         work.wake_reconciler();
         work.commit().await?;
         Ok(())
+    }
+}
+
+/// What an earlier attempt has set in DNS, or this one, and is of no more use.
+async fn take_back_record(app: &App, order: &CertificateOrder) {
+    if order.way == way_word(Way::Dns) && !order.key_authorization.is_empty() {
+        record::take_back(app, &order.domain, &order.key_authorization).await;
     }
 }
 

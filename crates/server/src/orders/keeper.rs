@@ -10,6 +10,7 @@ use windlass_store::certificate_orders::{self, CertificateOrder};
 use windlass_store::domains::{self, Domain};
 
 use crate::app::App;
+use crate::config::Config;
 use crate::service::certificate_orders::queue_job;
 
 /// How often to look for what this process was not told of: domains of other servers, and orders whose time has come.
@@ -41,12 +42,14 @@ pub async fn run(app: Arc<App>) {
 
 /// How many jobs were queued.
 pub async fn look(app: &App) -> Result<usize> {
-    let own = app.config.host_at_edge();
-    if let Some(host) = own.as_deref().filter(|host| is_ordered_for(host)) {
-        add(app, None, host).await?;
+    let config = &app.config;
+    let own = config.own_domains();
+    for domain in own.iter().filter(|domain| is_ordered_for(config, domain)) {
+        add(app, None, domain).await?;
     }
     let new = domains::without_order(&mut app.db.read().await?).await?;
-    let is_new = |found: &Domain| is_ordered_for(&found.domain) && own.as_deref() != Some(found.domain.as_str());
+    let is_own = |domain: &str| own.iter().any(|own| own == domain) || config.is_below_base(domain);
+    let is_new = |found: &Domain| is_ordered_for(config, &found.domain) && !is_own(&found.domain);
     for Domain { organization_id, domain, .. } in new.into_iter().filter(is_new).take(MOST_AT_ONCE) {
         add(app, Some(organization_id), &domain).await?;
     }
@@ -62,12 +65,18 @@ pub async fn look(app: &App) -> Result<usize> {
     Ok(queued)
 }
 
-/// Whether an authority on the internet can issue for a name.
-pub fn is_ordered_for(domain: &str) -> bool {
+/// Whether an authority on the internet can issue for a name. For every name below one, it wants a record in DNS.
+fn is_ordered_for(config: &Config, domain: &str) -> bool {
+    match domain.strip_prefix("*.") {
+        Some(above) => config.zones.zone_of(above).is_some() && is_public(above),
+        None => is_public(domain),
+    }
+}
+
+fn is_public(domain: &str) -> bool {
     let is_private = |end: &&str| domain.strip_suffix(*end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     let is_name = domain.contains('.') && domain.parse::<std::net::IpAddr>().is_err();
-    // For every name below one, an authority wants a record in DNS.
-    is_name && !domain.starts_with("*.") && !is_local_name(domain) && !PRIVATE.iter().any(is_private)
+    is_name && !is_local_name(domain) && !PRIVATE.iter().any(is_private)
 }
 
 /// For an organization, or for the server itself. What another one has ordered for the name is not for this one.
@@ -115,12 +124,12 @@ async fn add(app: &App, organization_id: Option<Uuid>, domain: &str) -> Result<(
 
 #[cfg(test)]
 mod tests {
-    use super::is_ordered_for;
+    use super::is_public;
 
     #[test]
     fn private_names_are_not_ordered_for() {
         for name in ["shop.example.org", "a.b.example.com", "xn--bcher-kva.example.net", "mylocal.org", "test.org"] {
-            assert!(is_ordered_for(name), "{name}");
+            assert!(is_public(name), "{name}");
         }
         for name in [
             "localhost",
@@ -131,9 +140,8 @@ mod tests {
             "intranet",
             "192.0.2.1",
             "a.onion",
-            "*.example.org",
         ] {
-            assert!(!is_ordered_for(name), "{name}");
+            assert!(!is_public(name), "{name}");
         }
     }
 }

@@ -12,3 +12,6 @@ pub const KILL_POINTS: [&str; 9] = [
     "order-signed",
     "order-issued",
 ];
+
+/// Where the proof is a record in DNS: it is there, and the authority does not know.
+pub const DNS_KILL_POINT: &str = "order-record-set";

@@ -10,7 +10,8 @@ pub mod keeper;
 mod kill_points;
 mod preflight;
 mod problem;
+mod record;
 mod schedule;
 
 pub use handlers::add_to;
-pub use kill_points::KILL_POINTS;
+pub use kill_points::{DNS_KILL_POINT, KILL_POINTS};

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use windlass_acme::{Authority, Way};
-use windlass_dns::DnsError;
+use windlass_dns::{DnsError, Issuer};
 use windlass_outgoing::{Answer, Bytes, Call, CallError, HeaderMap, Limits, Method, StatusCode, Url};
 
 use super::problem::{Problem, Result};
@@ -112,15 +112,17 @@ const fn is_silent(error: &CallError) -> bool {
     matches!(error, CallError::Refused { .. } | CallError::Unreachable { .. } | CallError::TimedOut { .. })
 }
 
-/// CAA records name the authorities that may issue.
+/// CAA records name the authorities that may issue. Those about wildcards count alone where a wildcard is ordered, if there are any.
 pub async fn may_issue(app: &App, authority: &Authority, domain: &str) -> Result<()> {
     let resolver = resolver(app);
-    let issuers = within_limit(resolver.issuers(domain)).await?;
-    let allowed: Vec<&str> =
-        issuers.iter().filter(|issuer| !issuer.of_wildcards).filter_map(|issuer| issuer.name.as_deref()).collect();
-    if issuers.iter().all(|issuer| issuer.of_wildcards) {
+    let above = domain.strip_prefix("*.");
+    let issuers = within_limit(resolver.issuers(above.unwrap_or(domain))).await?;
+    let of_wildcards = above.is_some() && issuers.iter().any(|issuer| issuer.of_wildcards);
+    let counting: Vec<&Issuer> = issuers.iter().filter(|issuer| issuer.of_wildcards == of_wildcards).collect();
+    if counting.is_empty() {
         return Ok(());
     }
+    let allowed: Vec<&str> = counting.iter().filter_map(|issuer| issuer.name.as_deref()).collect();
     let own = authority.names().await?;
     // An authority that does not say its name judges for itself.
     let may =

@@ -2,6 +2,7 @@
 
 use windlass_acme::AcmeError;
 use windlass_dns::DnsError;
+use windlass_zone::ZoneError;
 
 use crate::error::Error;
 
@@ -73,6 +74,14 @@ impl From<AcmeError> for Stopped {
 impl From<DnsError> for Stopped {
     fn from(error: DnsError) -> Self {
         Problem::preflight(format!("DNS could not be asked: {error}. It is tried again.")).into()
+    }
+}
+
+impl From<ZoneError> for Stopped {
+    /// The authority was not asked to look yet, and counts nothing.
+    fn from(error: ZoneError) -> Self {
+        let kind = if error.is_temporary() { ProblemKind::Unreachable } else { ProblemKind::Preflight };
+        Self::Failed(Problem { words: format!("The record that proves the domain could not be set. {error}"), kind })
     }
 }
 

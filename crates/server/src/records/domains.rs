@@ -27,7 +27,8 @@ pub fn domain(
         application_id: row.application_id,
         installation_id: row.installation_id,
         https_only: settings.https_only,
-        certificate_id: served.map(|certificate| certificate.id),
+        // That of the server is no organization's to look at.
+        certificate_id: served.filter(|one| one.organization_id.is_some()).map(|certificate| certificate.id),
         chosen_certificate_id: settings.certificate_id,
         problem: order.map(|order| order.problem.clone()).unwrap_or_default(),
         next_at: order.map(|order| order.next_at),

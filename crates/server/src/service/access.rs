@@ -7,7 +7,6 @@ use ipnet::IpNet;
 use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{ErrorCode, EventName, Given, MASK, Networks, SignInUsers, UpdateAccess};
-use windlass_edge::password::PasswordHash;
 use windlass_edge::routes::SignInUser;
 use windlass_store::application_access::{self, ApplicationAccess};
 use windlass_store::applications::Application;
@@ -21,9 +20,6 @@ use crate::service::audit::{Action, Change, Resource};
 use crate::service::held_applications::{hold_to_change, refuse_preview};
 use crate::service::states;
 use crate::service::work::Work;
-
-/// A password of staff and friends, and not of an account; but people use them more than once.
-const ITERATIONS: u32 = 600_000;
 
 /// That of a preview is its application's.
 pub async fn get(app: &App, granted: &Granted<Application>) -> Result<api::Access> {
@@ -93,8 +89,7 @@ async fn hash_new_passwords(app: &App, users: Option<&SignInUsers>) -> Result<BT
     let mut hashed = BTreeMap::new();
     // One after the other, so that logins come in between.
     for (name, password) in new {
-        let PasswordHash { salt, hash } = app.passwords.hash_for_edge(password, ITERATIONS).await?;
-        hashed.insert(name.clone(), SignInUser { name: name.clone(), iterations: ITERATIONS, salt, hash });
+        hashed.insert(name.clone(), app.passwords.hash_for_edge(name, password).await?);
     }
     Ok(hashed)
 }

@@ -116,7 +116,7 @@ async fn record(
 async fn served(app: &App, conn: &mut Conn, organization_id: Uuid, all: &[Certificate]) -> Result<Served> {
     let domains = domains::of_organization(conn, organization_id).await?;
     let settings = domain_settings::of_organization(conn, organization_id).await?;
-    let (choice, now) = (Choice::new(all.iter().map(Certificate::scope), &settings), app.now());
+    let (choice, now) = (Choice::new(all.iter().map(Certificate::scope), &settings, &app.config), app.now());
     let mut served = Served::default();
     for domains::Domain { domain, .. } in domains {
         if let Some(chosen) = choice.of(Some(organization_id), &domain, now) {

@@ -278,7 +278,7 @@ impl<'a> Known<'a> {
         Ok(Self {
             app,
             organization_id,
-            choice: Choice::new(scopes, &settings),
+            choice: Choice::new(scopes, &settings, &app.config),
             orders: orders.into_iter().map(|order| (order.domain.clone(), order)).collect(),
             settings: settings.into_iter().map(|settings| (settings.domain.clone(), settings)).collect(),
         })

@@ -77,7 +77,7 @@ fn bad_values(schema: &Value, required: bool) -> Vec<Option<Value>> {
             [json!("text"), json!(5), json!({ "": "x" }), json!({ "A=B": "x" }), json!({ "A": "\u{0}" }), beyond]
                 .map(Some),
         );
-        bad.push(Some(numbered_variables(schema["maxProperties"].as_u64().unwrap() + 1)));
+        bad.push(Some(numbered_entries(schema["maxProperties"].as_u64().unwrap() + 1, schema)));
         bad.push(Some(json!({ "N".repeat(schema["propertyNames"]["maxLength"].as_u64().unwrap() as usize + 1): "x" })));
         return bad;
     }
@@ -120,8 +120,12 @@ fn edge_values(schema: &Value) -> Vec<Value> {
     if kinds.contains(&json!("object")) {
         let longest_name = schema["propertyNames"]["maxLength"].as_u64().unwrap() as usize;
         let longest_value = schema["additionalProperties"]["maxLength"].as_u64().unwrap() as usize;
-        let longest = json!({ "N".repeat(longest_name): "x".repeat(longest_value) });
-        return vec![numbered_variables(number("maxProperties").unwrap()), longest, json!({})];
+        let longest_name = match schema["propertyNames"]["enum"].as_array() {
+            Some(names) => names[0].as_str().unwrap().to_owned(),
+            None => "N".repeat(longest_name),
+        };
+        let longest = json!({ longest_name: "x".repeat(longest_value) });
+        return vec![numbered_entries(number("maxProperties").unwrap(), schema), longest, json!({})];
     }
     // Of the shortest, a pattern may ask for more than one character.
     let shortest = number("minLength").and_then(|length| text_of(length as usize, schema));
@@ -140,6 +144,9 @@ fn gap(schema: &Value) -> Option<(i64, i64)> {
 
 fn numbered_items(number: u64, schema: &Value) -> Value {
     let item = |index: u64| match schema["items"]["$ref"].as_str() {
+        None if schema["items"]["pattern"].as_str().is_some_and(|pattern| pattern.contains("[0-9A-Fa-f:.]")) => {
+            json!(format!("10.0.0.{index}"))
+        }
         None => json!(format!("x{index}")),
         Some("#/components/schemas/NewVolume") => json!({ "name": format!("x{index}"), "path": format!("/x{index}") }),
         Some(other) => panic!("this test knows no {other}"),
@@ -147,8 +154,15 @@ fn numbered_items(number: u64, schema: &Value) -> Value {
     (0..number).map(item).collect()
 }
 
-fn numbered_variables(number: u64) -> Value {
-    (0..number).map(|index| (format!("x{index}"), json!("x"))).collect::<serde_json::Map<_, _>>().into()
+/// By the names that the schema lists, or by numbers.
+fn numbered_entries(number: u64, schema: &Value) -> Value {
+    let value = "x".repeat(schema["additionalProperties"]["minLength"].as_u64().unwrap_or(1).max(1) as usize);
+    let listed = schema["propertyNames"]["enum"].as_array().cloned().unwrap_or_default();
+    let name = |index: u64| match listed.get(index as usize) {
+        Some(name) => name.as_str().unwrap().to_owned(),
+        None => format!("x{index}"),
+    };
+    (0..number).map(|index| (name(index), json!(value))).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// A text of so many characters that the declared pattern lets pass.

@@ -338,6 +338,15 @@ impl World {
             "get_certificate" | "delete_certificate" => {
                 (path.replace("{certificate_id}", &self.certificate().await.to_string()), Value::Null)
             }
+            "get_access_settings" => {
+                (path.replace("{application_id}", &id_of(&self.running().await).to_string()), Value::Null)
+            }
+            "update_access_settings" => {
+                // A user of this name, so that what is a secret is known as one.
+                let users = json!({ "password": "staple battery horse" });
+                let body = json!({ "users": users, "realm": "Staging", "deny": ["192.0.2.7/24"], "headers": { "X-Team": "blue" } });
+                (path.replace("{application_id}", &id_of(&self.running().await).to_string()), body)
+            }
             "list_domains" => {
                 self.running().await;
                 (path, Value::Null)

@@ -4,9 +4,10 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use windlass_api::Timestamp;
-use windlass_server::orders::KILL_POINTS;
+use windlass_server::orders::{DNS_KILL_POINT, KILL_POINTS};
 use windlass_store::certificate_orders::{self, CertificateOrder};
 use windlass_store::placed_orders;
+use windlass_testing::name_server::NameServer;
 use windlass_testing::pebble::Pebble;
 use windlass_testing::{DatabaseLocation, Kind};
 
@@ -174,6 +175,89 @@ async fn an_hour_without_the_server_loses_nothing() {
     assert_eq!(order.ordered_at, at_death, "ordered twice");
     assert!(order.updated_at.micros() >= at_death.unwrap() + HOUR * 1_000_000, "the hour was not seen");
     visited(&pebble, &format!("https://{NAME}/")).await;
+}
+
+/// A name server whose zone the platform may change, and an authority that asks it.
+struct Zone {
+    name_server: NameServer,
+    pebble: Pebble,
+    _folder: tempfile::TempDir,
+    arguments: Vec<String>,
+}
+
+impl Zone {
+    fn start() -> Self {
+        let name_server = NameServer::start("example.org");
+        let pebble = Pebble::asking(name_server.address);
+        let folder = tempfile::tempdir().expect("a folder");
+        let key = folder.path().join("update.key");
+        std::fs::write(&key, &name_server.key).expect("the key is written");
+        let address = name_server.address.to_string();
+        let arguments = [
+            ("--dns-zones", "example.org".to_owned()),
+            ("--dns-update-server", address.clone()),
+            ("--dns-update-key-file", key.display().to_string()),
+            ("--dns-zone-servers", address),
+            ("--base-domain", "apps.example.org".to_owned()),
+        ];
+        let arguments = arguments.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
+        Self { name_server, pebble, _folder: folder, arguments }
+    }
+
+    async fn platform(&self, kind: Kind) -> Platform {
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        platform_with(&self.pebble, kind, Ports::Both, &arguments, None).await
+    }
+
+    /// What DNS shows to authorities for the names below this one.
+    async fn texts(&self, name: &str) -> Vec<String> {
+        let resolver = windlass_dns::Resolver::new(vec![self.name_server.address]);
+        resolver.texts(&format!("_acme-challenge.{name}")).await.expect("an answer")
+    }
+}
+
+/// Names that Windlass gives out share one certificate, which is no organization's.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_below_the_base_domain_share_a_certificate() {
+    let zone = Zone::start();
+    let platform = zone.platform(Kind::Sqlite).await;
+    let name = "shop.apps.example.org";
+    application(&platform, "shop", name);
+    let record = served(&platform, name).await;
+    assert_eq!((&record["certificate_id"], &record["problem"]), (&Value::Null, &json!("")), "{record}");
+    assert_eq!(certificates(&platform), Vec::<Value>::new());
+    visited(&zone.pebble, &format!("https://{name}/")).await;
+    application(&platform, "api", "api.apps.example.org");
+    served(&platform, "api.apps.example.org").await;
+    visited(&zone.pebble, "https://api.apps.example.org/").await;
+    let own = order(&platform, "*.apps.example.org").await;
+    assert!(own.organization_id.is_none() && own.certificate_id.is_some() && own.key_authorization.is_empty(), "{own:?}");
+    let conn = &mut platform.database().await.read().await.unwrap();
+    assert!(certificate_orders::of_domain(conn, name).await.unwrap().is_none(), "it needs none of its own");
+    assert_eq!(zone.texts("apps.example.org").await, Vec::<String>::new(), "the record was not removed");
+}
+
+/// The server dies when the record is there and the authority was not told. It goes on, and removes the record afterwards.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_in_dns_proves_a_wildcard() {
+    let zone = Zone::start();
+    let mut platform = zone.platform(Kind::Postgres).await;
+    let shop = application(&platform, "shop", "shop.apps.example.org");
+    served(&platform, "shop.apps.example.org").await;
+    platform.kill_server();
+    platform.start_server(Some(DNS_KILL_POINT));
+    let organization = platform.application(&shop)["organization_id"].as_str().expect("an id").to_owned();
+    zone.pebble.say("_windlass.shop.example.org.", &format!("windlass-organization={organization}"));
+    platform.call("POST", &format!("/deploy/application/{shop}/domains"), &json!({ "domain": "*.shop.example.org" }));
+    platform.wait_for_death();
+    let [text] = zone.texts("shop.example.org").await.try_into().expect("the record");
+    assert!(text.len() > 40, "{text}");
+    platform.start_server(None);
+    let record = served(&platform, "*.shop.example.org").await;
+    visited(&zone.pebble, "https://blue.shop.example.org/").await;
+    assert_eq!(zone.texts("shop.example.org").await, Vec::<String>::new(), "the record was not removed");
+    let [certificate] = certificates(&platform).try_into().expect("one certificate");
+    assert_eq!((&certificate["id"], &certificate["names"]), (&record["certificate_id"], &json!(["*.shop.example.org"])));
 }
 
 /// The newest Pebble knows two things more than that of distributions: when it would like a certificate to be renewed, and kinds of

@@ -1,5 +1,6 @@
 //! From a repository to served traffic, on a real engine.
 
+mod access;
 mod cancel;
 mod clock_set;
 mod copies;
