@@ -147,7 +147,8 @@ impl StreamEncoder {
     /// Little is gained beyond these, and time is lost.
     const GZIP_LEVEL: u32 = 5;
     const ZSTD_LEVEL: i32 = 3;
-    /// How far back it looks, and in how large tables, as powers of two: an encoder takes less than a megabyte with these.
+    /// How far back it looks, and in how large tables, as powers of two: with these, an encoder takes less than a
+    /// megabyte.
     const ZSTD_SIZES: [CParameter; 3] = [CParameter::WindowLog(17), CParameter::HashLog(15), CParameter::ChainLog(15)];
 
     /// None for those that it cannot make.

@@ -1,5 +1,5 @@
-//! How often each household may do something: so often at once, and again as time passes. In bounded memory, however many
-//! households come.
+//! How often each household may do something: so often at once, and again as time passes. In bounded memory, however
+//! many households come.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -58,8 +58,8 @@ impl Buckets {
     }
 }
 
-/// Forgets households whose buckets are full, which changes nothing for them, and then those that were fullest. One that has
-/// to wait is forgotten last: it would be free again.
+/// Forgets households whose buckets are full, which changes nothing for them, and then those with the fullest ones. One
+/// that has to wait is forgotten last: it would be free again.
 fn make_room(full_at: &mut HashMap<IpAddr, Instant>, now: Instant) {
     full_at.retain(|_, at| *at > now);
     let mut excess = full_at.len().saturating_sub(KEPT_HOUSEHOLDS);
