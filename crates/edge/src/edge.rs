@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use hyper::header::HeaderValue;
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::access::PasswordChecks;
 use crate::files::{FileCache, Files};
@@ -28,6 +28,8 @@ use crate::tls::tickets::{TicketKeys, TicketSecrets};
 
 /// How often a request looks again because all targets of its service were draining. Each time there is a newer table.
 const LOOKS: usize = 100;
+/// Each takes up to a megabyte for as long as the answer takes. Others are sent as they are.
+const MOST_COMPRESSIONS: usize = 256;
 
 pub struct Edge {
     pub settings: Settings,
@@ -35,6 +37,8 @@ pub struct Edge {
     table: ArcSwap<Table>,
     pub handshakes: Handshakes,
     pub password_checks: PasswordChecks,
+    /// Answers that may be compressed at once.
+    pub compressions: Arc<Semaphore>,
     /// At which port visitors come encrypted, once it is known; 0 for nowhere.
     https_port: AtomicU16,
     /// Tells requests that wait that there is a newer table, or that the edge is ending.
@@ -98,6 +102,7 @@ impl Edge {
             table: ArcSwap::default(),
             handshakes,
             password_checks: PasswordChecks::new()?,
+            compressions: Arc::new(Semaphore::new(MOST_COMPRESSIONS)),
             https_port: AtomicU16::new(0),
             news: watch::Sender::new(()),
             cache: Arc::new(FileCache::new(FileCache::DEFAULT_BYTES)),

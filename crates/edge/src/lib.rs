@@ -19,6 +19,7 @@
 //! - `access/` is what stands between visitors and a service; `request/guard.rs` asks it whether a request goes on.
 //!   `password.rs` makes the hashes that it compares with; the server's API uses it too.
 //! - `addresses.rs` counts connections by where they come from; the server's API uses it too.
+//! - `encoding.rs` chooses how answers are compressed, and compresses them.
 //! - `files/` are static folders. `routes/mod.rs` is the table as it is given, `routes/check.rs` what makes it valid.
 //! - `PROTOCOL.md`: what the edge does with requests that break the rules.
 
@@ -26,6 +27,7 @@ mod access;
 pub mod addresses;
 mod body;
 mod edge;
+mod encoding;
 mod files;
 mod leaving;
 pub mod password;

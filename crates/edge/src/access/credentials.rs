@@ -50,12 +50,15 @@ mod properties {
             if !is_padded {
                 text.truncate(text.trim_end_matches('=').len());
             }
-            let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::try_from(format!("bAsIc {text}")).unwrap())]);
+            let value = HeaderValue::try_from(format!("bAsIc {text}")).unwrap();
+            let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
             assert_eq!(Credentials::read(&headers), Some(Credentials { name, password }));
         }
 
         #[test]
-        fn any_bytes_are_credentials_or_none(bytes in prop_oneof![any::<Vec<u8>>(), "Basic [a-zA-Z0-9=:+/ ]{0,20}".prop_map(String::into_bytes)]) {
+        fn any_bytes_are_credentials_or_none(
+            bytes in prop_oneof![any::<Vec<u8>>(), "Basic [a-zA-Z0-9=:+/ ]{0,20}".prop_map(String::into_bytes)],
+        ) {
             let Ok(value) = HeaderValue::from_bytes(&bytes) else { return Ok(()) };
             if let Some(read) = Credentials::read(&HeaderMap::from_iter([(AUTHORIZATION, value)])) {
                 assert!(!read.name.contains(':'));

@@ -1,5 +1,5 @@
-//! Visitors who must give a name and a password. To compare a password takes long, by purpose: only a few are compared at
-//! once, never on a thread that serves connections, and those that were right are remembered.
+//! Visitors who must give a name and a password. To compare a password takes long, by purpose: only a few are compared
+//! at once, never on a thread that serves connections, and those that were right are remembered.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,7 +26,8 @@ const MOST_AT_ONCE: usize = 4;
 /// How long a password may wait for its turn.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// What all services share: the turns in which passwords are compared, and the key under which right ones are remembered.
+/// What all services share: the turns in which passwords are compared, and the key under which right ones are
+/// remembered.
 pub struct PasswordChecks {
     turns: Arc<Semaphore>,
     longest_wait: Duration,

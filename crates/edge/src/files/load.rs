@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::encoding::{Encoding, gzip};
 use super::folder::{FileTime, Folder, FolderEntry, Opened, read_whole};
 use super::path::{encode, name};
 use super::served_file::{Common, FileStamps, ServedFile, VariantBody};
 use super::types::{FileKind, kind};
+use crate::encoding::{Encoding, gzip};
 
 /// Files up to this size are kept in memory.
 const HELD: u64 = 256 * 1024;

@@ -2,7 +2,6 @@
 
 mod cache;
 mod conditional;
-mod encoding;
 mod fingerprint;
 mod folder;
 mod load;

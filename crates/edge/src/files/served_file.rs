@@ -11,10 +11,10 @@ use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{self, HeaderValue};
 
-use super::encoding::{AcceptedEncodings, Encoding};
 use super::fingerprint::is_fingerprinted;
 use super::folder::{Opened, Stamp};
 use super::types::FileKind;
+use crate::encoding::{AcceptedEncodings, Encoding};
 
 /// What a variant takes in memory beside its bytes: the head, mostly.
 const OVERHEAD: usize = 2048;

@@ -1,32 +1,24 @@
 //! What a file is, by the end of its name.
 
 use super::path::split_extension;
+use crate::encoding::becomes_smaller;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileKind {
     pub content_type: &'static str,
-    /// Whether gzip makes it smaller as a rule.
+    /// Whether it becomes smaller as a rule.
     pub compressible: bool,
 }
 
 pub fn kind(name: &[u8]) -> FileKind {
     let extension = split_extension(name).map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
-    text(&extension).or_else(|| binary(&extension)).unwrap_or(FileKind::packed("application/octet-stream"))
-}
-
-impl FileKind {
-    const fn loose(content_type: &'static str) -> Self {
-        Self { content_type, compressible: true }
-    }
-
-    const fn packed(content_type: &'static str) -> Self {
-        Self { content_type, compressible: false }
-    }
+    let content_type = text(&extension).or_else(|| binary(&extension)).unwrap_or("application/octet-stream");
+    FileKind { content_type, compressible: becomes_smaller(content_type) }
 }
 
 /// What becomes smaller. Only types that have a charset parameter say one: JSON is always UTF-8, and XML says its own.
-fn text(extension: &[u8]) -> Option<FileKind> {
-    Some(FileKind::loose(match extension {
+fn text(extension: &[u8]) -> Option<&'static str> {
+    Some(match extension {
         b"html" | b"htm" => "text/html; charset=utf-8",
         b"css" => "text/css; charset=utf-8",
         b"js" | b"mjs" | b"cjs" => "text/javascript; charset=utf-8",
@@ -55,12 +47,12 @@ fn text(extension: &[u8]) -> Option<FileKind> {
         b"ico" => "image/x-icon",
         b"bmp" => "image/bmp",
         _ => return None,
-    }))
+    })
 }
 
 /// What is packed already.
-fn binary(extension: &[u8]) -> Option<FileKind> {
-    Some(FileKind::packed(match extension {
+fn binary(extension: &[u8]) -> Option<&'static str> {
+    Some(match extension {
         b"png" => "image/png",
         b"apng" => "image/apng",
         b"jpg" | b"jpeg" => "image/jpeg",
@@ -98,5 +90,5 @@ fn binary(extension: &[u8]) -> Option<FileKind> {
         b"xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         b"pptx" => "application/vnd.openxmlformats-officedocument.presentationml.presentation",
         _ => return None,
-    }))
+    })
 }

@@ -11,6 +11,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
 use super::answer_body::AnswerBody;
+use super::compression::WantedCompression;
 use super::counted;
 use super::exchange::Exchange;
 use super::forwarded::X_REQUEST_ID;
@@ -40,6 +41,8 @@ pub struct Journey<'a> {
     exchange: Exchange,
     host: Host,
     accept: Option<HeaderValue>,
+    /// If the service compresses its answers.
+    compression: Option<WantedCompression>,
     upgrade: Option<Upgrade>,
     tried: Vec<Arc<Target>>,
     /// Taken while it is being tried. In a box, as the whole journey is: both are large, and are handed on often.
@@ -68,6 +71,7 @@ impl<'a> Journey<'a> {
         body: Incoming,
     ) -> Box<Self> {
         let accept = parts.headers.get(ACCEPT).cloned();
+        let compression = exchange.service.compresses().then(|| WantedCompression::of(&parts)).flatten();
         let upgrade = headers::upgrade(&parts)
             .zip(parts.extensions.remove())
             .map(|(protocol, visitor)| Upgrade { protocol, visitor });
@@ -93,7 +97,8 @@ impl<'a> Journey<'a> {
                 }
             });
         }
-        Box::new(Self { worker, visitor, exchange, host, accept, upgrade, tried: Vec::new(), request: Some(request) })
+        let (tried, request) = (Vec::new(), Some(request));
+        Box::new(Self { worker, visitor, exchange, host, accept, compression, upgrade, tried, request })
     }
 
     pub async fn run(mut self: Box<Self>) -> Response<Body> {
@@ -216,8 +221,14 @@ impl<'a> Journey<'a> {
         *answer.version_mut() = Version::HTTP_11;
         self.exchange.answered(status.as_u16());
         self.visitor.must_end(self.exchange.sent_from() + times.total);
-        let worker = self.worker.index;
-        answer.map(|body| Body::stream(AnswerBody::new(body, self.exchange, sender, worker, times.idle, times.total)))
+        let (worker, compression) = (self.worker, self.compression);
+        let body =
+            |body| Body::stream(AnswerBody::new(body, self.exchange, sender, worker.index, times.idle, times.total));
+        let answer = answer.map(body);
+        match compression {
+            Some(wanted) => wanted.compress(answer, &worker.edge.compressions),
+            None => answer,
+        }
     }
 
     /// Both sides change to another protocol. A target that does so unasked, or before it has the whole request, is

@@ -2,6 +2,8 @@
 //! itself.
 
 mod answer_body;
+mod compressed_body;
+mod compression;
 mod counted;
 mod exchange;
 pub mod forward;

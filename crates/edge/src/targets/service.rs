@@ -130,6 +130,11 @@ impl Service {
         self.access.as_ref()?.sign_in.as_ref()
     }
 
+    /// Whether what its targets answer is to be compressed.
+    pub fn compresses(&self) -> bool {
+        self.access.as_ref().is_some_and(|access| access.compress)
+    }
+
     /// Sets the headers that all of its answers have.
     pub fn set_headers(&self, headers: &mut HeaderMap) {
         if let Some(access) = &self.access {

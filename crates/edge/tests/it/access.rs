@@ -1,5 +1,6 @@
 //! What stands between visitors and a service.
 
+mod compression;
 mod rate;
 mod sign_in;
 

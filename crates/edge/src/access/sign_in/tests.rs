@@ -112,9 +112,9 @@ async fn a_group_of_requests_comes_in() {
     assert!(group.join_all().await.iter().all(Result::is_ok));
 }
 
-/// How long the shortest of some comparisons takes.
+/// How long the shortest of many comparisons takes: the others may have been interrupted.
 fn shortest(compare: impl Fn() -> bool) -> Duration {
-    let took = (0..5).map(|_| {
+    let took = (0..50).map(|_| {
         let started = Instant::now();
         assert!(!compare());
         started.elapsed()
@@ -124,7 +124,7 @@ fn shortest(compare: impl Fn() -> bool) -> Duration {
 
 #[test]
 fn a_name_takes_as_long_whether_it_is_known_or_not() {
-    let sign_in = sign_in(vec![user("ann", "secret", 60_000), user("bob", "secret", 10)]);
+    let sign_in = sign_in(vec![user("ann", "secret", 3000), user("bob", "secret", 10)]);
     let times = ["ann", "bob", "eve"].map(|name| shortest(|| sign_in.user(name).has_password(b"wrong")));
     let (least, most) = (times.iter().min().unwrap(), times.iter().max().unwrap());
     assert!(*most < *least * 2, "{times:?}");

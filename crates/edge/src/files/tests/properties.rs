@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::super::conditional::{self, Precondition};
-use super::super::encoding::{AcceptedEncodings, Encoding};
 use super::super::path;
 use super::super::range::{self, WantedRange};
 use super::HeaderMap;
+use crate::encoding::{AcceptedEncodings, Encoding};
 
 const ETAG: &str = "\"a,b\"";
 

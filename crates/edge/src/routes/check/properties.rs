@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::files::FileCache;
+use crate::routes::Notice;
 use crate::table::Table;
 
 fn host() -> impl Strategy<Value = String> {
@@ -60,11 +61,47 @@ fn serves() -> impl Strategy<Value = Value> {
     ]
 }
 
+fn network() -> impl Strategy<Value = &'static str> {
+    select(&["192.0.2.0/24", "0.0.0.0/0", "::/0", "::ffff:192.0.2.0/120", "2001:db8::1/128", "192.0.2.1", "x"][..])
+}
+
+/// Each part is mostly not there.
+fn access() -> impl Strategy<Value = Option<Value>> {
+    let salt = select(&["00112233445566778899aabbccddeeff", "00", "x", ""][..]);
+    let text = || prop_oneof![9 => select(&["Staff", "zoë", "a:b", "", "a\"b", "a\nb"][..]).prop_map(str::to_owned), 1 => any::<String>()];
+    let hash = "c0ffee00".repeat(8);
+    let users = vec((text(), 0..3_u32, salt), 0..3).prop_map(move |users| {
+        let user = |(name, iterations, salt): (String, u32, &str)| {
+            json!({ "name": name, "iterations": iterations, "salt": salt, "hash": hash })
+        };
+        users.into_iter().map(user).collect::<Vec<_>>()
+    });
+    let sign_in = (text(), users).prop_map(|(realm, users)| json!({ "realm": realm, "users": users }));
+    let rate =
+        any::<[u32; 2]>().prop_map(|[per_minute, burst]| json!({ "per_minute": per_minute % 9, "burst": burst % 9 }));
+    let name = prop_oneof![9 => select(&["x-a", "X-B", "date", "proxy-x", "a b", ""][..]).prop_map(str::to_owned), 1 => any::<String>()];
+    let header = (name, proptest::option::of(text())).prop_map(|(name, value)| json!({ "name": name, "value": value }));
+    let page = (select(&[200_u16, 401, 403, 503][..]), text())
+        .prop_map(|(status, html)| json!({ "status": status, "html": html }));
+    let one = prop_oneof![
+        vec(network(), 0..3).prop_map(|allow| json!({ "allow": allow })),
+        vec(network(), 0..3).prop_map(|deny| json!({ "deny": deny })),
+        rate.prop_map(|rate| json!({ "rate": rate })),
+        sign_in.prop_map(|sign_in| json!({ "sign_in": sign_in })),
+        any::<bool>().prop_map(|maintenance| json!({ "maintenance": maintenance })),
+        vec(header, 0..3).prop_map(|headers| json!({ "headers": headers, "compress": true })),
+        vec(page, 0..3).prop_map(|pages| json!({ "pages": pages })),
+        Just(json!({})),
+    ];
+    proptest::option::of(one)
+}
+
 fn table() -> impl Strategy<Value = Value> {
     let route = (host(), path(), name())
         .prop_map(|(host, path, service)| json!({ "host": host, "path": path, "service": service }));
-    let service = (name(), serves()).prop_map(|(name, serves)| json!({ "name": name, "serves": serves }));
-    (0..5_u32, vec(route, 0..4), vec(service, 0..4))
+    let service = (name(), serves(), access())
+        .prop_map(|(name, serves, access)| json!({ "name": name, "serves": serves, "access": access }));
+    (0..7_u32, vec(route, 0..4), vec(service, 0..4))
         .prop_map(|(version, routes, services)| json!({ "version": version, "routes": routes, "services": services }))
 }
 
@@ -88,6 +125,28 @@ proptest! {
         }
         let again = Table::new(&routes, &served, 1, &Arc::new(FileCache::new(0)));
         assert!(served.targets_missing_in(&again).is_empty(), "the same table takes no target away");
+    }
+
+    /// An older edge can read what it is given, and lets in none whom the newest keeps out.
+    #[test]
+    fn every_older_edge_gets_a_table_that_opens_nothing(
+        (serves, access) in (serves(), access()),
+        version in FIRST_VERSION..=NEWEST_VERSION,
+    ) {
+        let service = json!({ "name": "one", "serves": serves, "access": access });
+        let table = json!({ "version": NEWEST_VERSION, "routes": [], "services": [service] });
+        let Ok(routes) = serde_json::from_value::<RouteSet>(table) else { return Ok(()) };
+        if routes.check().is_err() {
+            return Ok(());
+        }
+        let older = routes.for_version(version);
+        assert_eq!(older.check(), Ok(()));
+        assert!(older.version == version && older.needed_version() <= version);
+        for (service, older) in routes.services.iter().zip(&older.services) {
+            if service.access.as_ref().is_some_and(|access| access.keeps_visitors_out()) {
+                assert!(older.access == service.access || older.serves == Serves::Page(Notice::Starting));
+            }
+        }
     }
 
     #[test]
