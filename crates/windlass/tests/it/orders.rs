@@ -247,7 +247,7 @@ async fn a_record_in_dns_proves_a_wildcard() {
     platform.kill_server();
     platform.start_server(Some(DNS_KILL_POINT));
     let organization = platform.application(&shop)["organization_id"].as_str().expect("an id").to_owned();
-    zone.pebble.say("_windlass.shop.example.org.", &format!("windlass-organization={organization}"));
+    zone.pebble.say("_windlass.shop.example.org.", &[&format!("windlass-organization={organization}")]);
     platform.call("POST", &format!("/deploy/application/{shop}/domains"), &json!({ "domain": "*.shop.example.org" }));
     platform.wait_for_death();
     let [text] = zone.texts("shop.example.org").await.try_into().expect("the record");
