@@ -149,7 +149,7 @@ impl StreamEncoder {
     const ZSTD_LEVEL: i32 = 3;
     /// How far back it looks, and in how large tables, as powers of two: with these, an encoder takes less than a
     /// megabyte.
-    const ZSTD_SIZES: [CParameter; 3] = [CParameter::WindowLog(17), CParameter::HashLog(15), CParameter::ChainLog(15)];
+    const ZSTD_SIZES: [CParameter; 3] = [CParameter::WindowLog(18), CParameter::HashLog(16), CParameter::ChainLog(15)];
 
     /// None for those that it cannot make.
     pub fn new(encoding: Encoding) -> Option<Self> {

@@ -12,12 +12,13 @@
 //! - `request/` is one request: `request/forward.rs` finds where it belongs, `request/held.rs` waits while its service is held,
 //!   `request/journey.rs` takes it to a target, or another if the first cannot have seen it; `request/visitors_body.rs` and `request/answer_body.rs` are the bodies, `request/tunnel.rs` is what comes
 //!   after an upgrade. `request/headers.rs` says which headers pass, `request/forwarded.rs` where it came from. `request/exchange.rs` counts it
-//!   until the last byte; `request/pages.rs` are the edge's pages.
+//!   until the last byte; `request/pages.rs` are the edge's pages. `request/compression.rs` says which answers are compressed on their way.
 //! - `edge.rs` holds what all workers share; `table.rs` is the table as it is used: host, path, service; `leaving.rs` are targets that are no longer in it.
 //! - `targets/mod.rs` is one instance with **the word**: how many are in, and whether more may enter. `targets/service.rs` picks the target,
 //!   `targets/pool.rs` keeps connections, `targets/health.rs` knows its health, `targets/counters.rs` the figures.
-//! - `access/` is what stands between visitors and a service; `request/guard.rs` asks it whether a request goes on.
-//!   `password.rs` makes the hashes that it compares with; the server's API uses it too.
+//! - `access/` is what stands between visitors and a service: networks, how often a household may ask, names and
+//!   passwords. `request/guard.rs` asks it whether a request goes on; `password.rs` makes the hashes that it compares
+//!   with, for the server's API too.
 //! - `addresses.rs` counts connections by where they come from; the server's API uses it too.
 //! - `encoding.rs` chooses how answers are compressed, and compresses them.
 //! - `files/` are static folders. `routes/mod.rs` is the table as it is given, `routes/check.rs` what makes it valid.

@@ -17,7 +17,7 @@ pub struct PasswordHash {
     pub hash: String,
 }
 
-/// Takes about a second of a processor for each three million iterations.
+/// Takes about a second of a processor for each four million iterations.
 pub fn hash_password(password: &str, iterations: u32) -> io::Result<PasswordHash> {
     let iterations = NonZeroU32::new(iterations)
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a password takes at least one iteration"))?;

@@ -8,10 +8,12 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{HeaderMap, Request};
 use windlass_edge::Settings;
-use windlass_edge::routes::{AccessSpec, HeaderSpec, HttpsPolicy, Notice, PageSpec, RouteSet, Serves};
+use windlass_edge::routes::{
+    AccessSpec, FilesSpec, HeaderSpec, HttpsPolicy, Notice, PageSpec, Route, RouteSet, Serves,
+};
 
 use crate::app::App;
-use crate::support::{TestEdge, everything, everything_to, get, settings};
+use crate::support::{ClosedPort, TestEdge, everything, everything_to, get, settings};
 
 /// The same table, with this before its service.
 pub fn guarded(mut routes: RouteSet, access: AccessSpec) -> RouteSet {
@@ -172,7 +174,7 @@ async fn pages_are_shown_in_place_of_the_edges_and_not_of_the_applications() {
     let json = ask(&edge, with_header(get("/"), "accept", "application/json")).await;
     assert!(json.text().starts_with("{\"status\":\"error\""), "{json:?}");
     let own = AccessSpec { pages, ..AccessSpec::default() };
-    let closed = crate::support::ClosedPort::new();
+    let closed = ClosedPort::new();
     edge.apply(guarded(everything_to(&[closed.address]), own.clone())).await;
     let shown = ask(&edge, get("/")).await;
     assert_eq!((shown.status, shown.text(), shown.header("retry-after")), (503, "<h1>Back soon</h1>", Some("2")));
@@ -183,6 +185,28 @@ async fn pages_are_shown_in_place_of_the_edges_and_not_of_the_applications() {
     assert_eq!((answer.status, answer.text()), (503, ""));
 }
 
+#[tokio::test]
+async fn folders_have_headers_and_pages_too() {
+    let (edge, folder) = (TestEdge::start().await, tempfile::tempdir().unwrap());
+    std::fs::write(folder.path().join("index.html"), "<h1>Hello</h1>").unwrap();
+    let files = FilesSpec {
+        folder: folder.path().to_owned(),
+        clean_urls: true,
+        single_page: false,
+        not_found: "404.html".into(),
+    };
+    let access = AccessSpec {
+        headers: vec![header("x-frame-options", Some("DENY"))],
+        pages: vec![PageSpec { status: 404, html: "<h1>Lost</h1>".into() }],
+        ..AccessSpec::default()
+    };
+    edge.apply(guarded(everything(Serves::Files(files)), access)).await;
+    for (path, status, text) in [("/", 200, "<h1>Hello</h1>"), ("/nothing", 404, "<h1>Lost</h1>")] {
+        let answer = ask(&edge, get(path)).await;
+        assert_eq!((answer.status, answer.text(), answer.header("x-frame-options")), (status, text, Some("DENY")));
+    }
+}
+
 /// A service on a path of a host is guarded, and its neighbour is not.
 #[tokio::test]
 async fn each_service_has_its_own_rules() {
@@ -191,8 +215,8 @@ async fn each_service_has_its_own_rules() {
     let mut admin = routes.services[0].clone();
     admin.name = "admin".into();
     admin.access = Some(networks(&[], &["0.0.0.0/0"]).into());
-    let route = windlass_edge::routes::Route { path: "/admin".into(), ..routes.routes[0].clone() };
-    routes.routes.push(windlass_edge::routes::Route { service: "admin".into(), ..route });
+    let route = Route { path: "/admin".into(), ..routes.routes[0].clone() };
+    routes.routes.push(Route { service: "admin".into(), ..route });
     routes.services.push(admin);
     edge.apply(routes.with_version()).await;
     for (path, status) in [("/", 200), ("/admin", 403), ("/admin/users", 403), ("/administration", 200)] {
