@@ -1442,6 +1442,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deploy/application/{application_id}/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get access settings
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. Those of a preview are its application's.
+         */
+        get: operations["get_access_settings"];
+        /**
+         * Update access settings
+         * @description Needs the permission `deploy:update`, which the role `member` has, in the organization. At once, and without a deployment; for previews too.
+         */
+        put: operations["update_access_settings"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/connections": {
         parameters: {
             query?: never;
@@ -2433,6 +2457,58 @@ export interface components {
         AcceptInvitation: {
             /** Format: password */
             token: string;
+        };
+        /** @description What visitors of an application meet before it. */
+        Access: {
+            /** Format: uuid */
+            application_id: string;
+            /** @description Networks whose visitors alone come in; empty for all. */
+            allow: string[];
+            /** @description Networks whose visitors do not come in, also where they are in one that is allowed. */
+            deny: string[];
+            /** @description Users who sign in with a name and a password (HTTP basic authentication), each with `********`; empty if visitors need not. */
+            users: {
+                [key: string]: string;
+            };
+            /** @description What browsers show above the fields for name and password. */
+            realm: string;
+            /**
+             * Format: int64
+             * @description Requests of one address within a minute, an IPv6 /64 counting as one; 0 for no limit.
+             */
+            requests_per_minute: number;
+            /**
+             * Format: int64
+             * @description Of these, requests at once; 0 for as many.
+             */
+            request_burst: number;
+            /**
+             * Format: int64
+             * @description Bytes of a request's body; 0 for no limit.
+             */
+            body_bytes: number;
+            /**
+             * Format: int64
+             * @description How long the application may take until it begins to answer.
+             */
+            answer_seconds: number;
+            /** @description Visitors get a page that says that the application is under maintenance. */
+            maintenance: boolean;
+            /**
+             * @description Browsers are told to take content types as they are, not to show pages inside of other sites, and to tell other sites only where
+             *     visitors come from. What the application says itself about these stays.
+             */
+            security_headers: boolean;
+            /** @description Headers of every answer, in the place of the application's own; an empty value removes the header. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description Answers are compressed (zstd or gzip) for visitors whose browsers can read it. */
+            compress: boolean;
+            /** @description HTML in the place of the pages that Windlass shows itself, by status. What the application answers stays. */
+            pages: {
+                [key: string]: string;
+            };
         };
         AddDomain: {
             domain: string;
@@ -4682,6 +4758,35 @@ export interface components {
             volumes?: string[] | null;
             /** @description Whether it goes although not everything that it did to the machine can be undone. Default: false. */
             force?: boolean | null;
+        };
+        /** @description What is absent stays as it is. */
+        UpdateAccess: {
+            allow?: string[] | null;
+            deny?: string[] | null;
+            /**
+             * @description Replaces all of them.
+             * @default null
+             */
+            users: {
+                [key: string]: string;
+            } | null;
+            /** @description Empty for the usual one. */
+            realm?: string | null;
+            requests_per_minute?: number | null;
+            request_burst?: number | null;
+            body_bytes?: number | null;
+            answer_seconds?: number | null;
+            maintenance?: boolean | null;
+            security_headers?: boolean | null;
+            /** @description Replaces all of them. */
+            headers?: {
+                [key: string]: string;
+            } | null;
+            compress?: boolean | null;
+            /** @description Replaces all of them. */
+            pages?: {
+                [key: string]: string;
+            } | null;
         };
         /**
          * @description What is absent stays as it is; an empty text puts a field back to its default. Name and domain act at once, the rest at
@@ -14490,6 +14595,240 @@ export interface operations {
             };
             /** @description `conflict` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_access_settings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Access"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    update_access_settings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UpdateAccess"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Access"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
