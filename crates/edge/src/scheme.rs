@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The port of https that is left out of an address.
+pub const HTTPS_PORT: u16 = 443;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Http,

@@ -21,6 +21,7 @@ use super::route_file::Loaded;
 use super::start::ProcessStart;
 use crate::edge::{Applied, Edge};
 use crate::routes::RouteSet;
+use crate::scheme::HTTPS_PORT;
 use crate::targets::Drained;
 use crate::targets::stats::Stats;
 use crate::visitor::listen::Acceptor;
@@ -71,7 +72,7 @@ impl Process {
         let requested = sockets.iter().map(|socket| (socket.scheme, socket.requested)).collect();
         let local = |socket: &VisitorSocket| Some((socket.scheme, socket.listener.local_addr().ok()?));
         let listening: Listen = sockets.iter().filter_map(local).collect();
-        edge.set_https_port(listening.https.first().map_or(0, SocketAddr::port));
+        edge.set_https_port(https_port(&listening));
         Ok(Self {
             acceptor: Acceptor::new(edge.clone(), workers.clone(), start.holdings.sockets.len()),
             damage: Mutex::new(load(&edge, start.routes)),
@@ -244,4 +245,11 @@ fn load(edge: &Edge, routes: Loaded) -> Option<String> {
             Some(why)
         }
     }
+}
+
+/// Where visitors are sent who came unencrypted: the usual port if it is served, else the first that is; 0 for none.
+fn https_port(listening: &Listen) -> u16 {
+    let mut ports = listening.https.iter().map(SocketAddr::port);
+    let usual = ports.clone().find(|port| *port == HTTPS_PORT);
+    usual.or_else(|| ports.next()).unwrap_or_default()
 }

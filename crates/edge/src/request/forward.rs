@@ -24,7 +24,7 @@ use crate::body::Body;
 use crate::edge::{Destination, Edge};
 use crate::files::Files;
 use crate::routes::RedirectSpec;
-use crate::scheme::Scheme;
+use crate::scheme::{HTTPS_PORT, Scheme};
 use crate::targets::service::Service;
 
 pub async fn answer(worker: &Worker, visitor: &Arc<Visitor>, request: Request<Incoming>) -> Response<Body> {
@@ -79,7 +79,7 @@ fn says_hsts(guarded: Option<&Service>) -> bool {
 /// Where a visitor can come encrypted for this host: at the proxy in front of the edge, else here if there is a certificate.
 fn https_port(edge: &Edge, visitor: &Visitor, host: &str) -> Option<u16> {
     if visitor.is_proxy() {
-        return Some(redirect::HTTPS_PORT);
+        return Some(HTTPS_PORT);
     }
     edge.https_port().filter(|_| edge.handshakes.certificates.load().find(host).is_some())
 }

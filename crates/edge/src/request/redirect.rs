@@ -9,10 +9,7 @@ use hyper::{Response, StatusCode};
 use super::host::Host;
 use crate::body::Body;
 use crate::routes::RedirectSpec;
-use crate::scheme::Scheme;
-
-/// The port that is left out of an address.
-pub const HTTPS_PORT: u16 = 443;
+use crate::scheme::{HTTPS_PORT, Scheme};
 
 /// To the same address over https, at this port.
 pub fn to_https(host: &str, port: u16, parts: &Parts) -> Response<Body> {

@@ -187,14 +187,14 @@ struct Zone {
 
 impl Zone {
     fn start() -> Self {
-        let name_server = NameServer::start("example.org");
+        let name_server = NameServer::start("org");
         let pebble = Pebble::asking(name_server.address);
         let folder = tempfile::tempdir().expect("a folder");
         let key = folder.path().join("update.key");
         std::fs::write(&key, &name_server.key).expect("the key is written");
         let address = name_server.address.to_string();
         let arguments = [
-            ("--dns-zones", "example.org".to_owned()),
+            ("--dns-zones", "org".to_owned()),
             ("--dns-update-server", address.clone()),
             ("--dns-update-key-file", key.display().to_string()),
             ("--dns-zone-servers", address),
@@ -207,6 +207,12 @@ impl Zone {
     async fn platform(&self, kind: Kind) -> Platform {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         platform_with(&self.pebble, kind, Ports::Both, &arguments, None).await
+    }
+
+    async fn say(&self, name: &str, text: &str) {
+        let key = windlass_zone::TsigKey::parse(&self.name_server.key).expect("a key");
+        let provider = windlass_zone::Provider::rfc2136(self.name_server.address, key);
+        provider.add_text("org", name, text).await.expect("the zone is changed");
     }
 
     /// What DNS shows to authorities for the names below this one.
@@ -231,7 +237,10 @@ async fn names_below_the_base_domain_share_a_certificate() {
     served(&platform, "api.apps.example.org").await;
     visited(&zone.pebble, "https://api.apps.example.org/").await;
     let own = order(&platform, "*.apps.example.org").await;
-    assert!(own.organization_id.is_none() && own.certificate_id.is_some() && own.key_authorization.is_empty(), "{own:?}");
+    assert!(
+        own.organization_id.is_none() && own.certificate_id.is_some() && own.key_authorization.is_empty(),
+        "{own:?}"
+    );
     let conn = &mut platform.database().await.read().await.unwrap();
     assert!(certificate_orders::of_domain(conn, name).await.unwrap().is_none(), "it needs none of its own");
     assert_eq!(zone.texts("apps.example.org").await, Vec::<String>::new(), "the record was not removed");
@@ -247,7 +256,7 @@ async fn a_record_in_dns_proves_a_wildcard() {
     platform.kill_server();
     platform.start_server(Some(DNS_KILL_POINT));
     let organization = platform.application(&shop)["organization_id"].as_str().expect("an id").to_owned();
-    zone.pebble.say("_windlass.shop.example.org.", &[&format!("windlass-organization={organization}")]);
+    zone.say("_windlass.shop.example.org", &format!("windlass-organization={organization}")).await;
     platform.call("POST", &format!("/deploy/application/{shop}/domains"), &json!({ "domain": "*.shop.example.org" }));
     platform.wait_for_death();
     let [text] = zone.texts("shop.example.org").await.try_into().expect("the record");
@@ -257,7 +266,10 @@ async fn a_record_in_dns_proves_a_wildcard() {
     visited(&zone.pebble, "https://blue.shop.example.org/").await;
     assert_eq!(zone.texts("shop.example.org").await, Vec::<String>::new(), "the record was not removed");
     let [certificate] = certificates(&platform).try_into().expect("one certificate");
-    assert_eq!((&certificate["id"], &certificate["names"]), (&record["certificate_id"], &json!(["*.shop.example.org"])));
+    assert_eq!(
+        (&certificate["id"], &certificate["names"]),
+        (&record["certificate_id"], &json!(["*.shop.example.org"]))
+    );
 }
 
 /// The newest Pebble knows two things more than that of distributions: when it would like a certificate to be renewed, and kinds of

@@ -100,7 +100,7 @@ fn the_dashboard_is_served_over_https_from_the_first_minute() {
     let entries = server.ok("GET", "/audit/logs?scope=instance", &token, "").to_string();
     assert!(entries.contains("obtained a certificate for panel.example.org"), "{entries}");
     let certificates = server.ok("GET", "/certificates", &token, "");
-    assert_eq!(certificates["certificates"], Value::Array(Vec::new()), "it is no organization's");
+    assert_eq!(certificates["data"]["certificates"], Value::Array(Vec::new()), "it is no organization's");
     only_the_edge_is_believed(folder.path());
 }
 
@@ -156,7 +156,7 @@ fn names_of_the_machine_have_certificates_of_its_own_authority() {
     visitor.wait_for(&format!("{public_url}/api/v1/health"), "200");
     let given = format!("{{{REGISTRATION},\"token\":\"{token}\"}}");
     let answer = visitor.call(&format!("{public_url}/api/v1/auth/register"), &["--data", &given]).unwrap();
-    assert!(has_status(&answer, "200") && answer.to_lowercase().contains("set-cookie"), "{answer}");
+    assert!(has_status(&answer, "200"), "{answer}");
 
     // The root outlives the server: people have told their browsers to trust it.
     server.signal(rustix::process::Signal::KILL);
