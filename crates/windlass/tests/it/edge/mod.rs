@@ -13,6 +13,7 @@ mod control;
 mod encrypted;
 mod hand_over;
 mod keeper;
+mod many_certificates;
 mod predecessor;
 mod route_file;
 mod starts;
