@@ -241,7 +241,7 @@ const HEADERS: Rules = Rules {
 const PAGES: Rules = Rules {
     most: STATUSES.len(),
     keys: Keys::OneOf(&STATUSES),
-    value_pattern: r"^[^\u0000]*$",
+    value_pattern: r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f]*$",
     value_length: (1, 16_384),
     bytes: 64 * 1024,
     check: page,
@@ -307,8 +307,9 @@ fn page(status: &str, html: &str) -> Result<String, String> {
     if !STATUSES.contains(&status) {
         return Err(format!("must be one of {}", STATUSES.join(", ")));
     }
-    if html.contains('\0') {
-        return Err("must not contain the character U+0000".into());
+    // Written in JSON, each would be six characters.
+    if html.contains(|c: char| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r' | '\x7f')) {
+        return Err("must not contain control characters, tabs and line breaks apart".into());
     }
     check_length(html, 1, 16_384)?;
     Ok(status.to_owned())

@@ -8,8 +8,9 @@ use tokio::net::UnixStream;
 
 use super::{Call, Code, Message, Refusal, Reply, VERSION};
 
-/// The longest line, either way: a table of some hundred thousand routes.
-pub const LONGEST_LINE: usize = 64 * 1024 * 1024;
+/// The longest line, either way: a table with as many routes and certificates as an edge takes. The server keeps what members can make
+/// long well below.
+pub const LONGEST_LINE: usize = 256 * 1024 * 1024;
 
 pub fn line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(value)?;
