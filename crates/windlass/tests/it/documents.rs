@@ -291,6 +291,14 @@ fn the_guide_to_data_has_every_field_of_a_volume() {
 }
 
 #[test]
+fn the_guide_to_access_has_every_field() {
+    let description = description();
+    let fields = description["components"]["schemas"]["UpdateAccess"]["properties"].as_object().unwrap();
+    let said = first_column(&rows(&read("docs/access.md"), "| Field |"));
+    assert_eq!(said, set(fields.keys().map(String::as_str)));
+}
+
+#[test]
 fn the_guide_to_logs_has_every_parameter_step_and_stream() {
     let guide = quoted(&read("docs/logs.md")).into_iter().collect::<BTreeSet<_>>();
     let description = description();

@@ -30,7 +30,8 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 11] = [
+const TYPED: [&str; 12] = [
+    "docs/access.md",
     "docs/api.md",
     "docs/code-hosts.md",
     "docs/data.md",
@@ -48,6 +49,11 @@ const TYPED: [&str; 11] = [
 fn every_guide_with_commands_is_typed() {
     let with_commands: Vec<_> = guides().into_iter().filter(|guide| read(guide).contains("```sh\n")).collect();
     assert_eq!(with_commands, TYPED);
+}
+
+#[test]
+fn the_readme_and_the_guide_to_access() {
+    Session::after_typing("docs/access.md");
 }
 
 #[test]
