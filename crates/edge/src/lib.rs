@@ -19,7 +19,7 @@
 //! - `access/` is what stands between visitors and a service: networks, how often a household may ask, names and
 //!   passwords. `request/guard.rs` asks it whether a request goes on; `password.rs` makes the hashes that it compares
 //!   with, for the server's API too.
-//! - `addresses.rs` counts connections by where they come from; the server's API uses it too.
+//! - `addresses.rs` counts connections by where they come from, `local_users.rs` knows whose programs they are of; the server's API uses both.
 //! - `encoding.rs` chooses how answers are compressed, and compresses them.
 //! - `files/` are static folders. `routes/mod.rs` is the table as it is given, `routes/check.rs` what makes it valid.
 //! - `PROTOCOL.md`: what the edge does with requests that break the rules.
@@ -31,6 +31,7 @@ mod edge;
 mod encoding;
 mod files;
 mod leaving;
+pub mod local_users;
 pub mod password;
 mod process;
 mod request;

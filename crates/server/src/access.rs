@@ -69,6 +69,11 @@ impl AccessSettings {
         Limits { answer_ms, body_bytes: self.body_bytes, ..Limits::default() }
     }
 
+    /// Why an edge would not take it.
+    pub fn problem(&self) -> Option<String> {
+        self.clone().spec().and_then(|spec| spec.problems().into_iter().next())
+    }
+
     /// None for what an edge need not be told.
     pub fn spec(self) -> Option<Arc<AccessSpec>> {
         let (headers, rate, sign_in) = (self.header_specs(), self.rate(), self.sign_in());
@@ -81,6 +86,7 @@ impl AccessSettings {
             maintenance: self.maintenance,
             headers,
             compress: self.compress,
+            own_targets: false,
             pages: self.pages.into_iter().map(page).collect(),
         };
         (spec != AccessSpec::default()).then(|| Arc::new(spec))
@@ -140,6 +146,11 @@ impl AllAccess {
             tracing::error!(%error, application = %application_id, "access settings cannot be read; visitors are kept out");
             AccessSettings { maintenance: true, ..AccessSettings::default() }
         });
+        // One service that the edge refuses would keep it from all others.
+        if let Some(problem) = settings.problem() {
+            tracing::error!(problem, application = %application_id, "the edge does not take access settings; visitors are kept out");
+            settings = AccessSettings { maintenance: true, ..AccessSettings::default() };
+        }
         let bytes: usize = settings.pages.values().map(String::len).sum();
         if self.page_bytes + bytes > MOST_PAGE_BYTES {
             tracing::error!(application = %application_id, "the edge has no room for more pages; it shows its own");

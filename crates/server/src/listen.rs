@@ -23,10 +23,10 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 use windlass_edge::addresses::{Counted, HouseholdCounts};
+use windlass_edge::local_users;
 
 use crate::app::App;
 use crate::auth::origin::Peer;
-use crate::auth::peer_user;
 use crate::http;
 
 /// Requests at once on one HTTP/2 connection.
@@ -155,7 +155,7 @@ async fn accept(listener: TcpListener, is_edge: bool, settings: ConnectionSettin
                 continue;
             }
         };
-        if is_edge && !peer_user::is_ours(address).await {
+        if is_edge && !local_users::is_ours(address).await {
             tracing::warn!(peer = %address, "a program of another user has called where only the edge does");
             continue;
         }

@@ -179,10 +179,6 @@ async fn route_set(
 ) -> windlass_store::Result<(RouteSet, Vec<String>)> {
     let mut set = RouteSet { owner: Owner::Server, ..RouteSet::default() };
     let mut encryption = Encryption::load(app, conn).await?;
-    if let Some(host) = app.config.host_at_edge() {
-        let https = encryption.serve(None, &host);
-        own_address::add_route(app, &mut set, &host, encryption.has_certificate(None, &host), https);
-    }
     let mut added: HashMap<Uuid, Vec<ApplicationDomain>> = HashMap::new();
     for domain in application_domains::routed(conn).await? {
         added.entry(domain.application_id).or_default().push(domain);
@@ -204,6 +200,10 @@ async fn route_set(
         let https = encryption.serve(Some(domain.organization_id), &domain.domain);
         set.routes.push(Route { https, ..Route::new(&domain.domain, &name) });
         set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false, access: None });
+    }
+    if let Some(host) = app.config.host_at_edge() {
+        let https = encryption.serve(None, &host);
+        own_address::add_route(app, &mut set, &host, encryption.has_certificate(None, &host), https);
     }
     leave_out_doubles(&mut set);
     let known = before.map(|table| table.certificates.as_slice()).unwrap_or_default();

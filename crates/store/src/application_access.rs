@@ -37,7 +37,7 @@ pub async fn get(conn: &mut Conn, application_id: Uuid) -> Result<Option<String>
 
 /// Bytes of all that an organization has.
 pub async fn bytes_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
-    let query = "select coalesce(sum(length(x.settings)), 0) from application_access x \
+    let query = "select coalesce(sum(octet_length(x.settings)), 0) from application_access x \
                  join applications a on a.id = x.application_id where a.organization_id = $1";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }

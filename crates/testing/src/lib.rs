@@ -44,6 +44,25 @@ macro_rules! on_both_databases {
     };
 }
 
+/// The same for what takes long and hardly depends on the database: with PostgreSQL in `make test-long` only.
+#[macro_export]
+macro_rules! on_sqlite_and_long_on_postgres {
+    ($fresh:ident: $($test:ident),* $(,)?) => {
+        $(mod $test {
+            #[tokio::test]
+            async fn sqlite() {
+                super::$test(super::$fresh($crate::Kind::Sqlite).await).await;
+            }
+
+            #[tokio::test]
+            #[ignore = "long: make test-long"]
+            async fn postgres() {
+                super::$test(super::$fresh($crate::Kind::Postgres).await).await;
+            }
+        })*
+    };
+}
+
 /// Names a number that tests choose a part of a long list by: the days since 1970, so that all of the list is tried within
 /// some days. A run is repeated with the number that it printed.
 pub const SEED_VARIABLE: &str = "TEST_SEED";

@@ -246,9 +246,12 @@ async fn announce(server: &Server) {
     for address in server.addresses() {
         tracing::info!("listening on http://{address}");
     }
-    // Not those for https: applications have no certificates yet.
-    for address in server.edge_addresses().http {
+    let edge = server.edge_addresses();
+    for address in edge.http {
         tracing::info!("visitors reach applications at http://{address}");
+    }
+    for address in edge.https {
+        tracing::info!("visitors reach applications that have a certificate at https://{address}");
     }
     if server.admin_registered().await.unwrap_or(true) {
         return;

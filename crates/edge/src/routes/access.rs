@@ -31,15 +31,22 @@ pub struct AccessSpec {
     /// What targets answer is compressed on its way to visitors who accept that.
     #[serde(skip_serializing_if = "is_false")]
     pub compress: bool,
+    /// Targets are programs of the user that the edge runs as: others of this machine are not spoken to.
+    #[serde(skip_serializing_if = "is_false")]
+    pub own_targets: bool,
     /// Shown in place of the edge's own pages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<PageSpec>,
 }
 
 impl AccessSpec {
-    /// Whether it keeps any visitor out. An edge that does not know it must not serve the service.
+    /// Whether it keeps any visitor out, or must look at targets first. An edge that does not know it must not serve the service.
     pub fn keeps_visitors_out(&self) -> bool {
-        !self.allow.is_empty() || !self.deny.is_empty() || self.sign_in.is_some() || self.maintenance
+        !self.allow.is_empty()
+            || !self.deny.is_empty()
+            || self.sign_in.is_some()
+            || self.maintenance
+            || self.own_targets
     }
 }
 

@@ -8,6 +8,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::{Sender, Target};
+use crate::local_users;
 
 const ENFILE: i32 = rustix::io::Errno::NFILE.raw_os_error();
 const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
@@ -27,6 +28,11 @@ pub async fn connect(target: &Target, limit: Duration) -> io::Result<Sender> {
             return Err(error);
         }
     };
+    // While the program that should be there is stopped, another user of the machine could take its port.
+    if target.of_this_user && !local_users::is_ours(target.address).await {
+        target.health.not_connected();
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "a program of another user listens there"));
+    }
     target.health.connected();
     // Requests are written whole: waiting to fill a packet only delays them.
     let _ = stream.set_nodelay(true);

@@ -44,6 +44,8 @@ pub struct Target {
     /// Kept connections, for each worker its own.
     pools: Box<[Pool]>,
     tasks: Arc<Tasks>,
+    /// Whether only a program of the edge's own user is spoken to.
+    of_this_user: bool,
 }
 
 /// What became of the requests that were in flight when a drain began.
@@ -74,7 +76,13 @@ impl Target {
             health: TargetHealth::default(),
             pools: (0..workers).map(|_| Pool::default()).collect(),
             tasks: Arc::default(),
+            of_this_user: false,
         }
+    }
+
+    /// The same, but only if a program of the edge's own user listens there.
+    pub fn of_this_user(address: SocketAddr, workers: usize) -> Self {
+        Self { of_this_user: true, ..Self::new(address, workers) }
     }
 
     /// Lets a request into this target, unless it is draining.

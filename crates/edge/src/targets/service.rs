@@ -77,6 +77,7 @@ impl Service {
                     .flat_map(|before| before.targets())
                     .map(|target| (target.address, target))
                     .collect();
+                let has_own_targets = spec.access.as_ref().is_some_and(|access| access.own_targets);
                 let target = |address: &SocketAddr| match known.get(address) {
                     Some(target) if !target.is_draining() => {
                         if targets.health.is_none() {
@@ -85,6 +86,7 @@ impl Service {
                         }
                         (*target).clone()
                     }
+                    _ if has_own_targets => Arc::new(Target::of_this_user(*address, workers)),
                     _ => Arc::new(Target::new(*address, workers)),
                 };
                 Serving::Targets(Targets {

@@ -14,7 +14,6 @@ pub mod login;
 
 pub mod origin;
 pub mod password;
-pub mod peer_user;
 pub mod resources;
 pub mod token;
 pub mod under_way;

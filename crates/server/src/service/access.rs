@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::auth::Granted;
 use crate::error::{Error, Result};
 use crate::service::audit::{Action, Change, Resource};
-use crate::service::held_applications::{hold_to_change, refuse_preview};
+use crate::service::held_applications::hold_to_change;
 use crate::service::states;
 use crate::service::work::Work;
 
@@ -34,10 +34,19 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: &UpdateAcc
     let hashed = hash_new_passwords(app, input.users.as_ref()).await?;
     let mut work = app.begin().await?;
     let (authority, application) = hold_to_change(&mut work, granted.authority(), granted.row().id).await?;
-    refuse_preview(&mut work, &application).await?;
+    if let Some(preview) = previews::get(&mut work, application.id).await? {
+        let message = format!(
+            "{} is a preview, and has the access settings of its application ({}). Change those.",
+            application.name, preview.application_id
+        );
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
     let before = load(&mut work, application.id).await?;
     let mut settings = before.clone();
     change(&mut settings, input, hashed)?;
+    if let Some(problem) = settings.problem() {
+        return Err(Error::new(ErrorCode::InvalidRequest, problem));
+    }
     if settings == before {
         return Ok(record(application.id, &settings));
     }
@@ -74,9 +83,9 @@ async fn check_room(work: &mut Work<'_>, organization_id: Uuid) -> Result<()> {
     let limit = work.app.config.organization_access_bytes;
     if application_access::bytes_of_organization(work, organization_id).await? > limit {
         let message = format!(
-            "The access settings of an organization's applications can have {} KiB in all (organization-access-kib). \
+            "The access settings of an organization's applications can have {} MiB in all (organization-access-mib). \
              Make the pages shorter.",
-            limit / 1_024
+            limit >> 20
         );
         return Err(Error::new(ErrorCode::Conflict, message));
     }

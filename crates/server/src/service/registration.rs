@@ -1,13 +1,14 @@
 //! How a person becomes a user: as the first one, by an invitation, or because registration is open.
 
 use windlass_api::{ErrorCode, LoggedIn, Register, Secret, Text, UserType, default_settings};
+use windlass_edge::local_users;
 use windlass_store::invitations::Invitation;
 use windlass_store::user_settings::{self, UserSettings};
 use windlass_store::users::{self, User};
 use windlass_store::{Conn, instance, invitations};
 
 use crate::app::App;
-use crate::auth::{Origin, peer_user, token};
+use crate::auth::{Origin, token};
 use crate::error::{Error, Result};
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::invitations::join_by_invitation;
@@ -18,7 +19,7 @@ use crate::service::{sessions, tries};
 /// Through a proxy on this machine the whole world may come. One that adds nothing to a request is known by its user: that of the server
 /// is a person's, or root, and proxies have users of their own.
 async fn may_be_a_stranger(app: &App, origin: &Origin) -> bool {
-    app.config.is_reachable_from_outside() || origin.is_forwarded || !peer_user::is_ours(origin.peer).await
+    app.config.is_reachable_from_outside() || origin.is_forwarded || !local_users::is_ours(origin.peer).await
 }
 
 /// By what right a person registers.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windlass_api::{DeploymentState, Role, Wanted};
 use windlass_store::{Kind, applications, deployments, jobs};
-use windlass_testing::on_both_databases;
+use windlass_testing::{on_both_databases, on_sqlite_and_long_on_postgres};
 
 use crate::deploys::{REPOSITORY, least, most};
 use crate::support::{Person, TestServer, id_of, kind, server, snapshot};
@@ -13,7 +13,7 @@ on_both_databases!(server: the_least_gets_defaults, the_same_again_is_another_de
     domains_are_one_servers_and_ones_own, names_are_unique_in_an_organization, an_update_waits_for_the_next_deploy, empty_texts,
     a_list_is_filtered_and_sorted, labels_are_saved, deleting, an_organization_with_applications, local_folders_need_host_access,
     creators_who_have_left, a_change_of_what_was_changed_meanwhile_is_refused);
-on_both_databases!(server: a_list_has_a_bound_in_bytes);
+on_sqlite_and_long_on_postgres!(server: a_list_has_a_bound_in_bytes);
 on_both_databases!(kind: an_organization_can_have_so_many, own_hosts);
 
 async fn refused(server: &TestServer, person: &Person, body: Value) -> String {

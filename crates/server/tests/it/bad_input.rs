@@ -1,12 +1,12 @@
 //! Whatever a client sends: a 4xx that names the field, never a 5xx, and nothing written.
 
 use serde_json::{Value, json};
-use windlass_testing::on_both_databases;
+use windlass_testing::{on_both_databases, on_sqlite_and_long_on_postgres};
 
 use crate::support::{Reply, TestServer, server};
 use crate::walk::{Operation, World, body_fields, operations, refuses_unknown_fields, world};
 
-on_both_databases!(world: every_field_of_every_body, every_declared_limit);
+on_sqlite_and_long_on_postgres!(world: every_field_of_every_body, every_declared_limit);
 on_both_databases!(server: bodies_that_are_not_what_they_should_be, malformed_ids, good_unicode_is_kept);
 
 async fn every_field_of_every_body(world: World) {

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use windlass_api::Role;
-use windlass_testing::on_both_databases;
+use windlass_testing::on_sqlite_and_long_on_postgres;
 
 use crate::deploys;
 use crate::support::{TestServer, id_of};
 use crate::walk::{World, operations, world};
 
-on_both_databases!(world: queries_are_constant);
+on_sqlite_and_long_on_postgres!(world: queries_are_constant);
 
 async fn queries_are_constant(world: World) {
     let few = counts(&world).await;

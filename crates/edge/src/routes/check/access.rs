@@ -46,6 +46,13 @@ const RESERVED_HEADERS: [&str; 12] = [
 ];
 
 impl AccessSpec {
+    /// Why an edge would refuse a table with it; empty if it would not.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Problems::default();
+        self.check("access", &mut problems);
+        problems.into_result().err().unwrap_or_default()
+    }
+
     pub(super) fn check(&self, field: &str, problems: &mut Problems) {
         for (name, networks) in [("allow", &self.allow), ("deny", &self.deny)] {
             check_networks(&format!("{field}.{name}"), networks, problems);

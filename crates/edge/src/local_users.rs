@@ -1,17 +1,18 @@
-//! Whose program is at the other end of a connection within this machine.
+//! Whose program is at the other end of a connection within this machine, or listens there. The server's API uses it too.
 
 use std::net::{IpAddr, SocketAddr};
 
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/// Whether the program is of the user that this server runs as.
+/// Whether the program that has connected from there is of the user that this process runs as.
 pub async fn is_ours(peer: SocketAddr) -> bool {
     let own = rustix::process::geteuid().as_raw();
     tokio::task::spawn_blocking(move || is(peer, own)).await.unwrap_or(false)
 }
 
-/// Whether all connections from there are of this user. False if there is none: then it is another machine's, or a container's.
-pub fn is(peer: SocketAddr, user: u32) -> bool {
+/// Whether all sockets at an address are of this user: of the one that listens there, and of the connections that it has taken. False if
+/// there is none: then it is another machine's, or a container's.
+fn is(peer: SocketAddr, user: u32) -> bool {
     let users: Vec<u32> = TABLES
         .iter()
         .flat_map(std::fs::read_to_string)
@@ -64,6 +65,16 @@ mod tests {
             drop(client);
         }
         assert!(!is("198.51.100.7:40000".parse().unwrap(), own));
+    }
+
+    #[tokio::test]
+    async fn a_listener_of_this_process_is_its_users() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let _client = TcpStream::connect(address).unwrap();
+        assert!(is_ours(address).await, "before the connection is taken");
+        let _taken = listener.accept().unwrap();
+        assert!(is_ours(address).await);
     }
 
     #[test]
