@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -102,6 +102,30 @@ fn the_dashboard_is_served_over_https_from_the_first_minute() {
     let certificates = server.ok("GET", "/certificates", &token, "");
     assert_eq!(certificates["data"]["certificates"], Value::Array(Vec::new()), "it is no organization's");
     only_the_edge_is_believed(folder.path());
+    another_user_takes_the_port(server, folder.path(), &visitor);
+}
+
+/// While the server is away, what visitors send does not go to a program of another user at its address.
+fn another_user_takes_the_port(mut server: Process, data_dir: &Path, visitor: &Visitor<'_>) {
+    let address = address_for_edge(data_dir);
+    server.signal(rustix::process::Signal::KILL);
+    server.wait();
+    let port = address.port().to_string();
+    let taken = Command::new("python3")
+        .args(["-m", "http.server", &port, "--bind", "127.0.0.1", "--directory", "/"])
+        .uid(65_534)
+        .stderr(Stdio::null())
+        .spawn();
+    let mut taken = taken.expect("python3 starts");
+    let deadline = Instant::now() + LIMIT;
+    while std::net::TcpStream::connect(address).is_err() {
+        assert!(Instant::now() < deadline, "the port is not taken");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let answer = visitor.call("https://panel.example.org/", &[]).unwrap();
+    taken.kill().expect("it ends");
+    taken.wait().expect("it has ended");
+    assert!(has_status(&answer, "503"), "{answer}");
 }
 
 /// Another user of the machine cannot speak for visitors.
