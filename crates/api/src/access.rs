@@ -30,7 +30,7 @@ pub struct Access {
     pub realm: String,
     /// Requests of one address within a minute, an IPv6 /64 counting as one; 0 for no limit.
     pub requests_per_minute: i64,
-    /// Of these, requests at once; 0 for as many.
+    /// How many of them may come at once; 0 for all.
     pub request_burst: i64,
     /// Bytes of a request's body; 0 for no limit.
     pub body_bytes: i64,

@@ -1,10 +1,10 @@
-//! Certificates that people bring: read, checked, described in words, and written anew; and those of an own authority. It knows neither the
+//! Certificates that people bring: read, checked, described in words, and written anew; and those of a root of an installation's own. It knows neither the
 //! database nor the network.
 
-pub mod authority;
 mod chain;
 mod key;
 mod pem;
+pub mod root;
 
 use sha2::{Digest, Sha256};
 

@@ -17,7 +17,7 @@ const SECURITY_HEADERS: [(&str, &str); 3] = [
 ];
 const REALM: &str = "Restricted";
 
-/// As the row has it. A field that an older version does not know is left out there.
+/// As the row has it. An older server passes over a field that it does not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AccessSettings {
@@ -26,9 +26,11 @@ pub struct AccessSettings {
     pub users: Vec<SignInUser>,
     /// Empty for the usual one.
     pub realm: String,
-    /// These three: 0 for no limit.
+    /// 0 for no limit.
     pub requests_per_minute: u32,
+    /// 0 for as many as in a minute.
     pub request_burst: u32,
+    /// 0 for no limit.
     pub body_bytes: u64,
     pub answer_seconds: u32,
     pub maintenance: bool,
@@ -123,16 +125,16 @@ impl AccessSettings {
 
 /// The edge takes no more.
 const MOST_BURST: u32 = 100_000;
-/// Pages of all applications together that an edge is told; those beyond are not its concern.
+/// Of the pages of all applications together. Beyond it an application's pages are left out, and the edge shows its own.
 const MOST_PAGE_BYTES: usize = 8 << 20;
 
 /// What every application has, by its id.
-pub struct AllAccess {
+pub struct AccessByApplication {
     settings: HashMap<Uuid, String>,
     page_bytes: usize,
 }
 
-impl AllAccess {
+impl AccessByApplication {
     pub async fn load(conn: &mut Conn) -> windlass_store::Result<Self> {
         let rows = application_access::all(conn).await?;
         let settings = rows.into_iter().map(|row| (row.application_id, row.settings)).collect();
@@ -140,7 +142,7 @@ impl AllAccess {
     }
 
     /// An application whose settings cannot be read stays closed: they may say who must not come in.
-    pub fn take(&mut self, application_id: Uuid) -> AccessSettings {
+    pub fn take_within_room(&mut self, application_id: Uuid) -> AccessSettings {
         let Some(text) = self.settings.remove(&application_id) else { return AccessSettings::default() };
         let mut settings: AccessSettings = serde_json::from_str(&text).unwrap_or_else(|error| {
             tracing::error!(%error, application = %application_id, "access settings cannot be read; visitors are kept out");

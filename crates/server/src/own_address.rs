@@ -9,8 +9,16 @@ use crate::app::App;
 /// No application has such a name: theirs are ids.
 const SERVICE: &str = "windlass";
 
-/// The only route of its host: what an application had there is the operator's now. As long as there is no certificate visitors are told to wait: a password must not travel unencrypted.
-pub fn add_route(app: &App, set: &mut RouteSet, host: &str, has_certificate: bool, https: HttpsPolicy) {
+pub struct OwnAddress {
+    pub host: String,
+    pub https: HttpsPolicy,
+}
+
+/// The only route of its host: what an application had there is the operator's now. After the certificates: as long as the table has none
+/// for the host, visitors are told to wait, because a password must not travel unencrypted.
+pub fn add_route(app: &App, set: &mut RouteSet, own: &OwnAddress) {
+    let OwnAddress { host, https } = own;
+    let has_certificate = set.certificates.iter().any(|certificate| certificate.hosts.contains(host));
     let serves = match app.address_for_edge.filter(|_| has_certificate) {
         Some(address) => {
             Serves::Targets(TargetsSpec { addresses: vec![address], health: None, limits: Default::default() })
@@ -19,9 +27,10 @@ pub fn add_route(app: &App, set: &mut RouteSet, host: &str, has_certificate: boo
     };
     // While this server is stopped, its port is free for others on the machine.
     let access = AccessSpec { own_targets: true, ..AccessSpec::default() };
-    // Over http also when the certificate has expired: a browser then says so.
-    let https = HttpsPolicy { redirect: true, ..https };
-    set.routes.retain(|route| route.host != host);
+    // Visitors are sent to https even if the certificate has expired: the browser warns them, and no password goes unencrypted.
+    let https = HttpsPolicy { redirect: true, ..*https };
+    set.routes.retain(|route| route.host != *host);
     set.routes.push(Route { https, ..Route::new(host, SERVICE) });
-    set.services.push(ServiceSpec { name: SERVICE.into(), serves, access_log: false, access: Some(Arc::new(access)) });
+    let access = Some(Arc::new(access));
+    set.services.push(ServiceSpec { name: SERVICE.into(), serves, access_log: false, access });
 }

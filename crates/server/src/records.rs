@@ -6,6 +6,7 @@
 //! and a hundred users in a hundred organizations would be ten thousand memberships. Each function here takes a fixed
 //! number of queries, however many records there are.
 
+pub mod access;
 pub mod applications;
 mod budget;
 pub mod certificates;

@@ -22,10 +22,11 @@ use windlass_store::applications::{self, Routed};
 use windlass_store::containers::socket_address;
 use windlass_store::{Conn, certificate_orders, certificates, domain_settings, installations};
 
-use crate::access::AllAccess;
+use crate::access::AccessByApplication;
 use crate::app::App;
+use crate::own_address::OwnAddress;
 use crate::served_certificates::{Choice, MOST_CERTIFICATES, Served};
-use crate::{own_address, own_authority};
+use crate::{local_certificates, own_address};
 
 /// How long an edge that is being replaced or restarted may take until it listens again.
 const EDGE_LIMIT: Duration = Duration::from_secs(15);
@@ -72,14 +73,18 @@ impl Routes {
         let mut told = self.told.lock().await;
         let mut conn = app.db.read().await?;
         let before = told.as_ref().map(|told| &told.table);
-        let (wanted, own_names) = route_set(app, &mut conn, self.most_waiting, before).await?;
-        if told.is_none() && wanted.routes.is_empty() && !applications::are_any(&mut conn).await? {
+        let Prepared { table, local_names, server } = prepare(app, &mut conn, self.most_waiting, before).await?;
+        if told.is_none() && server.is_none() && table.routes.is_empty() && !applications::are_any(&mut conn).await? {
             // Without applications and installations the operator may use the edge by hand.
             return Ok(());
         }
         drop(conn);
         let known = before.map(|table| table.certificates.as_slice()).unwrap_or_default();
-        let wanted = with_own_certificates(app, wanted, own_names, known).await.with_version();
+        let mut wanted = with_local_certificates(app, table, local_names, known).await;
+        if let Some(address) = server {
+            own_address::add_route(app, &mut wanted, &address);
+        }
+        let wanted = wanted.with_version();
         let retries = Retries::new();
         // Taken: when telling is given up in the middle, it is not known what the edge was told.
         let before = told.take();
@@ -170,20 +175,28 @@ fn is_temporary(error: &CallError) -> bool {
     }
 }
 
-/// The table, and the names in it that no authority but our own issues for.
-async fn route_set(
+/// What the rows say.
+struct Prepared {
+    table: RouteSet,
+    /// Names in it that no certificate authority issues for.
+    local_names: Vec<String>,
+    /// Where the server itself is to be served.
+    server: Option<OwnAddress>,
+}
+
+async fn prepare(
     app: &App,
     conn: &mut Conn,
     most_waiting: u32,
     before: Option<&RouteSet>,
-) -> windlass_store::Result<(RouteSet, Vec<String>)> {
+) -> windlass_store::Result<Prepared> {
     let mut set = RouteSet { owner: Owner::Server, ..RouteSet::default() };
     let mut encryption = Encryption::load(app, conn).await?;
     let mut added: HashMap<Uuid, Vec<ApplicationDomain>> = HashMap::new();
     for domain in application_domains::routed(conn).await? {
         added.entry(domain.application_id).or_default().push(domain);
     }
-    let mut all_access = AllAccess::load(conn).await?;
+    let mut all_access = AccessByApplication::load(conn).await?;
     for application in applications::routed(conn).await? {
         let name = application.id.to_string();
         let https = encryption.serve(Some(application.organization_id), &application.domain);
@@ -191,7 +204,7 @@ async fn route_set(
         for domain in added.remove(&application.id).unwrap_or_default() {
             add_domain(&mut set, &mut encryption, &application, domain);
         }
-        let access = all_access.take(application.id);
+        let access = all_access.take_within_room(application.id);
         let serves = serves(&application, most_waiting, access.limits());
         set.services.push(ServiceSpec { name, serves, access_log: false, access: access.spec() });
     }
@@ -201,26 +214,26 @@ async fn route_set(
         set.routes.push(Route { https, ..Route::new(&domain.domain, &name) });
         set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false, access: None });
     }
-    if let Some(host) = app.config.host_at_edge() {
+    let server = app.config.host_at_edge().map(|host| {
         let https = encryption.serve(None, &host);
-        own_address::add_route(app, &mut set, &host, encryption.has_certificate(None, &host), https);
-    }
+        OwnAddress { host: host.to_string(), https }
+    });
     leave_out_doubles(&mut set);
     let known = before.map(|table| table.certificates.as_slice()).unwrap_or_default();
     set.certificates = encryption.served.load(app, conn, known).await?;
     let known = before.map(|table| table.proofs.as_slice()).unwrap_or_default();
     (set.challenges, set.proofs) = shown_to_authorities(conn, known).await?;
-    Ok((set, encryption.own_names.into_iter().collect()))
+    Ok(Prepared { table: set, local_names: encryption.local_names.into_iter().collect(), server })
 }
 
 /// After all others, as far as the edge takes more. Without them these names are served over http.
-async fn with_own_certificates(
+async fn with_local_certificates(
     app: &App,
     mut set: RouteSet,
     names: Vec<String>,
     known: &[Arc<edge::Certificate>],
 ) -> RouteSet {
-    match own_authority::certificates(app, names, known).await {
+    match local_certificates::certificates(app, names, known).await {
         Ok(made) => {
             let room = MOST_CERTIFICATES.saturating_sub(set.certificates.len());
             set.certificates.extend(made.into_iter().take(room));
@@ -307,8 +320,8 @@ struct Encryption {
     /// Domains whose visitors may come over http as well.
     by_both_ways: HashSet<(Uuid, String)>,
     served: Served,
-    /// Those that only our own authority issues for.
-    own_names: BTreeSet<String>,
+    /// Those that no certificate authority issues for.
+    local_names: BTreeSet<String>,
 }
 
 impl Encryption {
@@ -317,7 +330,7 @@ impl Encryption {
         let choice = Choice::new(certificates::scopes(conn).await?, &settings, &app.config);
         let by_both_ways = settings.into_iter().filter(|settings| !settings.https_only);
         let by_both_ways = by_both_ways.map(|settings| (settings.organization_id, settings.domain)).collect();
-        Ok(Self { now: app.now(), choice, by_both_ways, served: Served::default(), own_names: BTreeSet::new() })
+        Ok(Self { now: app.now(), choice, by_both_ways, served: Served::default(), local_names: BTreeSet::new() })
     }
 
     /// Whether a domain has a certificate that is valid now.
@@ -326,17 +339,12 @@ impl Encryption {
         certificate.is_some_and(|certificate| certificate.is_valid_at(self.now))
     }
 
-    /// Whether a domain that was met has one, be it valid or not.
-    fn has_certificate(&self, organization_id: Option<Uuid>, domain: &str) -> bool {
-        self.own_names.contains(domain) || self.choice.of(organization_id, domain, self.now).is_some()
-    }
-
     /// Notes the certificate of a domain. Visitors are sent to https as long as they can come in there without a warning, and
     /// browsers are not told to stay there for longer.
     fn serve(&mut self, organization_id: Option<Uuid>, domain: &str) -> HttpsPolicy {
         let Some(certificate) = self.choice.of(organization_id, domain, self.now) else {
             if is_local_name(domain) {
-                self.own_names.insert(domain.to_owned());
+                self.local_names.insert(domain.to_owned());
             }
             return HttpsPolicy::default();
         };
@@ -407,7 +415,7 @@ mod tests {
         let by_both_ways = HashSet::from([(OURS, "both.example.org".to_owned())]);
         let now = Timestamp::from_micros(now);
         let mut encryption =
-            Encryption { now, choice, by_both_ways, served: Served::default(), own_names: BTreeSet::new() };
+            Encryption { now, choice, by_both_ways, served: Served::default(), local_names: BTreeSet::new() };
         let policy = encryption.serve(Some(OURS), domain);
         (policy, encryption.served.take(Uuid::from_u128(2)))
     }

@@ -1,5 +1,5 @@
 //! Which certificate a domain is served with. Only those of the domain's own organization are looked at: a member of another one can
-//! upload what it likes, for any name. The server's own address belongs to no organization, and neither do its certificates.
+//! upload what it likes, for any name. What is the server's own belongs to no organization, and neither do its certificates.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

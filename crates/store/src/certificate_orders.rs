@@ -10,7 +10,7 @@ use crate::{Conn, Error, Result, Tx};
 #[derive(Clone, Debug, FromRow)]
 pub struct CertificateOrder {
     pub id: Uuid,
-    /// None for the server's own address.
+    /// None for the server itself: its address, and the names below the base domain.
     pub organization_id: Option<Uuid>,
     pub domain: String,
     /// The address of the authority's directory that was asked last; empty for none yet.

@@ -11,7 +11,7 @@ use crate::{Conn, Result, Tx};
 #[derive(Clone, Debug, FromRow)]
 pub struct Certificate {
     pub id: Uuid,
-    /// None for the server's own address.
+    /// None for the server itself: its address, and the names below the base domain.
     pub organization_id: Option<Uuid>,
     /// The user who uploaded it; none for one that Windlass has ordered.
     pub user_id: Option<Uuid>,

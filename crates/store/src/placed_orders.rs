@@ -6,7 +6,7 @@ use windlass_api::Timestamp;
 use crate::db::sql;
 use crate::{Conn, Result, Tx};
 
-/// Without an organization it is for the server's own address.
+/// Without an organization it is for the server itself.
 pub async fn insert(
     tx: &mut Tx,
     id: Uuid,
@@ -21,14 +21,20 @@ pub async fn insert(
     Ok(())
 }
 
-/// How many were placed since then, of one organization or of all: first ones, and renewals.
-pub async fn count(conn: &mut Conn, organization_id: Option<Uuid>, since: Timestamp) -> Result<(i64, i64)> {
-    let query = "select coalesce(sum(case when is_renewal = $3 then 0 else 1 end), 0), \
-                 coalesce(sum(case when is_renewal = $3 then 1 else 0 end), 0) \
-                 from placed_orders where placed_at > $1 and ($2 is null or organization_id = $2)";
+/// How many were placed since then for one organization, renewals apart.
+pub async fn count_first_of_organization(conn: &mut Conn, organization_id: Uuid, since: Timestamp) -> Result<i64> {
+    let query = "select count(*) from placed_orders where placed_at > $1 and organization_id = $2 and is_renewal = $3";
     Ok(sql!(conn, |c| {
-        sqlx::query_as(query).bind(since.micros()).bind(organization_id).bind(true).fetch_one(c).await
+        sqlx::query_scalar(query).bind(since.micros()).bind(organization_id).bind(false).fetch_one(c).await
     })?)
+}
+
+/// How many were placed since then, for all organizations and the server: first ones, and renewals.
+pub async fn count(conn: &mut Conn, since: Timestamp) -> Result<(i64, i64)> {
+    let query = "select coalesce(sum(case when is_renewal = $2 then 0 else 1 end), 0), \
+                 coalesce(sum(case when is_renewal = $2 then 1 else 0 end), 0) \
+                 from placed_orders where placed_at > $1";
+    Ok(sql!(conn, |c| { sqlx::query_as(query).bind(since.micros()).bind(true).fetch_one(c).await })?)
 }
 
 /// What authorities no longer count.

@@ -6,7 +6,6 @@ use std::time::Duration;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use windlass_edge::password::{PasswordHash, hash_password};
-use windlass_edge::routes::SignInUser;
 
 use crate::error::{Error, Result};
 
@@ -19,13 +18,13 @@ pub struct PasswordCost {
     pub memory_kib: u32,
     pub passes: u32,
     /// Of the passwords of visitors, for which the edge has no memory to give.
-    pub iterations: u32,
+    pub edge_iterations: u32,
 }
 
 impl Default for PasswordCost {
     /// As OWASP recommends.
     fn default() -> Self {
-        Self { memory_kib: 19_456, passes: 2, iterations: 600_000 }
+        Self { memory_kib: 19_456, passes: 2, edge_iterations: 600_000 }
     }
 }
 
@@ -60,16 +59,15 @@ impl Passwords {
         hash.await.map_err(Error::internal)?.map_err(Error::internal)
     }
 
-    /// Of a password that visitors of an application give to the edge, which compares it.
-    pub async fn hash_for_edge(&self, name: &str, password: &str) -> Result<SignInUser> {
+    /// Of a password that visitors of an application give to the edge, which compares it; and the iterations that it takes.
+    pub async fn hash_for_edge(&self, password: &str) -> Result<(PasswordHash, u32)> {
         let turn = self.turn().await?;
-        let (name, password, iterations) = (name.to_owned(), password.to_owned(), self.cost.iterations);
+        let (password, iterations) = (password.to_owned(), self.cost.edge_iterations);
         let hash = tokio::task::spawn_blocking(move || {
             let _held_until_done = turn;
             hash_password(&password, iterations)
         });
-        let PasswordHash { salt, hash } = hash.await.map_err(Error::internal)?.map_err(Error::internal)?;
-        Ok(SignInUser { name, iterations, salt, hash })
+        Ok((hash.await.map_err(Error::internal)?.map_err(Error::internal)?, iterations))
     }
 
     /// Takes the same time whether there is a hash to compare with or not.

@@ -65,7 +65,7 @@ pub async fn carry_out(host: &Host, held: &Held, id: Uuid) -> Result<()> {
     }
 }
 
-/// Whether the order is for what still has the domain. The server's own address is in its configuration.
+/// Whether the order is for what still has the domain. What is the server's own is in its configuration.
 async fn is_domain_of(app: &App, conn: &mut Conn, order: &CertificateOrder) -> Result<bool> {
     let is_own = app.config.own_domains().contains(&order.domain);
     match order.organization_id {
@@ -200,11 +200,12 @@ impl Attempt<'_> {
         let (now, mut conn) = (self.app.now(), self.app.db.read().await?);
         let (since, limit) = (now.plus_seconds(-SHORT_SECONDS), self.app.config.organization_orders);
         let (mut of_week, mut of_organization) = (0, 0);
-        if let own @ Some(_) = self.order.organization_id {
-            (of_week, _) = placed_orders::count(&mut conn, own, now.plus_seconds(-BUDGET_DAYS * DAY)).await?;
-            (of_organization, _) = placed_orders::count(&mut conn, own, since).await?;
+        if let Some(id) = self.order.organization_id {
+            let week = now.plus_seconds(-BUDGET_DAYS * DAY);
+            of_week = placed_orders::count_first_of_organization(&mut conn, id, week).await?;
+            of_organization = placed_orders::count_first_of_organization(&mut conn, id, since).await?;
         }
-        let (first, renewals) = placed_orders::count(&mut conn, None, since).await?;
+        let (first, renewals) = placed_orders::count(&mut conn, since).await?;
         let is_renewal = self.is_renewal();
         if of_week >= limit && !is_renewal {
             let words = format!(
@@ -264,13 +265,15 @@ impl Attempt<'_> {
 
     /// From the proof to the certificate, with its key.
     async fn see_through(&mut self, placed: &mut Order) -> Result<(String, String)> {
-        let (deadline, mut pause) = (Instant::now() + LIMIT, FIRST_PAUSE);
+        let (mut deadline, mut pause) = (Instant::now() + LIMIT, FIRST_PAUSE);
         let mut is_told = false;
         loop {
             match placed.stage() {
                 Stage::Unproven if !is_told => {
                     self.prove(placed).await?;
                     is_told = true;
+                    // A record in DNS takes its time, which is not the authority's.
+                    deadline = Instant::now() + LIMIT;
                 }
                 Stage::Unproven | Stage::Signing => {}
                 Stage::Proven => {

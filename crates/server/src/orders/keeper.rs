@@ -65,7 +65,8 @@ pub async fn look(app: &App) -> Result<usize> {
     Ok(queued)
 }
 
-/// Whether an authority on the internet can issue for a name. For every name below one, it wants a record in DNS.
+/// Whether an authority on the internet can issue for a name. For a wildcard it wants a record in DNS, so its zone must be one that may be
+/// changed.
 fn is_ordered_for(config: &Config, domain: &str) -> bool {
     match domain.strip_prefix("*.") {
         Some(above) => config.zones.zone_of(above).is_some() && is_public(above),

@@ -29,12 +29,7 @@ pub async fn show(app: &App, domain: &str, key_authorization: &str) -> Result<()
             return Ok(());
         }
         if Instant::now() >= deadline {
-            let names: Vec<&str> = without.iter().map(|one| one.server.as_str()).collect();
-            tracing::warn!(
-                domain,
-                servers = names.join(", "),
-                "name servers do not have the record yet; the authority is told"
-            );
+            tracing::warn!(domain, ?without, "name servers do not have the record yet; the authority is told");
             return Ok(());
         }
         sleep(PAUSE).await;
@@ -82,8 +77,14 @@ async fn place(app: &App, domain: &str) -> Result<(String, Provider)> {
 }
 
 async fn servers(app: &App, zone: &str) -> Result<Vec<ZoneServer>> {
-    match app.config.zones.servers.as_slice() {
-        [] => Ok(resolver(app).servers_of_zone(zone).await?),
-        given => Ok(given.iter().copied().map(ZoneServer::at).collect()),
+    let given = app.config.zones.servers.as_slice();
+    if !given.is_empty() {
+        return Ok(given.iter().copied().map(ZoneServer::at).collect());
     }
+    let found = resolver(app).servers_of_zone(zone).await?;
+    if found.is_empty() {
+        let words = format!("DNS knows no zone {zone}: the operator of this server has to look at dns-zones.");
+        return Err(Problem::preflight(words).into());
+    }
+    Ok(found)
 }

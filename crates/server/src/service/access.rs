@@ -7,6 +7,7 @@ use ipnet::IpNet;
 use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{ErrorCode, EventName, Given, MASK, Networks, SignInUsers, UpdateAccess};
+use windlass_edge::password::PasswordHash;
 use windlass_edge::routes::SignInUser;
 use windlass_store::application_access::{self, ApplicationAccess};
 use windlass_store::applications::Application;
@@ -16,6 +17,7 @@ use crate::access::AccessSettings;
 use crate::app::App;
 use crate::auth::Granted;
 use crate::error::{Error, Result};
+use crate::records::access as records;
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::held_applications::hold_to_change;
 use crate::service::states;
@@ -26,7 +28,7 @@ pub async fn get(app: &App, granted: &Granted<Application>) -> Result<api::Acces
     let (mut conn, id) = (app.db.read().await?, granted.row().id);
     let preview = previews::get(&mut conn, id).await?;
     let settings = load(&mut conn, preview.map_or(id, |preview| preview.application_id)).await?;
-    Ok(record(id, &settings))
+    Ok(records::access(id, &settings))
 }
 
 pub async fn update(app: &App, granted: &Granted<Application>, input: &UpdateAccess) -> Result<api::Access> {
@@ -48,19 +50,19 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: &UpdateAcc
         return Err(Error::new(ErrorCode::InvalidRequest, problem));
     }
     if settings == before {
-        return Ok(record(application.id, &settings));
+        return Ok(records::access(application.id, &settings));
     }
     let text = serde_json::to_string(&settings).map_err(|error| Error::internal(error.to_string()))?;
     let row = ApplicationAccess { application_id: application.id, settings: text };
     application_access::put(&mut work, &row, app.now()).await?;
     check_room(&mut work, application.organization_id).await?;
-    let changed = changed_fields(&before, &settings);
+    let changed = changed_fields(&before, &settings)?;
     let entry = Change {
         organization_id: Some(application.organization_id),
         action: Action::Update,
         resource: Resource::Application,
         resource_id: application.id,
-        summary: &format!("changed who comes to {}, and how", application.name),
+        summary: &format!("changed the access settings of {}", application.name),
         details: &[("application", &application.name), ("changed", &changed)],
     };
     work.record(&authority.actor(), &entry);
@@ -68,7 +70,7 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: &UpdateAcc
     let about = states::subject(&application, None);
     work.tell(EventName::ApplicationUpdated, about, &[("application", &application.name)]);
     work.commit().await?;
-    Ok(record(application.id, &settings))
+    Ok(records::access(application.id, &settings))
 }
 
 async fn load(conn: &mut Conn, application_id: Uuid) -> Result<AccessSettings> {
@@ -84,7 +86,7 @@ async fn check_room(work: &mut Work<'_>, organization_id: Uuid) -> Result<()> {
     if application_access::bytes_of_organization(work, organization_id).await? > limit {
         let message = format!(
             "The access settings of an organization's applications can have {} MiB in all (organization-access-mib). \
-             Make the pages shorter.",
+             Make them shorter.",
             limit >> 20
         );
         return Err(Error::new(ErrorCode::Conflict, message));
@@ -98,17 +100,18 @@ async fn hash_new_passwords(app: &App, users: Option<&SignInUsers>) -> Result<BT
     let mut hashed = BTreeMap::new();
     // One after the other, so that logins come in between.
     for (name, password) in new {
-        hashed.insert(name.clone(), app.passwords.hash_for_edge(name, password).await?);
+        let (PasswordHash { salt, hash }, iterations) = app.passwords.hash_for_edge(password).await?;
+        hashed.insert(name.clone(), SignInUser { name: name.clone(), iterations, salt, hash });
     }
     Ok(hashed)
 }
 
 fn change(settings: &mut AccessSettings, input: &UpdateAccess, mut hashed: BTreeMap<String, SignInUser>) -> Result<()> {
     if let Some(networks) = &input.allow {
-        settings.allow = read("allow", networks)?;
+        settings.allow = parse_networks("allow", networks)?;
     }
     if let Some(networks) = &input.deny {
-        settings.deny = read("deny", networks)?;
+        settings.deny = parse_networks("deny", networks)?;
     }
     if let Some(users) = &input.users {
         let known: BTreeMap<String, SignInUser> =
@@ -128,18 +131,18 @@ fn change(settings: &mut AccessSettings, input: &UpdateAccess, mut hashed: BTree
         }
         Given::Value(realm) => settings.realm = realm.to_string(),
     }
-    let small = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+    let as_u32 = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
     if let Some(number) = input.requests_per_minute {
-        settings.requests_per_minute = small(number.get());
+        settings.requests_per_minute = as_u32(number.get());
     }
     if let Some(number) = input.request_burst {
-        settings.request_burst = small(number.get());
+        settings.request_burst = as_u32(number.get());
     }
     if let Some(number) = input.body_bytes {
         settings.body_bytes = u64::try_from(number.get()).unwrap_or_default();
     }
     if let Some(number) = input.answer_seconds {
-        settings.answer_seconds = small(number.get());
+        settings.answer_seconds = as_u32(number.get());
     }
     settings.maintenance = input.maintenance.unwrap_or(settings.maintenance);
     settings.security_headers = input.security_headers.unwrap_or(settings.security_headers);
@@ -155,7 +158,7 @@ fn change(settings: &mut AccessSettings, input: &UpdateAccess, mut hashed: BTree
 }
 
 /// As networks are written: without bits that mean nothing, and each once.
-fn read(field: &str, networks: &Networks) -> Result<Vec<IpNet>> {
+fn parse_networks(field: &str, networks: &Networks) -> Result<Vec<IpNet>> {
     let mut all = Vec::new();
     for text in networks.iter() {
         let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
@@ -169,42 +172,11 @@ fn read(field: &str, networks: &Networks) -> Result<Vec<IpNet>> {
     Ok(all)
 }
 
-/// Their names, for the audit log. What is in them may be secret.
-fn changed_fields(before: &AccessSettings, after: &AccessSettings) -> String {
-    let fields = [
-        ("allow", before.allow != after.allow),
-        ("deny", before.deny != after.deny),
-        ("users", before.users != after.users),
-        ("realm", before.realm != after.realm),
-        ("requests_per_minute", before.requests_per_minute != after.requests_per_minute),
-        ("request_burst", before.request_burst != after.request_burst),
-        ("body_bytes", before.body_bytes != after.body_bytes),
-        ("answer_seconds", before.answer_seconds != after.answer_seconds),
-        ("maintenance", before.maintenance != after.maintenance),
-        ("security_headers", before.security_headers != after.security_headers),
-        ("headers", before.headers != after.headers),
-        ("compress", before.compress != after.compress),
-        ("pages", before.pages != after.pages),
-    ];
-    fields.iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
-}
-
-fn record(application_id: Uuid, settings: &AccessSettings) -> api::Access {
-    let texts = |networks: &[IpNet]| networks.iter().map(ToString::to_string).collect();
-    api::Access {
-        application_id,
-        allow: texts(&settings.allow),
-        deny: texts(&settings.deny),
-        users: settings.users.iter().map(|user| (user.name.clone(), MASK.to_owned())).collect(),
-        realm: settings.realm().to_owned(),
-        requests_per_minute: settings.requests_per_minute.into(),
-        request_burst: settings.request_burst.into(),
-        body_bytes: i64::try_from(settings.body_bytes).unwrap_or(i64::MAX),
-        answer_seconds: settings.answer_seconds.into(),
-        maintenance: settings.maintenance,
-        security_headers: settings.security_headers,
-        headers: settings.headers.clone(),
-        compress: settings.compress,
-        pages: settings.pages.iter().map(|(status, html)| (status.to_string(), html.clone())).collect(),
-    }
+/// The names of the fields, for the audit log. What is in them may be secret.
+fn changed_fields(before: &AccessSettings, after: &AccessSettings) -> Result<String> {
+    let fields = |settings| serde_json::to_value(settings).map_err(|error| Error::internal(error.to_string()));
+    let (before, after) = (fields(before)?, fields(after)?);
+    let all = after.as_object().into_iter().flatten();
+    let changed = all.filter(|(name, value)| before.get(name) != Some(value)).map(|(name, _)| name.as_str());
+    Ok(changed.collect::<Vec<_>>().join(", "))
 }

@@ -21,7 +21,7 @@ const NAMES_TOLD: usize = 10;
 pub async fn list(app: &App, organization_id: Uuid) -> Result<Vec<api::Certificate>> {
     let mut conn = app.db.read().await?;
     let all = certificates::of_organization(&mut conn, organization_id).await?;
-    let mut served = served(app, &mut conn, organization_id, &all).await?;
+    let mut served = served(app, &mut conn, organization_id).await?;
     let record = |row: Certificate| {
         let domains = served.take(row.id);
         records::certificate(row, organization_id, domains, app.now())
@@ -107,16 +107,17 @@ async fn record(
     organization_id: Uuid,
     certificate: Certificate,
 ) -> Result<api::Certificate> {
-    let all = certificates::of_organization(conn, organization_id).await?;
-    let domains = served(app, conn, organization_id, &all).await?.take(certificate.id);
+    let domains = served(app, conn, organization_id).await?.take(certificate.id);
     Ok(records::certificate(certificate, organization_id, domains, app.now()))
 }
 
 /// What each of the organization's certificates is served for, as the edge is told.
-async fn served(app: &App, conn: &mut Conn, organization_id: Uuid, all: &[Certificate]) -> Result<Served> {
+async fn served(app: &App, conn: &mut Conn, organization_id: Uuid) -> Result<Served> {
     let domains = domains::of_organization(conn, organization_id).await?;
     let settings = domain_settings::of_organization(conn, organization_id).await?;
-    let (choice, now) = (Choice::new(all.iter().map(Certificate::scope), &settings, &app.config), app.now());
+    // With those of the server, which the edge would choose too.
+    let scopes = certificates::scopes_of_organization(conn, organization_id).await?;
+    let (choice, now) = (Choice::new(scopes, &settings, &app.config), app.now());
     let mut served = Served::default();
     for domains::Domain { domain, .. } in domains {
         if let Some(chosen) = choice.of(Some(organization_id), &domain, now) {

@@ -139,7 +139,7 @@ pub struct OfCertificateOrder {
     pub order_id: Uuid,
 }
 
-/// Does what is to be done about the order when the job runs. No organization has that of the server's own address.
+/// Does what is to be done about the order when the job runs. That of the server itself has no organization.
 pub fn certificate_order(organization_id: Option<Uuid>, id: Uuid, order_id: Uuid) -> NewJob {
     NewJob {
         id,

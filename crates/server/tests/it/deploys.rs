@@ -342,7 +342,7 @@ impl World {
                 (path.replace("{application_id}", &id_of(&self.running().await).to_string()), Value::Null)
             }
             "update_access_settings" => {
-                // A user of this name, so that what is a secret is known as one.
+                // The user is called `password` because secrets are found by the names of their fields.
                 let users = json!({ "password": "staple battery horse" });
                 let body = json!({ "users": users, "realm": "Staging", "deny": ["192.0.2.7/24"], "headers": { "X-Team": "blue" } });
                 (path.replace("{application_id}", &id_of(&self.running().await).to_string()), body)

@@ -89,7 +89,7 @@ impl TestServer {
         place.folder.path().clone_into(&mut config.data_dir);
         // With the usual cost, half of the time of these tests would be spent on passwords. The hash's own tests have it.
         let passwords =
-            Passwords::new(config.parallel_logins, PasswordCost { memory_kib: 64, passes: 1, iterations: 10 });
+            Passwords::new(config.parallel_logins, PasswordCost { memory_kib: 64, passes: 1, edge_iterations: 10 });
         let mut app = App::new(db, Logs::open(logs, None), keys, config, Clock::manual(START), ids);
         app.passwords = passwords;
         tune(&mut app);

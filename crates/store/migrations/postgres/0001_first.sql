@@ -236,7 +236,7 @@ create index connections_app on connections (app_id) where app_id <> '';
 -- Certificates with their private keys. A row never changes: another certificate is another row.
 create table certificates (
     id uuid primary key,
-    -- None for one of the server's own address.
+    -- None for the server itself: its address, and the names below the base domain.
     organization_id uuid references organizations (id) on delete cascade,
     -- The member who uploaded it; none for one that an authority has issued to Windlass.
     user_id uuid,
@@ -259,7 +259,7 @@ create table certificates (
 -- for each domain.
 create table certificate_orders (
     id uuid primary key,
-    -- None for one of the server's own address.
+    -- None for the server itself: its address, and the names below the base domain.
     organization_id uuid references organizations (id) on delete cascade,
     domain text not null unique,
     -- The address of the authority's directory that was asked last; empty for none yet.

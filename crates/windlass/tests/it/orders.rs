@@ -410,6 +410,6 @@ async fn two_servers_order_once() {
     }
     assert_eq!(certificates(&platform).len(), 3);
     let (database, always) = (platform.database().await, Timestamp::from_micros(0));
-    let placed = placed_orders::count(&mut database.read().await.unwrap(), None, always).await.unwrap();
+    let placed = placed_orders::count(&mut database.read().await.unwrap(), always).await.unwrap();
     assert_eq!(placed, (3, 0), "each was ordered once");
 }

@@ -89,11 +89,11 @@ async fn visitors_meet_what_was_set() {
     let record = shop.platform.call("GET", &shop.path(), &Value::Null);
     assert_eq!(record["users"], json!({}));
     let entries = shop.platform.call("GET", "/audit/logs", &Value::Null).to_string();
-    assert!(entries.contains("changed who comes to shop, and how"), "{entries}");
+    assert!(entries.contains("changed the access settings of shop"), "{entries}");
     assert!(!entries.contains("correct horse"), "{entries}");
 }
 
-/// While it is deployed anew, stopped and started, and while the edge is handed over or dies, what is closed stays closed.
+/// While it is deployed anew and restarted, and while the server dies and comes back, what is closed stays closed.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_closed_stays_closed() {
     let mut shop = Shop::start().await;

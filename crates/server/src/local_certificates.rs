@@ -1,19 +1,20 @@
-//! Certificates for names that mean this machine alone, signed by an authority of the installation's own: no other issues for them. They
-//! are no rows: the server makes another one whenever it needs it. The root is kept, because people have told their browsers to trust it.
+//! Certificates for names that mean this machine alone, signed with a root of the installation's own: no certificate authority issues for
+//! them. They are no rows: the server makes another one whenever it needs it. The root is kept, because people have told their browsers to
+//! trust it.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use windlass_certificate::authority::{self, Made};
+use windlass_certificate::root::{self, CertificateWithKey};
 use windlass_edge::routes::{self as edge, PrivateKey};
 use windlass_store::sealed;
 
 use crate::app::App;
 use crate::error::{Error, Result};
 
-const SECRET: &str = "own authority";
+const SECRET: &str = "root of local certificates";
 /// The root as `windlass ca` prints it. It is public.
 pub const ROOT_FILE: &str = "ca.pem";
 /// A certificate is good for so long, and another one takes its place well before.
@@ -40,6 +41,9 @@ pub async fn certificates(
     let now = app.now().micros() / 1_000_000;
     let period = now / (RENEWAL_DAYS * SECONDS_PER_DAY);
     let (mut all, mut new) = (Vec::new(), Vec::new());
+    if hosts.len() > MOST {
+        tracing::warn!(names = hosts.len(), "more names of this machine than certificates are made for");
+    }
     for host in hosts.into_iter().take(MOST) {
         let id = format!("own.{period}.{host}");
         match known.get(id.as_str()) {
@@ -53,43 +57,44 @@ pub async fn certificates(
     Ok(all)
 }
 
-async fn issue(root: Made, new: Vec<(String, String)>, now: i64) -> Result<Vec<Arc<edge::Certificate>>> {
+async fn issue(root: CertificateWithKey, new: Vec<(String, String)>, now: i64) -> Result<Vec<Arc<edge::Certificate>>> {
     let issue = move || {
         let one = |(id, host): (String, String)| {
-            let Made { chain_pem, key_pem } = authority::issue(&root, &host, now, DAYS)?;
+            let CertificateWithKey { chain_pem, key_pem } = root::issue(&root, &host, now, DAYS)?;
             Ok(Arc::new(edge::Certificate { id, hosts: vec![host], chain_pem, key_pem: PrivateKey::new(key_pem) }))
         };
-        new.into_iter().map(one).collect::<std::result::Result<_, authority::MakeError>>()
+        new.into_iter().map(one).collect::<std::result::Result<_, root::MakeError>>()
     };
     let issued = tokio::task::spawn_blocking(issue).await.map_err(|error| Error::internal(error.to_string()))?;
     issued.map_err(|error| Error::internal(error.to_string()))
 }
 
 /// The root of this installation, made if there is none yet. All servers of one database have the same.
-async fn root(app: &App) -> Result<Made> {
-    let root = match stored(app).await? {
+async fn root(app: &App) -> Result<CertificateWithKey> {
+    let root = match stored_root(app).await? {
         Some(root) => root,
         None => make(app).await?,
     };
-    write_down(&app.config.data_dir, &root).await;
+    write_root_file(&app.config.data_dir, &root).await;
     Ok(root)
 }
 
-async fn stored(app: &App) -> Result<Option<Made>> {
+async fn stored_root(app: &App) -> Result<Option<CertificateWithKey>> {
     let Some(sealed) = sealed::instance_secret(&mut app.db.read().await?, SECRET).await? else { return Ok(None) };
     let text = app.vault.instance_secret(&sealed).await?;
     let Stored { chain_pem, key_pem } =
         serde_json::from_str(&text).map_err(|error| Error::internal(error.to_string()))?;
-    Ok(Some(Made { chain_pem, key_pem }))
+    Ok(Some(CertificateWithKey { chain_pem, key_pem }))
 }
 
-async fn make(app: &App) -> Result<Made> {
+async fn make(app: &App) -> Result<CertificateWithKey> {
     let id = app.new_id();
     // By its number people can tell it from that of another installation.
     let name = format!("Windlass {}", &id.simple().to_string()[20..]);
-    let made = authority::new_root(&name, app.now().micros() / 1_000_000);
-    let Made { chain_pem, key_pem } = made.map_err(|error| Error::internal(error.to_string()))?;
-    let text = serde_json::json!({ "chain_pem": chain_pem, "key_pem": key_pem }).to_string();
+    let made = root::new(&name, app.now().micros() / 1_000_000);
+    let CertificateWithKey { chain_pem, key_pem } = made.map_err(|error| Error::internal(error.to_string()))?;
+    let stored = Stored { chain_pem, key_pem };
+    let text = serde_json::to_string(&stored).map_err(|error| Error::internal(error.to_string()))?;
     let mut work = app.begin_step().await?;
     let value = app.vault.seal_instance_secret(&mut work, id, &text).await?;
     match sealed::insert_instance_secret(&mut work, id, SECRET, &value).await {
@@ -97,15 +102,15 @@ async fn make(app: &App) -> Result<Made> {
         // Another server was quicker.
         Err(windlass_store::Error::Duplicate) => {
             drop(work);
-            return stored(app).await?.ok_or_else(|| Error::internal("the root of an own authority vanished"));
+            return stored_root(app).await?.ok_or_else(|| Error::internal("the root of local certificates vanished"));
         }
         Err(error) => return Err(error.into()),
     }
-    Ok(Made { chain_pem, key_pem })
+    Ok(CertificateWithKey { chain_pem: stored.chain_pem, key_pem: stored.key_pem })
 }
 
 /// Without the file only `windlass ca` has nothing to print.
-async fn write_down(data_dir: &Path, root: &Made) {
+async fn write_root_file(data_dir: &Path, root: &CertificateWithKey) {
     let (path, pem) = (data_dir.join(ROOT_FILE), root.chain_pem.clone());
     let written = tokio::task::spawn_blocking(move || match std::fs::read_to_string(&path) {
         Ok(same) if same == pem => Ok(()),

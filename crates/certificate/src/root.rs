@@ -1,4 +1,4 @@
-//! An authority of an installation's own, for names that no other issues for: its root is trusted where a person has said so.
+//! A root of an installation's own, for names that no certificate authority issues for. It is trusted where a person has said so.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CidrSubnet, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
@@ -25,13 +25,13 @@ impl From<rcgen::Error> for MakeError {
 }
 
 /// A certificate with its private key, both in PEM.
-pub struct Made {
+pub struct CertificateWithKey {
     pub chain_pem: String,
     pub key_pem: String,
 }
 
 /// A new root, which says whose it is. The time is in seconds since 1970.
-pub fn new_root(name: &str, now: i64) -> Result<Made, MakeError> {
+pub fn new(name: &str, now: i64) -> Result<CertificateWithKey, MakeError> {
     let mut root = CertificateParams::new(Vec::<String>::new())?;
     root.distinguished_name = DistinguishedName::new();
     root.distinguished_name.push(DnType::CommonName, name);
@@ -45,11 +45,11 @@ pub fn new_root(name: &str, now: i64) -> Result<Made, MakeError> {
     });
     (root.not_before, root.not_after) = lifetime(now, ROOT_DAYS)?;
     let key = KeyPair::generate()?;
-    Ok(Made { chain_pem: root.self_signed(&key)?.pem(), key_pem: key.serialize_pem() })
+    Ok(CertificateWithKey { chain_pem: root.self_signed(&key)?.pem(), key_pem: key.serialize_pem() })
 }
 
 /// A certificate for a host, good for so many days.
-pub fn issue(root: &Made, host: &str, now: i64, days: i64) -> Result<Made, MakeError> {
+pub fn issue(root: &CertificateWithKey, host: &str, now: i64, days: i64) -> Result<CertificateWithKey, MakeError> {
     let issuer = Issuer::from_ca_cert_pem(&root.chain_pem, KeyPair::from_pem(&root.key_pem)?)?;
     let mut wanted = CertificateParams::new([host.to_owned()])?;
     wanted.distinguished_name = DistinguishedName::new();
@@ -58,7 +58,7 @@ pub fn issue(root: &Made, host: &str, now: i64, days: i64) -> Result<Made, MakeE
     wanted.use_authority_key_identifier_extension = true;
     (wanted.not_before, wanted.not_after) = lifetime(now, days)?;
     let key = KeyPair::generate()?;
-    Ok(Made { chain_pem: wanted.signed_by(&key, &issuer)?.pem(), key_pem: key.serialize_pem() })
+    Ok(CertificateWithKey { chain_pem: wanted.signed_by(&key, &issuer)?.pem(), key_pem: key.serialize_pem() })
 }
 
 fn lifetime(now: i64, days: i64) -> Result<(OffsetDateTime, OffsetDateTime), MakeError> {
@@ -81,7 +81,7 @@ mod tests {
     const NOW: i64 = 1_800_000_000;
 
     /// As a client that trusts the root sees it.
-    fn is_trusted(root: &Made, made: &Made, host: &str, at: i64) -> bool {
+    fn is_trusted(root: &CertificateWithKey, made: &CertificateWithKey, host: &str, at: i64) -> bool {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(root.chain_pem.as_bytes()).unwrap()).unwrap();
         let provider = Arc::new(ring::default_provider());
@@ -93,12 +93,12 @@ mod tests {
 
     #[test]
     fn a_certificate_of_an_own_root_is_trusted_with_it() {
-        let root = new_root("Windlass", NOW).unwrap();
+        let root = new("Windlass", NOW).unwrap();
         let shop = issue(&root, "shop.localhost", NOW, 90).unwrap();
         assert!(is_trusted(&root, &shop, "shop.localhost", NOW));
         assert!(!is_trusted(&root, &shop, "other.localhost", NOW), "it is for another host");
         assert!(!is_trusted(&root, &shop, "shop.localhost", NOW + 91 * 86_400), "it has expired");
-        assert!(!is_trusted(&new_root("Windlass", NOW).unwrap(), &shop, "shop.localhost", NOW), "another root");
+        assert!(!is_trusted(&new("Windlass", NOW).unwrap(), &shop, "shop.localhost", NOW), "another root");
         assert!(is_trusted(&root, &issue(&root, "localhost", NOW, 90).unwrap(), "localhost", NOW));
         let again = issue(&root, "shop.localhost", NOW, 90).unwrap();
         assert_ne!(shop.key_pem, again.key_pem);
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_root_is_good_for_names_of_the_machine_alone() {
-        let root = new_root("Windlass", NOW).unwrap();
+        let root = new("Windlass", NOW).unwrap();
         for host in ["example.org", "notlocalhost", "127.0.0.1"] {
             let stolen = issue(&root, host, NOW, 90).unwrap();
             assert!(!is_trusted(&root, &stolen, host, NOW), "{host}");
