@@ -92,7 +92,7 @@ fn challenge(answer: &str) -> Response<Body> {
     answer
 }
 
-/// A request for a service that not every visitor may have.
+/// A request for a service with access settings.
 async fn guarded(
     worker: &Worker,
     visitor: &Arc<Visitor>,

@@ -51,6 +51,7 @@ fn check(printed: &str, name: &str) {
 }
 
 #[tokio::test]
+#[ignore = "long: make test-long"]
 async fn a_client_that_openapi_typescript_generates_works() {
     let platform = open_platform().await;
     let repository = repository(&platform, "typescript", "v1");

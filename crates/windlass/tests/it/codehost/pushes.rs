@@ -77,6 +77,7 @@ async fn survives_a_crash(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn a_crash_makes_no_push_count_twice_or_never_on_sqlite() {
     survives_a_crash(Kind::Sqlite).await;
 }
