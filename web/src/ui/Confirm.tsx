@@ -10,6 +10,7 @@ interface Props {
   title: string;
   action: string;
   danger?: boolean;
+  wide?: boolean;
   /** What has to be typed before the button works. */
   typed?: { label: string; text: string };
   busy: boolean;
@@ -20,12 +21,13 @@ interface Props {
 }
 
 /** Says what an action will do before it is done. */
-export function Confirm({ title, action, danger = false, typed, busy, error, onConfirm, onClose, children }: Props) {
+export function Confirm(props: Props) {
+  const { title, action, danger = false, wide = false, typed, busy, error, onConfirm, onClose, children } = props;
   const t = useText();
   const [text, setText] = useState("");
   const isAllowed = !typed || text === typed.text;
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} wide={wide}>
       <form
         class="stack"
         onSubmit={(event) => {

@@ -58,8 +58,8 @@ async function logInAs(platform, agent) {
 }
 
 /**
- * One that a push has deployed, whose next build failed, with a preview, a volume and a second domain; and one whose repository takes a
- * key.
+ * One that a push has deployed, whose next build failed, with a preview, a volume, a second domain and rules for its visitors; and one
+ * whose repository takes a key.
  */
 async function applications(platform, words, codeHost, connection_id) {
   const shape = codeHost.shapeOf(words.repository);
@@ -82,6 +82,7 @@ async function applications(platform, words, codeHost, connection_id) {
   await snapshots(platform, words, application);
   const added = { domain: words.domain, path: "/api", redirect: "permanent" };
   await platform.api("POST", `/deploy/application/${application.id}/domains`, added);
+  await rules(platform, words, application);
   const preview = await openAPullRequest(platform, words, application, { repository, shape });
   repository.commit(files(words, "three", `RUN echo ${quoted(words.error)} && exit 3`), "Try something");
   const failed = await platform.redeploy(application);
@@ -123,6 +124,19 @@ async function snapshotThatEnds(platform, volume, wanted) {
   await until(`the snapshot is ${wanted}`, async () => {
     const { snapshots: all } = await platform.api("GET", `${volume}/snapshots`);
     return all.some((one) => one.id === id && one.state === wanted);
+  });
+}
+
+/** What its visitors meet before it. */
+async function rules(platform, words, application) {
+  await platform.api("PUT", `/deploy/application/${application.id}/access`, {
+    deny: ["192.0.2.0/24", "2001:db8::/32"],
+    users: { [words.visitor]: platform.password },
+    realm: words.realm,
+    requests_per_minute: 600,
+    body_bytes: 10 * 1024 * 1024,
+    headers: { "x-robots-tag": words.header, server: "" },
+    pages: { 503: words.html },
   });
 }
 

@@ -145,14 +145,20 @@ class Platform {
   }
 
   /** What a visitor of this host gets. */
-  visit(host, path = "/") {
+  async visit(host, path = "/") {
+    const { status, text } = await this.answerFor(host, { path });
+    return { status, text };
+  }
+
+  /** The same with the answer's headers, for a visitor who sends some. */
+  answerFor(host, { path = "/", headers = {} } = {}) {
     return new Promise((resolve, reject) => {
-      const asked = request({ ...EDGE, path, headers: { host }, timeout: 10_000 }, (answer) => {
+      const asked = request({ ...EDGE, path, headers: { host, ...headers }, timeout: 10_000 }, (answer) => {
         let text = "";
         answer.on("data", (part) => {
           text += part;
         });
-        answer.on("end", () => resolve({ status: answer.statusCode, text: text.trim() }));
+        answer.on("end", () => resolve({ status: answer.statusCode, text: text.trim(), headers: answer.headers }));
       });
       asked.on("timeout", () => asked.destroy(new Error(`${host} does not answer`)));
       asked.on("error", reject);

@@ -1,4 +1,5 @@
 // What is tried. Each topic makes what it needs.
+import access from "./topics/access.mjs";
 import account from "./topics/account.mjs";
 import certificates from "./topics/certificates.mjs";
 import conflict from "./topics/conflict.mjs";
@@ -28,6 +29,7 @@ export const LANES = [
     forms,
     certificates,
     domains,
+    access,
     shell,
     invitation,
     account,

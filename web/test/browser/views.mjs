@@ -35,6 +35,7 @@ export const VIEWS = [
   ofApplication("logs", "/logs", ["line", "error"]),
   ofApplication("variables", "/variables", ["variable"]),
   ofApplication("domains", "/domains", ["domain"], "domains", ["sent to the main domain (permanently)"]),
+  ofApplication("access", "/access", ["visitor", "realm", "header", "html"], "access", ["removed from answers"]),
   ofApplication("settings", "/settings", ["branch", "label"]),
   ofApplication("volumes", "/volumes", ["path"], "volumes"),
   ofApplication("volume", ({ volume }) => `/volumes/${volume}`, ["path", "command", "outcry"], "volumes"),
@@ -59,6 +60,14 @@ export const VIEWS = [
     ...ofApplication("preview", "", ["commit", "pullBranch"]),
     at: ({ preview }) => `/applications/${preview}`,
     heading: `$application-pr-${PULL_REQUEST}`,
+  },
+  {
+    ...ofApplication("preview-access", "", ["visitor", "realm", "header", "html"], "access", [
+      "A preview has the access settings of its application.",
+    ]),
+    at: ({ preview }) => `/applications/${preview}/access`,
+    heading: `$application-pr-${PULL_REQUEST}`,
+    pictured: false,
   },
   ofOrganization("members", "", ["user"]),
   ofOrganization("invitations", "/invitations", ["invitation"]),

@@ -33,6 +33,10 @@ export const PLEASANT = {
   key: "build server",
   agent: "curl/8.14.1",
   issuer: "Engines Root",
+  visitor: "anna",
+  realm: "Engines, for members",
+  header: "noindex",
+  html: "<h1>Back in a moment</h1>",
 };
 
 /** Runs if any page takes it for more than text. The name tells which text it was. */
@@ -54,6 +58,8 @@ export const HOSTILE = {
   domain: "bücher.example",
   // A comment to the shell that runs it.
   command: `sync # ${hostile("command")}`,
+  // In the head of an answer between quotation marks.
+  realm: NO_SPACE("realm"),
   repository: `engines/${NO_SPACE("repository").replaceAll("/", "-")}`,
   repositoryPage: "javascript:ran('repositoryPage')",
   pullRequestPage: "javascript:ran('pullRequestPage')",

@@ -12,6 +12,7 @@ import { stateOfApplication } from "../applications/facts";
 import { NotFound } from "../NotFound";
 import { Actions } from "./Actions";
 import { Overview } from "./Overview";
+import { UnderMaintenance } from "./UnderMaintenance";
 import "./application.css";
 
 const Deployments = lazy(() => import("../deployments/Deployments"));
@@ -19,6 +20,7 @@ const DeploymentPage = lazy(() => import("../deployments/DeploymentPage"));
 const Logs = lazy(() => import("./Logs"));
 const Variables = lazy(() => import("../variables/Variables"));
 const Domains = lazy(() => import("../domains/Domains"));
+const Access = lazy(() => import("../access/Access"));
 const Settings = lazy(() => import("../settings/Settings"));
 const Pushes = lazy(() => import("../pushes/Pushes"));
 const DeliveryPage = lazy(() => import("../pushes/DeliveryPage"));
@@ -39,6 +41,7 @@ const TABS = [
   "logs",
   "variables",
   "domains",
+  "access",
   "volumes",
   "pushes",
   "previews",
@@ -54,6 +57,7 @@ function labelOf(t: Text, name: TabName): string {
   if (name === "previews") return t.previews.title;
   if (name === "volumes") return t.volumes.title;
   if (name === "domains") return t.domains.title;
+  if (name === "access") return t.access.title;
   return t.application[name];
 }
 
@@ -83,6 +87,7 @@ export default function ApplicationPage() {
       actions={<Actions application={application} />}
     >
       <Tabs label={t.application.tabs} tabs={tabs(t, application, tab)} />
+      <UnderMaintenance application={application} />
       <Part application={application} tab={tab} item={params.item} />
     </Page>
   );
@@ -115,6 +120,7 @@ function Part({ application, tab, item }: { application: Application; tab: TabNa
   if (tab === "logs") return <Logs application={application} />;
   if (tab === "variables") return <Variables application={application} />;
   if (tab === "domains") return <Domains application={application} />;
+  if (tab === "access") return <Access application={application} />;
   if (tab === "volumes" && item) return <VolumePage key={item} application={application} name={item} />;
   if (tab === "volumes") return <Volumes application={application} />;
   if (tab === "pushes" && item) return <DeliveryPage key={item} application={application} id={item} />;

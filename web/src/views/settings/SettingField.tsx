@@ -1,7 +1,7 @@
 import { useSession } from "../../session";
 import { useText } from "../../text";
-import { Button } from "../../ui/Button";
 import { AreaField, CheckField, SelectField, TextField } from "../../ui/Field";
+import { FieldConflict } from "../../ui/FieldConflict";
 import type { FieldKind } from "./fields";
 import { useOptions } from "./options";
 
@@ -24,17 +24,12 @@ export function SettingField({ kind, value, theirs, problem, readOnly, onValue, 
   const [label, hint] = t.settings.field[kind.name];
   const isLocked = readOnly || (kind.needs !== undefined && !may(kind.needs));
   const conflict = theirs !== null && (
-    <div class="conflict row" role="alert">
-      <span class="break">{t.settings.conflict(wordFor(theirs))}</span>
-      <Button onClick={onTakeTheirs}>{t.settings.takeTheirs}</Button>
-      <Button onClick={onKeepMine}>{t.settings.keepMine}</Button>
-    </div>
+    <FieldConflict theirs={wordFor(theirs)} onTakeTheirs={onTakeTheirs} onKeepMine={onKeepMine} />
   );
   function wordFor(other: string | boolean): string {
     if (typeof other === "boolean") return other ? t.common.yes : t.common.no;
     const option = options.find(([name]) => name === other);
-    if (option) return option[1];
-    return other || t.settings.empty;
+    return option ? option[1] : other;
   }
 
   if (kind.as === "check") {

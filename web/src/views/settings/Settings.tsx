@@ -13,7 +13,6 @@ import { Pending } from "../application/Pending";
 import { DeleteApplication } from "./DeleteApplication";
 import { requestsFor, SECTIONS, storedValues, type Values } from "./fields";
 import { SettingField } from "./SettingField";
-import "./settings.css";
 
 const NO_DRAFT: Draft<Values> = {};
 
