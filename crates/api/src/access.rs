@@ -55,7 +55,7 @@ pub struct Access {
 pub struct UpdateAccess {
     pub allow: Option<Networks>,
     pub deny: Option<Networks>,
-    #[serde(default, serialize_with = "sent::optional")]
+    #[serde(serialize_with = "sent::optional")]
     pub users: Option<SignInUsers>,
     /// Empty for the usual one.
     #[serde(default, skip_serializing_if = "is_absent")]

@@ -4,29 +4,63 @@ use std::net::{IpAddr, SocketAddr};
 
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/// Whether the program that has connected from there is of the user that this process runs as.
-pub async fn is_ours(peer: SocketAddr) -> bool {
+/// As the table writes it: an open connection, and a socket that awaits some.
+const OPEN: &str = "01";
+const LISTENING: &str = "0A";
+
+/// Whether the program at the other end of an open connection is of the user that this process runs as. False if it is another machine's,
+/// or a container's, or has closed its end: what is left of a socket then belongs to no user, and the table says root.
+pub async fn connected_from(peer: SocketAddr, local: SocketAddr) -> bool {
+    are_ours(move |line| line.state == OPEN && is_same(line.local, peer) && is_same(line.remote, local)).await
+}
+
+/// Whether the program that listens at an address is of the user that this process runs as.
+pub async fn listens_at(address: SocketAddr) -> bool {
+    are_ours(move |line| line.state == LISTENING && is_same(line.local, address)).await
+}
+
+/// Whether there are such sockets, and all are of this user.
+async fn are_ours(is_meant: impl Fn(&Line<'_>) -> bool + Send + 'static) -> bool {
     let own = rustix::process::geteuid().as_raw();
-    tokio::task::spawn_blocking(move || is(peer, own)).await.unwrap_or(false)
+    tokio::task::spawn_blocking(move || are_of(own, is_meant)).await.unwrap_or(false)
 }
 
-/// Whether all sockets at an address are of this user: of the one that listens there, and of the connections that it has taken. False if
-/// there is none: then it is another machine's, or a container's.
-fn is(peer: SocketAddr, user: u32) -> bool {
-    let users: Vec<u32> = TABLES
-        .iter()
-        .flat_map(std::fs::read_to_string)
-        .flat_map(|text| text.lines().filter_map(|line| owner(line, peer)).collect::<Vec<_>>())
-        .collect();
-    !users.is_empty() && users.iter().all(|owner| *owner == user)
+fn are_of(user: u32, is_meant: impl Fn(&Line<'_>) -> bool) -> bool {
+    let mut is_one = false;
+    for text in TABLES.iter().flat_map(std::fs::read_to_string) {
+        for line in text.lines().filter_map(Line::read).filter(&is_meant) {
+            if line.user != user || line.inode == 0 {
+                return false;
+            }
+            is_one = true;
+        }
+    }
+    is_one
 }
 
-/// The user of a line, if it is about a connection from there: `sl local_address rem_address st queues timer retransmits uid ...`.
-fn owner(line: &str, peer: SocketAddr) -> Option<u32> {
-    let mut fields = line.split_ascii_whitespace().skip(1);
-    let local = address(fields.next()?)?;
-    let is_there = local.port() == peer.port() && local.ip().to_canonical() == peer.ip().to_canonical();
-    if is_there { fields.nth(5)?.parse().ok() } else { None }
+fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
+    one.port() == other.port() && one.ip().to_canonical() == other.ip().to_canonical()
+}
+
+/// A socket: `sl local_address rem_address st queues timer retransmits uid timeout inode ...`.
+struct Line<'a> {
+    local: SocketAddr,
+    remote: SocketAddr,
+    state: &'a str,
+    user: u32,
+    /// 0 for a socket that its program has closed.
+    inode: u64,
+}
+
+impl<'a> Line<'a> {
+    fn read(text: &'a str) -> Option<Self> {
+        let mut fields = text.split_ascii_whitespace().skip(1);
+        let (local, remote) = (address(fields.next()?)?, address(fields.next()?)?);
+        let state = fields.next()?;
+        let user = fields.nth(3)?.parse().ok()?;
+        let inode = fields.nth(1)?.parse().ok()?;
+        Some(Self { local, remote, state, user, inode })
+    }
 }
 
 /// Words of four bytes in the machine's own order, then the port: `0100007F:1F90`.
@@ -53,39 +87,34 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_connection_of_this_process_is_its_users() {
+    #[tokio::test]
+    async fn sockets_of_this_process_are_its_users() {
         let own = rustix::process::geteuid().as_raw();
         for place in ["127.0.0.1:0", "[::1]:0"] {
             let listener = TcpListener::bind(place).unwrap();
-            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let address = listener.local_addr().unwrap();
+            let client = TcpStream::connect(address).unwrap();
+            assert!(listens_at(address).await, "{place}: before the connection is taken");
             let (_server, peer) = listener.accept().unwrap();
-            assert!(is(peer, own), "{place}");
-            assert!(!is(peer, own + 1), "{place}");
+            assert!(connected_from(peer, address).await && listens_at(address).await, "{place}");
+            assert!(!connected_from(peer, SocketAddr::new(address.ip(), 1)).await, "{place}: another connection");
+            assert!(!listens_at(peer).await, "{place}: it does not listen");
+            assert!(!are_of(own + 1, move |line| is_same(line.local, peer)), "{place}");
             drop(client);
+            assert!(!connected_from(peer, address).await, "{place}: it has closed its end");
         }
-        assert!(!is("198.51.100.7:40000".parse().unwrap(), own));
-    }
-
-    #[tokio::test]
-    async fn a_listener_of_this_process_is_its_users() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let _client = TcpStream::connect(address).unwrap();
-        assert!(is_ours(address).await, "before the connection is taken");
-        let _taken = listener.accept().unwrap();
-        assert!(is_ours(address).await);
+        assert!(!listens_at("198.51.100.7:40000".parse().unwrap()).await);
     }
 
     #[test]
     fn lines_of_the_table() {
-        let line =
+        let text =
             "   1: 0100007F:9C40 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 1234 1 0";
-        let peer = "127.0.0.1:40000".parse().unwrap();
-        assert_eq!(owner(line, peer), Some(1000));
-        assert_eq!(owner(line, "127.0.0.1:8080".parse().unwrap()), None);
+        let line = Line::read(text).unwrap();
+        assert_eq!((line.local, line.remote), ("127.0.0.1:40000".parse().unwrap(), "127.0.0.1:8080".parse().unwrap()));
+        assert_eq!((line.state, line.user, line.inode), (OPEN, 1000, 1234));
         for nonsense in ["", "  sl  local_address rem_address   st", "1: xx:1 2", "1: 0100007F 2"] {
-            assert_eq!(owner(nonsense, peer), None, "{nonsense}");
+            assert!(Line::read(nonsense).is_none(), "{nonsense}");
         }
     }
 }

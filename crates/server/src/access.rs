@@ -1,13 +1,14 @@
 //! What visitors of an application meet before it: as it is kept, and as the edge is told it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use windlass_edge::routes::{AccessSpec, HeaderSpec, Limits, PageSpec, RateSpec, SignInSpec, SignInUser};
-use windlass_store::{Conn, application_access};
+use windlass_store::Conn;
+use windlass_store::application_access::{self, RoutedAccess};
 
 /// What browsers are told where the application does not say it itself.
 const SECURITY_HEADERS: [(&str, &str); 3] = [
@@ -62,6 +63,24 @@ impl Default for AccessSettings {
 }
 
 impl AccessSettings {
+    /// As a row has it. One that cannot be read, or that the edge would not take, keeps visitors out: it may say who must not come in, and
+    /// one service that the edge refuses would keep it from all others.
+    pub fn read(application_id: Uuid, text: &str) -> Self {
+        let read = serde_json::from_str::<Self>(text).map_err(|error| error.to_string());
+        let read = read.and_then(|settings| match settings.problem() {
+            Some(problem) => Err(problem),
+            None => Ok(settings),
+        });
+        read.unwrap_or_else(|problem| {
+            tracing::error!(problem, application = %application_id, "access settings cannot be used; visitors are kept out");
+            Self::closed()
+        })
+    }
+
+    fn closed() -> Self {
+        Self { maintenance: true, ..Self::default() }
+    }
+
     pub fn realm(&self) -> &str {
         if self.realm.is_empty() { REALM } else { &self.realm }
     }
@@ -125,43 +144,53 @@ impl AccessSettings {
 
 /// The edge takes no more.
 const MOST_BURST: u32 = 100_000;
-/// Of the pages of all applications together. Beyond it an application's pages are left out, and the edge shows its own.
-const MOST_PAGE_BYTES: usize = 8 << 20;
+/// Of the settings of all applications together that an edge is told: well below what it takes in one line, also when each character is
+/// written as two.
+const MOST_BYTES: usize = 64 << 20;
 
 /// What every application has, by its id.
 pub struct AccessByApplication {
-    settings: HashMap<Uuid, String>,
-    page_bytes: usize,
+    settings: HashMap<Uuid, AccessSettings>,
 }
 
 impl AccessByApplication {
     pub async fn load(conn: &mut Conn) -> windlass_store::Result<Self> {
-        let rows = application_access::all(conn).await?;
-        let settings = rows.into_iter().map(|row| (row.application_id, row.settings)).collect();
-        Ok(Self { settings, page_bytes: 0 })
+        Ok(Self { settings: within_room(application_access::all(conn).await?, MOST_BYTES) })
     }
 
-    /// An application whose settings cannot be read stays closed: they may say who must not come in.
-    pub fn take_within_room(&mut self, application_id: Uuid) -> AccessSettings {
-        let Some(text) = self.settings.remove(&application_id) else { return AccessSettings::default() };
-        let mut settings: AccessSettings = serde_json::from_str(&text).unwrap_or_else(|error| {
-            tracing::error!(%error, application = %application_id, "access settings cannot be read; visitors are kept out");
-            AccessSettings { maintenance: true, ..AccessSettings::default() }
-        });
-        // One service that the edge refuses would keep it from all others.
-        if let Some(problem) = settings.problem() {
-            tracing::error!(problem, application = %application_id, "the edge does not take access settings; visitors are kept out");
-            settings = AccessSettings { maintenance: true, ..AccessSettings::default() };
-        }
-        let bytes: usize = settings.pages.values().map(String::len).sum();
-        if self.page_bytes + bytes > MOST_PAGE_BYTES {
-            tracing::error!(application = %application_id, "the edge has no room for more pages; it shows its own");
-            settings.pages.clear();
-        } else {
-            self.page_bytes += bytes;
-        }
-        settings
+    pub fn take(&mut self, application_id: Uuid) -> AccessSettings {
+        self.settings.remove(&application_id).unwrap_or_default()
     }
+}
+
+/// When there is more than the edge can be told, the applications of the organizations with the most stay closed.
+fn within_room(rows: Vec<RoutedAccess>, most: usize) -> HashMap<Uuid, AccessSettings> {
+    let mut bytes: HashMap<Uuid, usize> = HashMap::new();
+    for row in &rows {
+        *bytes.entry(row.organization_id).or_default() += row.settings.len();
+    }
+    let mut organizations: Vec<(usize, Uuid)> = bytes.into_iter().map(|(id, bytes)| (bytes, id)).collect();
+    organizations.sort_unstable();
+    let mut left = most;
+    let mut without_room = HashSet::new();
+    for (bytes, id) in organizations {
+        match left.checked_sub(bytes) {
+            Some(rest) => left = rest,
+            None => drop(without_room.insert(id)),
+        }
+    }
+    if !without_room.is_empty() {
+        let organizations = without_room.len();
+        tracing::error!(
+            organizations,
+            "more access settings than the edge can be told; the applications of some stay closed"
+        );
+    }
+    let read = |row: RoutedAccess| match without_room.contains(&row.organization_id) {
+        true => (row.application_id, AccessSettings::closed()),
+        false => (row.application_id, AccessSettings::read(row.application_id, &row.settings)),
+    };
+    rows.into_iter().map(read).collect()
 }
 
 #[cfg(test)]
@@ -173,6 +202,27 @@ mod tests {
         assert_eq!(AccessSettings::default().spec(), None);
         assert_eq!(AccessSettings::default().limits(), Limits::default());
         assert_eq!(serde_json::from_str::<AccessSettings>("{}").unwrap(), AccessSettings::default());
+    }
+
+    #[test]
+    fn what_cannot_be_used_keeps_visitors_out() {
+        for text in ["nonsense", r#"{"maintenance": 5}"#, r#"{"headers": {"proxy-x": "1"}}"#] {
+            assert!(AccessSettings::read(Uuid::nil(), text).maintenance, "{text}");
+        }
+        assert!(!AccessSettings::read(Uuid::nil(), "{}").maintenance);
+    }
+
+    #[test]
+    fn organizations_with_the_most_are_left_out_first() {
+        let row = |id: u128, organization: u128, bytes: usize| RoutedAccess {
+            application_id: Uuid::from_u128(id),
+            organization_id: Uuid::from_u128(organization),
+            settings: format!("{{}}{}", " ".repeat(bytes - 2)),
+        };
+        let rows = vec![row(1, 1, 40), row(2, 2, 60), row(3, 1, 30), row(4, 3, 20)];
+        let read = within_room(rows, 100);
+        let closed = |id: u128| read[&Uuid::from_u128(id)].maintenance;
+        assert_eq!([closed(1), closed(2), closed(3), closed(4)], [true, false, true, false]);
     }
 
     #[test]

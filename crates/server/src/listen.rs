@@ -67,7 +67,9 @@ pub async fn serve(app: Arc<App>, listeners: Listeners, mut stop: watch::Receive
         accepting.spawn(accept(listener, false, settings.clone(), graceful.clone()));
     }
     if let Some(listener) = listeners.for_edge {
-        accepting.spawn(accept(listener, true, settings.clone(), graceful.clone()));
+        // Room of its own: visitors of the edge, who are counted there, leave all of the other to callers who come here.
+        let room = Arc::new(Room::new((app.config.max_connections / 2).max(1)));
+        accepting.spawn(accept(listener, true, ConnectionSettings { room, ..settings.clone() }, graceful.clone()));
     }
     // An error means that the sender is gone, which is a stop too.
     let _ = stop.wait_for(|stop| *stop).await;
@@ -155,11 +157,12 @@ async fn accept(listener: TcpListener, is_edge: bool, settings: ConnectionSettin
                 continue;
             }
         };
-        if is_edge && !local_users::is_ours(address).await {
+        let Ok(local) = stream.local_addr() else { continue };
+        if is_edge && !local_users::connected_from(address, local).await {
             tracing::warn!(peer = %address, "a program of another user has called where only the edge does");
             continue;
         }
-        let peer = Peer { address, is_edge };
+        let peer = Peer { address, local, is_edge };
         // Closed at once: what waits for a permit would keep others from being accepted.
         let Ok(of_address) = settings.count(peer) else { continue };
         let Some(permit) = settings.room.enter().await else { return };

@@ -204,7 +204,7 @@ async fn prepare(
         for domain in added.remove(&application.id).unwrap_or_default() {
             add_domain(&mut set, &mut encryption, &application, domain);
         }
-        let access = all_access.take_within_room(application.id);
+        let access = all_access.take(application.id);
         let serves = serves(&application, most_waiting, access.limits());
         set.services.push(ServiceSpec { name, serves, access_log: false, access: access.spec() });
     }
@@ -223,7 +223,10 @@ async fn prepare(
     set.certificates = encryption.served.load(app, conn, known).await?;
     let known = before.map(|table| table.proofs.as_slice()).unwrap_or_default();
     (set.challenges, set.proofs) = shown_to_authorities(conn, known).await?;
-    Ok(Prepared { table: set, local_names: encryption.local_names.into_iter().collect(), server })
+    let mut local_names: Vec<String> = encryption.local_names.into_iter().collect();
+    // There are not certificates for any number of them.
+    local_names.sort_by_key(|name| server.as_ref().is_none_or(|server| server.host != *name));
+    Ok(Prepared { table: set, local_names, server })
 }
 
 /// After all others, as far as the edge takes more. Without them these names are served over http.

@@ -32,7 +32,7 @@ pub struct Choice {
 
 impl Choice {
     pub fn new(all: impl IntoIterator<Item = Scope>, settings: &[DomainSettings], config: &Config) -> Self {
-        let base_domain = config.zones.zone_of(&config.base_domain).map(|_| config.base_domain.clone());
+        let base_domain = config.shares_certificate().then(|| config.base_domain.clone());
         Self::with_base(all, settings, base_domain)
     }
 

@@ -35,16 +35,26 @@ pub async fn get(conn: &mut Conn, application_id: Uuid) -> Result<Option<String>
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).fetch_optional(c).await)?)
 }
 
-/// Bytes of all that an organization has.
+/// Bytes of all that an organization has, with those of previews, which have their application's.
 pub async fn bytes_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
-    let query = "select coalesce(sum(octet_length(x.settings)), 0) from application_access x \
-                 join applications a on a.id = x.application_id where a.organization_id = $1";
+    let query = "select coalesce(sum(octet_length(x.settings) * (1 + (select count(*) from previews p where p.application_id = a.id))), 0) \
+                 from application_access x join applications a on a.id = x.application_id where a.organization_id = $1";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
 
+/// What an application or a preview of this organization has.
+#[derive(Clone, Debug, FromRow)]
+pub struct RoutedAccess {
+    pub application_id: Uuid,
+    pub organization_id: Uuid,
+    pub settings: String,
+}
+
 /// Of every application, and of every preview as its application has it.
-pub async fn all(conn: &mut Conn) -> Result<Vec<ApplicationAccess>> {
-    let query = "select application_id, settings from application_access union all \
-                 select p.id, x.settings from application_access x join previews p on p.application_id = x.application_id";
+pub async fn all(conn: &mut Conn) -> Result<Vec<RoutedAccess>> {
+    let query = "select x.application_id, a.organization_id, x.settings from application_access x \
+                 join applications a on a.id = x.application_id union all \
+                 select p.id as application_id, a.organization_id, x.settings from application_access x \
+                 join applications a on a.id = x.application_id join previews p on p.application_id = x.application_id";
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
 }

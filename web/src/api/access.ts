@@ -22,11 +22,10 @@ export const useAccess = (application: Application) => useQuery(accessQuery(appl
 export const fetchAccess = (application: Application): Promise<Access> =>
   cache.fetchQuery({ ...accessQuery(application), staleTime: 0 });
 
-/** The generated type wants `users` in every body. Null keeps them. */
 const put = ({ id }: Application, body: UpdateAccess): Promise<Access> =>
   request("put", "/deploy/application/{application_id}/access", {
     path: { application_id: id },
-    body: { users: null, ...body },
+    body,
   });
 
 /** The answer of a change is what is shown from then on. */

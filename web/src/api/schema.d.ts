@@ -2479,7 +2479,7 @@ export interface components {
             requests_per_minute: number;
             /**
              * Format: int64
-             * @description Of these, requests at once; 0 for as many.
+             * @description How many of them may come at once; 0 for all.
              */
             request_burst: number;
             /**
@@ -4763,11 +4763,8 @@ export interface components {
         UpdateAccess: {
             allow?: string[] | null;
             deny?: string[] | null;
-            /**
-             * @description Replaces all of them.
-             * @default null
-             */
-            users: {
+            /** @description Replaces all of them. */
+            users?: {
                 [key: string]: string;
             } | null;
             /** @description Empty for the usual one. */

@@ -17,11 +17,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::buckets::Buckets;
 use super::credentials::Credentials;
+use crate::addresses::neighbourhood;
 use crate::password;
 use crate::routes::{SignInSpec, SignInUser};
 
 /// A household that has given so many wrong passwords within a minute must wait before it gives another.
 const WRONG_PER_MINUTE: u32 = 10;
+/// The same for all households of a neighbourhood: one person can have many of them.
+const WRONG_NEARBY_PER_MINUTE: u32 = 60;
 const MOST_AT_ONCE: usize = 4;
 /// How long a password may wait for its turn.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -33,6 +36,9 @@ pub struct PasswordChecks {
     longest_wait: Duration,
     /// Known to this process only.
     key: hmac::Key,
+    /// Wrong passwords by household, and by neighbourhood: of all services together, because all share the turns.
+    wrong: Arc<Buckets>,
+    wrong_nearby: Arc<Buckets>,
 }
 
 impl PasswordChecks {
@@ -45,12 +51,29 @@ impl PasswordChecks {
     fn with(at_once: usize, longest_wait: Duration) -> io::Result<Self> {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
             .map_err(|_| io::Error::other("the system has no random numbers"))?;
-        Ok(Self { turns: Arc::new(Semaphore::new(at_once)), longest_wait, key })
+        let buckets = |per_minute| Arc::new(Buckets::new(per_minute, per_minute));
+        Ok(Self {
+            turns: Arc::new(Semaphore::new(at_once)),
+            longest_wait,
+            key,
+            wrong: buckets(WRONG_PER_MINUTE),
+            wrong_nearby: buckets(WRONG_NEARBY_PER_MINUTE),
+        })
     }
 
-    /// None when that takes too long.
-    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        tokio::time::timeout(self.longest_wait, self.turns.clone().acquire_owned()).await.ok()?.ok()
+    fn may_try(&self, address: IpAddr) -> Result<(), SignInRefusal> {
+        let now = Instant::now();
+        let nearby = self.wrong_nearby.look(neighbourhood(address), now);
+        self.wrong.look(address, now).and(nearby).map_err(SignInRefusal::TooManyTries)
+    }
+
+    /// First the service's own turn, so that one that many guess at does not take all of them. None when that takes too long.
+    async fn turn(&self, of_service: &Arc<Semaphore>) -> Option<[OwnedSemaphorePermit; 2]> {
+        let both = async {
+            let own = of_service.clone().acquire_owned().await.ok()?;
+            Some([own, self.turns.clone().acquire_owned().await.ok()?])
+        };
+        tokio::time::timeout(self.longest_wait, both).await.ok()?
     }
 }
 
@@ -61,8 +84,8 @@ pub struct SignIn {
     users: HashMap<String, User>,
     /// Compared with for names that are none of theirs, so that this takes as long.
     unknown: User,
-    /// Wrong passwords by household.
-    wrong: Arc<Buckets>,
+    /// In which its passwords are compared, one after the other.
+    turn: Arc<Semaphore>,
 }
 
 struct User {
@@ -88,7 +111,7 @@ pub enum SignInRefusal {
 }
 
 impl SignIn {
-    /// As it was before if it is the same. Wrong passwords count on if it is another.
+    /// As it was before if it is the same.
     pub fn new(spec: &SignInSpec, before: Option<&Arc<Self>>) -> Arc<Self> {
         if let Some(before) = before.filter(|before| before.spec == *spec) {
             return before.clone();
@@ -100,10 +123,7 @@ impl SignIn {
             challenge: HeaderValue::try_from(challenge).unwrap_or(HeaderValue::from_static("Basic realm=\"\"")),
             users: spec.users.iter().map(|user| (user.name.clone(), User::new(user, most))).collect(),
             unknown: User::unknown(most),
-            wrong: before.map_or_else(
-                || Arc::new(Buckets::new(WRONG_PER_MINUTE, WRONG_PER_MINUTE)),
-                |before| before.wrong.clone(),
-            ),
+            turn: before.map_or_else(|| Arc::new(Semaphore::new(1)), |before| before.turn.clone()),
             spec: spec.clone(),
         })
     }
@@ -119,18 +139,24 @@ impl SignIn {
         if self.remembers(checks, &given) {
             return Ok(());
         }
-        self.may_try(address)?;
-        let turn = checks.turn().await.ok_or(SignInRefusal::Busy)?;
+        checks.may_try(address)?;
+        let turn = checks.turn(&self.turn).await.ok_or(SignInRefusal::Busy)?;
         // Requests come in groups: while this one waited, another has shown that the password is right, or has been one
         // wrong password too many.
         if self.remembers(checks, &given) {
             return Ok(());
         }
-        self.may_try(address)?;
+        checks.may_try(address)?;
         let (this, key) = (self.clone(), checks.key.clone());
+        let wrong = [checks.wrong.clone(), checks.wrong_nearby.clone()];
         // It is counted also if the visitor leaves before it ends.
         let comparing = tokio::task::spawn_blocking(move || {
-            let is_right = this.compare(&key, &given, address);
+            let is_right = this.compare(&key, &given);
+            if !is_right {
+                // It may be one too many when several were compared at once: none is let in for it.
+                let now = Instant::now();
+                let _ = (wrong[0].take(address, now), wrong[1].take(neighbourhood(address), now));
+            }
             drop(turn);
             is_right
         });
@@ -145,19 +171,12 @@ impl SignIn {
         self.user(&given.name).remembers(&checks.key, &given.password)
     }
 
-    fn may_try(&self, address: IpAddr) -> Result<(), SignInRefusal> {
-        self.wrong.look(address, Instant::now()).map_err(SignInRefusal::TooManyTries)
-    }
-
     /// Takes long.
-    fn compare(&self, key: &hmac::Key, given: &Credentials, address: IpAddr) -> bool {
+    fn compare(&self, key: &hmac::Key, given: &Credentials) -> bool {
         let user = self.user(&given.name);
         let is_right = user.has_password(&given.password);
         if is_right {
             *user.remembered.lock() = Some(hmac::sign(key, &given.password));
-        } else {
-            // It may be one too many when several were compared at once: none is let in for it.
-            let _ = self.wrong.take(address, Instant::now());
         }
         is_right
     }

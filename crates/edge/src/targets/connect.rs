@@ -29,7 +29,7 @@ pub async fn connect(target: &Target, limit: Duration) -> io::Result<Sender> {
         }
     };
     // While the program that should be there is stopped, another user of the machine could take its port.
-    if target.of_this_user && !local_users::is_ours(target.address).await {
+    if target.of_this_user && !local_users::listens_at(target.address).await {
         target.health.not_connected();
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "a program of another user listens there"));
     }

@@ -16,8 +16,8 @@ pub struct Origin {
     pub address: IpAddr,
     pub user_agent: String,
     pub request_id: String,
-    /// The other end of the connection: the client, or a proxy.
-    pub peer: SocketAddr,
+    /// The other end of the connection: the client, a proxy or the edge.
+    pub peer: Peer,
     /// Whether a program stands between the client and this server, as far as that shows in the request.
     pub is_forwarded: bool,
 }
@@ -26,7 +26,9 @@ pub struct Origin {
 #[derive(Clone, Copy, Debug)]
 pub struct Peer {
     pub address: SocketAddr,
-    /// Whether it is the edge of this machine, which says for whom it speaks.
+    /// This end of the connection.
+    pub local: SocketAddr,
+    /// Whether it is a program of our own user at the listener for the edge, which says for whom it speaks.
     pub is_edge: bool,
 }
 
@@ -52,7 +54,7 @@ impl FromRequestParts<Arc<App>> for Origin {
         let user_agent = user_agent.chars().filter(|c| !c.is_control()).take(200).collect();
         let address = real_address(peer, &parts.headers, &app.config.trusted_proxies);
         let is_forwarded = is_forwarded(parts);
-        Ok(Self { address, user_agent, request_id, peer: peer.address, is_forwarded })
+        Ok(Self { address, user_agent, request_id, peer, is_forwarded })
     }
 }
 
@@ -103,7 +105,11 @@ mod tests {
         let (proxy, inner) = (ip("10.0.0.1"), ip("10.0.0.2"));
         let from = |peer: IpAddr, is_edge, forwarded: &str| {
             let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), forwarded.parse().unwrap())]);
-            real_address(Peer { address: (peer, 1).into(), is_edge }, &headers, &[proxy, inner])
+            real_address(
+                Peer { address: (peer, 1).into(), local: (peer, 2).into(), is_edge },
+                &headers,
+                &[proxy, inner],
+            )
         };
         let address = |peer, forwarded: &str| from(peer, false, forwarded);
         assert_eq!(from(ip("127.0.0.1"), true, "203.0.113.1, 198.51.100.7"), ip("198.51.100.7"));
@@ -114,7 +120,7 @@ mod tests {
         // Some proxies write IPv4 addresses as IPv6 ones, their own too.
         assert_eq!(address(proxy, "::ffff:198.51.100.7, ::ffff:10.0.0.2"), ip("198.51.100.7"));
         assert_eq!(address(proxy, "203.0.113.1, nonsense"), proxy);
-        let peer = Peer { address: (proxy, 1).into(), is_edge: false };
+        let peer = Peer { address: (proxy, 1).into(), local: (proxy, 2).into(), is_edge: false };
         assert_eq!(real_address(peer, &HeaderMap::new(), &[proxy]), proxy);
     }
 }

@@ -9,7 +9,8 @@ use windlass_edge::password::{PasswordHash, hash_password};
 
 use crate::error::{Error, Result};
 
-/// How long a login may wait for its turn.
+const TOO_MANY_LOGINS: &str = "Too many logins at once. Try again in a moment.";
+/// How long a password may wait for its turn.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// How much work a hash is. Each hash says its own, so that those of before stay valid.
@@ -31,6 +32,8 @@ impl Default for PasswordCost {
 pub struct Passwords {
     cost: PasswordCost,
     turns: Arc<Semaphore>,
+    /// Of those that visitors give to the edge: members set many at once, and must not keep users from logging in.
+    edge_turns: Arc<Semaphore>,
     /// The hash of no password. Checking against it makes an unknown account cost what a known one does.
     no_user: Arc<str>,
 }
@@ -43,11 +46,16 @@ impl Passwords {
             "$argon2id$v=19$m={memory_kib},t={passes},p=1$bm9ib2R5IGhhcyB0aGlz$\
              AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
         );
-        Self { cost, turns: Arc::new(Semaphore::new(parallel)), no_user: no_user.into() }
+        Self {
+            cost,
+            turns: Arc::new(Semaphore::new(parallel)),
+            edge_turns: Arc::new(Semaphore::new(1)),
+            no_user: no_user.into(),
+        }
     }
 
     pub async fn hash(&self, password: &str) -> Result<String> {
-        let turn = self.turn().await?;
+        let turn = turn(&self.turns, TOO_MANY_LOGINS).await?;
         let password = password.to_owned();
         let params = Params::new(self.cost.memory_kib, self.cost.passes, 1, None).map_err(Error::internal)?;
         let hash = tokio::task::spawn_blocking(move || {
@@ -61,7 +69,7 @@ impl Passwords {
 
     /// Of a password that visitors of an application give to the edge, which compares it; and the iterations that it takes.
     pub async fn hash_for_edge(&self, password: &str) -> Result<(PasswordHash, u32)> {
-        let turn = self.turn().await?;
+        let turn = turn(&self.edge_turns, "Too many passwords are set at once. Try again in a moment.").await?;
         let (password, iterations) = (password.to_owned(), self.cost.edge_iterations);
         let hash = tokio::task::spawn_blocking(move || {
             let _held_until_done = turn;
@@ -72,7 +80,7 @@ impl Passwords {
 
     /// Takes the same time whether there is a hash to compare with or not.
     pub async fn verify(&self, password: &str, hash: Option<&str>) -> Result<bool> {
-        let turn = self.turn().await?;
+        let turn = turn(&self.turns, TOO_MANY_LOGINS).await?;
         let known = hash.is_some();
         let hash = hash.unwrap_or(&self.no_user).to_owned();
         let password = password.to_owned();
@@ -82,15 +90,15 @@ impl Passwords {
         });
         Ok(matches.await.map_err(Error::internal)? && known)
     }
+}
 
-    /// It belongs to the work, not to the caller: a caller who goes away does not stop the hashing.
-    async fn turn(&self) -> Result<OwnedSemaphorePermit> {
-        let busy = |cause| Error::unavailable("Too many logins at once. Try again in a moment.", cause);
-        match tokio::time::timeout(WAIT, self.turns.clone().acquire_owned()).await {
-            Ok(Ok(turn)) => Ok(turn),
-            Ok(Err(closed)) => Err(busy(closed.to_string())),
-            Err(late) => Err(busy(late.to_string())),
-        }
+/// It belongs to the work, not to the caller: a caller who goes away does not stop the hashing.
+async fn turn(turns: &Arc<Semaphore>, words: &'static str) -> Result<OwnedSemaphorePermit> {
+    let busy = |cause| Error::unavailable(words, cause);
+    match tokio::time::timeout(WAIT, turns.clone().acquire_owned()).await {
+        Ok(Ok(turn)) => Ok(turn),
+        Ok(Err(closed)) => Err(busy(closed.to_string())),
+        Err(late) => Err(busy(late.to_string())),
     }
 }
 

@@ -15,7 +15,7 @@ fn with(name: &header::HeaderName, values: &[String]) -> HeaderMap {
 }
 
 fn from(address: IpAddr) -> Peer {
-    Peer { address: (address, 1).into(), is_edge: false }
+    Peer { address: (address, 1).into(), local: (address, 2).into(), is_edge: false }
 }
 
 proptest! {

@@ -328,14 +328,18 @@ impl Config {
     /// if it is in a zone that may be changed.
     pub fn own_domains(&self) -> Vec<String> {
         let host = self.host_at_edge().map(|host| host.to_string());
-        let base = self.zones.zone_of(&self.base_domain).map(|_| format!("*.{}", self.base_domain));
+        let base = self.shares_certificate().then(|| format!("*.{}", self.base_domain));
         host.into_iter().chain(base).collect()
     }
 
-    /// Whether a name is served with the certificate for everything below the base domain.
+    /// Whether names right below the base domain are to be served with one certificate: its zone may be changed.
+    pub fn shares_certificate(&self) -> bool {
+        self.zones.zone_of(&self.base_domain).is_some()
+    }
+
+    /// Whether a name is right below the base domain.
     pub fn is_below_base(&self, domain: &str) -> bool {
         domain.split_once('.').is_some_and(|(label, above)| label != "*" && above == self.base_domain)
-            && self.zones.zone_of(&self.base_domain).is_some()
     }
 
     /// Whether only this machine's own users, or a proxy on it, can reach the server.

@@ -102,6 +102,7 @@ impl Attempt<'_> {
         }
         let Some(directory) = self.directory() else { return self.rest(DAY).await };
         if let Some(at) = self.nothing_to_order(&directory).await? {
+            take_back_record(self.app, &self.order).await;
             let finished = |order: &mut CertificateOrder| {
                 forget_attempt(order);
                 (order.problem, order.failures, order.next_at) = (String::new(), 0, at);
@@ -113,6 +114,7 @@ impl Attempt<'_> {
         if is_new {
             let way = self.preflight(&authority).await?;
             self.check_budget().await?;
+            take_back_record(self.app, &self.order).await;
             self.save(|order| {
                 (order.way, order.token, order.key_authorization) = (way_word(way).into(), "".into(), "".into());
             })
@@ -353,7 +355,6 @@ impl Attempt<'_> {
     /// The certificate is served from then on. One that it replaces is gone.
     async fn keep(&mut self, account: &Account, chain_pem: String, key_pem: String) -> Result<()> {
         let now = self.app.now();
-        take_back_record(self.app, &self.order).await;
         let checked = check(chain_pem, key_pem, now).await?;
         if !checked.description.names.contains(&self.order.domain) {
             let words =
@@ -378,6 +379,7 @@ impl Attempt<'_> {
         let sealed_key = self.app.vault.seal_certificate_key(&mut work, certificate.id, &checked.key_pem).await?;
         certificates::insert(&mut work, &certificate, &Material { chain_pem: checked.chain_pem, sealed_key }).await?;
         let replaced = self.order.certificate_id.replace(certificate.id);
+        let proven = self.order.clone();
         forget_attempt(&mut self.order);
         (self.order.problem, self.order.failures, self.order.next_at) = (String::new(), 0, next_at);
         self.order.updated_at = now;
@@ -407,6 +409,7 @@ impl Attempt<'_> {
         if let Err(error) = self.host.routes.publish(self.app).await {
             tracing::warn!(%error, "the edge was not told of a new certificate yet; the reconciler tells it");
         }
+        take_back_record(self.app, &proven).await;
         Ok(())
     }
 

@@ -48,7 +48,9 @@ pub async fn look(app: &App) -> Result<usize> {
         add(app, None, domain).await?;
     }
     let new = domains::without_order(&mut app.db.read().await?).await?;
-    let is_own = |domain: &str| own.iter().any(|own| own == domain) || config.is_below_base(domain);
+    // Where the certificate for everything below the base domain cannot be had, each name is ordered for as elsewhere.
+    let is_shared = config.shares_certificate() && !has_failed(app, &format!("*.{}", config.base_domain)).await?;
+    let is_own = |domain: &str| own.iter().any(|own| own == domain) || (is_shared && config.is_below_base(domain));
     let is_new = |found: &Domain| is_ordered_for(config, &found.domain) && !is_own(&found.domain);
     for Domain { organization_id, domain, .. } in new.into_iter().filter(is_new).take(MOST_AT_ONCE) {
         add(app, Some(organization_id), &domain).await?;
@@ -63,6 +65,12 @@ pub async fn look(app: &App) -> Result<usize> {
         }
     }
     Ok(queued)
+}
+
+/// Whether there is no certificate for a domain because the last order of it has failed.
+async fn has_failed(app: &App, domain: &str) -> Result<bool> {
+    let order = certificate_orders::of_domain(&mut app.db.read().await?, domain).await?;
+    Ok(order.is_some_and(|order| order.certificate_id.is_none() && !order.problem.is_empty()))
 }
 
 /// Whether an authority on the internet can issue for a name. For a wildcard it wants a record in DNS, so its zone must be one that may be

@@ -74,10 +74,8 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: &UpdateAcc
 }
 
 async fn load(conn: &mut Conn, application_id: Uuid) -> Result<AccessSettings> {
-    match application_access::get(conn, application_id).await? {
-        Some(text) => serde_json::from_str(&text).map_err(|error| Error::internal(error.to_string())),
-        None => Ok(AccessSettings::default()),
-    }
+    let text = application_access::get(conn, application_id).await?;
+    Ok(text.map(|text| AccessSettings::read(application_id, &text)).unwrap_or_default())
 }
 
 /// All of it is part of what every edge is told.

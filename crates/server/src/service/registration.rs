@@ -19,7 +19,9 @@ use crate::service::{sessions, tries};
 /// Through a proxy on this machine the whole world may come. One that adds nothing to a request is known by its user: that of the server
 /// is a person's, or root, and proxies have users of their own.
 async fn may_be_a_stranger(app: &App, origin: &Origin) -> bool {
-    app.config.is_reachable_from_outside() || origin.is_forwarded || !local_users::is_ours(origin.peer).await
+    app.config.is_reachable_from_outside()
+        || origin.is_forwarded
+        || !local_users::connected_from(origin.peer.address, origin.peer.local).await
 }
 
 /// By what right a person registers.

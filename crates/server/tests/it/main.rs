@@ -8,6 +8,7 @@ mod second_factor;
 mod secrets;
 mod support;
 
+mod access;
 mod answer_sizes;
 mod api_keys;
 mod applications;

@@ -3,6 +3,7 @@
 use serde_json::json;
 use windlass_api::{ErrorCode, Role};
 use windlass_server::auth::Origin;
+use windlass_server::auth::origin::Peer;
 use windlass_server::service::sessions;
 use windlass_store::Kind;
 use windlass_testing::on_both_databases;
@@ -206,7 +207,7 @@ async fn guessing_is_limited_per_account_and_per_address(kind: Kind) {
             address: [10, 0, 0, n].into(),
             user_agent: String::new(),
             request_id: String::new(),
-            peer: ([127, 0, 0, 1], 1).into(),
+            peer: Peer { address: ([127, 0, 0, 1], 1).into(), local: ([127, 0, 0, 1], 2).into(), is_edge: false },
             is_forwarded: false,
         };
         let refused = sessions::login(&server.app, &origin, &guess).await.err().unwrap().code;

@@ -52,7 +52,7 @@ async fn right_passwords_are_remembered_until_the_users_change() {
     let users = vec![user("ann", "secret", 10), user("bob", "secret", 10)];
     let (sign_in, checks) = (sign_in(users), PasswordChecks::with(1, Duration::from_millis(20)).unwrap());
     assert_eq!(sign_in.check(&checks, &given("ann", "secret"), HOME).await, Ok(()));
-    let turn = checks.turn().await;
+    let turn = checks.turn(&sign_in.turn).await;
     assert_eq!(sign_in.check(&checks, &given("ann", "secret"), ELSEWHERE).await, Ok(()));
     for (name, password) in [("ann", "wrong"), ("bob", "secret"), ("eve", "secret")] {
         assert_eq!(sign_in.check(&checks, &given(name, password), HOME).await, Err(SignInRefusal::Busy), "{name}");
@@ -84,6 +84,36 @@ async fn a_household_with_too_many_wrong_passwords_must_wait() {
     let refused = changed.check(&checks, &given("bob", "other"), HOME).await;
     assert!(matches!(refused, Err(SignInRefusal::TooManyTries(_))), "{refused:?}");
     assert_eq!(sign_in.check(&checks, &given("bob", "other"), ELSEWHERE).await, Ok(()));
+}
+
+/// All services share the turns, so wrong passwords count wherever they are given; and those of neighbours together.
+#[tokio::test]
+async fn wrong_passwords_count_at_all_services() {
+    let (one, other, checks) =
+        (sign_in(vec![user("ann", "secret", 1)]), sign_in(vec![user("bob", "secret", 1)]), checks());
+    for _ in 0..WRONG_PER_MINUTE {
+        one.check(&checks, &given("ann", "wrong"), HOME).await.unwrap_err();
+    }
+    let refused = other.check(&checks, &given("bob", "secret"), HOME).await;
+    assert!(matches!(refused, Err(SignInRefusal::TooManyTries(_))), "{refused:?}");
+    for number in 0..WRONG_NEARBY_PER_MINUTE {
+        let neighbour: IpAddr = format!("2001:db8:7:{number:x}::1").parse().unwrap();
+        let refused = one.check(&checks, &given("ann", "wrong"), neighbour).await;
+        assert_eq!(refused, Err(SignInRefusal::NotSignedIn), "{number}");
+    }
+    let refused = other.check(&checks, &given("bob", "secret"), "2001:db8:7:ffff::1".parse().unwrap()).await;
+    assert!(matches!(refused, Err(SignInRefusal::TooManyTries(_))), "{refused:?}");
+    assert_eq!(other.check(&checks, &given("bob", "secret"), "2001:db8:8::1".parse().unwrap()).await, Ok(()));
+}
+
+/// One that many guess at leaves the other turns to others.
+#[tokio::test]
+async fn a_service_has_one_turn() {
+    let (busy, other) = (sign_in(vec![user("ann", "secret", 1)]), sign_in(vec![user("ann", "secret", 1)]));
+    let checks = PasswordChecks::with(2, Duration::from_millis(20)).unwrap();
+    let _turn = checks.turn(&busy.turn).await.unwrap();
+    assert_eq!(busy.check(&checks, &given("ann", "secret"), HOME).await, Err(SignInRefusal::Busy));
+    assert_eq!(other.check(&checks, &given("ann", "secret"), HOME).await, Ok(()));
 }
 
 /// A visitor who leaves before the end is counted too.

@@ -8,6 +8,7 @@ const HASH: &str = "c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ff
 fn access() -> AccessSpec {
     let user = SignInUser { name: "zoë".into(), iterations: 1000, salt: SALT.into(), hash: HASH.into() };
     AccessSpec {
+        own_targets: true,
         allow: vec!["192.0.2.0/24".parse().unwrap()],
         deny: vec!["2001:db8::/32".parse().unwrap()],
         rate: Some(RateSpec { per_minute: 60, burst: 10 }),
