@@ -37,7 +37,7 @@ pub async fn get(conn: &mut Conn, application_id: Uuid) -> Result<Option<String>
 
 /// Bytes of all that an organization has, with those of previews, which have their application's.
 pub async fn bytes_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
-    let query = "select coalesce(sum(octet_length(x.settings) * (1 + (select count(*) from previews p where p.application_id = a.id))), 0) \
+    let query = "select cast(coalesce(sum(octet_length(x.settings) * (1 + (select count(*) from previews p where p.application_id = a.id))), 0) as bigint) \
                  from application_access x join applications a on a.id = x.application_id where a.organization_id = $1";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
