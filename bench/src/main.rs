@@ -1,9 +1,9 @@
 //! Measures Windlass beside a bare axum server that runs the same SQL on the same kind of pool, and its edge beside
-//! nginx and Caddy, each in the same run.
+//! nginx, Caddy and HAProxy, each in the same run.
 //!
 //! `windlass-bench` does everything and writes `bench/results/http.json` and `bench/results/edge.json`;
-//! `windlass-bench bare …` is the baseline itself, `windlass-bench audit` measures the audit log alone, and
-//! `windlass-bench edge` the edge alone; `windlass-bench deploy` measures deployments, `windlass-bench data` volumes and
+//! `windlass-bench bare …` is the baseline itself, `windlass-bench handshakes …` a load of new encrypted connections;
+//! `windlass-bench audit` measures the audit log alone, and `windlass-bench edge` the edge alone, or a part of that; `windlass-bench deploy` measures deployments, `windlass-bench data` volumes and
 //! `windlass-bench logs` log lines, with an engine of their own; `windlass-bench extensions` measures executions, and
 //! `windlass-bench deliveries` what code hosts send.
 
@@ -50,12 +50,13 @@ fn main() {
         Some("data") => data::measure(),
         Some("deliveries") => deliveries::measure(),
         Some("deploy") => deploy::measure(),
-        Some("edge") => edge::measure(),
+        Some("edge") => edge::measure(&arguments[1..]),
+        Some("handshakes") => edge::handshakes::load(&arguments[1..]),
         Some("extensions") => extensions::measure(),
         Some("logs") => logs::measure(),
         _ => {
             compare(&Endpoint::ALL);
-            edge::measure();
+            edge::measure(&[]);
         }
     }
 }

@@ -49,11 +49,15 @@ impl Process {
     }
 
     /// Returns once the path of the host is answered well.
-    pub fn start(mut command: Command, port: u16, host: &str, path: &str) -> Self {
+    pub fn start(command: Command, port: u16, host: &str, path: &str) -> Self {
+        Self::start_until(command, port, || answers(port, host, path))
+    }
+
+    pub fn start_until(mut command: Command, port: u16, is_ready: impl Fn() -> bool) -> Self {
         let child = command.stdin(Stdio::null()).spawn().expect("the server starts");
         let mut process = Self { child, port, end: Signal::TERM };
         let until = Instant::now() + Duration::from_secs(20);
-        while !answers(port, host, path) {
+        while !is_ready() {
             let ended = process.child.try_wait().expect("the server's state");
             assert!(ended.is_none(), "{command:?} has ended: {ended:?}");
             assert!(Instant::now() < until, "{command:?} does not answer");
@@ -63,28 +67,31 @@ impl Process {
     }
 
     pub fn resident_mb(&self) -> f64 {
-        self.memory("VmRSS:")
+        memory(Pid::from_child(&self.child), "VmRSS:")
     }
 
     pub fn peak_mb(&self) -> f64 {
-        self.memory("VmHWM:")
+        memory(Pid::from_child(&self.child), "VmHWM:")
     }
 
-    fn memory(&self, field: &str) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process lives");
-        let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a size");
-        line.trim().trim_end_matches(" kB").parse::<f64>().expect("a number") / 1_024.0
+    /// Of it and of its workers. What they share counts for each of them.
+    pub fn resident_with_workers_mb(&self) -> f64 {
+        self.and_workers().map(|process| memory(process, "VmRSS:")).sum()
     }
 
     /// How long the processor has worked for it and for its workers.
     pub fn cpu_seconds(&self) -> f64 {
-        let ticks: u64 = self.workers().into_iter().chain([Pid::from_child(&self.child)]).map(cpu_ticks).sum();
+        let ticks: u64 = self.and_workers().map(cpu_ticks).sum();
         ticks as f64 / rustix::param::clock_ticks_per_second() as f64
     }
 
     /// The same without what it has started.
     pub fn own_cpu_seconds(&self) -> f64 {
         cpu_ticks(Pid::from_child(&self.child)) as f64 / rustix::param::clock_ticks_per_second() as f64
+    }
+
+    fn and_workers(&self) -> impl Iterator<Item = Pid> {
+        self.workers().into_iter().chain([Pid::from_child(&self.child)])
     }
 
     fn workers(&self) -> Vec<Pid> {
@@ -118,6 +125,12 @@ impl Drop for Process {
             }
         }
     }
+}
+
+fn memory(process: Pid, field: &str) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("the process lives");
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a size");
+    line.trim().trim_end_matches(" kB").parse::<f64>().expect("a number") / 1_024.0
 }
 
 /// Of the user's code and of the kernel's.

@@ -1,29 +1,39 @@
-//! Rounds of load by `wrk`, every contender in turn.
+//! Rounds of load, every contender in turn.
 
-use std::io::{BufReader, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::edge::peers::{Core, File, SMALL, on};
-use crate::edge::routes;
+use crate::edge::ask::{Question, Scheme};
+use crate::edge::peers::{Core, File, SMALL, Server, on};
+use crate::edge::{routes, tls};
 use crate::load::{self, DONE, SECONDS};
-use crate::process::Process;
-use crate::{ROUNDS, http};
+use crate::process::{Process, sibling};
 
-/// What is asked for, and how `wrk` asks for it.
+/// As many connections as there are in most comparisons.
+pub const USUAL: usize = 64;
+
+/// What is asked for, and how.
 pub struct Target {
-    file: &'static File,
-    host: String,
-    script: PathBuf,
+    question: Question,
+    connections: usize,
+    load: Load,
+}
+
+enum Load {
+    /// Connections that are kept, by `wrk`.
+    Kept { script: PathBuf, openssl_settings: PathBuf },
+    /// A new connection for each request.
+    Handshakes,
 }
 
 impl Target {
-    pub fn file(folder: &Path, file: &'static File) -> Self {
-        let script = write_script(folder, "file.lua", DONE);
-        Self { file, host: "localhost".into(), script }
+    pub fn file(folder: &Path, scheme: Scheme, file: &'static File, connections: usize) -> Self {
+        let load = Load::kept(folder, "file.lua", DONE);
+        Self { question: Question::new(scheme, file), connections, load }
     }
 
     /// Each request for the next of so many hosts. A script makes `wrk` slower, but by the same for any number of them.
@@ -35,30 +45,70 @@ impl Target {
              request = function()\n  n = n % #requests + 1\n  return requests[n]\nend\n{DONE}",
             SMALL.path
         );
-        let script = write_script(folder, &format!("hosts-{hosts}.lua"), &text);
-        Self { file: &SMALL, host: routes::host(hosts - 1), script }
+        let load = Load::kept(folder, &format!("hosts-{hosts}.lua"), &text);
+        let question = Question { host: routes::host(hosts - 1), ..Question::new(Scheme::Http, &SMALL) };
+        Self { question, connections: USUAL, load }
+    }
+
+    pub fn handshakes() -> Self {
+        Self { question: Question::new(Scheme::Https, &SMALL), connections: USUAL, load: Load::Handshakes }
+    }
+
+    pub fn is_plain(&self) -> bool {
+        self.question.scheme == Scheme::Http
     }
 
     /// `wrk` looks at the status only.
     fn check(&self, name: &str, port: u16) {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
-        let request = format!("GET {} HTTP/1.1\r\nhost: {}\r\n\r\n", self.file.path, self.host);
-        stream.write_all(request.as_bytes()).expect("a request");
-        let (status, body) = http::read_answer(&mut BufReader::new(stream));
-        assert_eq!((status, body.len()), (200, self.file.bytes), "the answer of {name}");
+        assert!(self.question.ask(&mut stream), "the answer of {name}");
+    }
+
+    fn command(&self, port: u16) -> Command {
+        let Question { scheme, file, .. } = &self.question;
+        match &self.load {
+            Load::Kept { script, openssl_settings } => {
+                let mut wrk = on(Core::Rest, Path::new("wrk"));
+                let [connections, seconds] = [format!("-c{}", self.connections), format!("-d{SECONDS}s")];
+                wrk.args(["-t1", &connections, &seconds, "--latency", "-s"]).arg(script);
+                // By name: it is what certificates are for.
+                wrk.arg(format!("{}://localhost:{port}{}", scheme.name(), file.path));
+                wrk.env("OPENSSL_CONF", openssl_settings);
+                wrk
+            }
+            Load::Handshakes => {
+                let mut handshakes = on(Core::Rest, &sibling("windlass-bench"));
+                let numbers = [u64::from(port), self.connections as u64, u64::from(SECONDS)];
+                handshakes.arg("handshakes").args(numbers.map(|number| number.to_string()));
+                handshakes
+            }
+        }
     }
 }
 
-fn write_script(folder: &Path, name: &str, text: &str) -> PathBuf {
-    let script = folder.join(name);
-    std::fs::write(&script, text).expect("the load script");
-    script
+impl Load {
+    fn kept(folder: &Path, name: &str, script: &str) -> Self {
+        let file = folder.join(name);
+        std::fs::write(&file, script).expect("the load script");
+        Self::Kept { script: file, openssl_settings: tls::write_openssl_settings(folder) }
+    }
 }
 
 pub struct Contender<'a> {
     pub name: &'static str,
     pub process: &'a Process,
+    pub port: u16,
     pub target: &'a Target,
+}
+
+impl<'a> Contender<'a> {
+    pub fn new(server: &'a Server, target: &'a Target) -> Self {
+        Self { name: server.name, process: &server.process, port: server.port(target.question.scheme), target }
+    }
+
+    pub fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -71,18 +121,19 @@ pub struct Round {
 
 /// The first contender is the one that the others are compared with.
 pub struct Comparison {
-    pub name: &'static str,
+    pub name: String,
     pub contenders: Vec<(&'static str, Vec<Round>)>,
 }
 
 /// Whatever else the machine does affects all of them, and each is first in some round.
-pub fn interleave(name: &'static str, contenders: &[Contender]) -> Comparison {
-    for Contender { name, process, target } in contenders {
-        target.check(name, process.port);
+pub fn interleave(name: impl Into<String>, rounds: usize, contenders: &[Contender]) -> Comparison {
+    let name = name.into();
+    for Contender { name, port, target, .. } in contenders {
+        target.check(name, *port);
     }
     let mut measured: Vec<_> = contenders.iter().map(|contender| (contender.name, Vec::new())).collect();
-    for round in 0..ROUNDS {
-        println!("edge: {name}, round {} of {ROUNDS} …", round + 1);
+    for round in 0..rounds {
+        println!("edge: {name}, round {} of {rounds} …", round + 1);
         for turn in 0..contenders.len() {
             let index = (round + turn) % contenders.len();
             measured[index].1.push(run(&contenders[index]));
@@ -92,12 +143,10 @@ pub fn interleave(name: &'static str, contenders: &[Contender]) -> Comparison {
 }
 
 fn run(contender: &Contender) -> Round {
-    let Contender { name, process, target } = contender;
-    let mut wrk = on(Core::Rest, Path::new("wrk"));
-    wrk.args(["-t1", "-c64", &format!("-d{SECONDS}s"), "--latency", "-s"]).arg(&target.script);
-    wrk.arg(format!("http://127.0.0.1:{}{}", process.port, target.file.path));
+    let Contender { name, process, port, target } = contender;
+    let mut command = target.command(*port);
     let (worked, started) = (process.cpu_seconds(), Instant::now());
-    let output = wrk.output().expect("wrk runs");
+    let output = command.output().expect("the load runs");
     let cpu_percent = (process.cpu_seconds() - worked) / started.elapsed().as_secs_f64() * 100.0;
     let output = String::from_utf8(output.stdout).expect("text");
     let load = load::read(&output);

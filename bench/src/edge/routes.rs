@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::edge::tls::Certificate;
+
 pub fn proxy(port: u16) -> Value {
     one(&json!({ "targets": { "addresses": [address(port)] } }))
 }
@@ -31,6 +33,20 @@ pub fn hosts(hosts: usize, port: u16, edition: usize) -> Value {
         "routes": (0..hosts).map(route).collect::<Vec<_>>(),
         "services": (0..hosts).map(spec).collect::<Vec<_>>(),
     })
+}
+
+/// The table with these certificates, each for one host.
+pub fn with_certificates<'a>(
+    mut table: Value,
+    certificates: impl IntoIterator<Item = (String, &'a Certificate)>,
+) -> Value {
+    let certificate = |(host, certificate): (String, &Certificate)| {
+        let Certificate { chain_pem, key_pem } = certificate;
+        json!({ "id": host, "hosts": [host], "chain_pem": chain_pem, "key_pem": key_pem })
+    };
+    table["version"] = json!(2);
+    table["certificates"] = certificates.into_iter().map(certificate).collect();
+    table
 }
 
 pub fn host(number: usize) -> String {
