@@ -1,0 +1,69 @@
+//! What is set beats what was found, or is refused with its name.
+
+use windlass_buildpack::{BaseImages, Detected, OwnImage, Serves, Wishes};
+
+use crate::fixture::Fixture;
+
+fn node() -> Fixture {
+    Fixture::of(&[("package.json", r#"{"scripts": {"start": "node a.js"}}"#), ("package-lock.json", "{}")])
+}
+
+#[test]
+fn each_wish_is_in_the_dockerfile() {
+    let mut fixture = node();
+    fixture.wishes = Wishes {
+        version: Some("20.1".into()),
+        install: Some("install-it".into()),
+        build: Some("build-it".into()),
+        start: Some("start-it".into()),
+        port: Some(1234),
+        ..Wishes::default()
+    };
+    let dockerfile = fixture.dockerfile();
+    for part in
+        ["FROM node:20.1-slim", "\"install-it\"", "\"build-it\"", "\"exec start-it\"", "PORT=1234", "EXPOSE 1234"]
+    {
+        assert!(dockerfile.contains(part), "{part} is not in:\n{dockerfile}");
+    }
+}
+
+#[test]
+fn an_output_makes_files() {
+    let mut fixture = node();
+    fixture.wishes.output = Some("./site/".into());
+    let Ok(Detected::Plan(plan)) = fixture.detect() else { panic!() };
+    assert_eq!(plan.output.as_deref(), Some("site"));
+    assert!(matches!(plan.serves, Serves::Files { .. }) && plan.start.is_none() && plan.port.is_none());
+    let dockerfile = plan.dockerfile(&BaseImages::default(), &[]);
+    assert!(dockerfile.ends_with("FROM scratch\nCOPY --from=build [\"/app/site/\",\"/site/\"]\n"), "{dockerfile}");
+}
+
+#[test]
+fn what_cannot_be_used_is_named() {
+    for (wishes, message) in [
+        (Wishes { version: Some("20-evil".into()), ..Wishes::default() }, "language_version: "),
+        (Wishes { output: Some("../x".into()), ..Wishes::default() }, "output_path: "),
+        (Wishes { program: Some("a b".into()), ..Wishes::default() }, "program: "),
+        (Wishes { port: Some(0), ..Wishes::default() }, "port: "),
+        (Wishes { start: Some("x".repeat(9_000)), ..Wishes::default() }, "start_command: "),
+    ] {
+        let mut fixture = node();
+        fixture.wishes = wishes;
+        assert!(fixture.error().starts_with(message), "{}", fixture.error());
+    }
+}
+
+#[test]
+fn operators_choose_the_images() {
+    let Ok(Detected::Plan(plan)) = node().detect() else { panic!() };
+    let images = BaseImages::from_iter(OwnImage::try_from("node=registry.local/node-{version}"));
+    assert!(plan.dockerfile(&images, &[]).starts_with("FROM registry.local/node-22 AS build\n"));
+    assert_eq!(plan.images(&images), ["registry.local/node-22"]);
+}
+
+#[test]
+fn variables_of_the_build_are_declared_where_commands_run() {
+    let Ok(Detected::Plan(plan)) = node().detect() else { panic!() };
+    let dockerfile = plan.dockerfile(&BaseImages::default(), &["API_URL", "no name", "X\nRUN y"]);
+    assert_eq!(dockerfile.matches("ARG ").count(), 1, "{dockerfile}");
+}
