@@ -44,6 +44,7 @@ mod targets;
 pub mod tls;
 mod visitor;
 
+pub use self::files::rules;
 pub use self::process::{EdgeError, Listen, Options, control, hand_over, route_file, run};
 pub use self::scheme::Scheme;
 pub use self::settings::Settings;

@@ -82,13 +82,18 @@ impl FileCache {
             if let Some(file) = self.fresh(scope, path) {
                 return FoundFile::File(file);
             }
-            let Ok(permit) = self.looks.clone().acquire_owned().await else { return FoundFile::Failure };
-            let looking = tokio::task::spawn_blocking(move || {
-                let _permit = permit;
-                look.with(load)
-            });
-            return looking.await.unwrap_or(FoundFile::Failure);
+            return self.look(move || look.with(load)).await.unwrap_or(FoundFile::Failure);
         }
+    }
+
+    /// Looks at the disk when it is its turn. None if that ended badly.
+    pub(super) async fn look<T: Send + 'static>(&self, look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let permit = self.looks.clone().acquire_owned().await.ok()?;
+        let looking = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            look()
+        });
+        looking.await.ok()
     }
 
     fn join(self: &Arc<Self>, scope: &Arc<Scope>, path: &[u8]) -> LookTurn {

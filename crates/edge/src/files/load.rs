@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::folder::{FileTime, Folder, FolderEntry, Opened, read_whole};
 use super::path::{encode, name};
+use super::rules::{self, Rules};
 use super::served_file::{Common, FileStamps, ServedFile, VariantBody};
 use super::types::{FileKind, kind};
 use crate::encoding::{Encoding, gzip};
@@ -52,6 +53,35 @@ pub fn load(scope: &Scope, path: &[u8], old: Option<Arc<ServedFile>>) -> FoundFi
             old.map_or(FoundFile::Failure, FoundFile::File)
         }
     }
+}
+
+/// Why there are no rules of a folder.
+pub enum NoRules {
+    /// It is not there yet.
+    NoFolder,
+    /// This machine could not tell.
+    Failure,
+}
+
+pub fn load_rules(scope: &Scope) -> Result<Rules, NoRules> {
+    match try_load_rules(scope) {
+        Ok(rules) => rules.ok_or(NoRules::NoFolder),
+        Err(error) => {
+            tracing::warn!(folder = ?scope.folder, %error, "the rules of a folder could not be read");
+            Err(NoRules::Failure)
+        }
+    }
+}
+
+fn try_load_rules(scope: &Scope) -> io::Result<Option<Rules>> {
+    let Some(folder) = Folder::open(Path::new(&scope.folder))? else { return Ok(None) };
+    let text = |name: &str| {
+        let Some(file) = folder.file(name.as_bytes())? else { return Ok(String::new()) };
+        let bytes = read_whole(&file.fd, (file.stamp.size as usize).min(rules::MOST_BYTES + 1))?;
+        Ok::<_, io::Error>(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    // What is wrong with them was told when the site was made.
+    Ok(Some(Rules::parse(&text(rules::REDIRECTS)?, &text(rules::HEADERS)?).0))
 }
 
 fn try_load(scope: &Scope, path: &[u8], old: Option<&Arc<ServedFile>>) -> io::Result<FoundFile> {

@@ -44,17 +44,27 @@ pub fn not_found(request: &Parts, file: &ServedFile) -> Response<Body> {
     response
 }
 
-/// A permanent redirect that browsers must ask for again: the next deployment may have a file there. `path` is encoded.
+/// The path under which the same file is found. `path` is encoded.
 pub fn elsewhere(request: &Parts, path: &str) -> Response<Body> {
-    let location = match request.uri.query() {
-        Some(query) => HeaderValue::try_from(format!("{path}?{query}")),
-        None => HeaderValue::try_from(path),
+    sent(request, StatusCode::PERMANENT_REDIRECT, path)
+}
+
+/// A redirect that browsers must ask for again, also if it is a permanent one: the next deployment may have a file there. The request's
+/// query goes along, unless the location has one.
+pub fn sent(request: &Parts, status: StatusCode, location: &str) -> Response<Body> {
+    let (before, fragment) = match location.find('#') {
+        Some(place) => location.split_at(place),
+        None => (location, ""),
+    };
+    let location = match request.uri.query().filter(|_| !before.contains('?')) {
+        Some(query) => HeaderValue::try_from(format!("{before}?{query}{fragment}")),
+        None => HeaderValue::try_from(location),
     };
     let Ok(location) = location else { return bare(StatusCode::BAD_REQUEST, HeaderMap::new()) };
     let mut head = HeaderMap::with_capacity(2);
     head.insert(header::LOCATION, location);
     head.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    bare(StatusCode::PERMANENT_REDIRECT, head)
+    bare(status, head)
 }
 
 pub fn method_not_allowed() -> Response<Body> {

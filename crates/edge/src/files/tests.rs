@@ -5,6 +5,7 @@ mod negotiation;
 mod parts;
 mod paths;
 mod properties;
+mod rules;
 mod wire;
 
 use std::fs;

@@ -127,7 +127,11 @@ async fn routed(worker: &Worker, visitor: &Arc<Visitor>, host: Host, parts: Part
         Destination::Page(service, notice) => counted::page(begin(service), notice.into(), parts.headers.get(ACCEPT)),
         Destination::Files(service, files) => {
             visitor.must_end(started + service.times().total);
-            file(begin(service), &files, &parts).await
+            let exchange = begin(service);
+            if !exchange.has_room(worker.edge.settings.service_requests) {
+                return counted::page(exchange, Page::Busy, parts.headers.get(ACCEPT));
+            }
+            file(exchange, &files, &parts).await
         }
         Destination::Redirect(service, to) => counted::counted(begin(service), sent_on(visitor, &to, &host, &parts)),
         Destination::Held(service, _) => {
@@ -171,6 +175,9 @@ async fn held_request(
         }
         Ok(Destination::Files(service, files)) => {
             exchange.move_to(service);
+            if !exchange.has_room(worker.edge.settings.service_requests) {
+                return counted::page(exchange, Page::Busy, accept.as_ref());
+            }
             return file(exchange, &files, &parts).await;
         }
         Ok(Destination::Page(service, notice)) => {

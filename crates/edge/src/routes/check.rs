@@ -2,6 +2,8 @@
 
 mod access;
 
+pub use self::access::is_reserved_header;
+
 use std::collections::HashSet;
 
 use super::{

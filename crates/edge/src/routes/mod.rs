@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::access::{AccessSpec, HeaderSpec, PageSpec, RateSpec, SignInSpec, SignInUser};
 pub use self::certificates::{Certificate, Challenge, PrivateKey};
+pub(crate) use self::check::is_reserved_header;
 
 /// The first version of this format: without certificates and challenges. A table that needs neither is of this
 /// version, so that older processes can read it.
@@ -262,6 +263,12 @@ pub struct FilesSpec {
     /// The file that is shown for a path without one, relative to the folder.
     #[serde(default = "not_found_file")]
     pub not_found: String,
+}
+
+impl FilesSpec {
+    pub fn of(folder: PathBuf, single_page: bool) -> Self {
+        Self { folder, clean_urls: yes(), single_page, not_found: not_found_file() }
+    }
 }
 
 fn root() -> String {

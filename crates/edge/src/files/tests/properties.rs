@@ -76,11 +76,13 @@ proptest! {
     }
 
     #[test]
-    fn dates_of_conditions(known in 0..4_000_000_000_u64, modified in 0..4_000_000_000_u64) {
+    fn dates_of_conditions(
+        (known, modified) in (0..4_000_000_000_u64, 0..3_u64).prop_map(|(known, more)| (known, known + more)),
+    ) {
         let date = httpdate::fmt_http_date(std::time::UNIX_EPOCH + std::time::Duration::from_secs(known));
         let etag = HeaderValue::from_static(ETAG);
         let since = conditional::check(&with(&header::IF_MODIFIED_SINCE, &[&date]), &etag, modified);
-        assert_eq!(since == Precondition::NotModified, modified <= known);
+        assert_eq!(since == Precondition::NotModified, modified == known);
         let unless = conditional::check(&with(&header::IF_UNMODIFIED_SINCE, &[&date]), &etag, modified);
         assert_eq!(unless == Precondition::Failed, modified > known);
         assert_eq!(conditional::if_range_holds(&with(&header::IF_RANGE, &[date]), &etag, modified), known == modified);

@@ -150,7 +150,7 @@ impl HeaderSpec {
     fn check(&self, field: &str, problems: &mut Problems) {
         match HeaderName::from_bytes(self.name.as_bytes()) {
             Err(_) => problems.add(format!("{field}.name: {:?} is not the name of a header", self.name)),
-            Ok(name) if is_reserved(name.as_str()) => {
+            Ok(name) if is_reserved_header(&name) => {
                 problems.add(format!("{field}.name: {name} is for the edge to set"));
             }
             Ok(_) => {}
@@ -166,8 +166,9 @@ impl HeaderSpec {
     }
 }
 
-fn is_reserved(name: &str) -> bool {
-    RESERVED_HEADERS.contains(&name) || name.starts_with("proxy-")
+/// Whether it is for the edge alone to set.
+pub fn is_reserved_header(name: &HeaderName) -> bool {
+    RESERVED_HEADERS.contains(&name.as_str()) || name.as_str().starts_with("proxy-")
 }
 
 fn check_pages(field: &str, pages: &[PageSpec], problems: &mut Problems) {

@@ -8,7 +8,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use windlass_edge::Settings;
 use windlass_edge::counters::Cause;
-use windlass_edge::routes::{Limits, Route};
+use windlass_edge::routes::{FilesSpec, Limits, Route, Serves, ServiceSpec};
 
 use crate::protocol::wire::{Recorder, Stage, connect, ends, is_quiet, is_well, limited, say, statuses, until_closed};
 use crate::support::{DEADLINE, TestEdge, everything_to, read_all, read_head, settings, until};
@@ -401,4 +401,28 @@ async fn a_slow_service_does_not_take_the_places_of_the_others() {
     under_way(2).await;
     let _third = say(&edge, ask).await;
     under_way(3).await;
+}
+
+/// The same with files, of which visitors may read slowly.
+#[tokio::test]
+async fn slow_readers_of_files_do_not_take_the_places_of_others() {
+    let (target, edge) = with(Settings { service_requests: 2, ..settings() }).await;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::File::create(folder.path().join("large.bin")).unwrap().set_len(256 << 20).unwrap();
+    let mut routes = everything_to(&[target.address]);
+    routes.routes.push(Route::new("slow", "slow"));
+    let serves = Serves::Files(FilesSpec::of(folder.path().to_owned(), false));
+    routes.services.push(ServiceSpec { name: "slow".into(), serves, access_log: false, access: None });
+    edge.apply(routes).await;
+    let ask = "GET /large.bin HTTP/1.1\r\nHost: slow\r\nAccept: application/json\r\n\r\n";
+    let mut reading = Vec::new();
+    for _ in 0..2 {
+        let mut stream = say(&edge, ask).await;
+        let head = read_head(&mut stream).await;
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        reading.push(stream);
+    }
+    let head = read_head(&mut say(&edge, ask).await).await;
+    assert!(head.starts_with("HTTP/1.1 503"), "{head}");
+    assert_eq!(edge.visitor().await.get("/well").await.unwrap(), (200, "GET /well".into()));
 }
