@@ -15,6 +15,8 @@ checked_text! {
     FilePath, 1..=500, PATH_PATTERN, file;
     /// What a shell inside the container is given, so lines may be several.
     Command, 1..=4000, NOT_BLANK, command;
+    /// A stage of a Dockerfile, by its name.
+    BuildTarget, 1..=100, "^[A-Za-z0-9][A-Za-z0-9._-]*$", build_target;
     /// The path of a URL on the application itself.
     HealthPath, 1..=500, "^/[!$-;=?-Z_a-z~]*$", health_path;
     /// The name that a sender gives to a request that must not be done twice.
@@ -74,6 +76,14 @@ fn command(text: &str) -> Result<String, String> {
     let text = text.replace("\r\n", "\n");
     refuse_invisible(&text.replace(['\n', '\t'], " "))?;
     Ok(text)
+}
+
+fn build_target(text: &str) -> Result<String, String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(is_plain) {
+        return Ok(text.to_owned());
+    }
+    Err("must be the name of a stage of the Dockerfile: letters, digits, ., _ and -".into())
 }
 
 fn health_path(text: &str) -> Result<String, String> {

@@ -9,10 +9,10 @@ use crate::given::Filled;
 use crate::sent;
 use crate::text::absent_when_empty;
 use crate::{
-    AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, Command, CrashLoop,
-    FilePath, FolderPath, Given, GivenId, HealthPath, HostName, Labels, Link, NewVolumes, Organization, Pagination,
-    RepositoryAddress, Settings, Slug, SshKey, TagPattern, Text, Timestamp, Triggers, User, VariableMap, VariableNames,
-    Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
+    AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, BuildTarget, Command,
+    CrashLoop, FilePath, FolderPath, Given, GivenId, HealthPath, HostName, Labels, Language, Link, NewVolumes,
+    Organization, Pagination, RepositoryAddress, Settings, Slug, SshKey, TagPattern, Text, Timestamp, Triggers, User,
+    VariableMap, VariableNames, Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
 };
 
 closed_set! {
@@ -179,7 +179,7 @@ requests! {
     base_path: Given<FolderPath>,
     /// Below `base_path`. Default: `Dockerfile`.
     dockerfile_path: Given<FilePath>,
-    /// Default: `auto`. `static` and `docker-compose` are not supported yet.
+    /// `static` serves the files of `base_path`, or of `output_path` below it, as they are. Default: `auto`. `docker-compose` is not supported yet.
     build_pack: Given<BuildPack>,
     /// Default: the name below the server's base domain, with something added when that is taken.
     domain: Given<HostName>,
@@ -230,6 +230,26 @@ requests! {
     pause: Option<bool>,
     /// Whether each volume gets a snapshot before a deployment changes what runs. Default: false.
     snapshot_before_deploy: Option<bool>,
+    /// Whether a site answers a path without a file with its first page, `index.html`. Built sites that are known to need it get it
+    /// anyway. Default: false.
+    single_page: Option<bool>,
+    /// The stage of the Dockerfile that is built. Default: the last one.
+    build_target: Given<BuildTarget>,
+    /// What it is written in. This and the five fields that follow matter where there is no Dockerfile. Default: what is found.
+    language: Given<Language>,
+    /// A version of the language, such as `22` or `3.12`. Default: the one that the repository asks for.
+    language_version: Given<Text<1, 50>>,
+    /// Which of several programs: a package of Go, a binary of Cargo, a module of Java, a project of .NET. Default: the only one.
+    program: Given<Text<1, 200>>,
+    /// Installs what it depends on. Default: by the package manager.
+    install_command: Given<Command>,
+    /// Builds it. Default: by the language.
+    build_command: Given<Command>,
+    /// Starts it. Default: by the language, or by `Procfile`.
+    start_command: Given<Command>,
+    /// The folder whose files are served without a container. With `static`, below `base_path`; with a Dockerfile, a folder of the image; else
+    /// the one that the build leaves, below `base_path`. Default: by the framework.
+    output_path: Given<FolderPath>,
     /// The connection by which the repository is fetched, and the commits' statuses are reported. Default: none.
     connection_id: Given<GivenId>,
     /// Whether a push to the repository deploys. Default: true.

@@ -8,13 +8,35 @@ use serde::{Deserialize, Serialize};
 use crate::closed_set::closed_set;
 
 closed_set! {
-    /// How an image is made from a repository.
+    /// How a repository becomes an artifact.
     pub enum BuildPack {
         /// By what is in the repository.
         Auto = "auto",
         Dockerfile = "dockerfile",
         Static = "static",
         DockerCompose = "docker-compose",
+    }
+}
+
+closed_set! {
+    /// What an application is written in.
+    pub enum Language {
+        /// By what is in the repository.
+        Found = "",
+        Node = "node",
+        Python = "python",
+        Go = "go",
+        Rust = "rust",
+        Ruby = "ruby",
+        Php = "php",
+        Java = "java",
+        Dotnet = "dotnet",
+        Deno = "deno",
+        Elixir = "elixir",
+        /// None: files.
+        Static = "static",
+        /// Whatever `Procfile` starts.
+        Procfile = "procfile",
     }
 }
 
@@ -75,7 +97,7 @@ impl Configuration {
     }
 }
 
-/// How a release is started, looked after and ended.
+/// How a release is built where there is no Dockerfile, started, looked after and ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// Answers 200 to 399 when the application is well; empty when accepting a connection is enough.
@@ -100,6 +122,26 @@ pub struct Settings {
     pub pause: bool,
     /// Whether each volume gets a snapshot before a deployment changes what runs.
     pub snapshot_before_deploy: bool,
+    /// Whether a site answers a path without a file with its first page, `index.html`. Built sites that are known to need it get it anyway.
+    pub single_page: bool,
+    /// With a Dockerfile: the stage of it that is built; empty for the last one.
+    pub build_target: String,
+    /// Without a Dockerfile: what it is written in.
+    pub language: Language,
+    /// The same: a version of the language; empty for the one that the repository asks for.
+    pub language_version: String,
+    /// The same: which of several programs; empty for the only one.
+    pub program: String,
+    /// The same: installs what it depends on; empty for what is usual.
+    pub install_command: String,
+    /// The same: builds it; empty for what is usual.
+    pub build_command: String,
+    /// The same: starts it; empty for what is usual.
+    pub start_command: String,
+    /// The folder whose files are served without a container. With `static`, below `base_path`; with a Dockerfile, a folder of the image; else
+    /// the one that the build leaves, below `base_path`.
+    /// Empty for what is usual.
+    pub output_path: String,
 }
 
 impl Default for Settings {
@@ -116,6 +158,15 @@ impl Default for Settings {
             replicas: 1,
             pause: false,
             snapshot_before_deploy: false,
+            single_page: false,
+            build_target: String::new(),
+            language: Language::Found,
+            language_version: String::new(),
+            program: String::new(),
+            install_command: String::new(),
+            build_command: String::new(),
+            start_command: String::new(),
+            output_path: String::new(),
         }
     }
 }

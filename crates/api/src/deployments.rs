@@ -63,6 +63,18 @@ closed_set! {
 }
 
 closed_set! {
+    /// What was made of a repository.
+    pub enum ArtifactKind {
+        /// Nothing, or nothing yet: a build can fail.
+        None = "",
+        /// Containers run it.
+        Image = "image",
+        /// Files that are served without a container.
+        Site = "site",
+    }
+}
+
+closed_set! {
     /// A container, as it was last seen.
     pub enum ContainerStatus {
         /// There has not been one yet.
@@ -82,7 +94,7 @@ closed_set! {
     pub enum Failure {
         RepositoryUnreachable = "repository_unreachable",
         ReferenceNotFound = "reference_not_found",
-        /// The repository has something in it that is not supported, such as submodules.
+        /// The repository has something in it that is not supported, such as files in Git LFS.
         RepositoryUnsupported = "repository_unsupported",
         /// Its server cannot read all of it.
         RepositoryDamaged = "repository_damaged",
@@ -95,13 +107,13 @@ closed_set! {
         UnhealthyAnswer = "unhealthy_answer",
         CrashedAtStart = "crashed_at_start",
         ImageArchitecture = "image_architecture",
-        /// The image of an earlier release is no longer there.
+        /// The image, or the site, of an earlier release is no longer there.
         ImageMissing = "image_missing",
         /// The engine no longer has a volume, or it cannot be used like this.
         VolumeUnusable = "volume_unusable",
         /// A snapshot could not be taken or restored.
         SnapshotFailed = "snapshot_failed",
-        /// The organization has as much as the operator gives it.
+        /// The organization has as much as the operator gives it, or a site is larger than one may be.
         CeilingReached = "ceiling_reached",
         EngineUnreachable = "engine_unreachable",
         EngineRefused = "engine_refused",
@@ -117,13 +129,16 @@ pub struct ApplicationDeployment {
     pub application_id: Uuid,
     pub application: Link<Application>,
     pub commit_hash: String,
+    /// What its release was made into. A site has no instances.
+    pub artifact: ArtifactKind,
     /// The engine's id of the first instance.
     pub container_id: String,
     /// The engine's id of the image. It cannot be used in a Dockerfile.
     pub container_image: String,
     /// The name of the first instance.
     pub container_name: String,
-    /// Of all instances together: `running` when all of them run, `unhealthy` when only some do.
+    /// Of all instances together: `running` when all of them run, `unhealthy` when only some do. Of a site: empty, or `removed` when its files
+    /// are gone.
     pub container_status: ContainerStatus,
     /// Its containers that are there now, in the order of their numbers.
     pub instances: Vec<DeploymentInstance>,

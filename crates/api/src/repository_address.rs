@@ -69,6 +69,27 @@ impl RepositoryAddress {
         self.transport() == Transport::Local
     }
 
+    /// The host, with its port if it is given; none of a folder.
+    pub fn authority(&self) -> Option<&str> {
+        let (transport, rest) = Transport::of(self);
+        let authority = match transport {
+            Transport::Local | Transport::Push => return None,
+            Transport::Ssh if !self.contains("://") => rest.split(':').next(),
+            _ => rest.split('/').next(),
+        };
+        authority.map(|authority| authority.rsplit_once('@').map_or(authority, |(_, host)| host))
+    }
+
+    /// What follows the host, without the slash or the colon before it; the whole of a folder.
+    pub fn path(&self) -> &str {
+        let (transport, rest) = Transport::of(self);
+        let separator = if transport == Transport::Ssh && !self.contains("://") { ':' } else { '/' };
+        match transport {
+            Transport::Local | Transport::Push => rest,
+            _ => rest.split_once(separator).map_or("", |(_, path)| path),
+        }
+    }
+
     /// `https://host:port` of an address on the web: what a token is good for.
     pub fn origin(&self) -> Option<String> {
         let (transport, rest) = Transport::of(self);

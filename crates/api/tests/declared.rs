@@ -7,9 +7,9 @@ use regex::Regex;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 use windlass_api::{
-    ApplicationName, Branch, CertificateChain, CertificateKey, Command, ContainerPath, DomainName, Email, FilePath,
-    FolderPath, HealthPath, Host, HostName, HostPath, IdempotencyName, LanguageTag, NewPassword, RepositoryAddress,
-    RoutePath, Slug, SshKey, Text,
+    ApplicationName, Branch, BuildTarget, CertificateChain, CertificateKey, Command, ContainerPath, DomainName, Email,
+    FilePath, FolderPath, HealthPath, Host, HostName, HostPath, IdempotencyName, LanguageTag, NewPassword,
+    RepositoryAddress, RoutePath, Slug, SshKey, Text,
 };
 
 /// Texts near the edge of one rule or another, one on each line.
@@ -205,6 +205,7 @@ fn what_is_declared_of_texts_is_what_is_enforced() {
     // No segment is a dot or two.
     hold::<RoutePath>(&["must be a path"]);
     hold::<Command>(&[]);
+    hold::<BuildTarget>(&[]);
     hold::<HealthPath>(&[]);
     hold::<ContainerPath>(&[
         "must be an absolute path",

@@ -69,7 +69,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (_, "repository_ssh_key") => "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----\n",
         (_, "certificate_chain") => "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n",
         (_, "private_key") => "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----\n",
-        (_, "base_path" | "health_path" | "path" | "host_path") => "/web",
+        (_, "base_path" | "health_path" | "path" | "host_path" | "output_path") => "/web",
         (_, "connection_id" | "certificate_id") => ID,
         (_, "secret") => "correct-horse-battery",
         (_, "language") => "pt-BR",
@@ -139,6 +139,9 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<AuditActivity>();
     tried.json::<AuditVerification>();
     tried.json::<BuildCache>();
+    tried.json::<BuildChoice>();
+    tried.json::<BuildPlan>();
+    tried.json::<BuildReason>();
     tried.json::<ChangePassword>();
     tried.json::<Certificate>();
     tried.json::<Certificates>();

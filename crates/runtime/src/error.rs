@@ -54,6 +54,11 @@ impl Error {
         }
     }
 
+    /// Whether a file or folder of a container is not there; the container is.
+    pub fn is_missing_file(&self) -> bool {
+        matches!(self, Self::NotFound { message } if message.starts_with("Could not find the file"))
+    }
+
     /// Whether the engine's words mean that a program is for another processor.
     pub fn tells_wrong_architecture(message: &str) -> bool {
         message.to_lowercase().contains("exec format error")

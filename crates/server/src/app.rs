@@ -24,6 +24,7 @@ use crate::logs::searches::Searches;
 use crate::metrics::Metrics;
 use crate::resolver::Resolver;
 use crate::streams::Streams;
+use crate::turns::Turns;
 use crate::vault::Vault;
 use crate::vault::unlock::Unlocked;
 use crate::write_probe::{DatabaseProbe, FolderProbe};
@@ -69,6 +70,8 @@ pub struct App {
     pub pushed_to: parking_lot::Mutex<std::collections::HashSet<uuid::Uuid>>,
     /// Pushes by git that are under way at once.
     pub pushes: Arc<tokio::sync::Semaphore>,
+    /// Repositories that are looked at before a deploy.
+    pub build_plans: Arc<Turns>,
     /// Long deliveries of code hosts that are being read and checked at once.
     pub deliveries_read: Arc<tokio::sync::Semaphore>,
     /// Long deliveries that are in memory at once.
@@ -120,6 +123,7 @@ impl App {
             account_turn: tokio::sync::Mutex::default(),
             calls: tokio::sync::Semaphore::new(CALLS),
             pushed_to: parking_lot::Mutex::default(),
+            build_plans: Turns::new("Looking at a repository", config.parallel_build_plans),
             pushes: Arc::new(tokio::sync::Semaphore::new(config.parallel_pushes)),
             deliveries_read: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_READ)),
             deliveries_held: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_HELD)),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 /// What a file costs beside its bytes, so that a million empty ones count too.
-const COST_OF_A_FILE: u64 = 4096;
+pub const COST_OF_A_FILE: u64 = 4096;
 
 /// What changes meanwhile does not matter: the size is looked at again.
 pub fn size_of(path: &Path) -> u64 {

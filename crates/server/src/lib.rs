@@ -49,12 +49,16 @@ pub mod route_publisher;
 pub mod serve;
 mod served_certificates;
 pub mod service;
+mod site_upkeep;
+mod sites;
 mod snapshot_files;
 mod streams;
 mod subject;
 pub mod traffic;
+mod turns;
 pub mod vault;
 mod volume_upkeep;
+mod wishes;
 pub mod write_probe;
 
 pub use app::App;

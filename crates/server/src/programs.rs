@@ -99,7 +99,8 @@ fn end(group: Option<Pid>) {
 pub async fn end_marked(name: &str, value: &[u8]) -> io::Result<()> {
     let mark = [name.as_bytes(), b"=", value].concat();
     for _ in 0..ROUNDS {
-        if kill_marked(&mark)? == 0 {
+        let mark = mark.clone();
+        if tokio::task::spawn_blocking(move || kill_marked(&mark)).await?? == 0 {
             return Ok(());
         }
         tokio::time::sleep(BETWEEN_ROUNDS).await;

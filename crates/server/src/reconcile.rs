@@ -566,7 +566,7 @@ async fn sweep_images(host: &Host) -> Result<()> {
             Some(id) => releases::get(&mut conn, id).await?,
             None => None,
         };
-        if release.is_some_and(|release| release.removed_at.is_none()) {
+        if release.is_some_and(|release| release.removed_at.is_none() && release.artifact.is_none()) {
             continue;
         }
         tracing::info!(image = image.id, "removing an image that belongs to no release");
@@ -581,17 +581,8 @@ async fn sweep_images(host: &Host) -> Result<()> {
 
 /// Networks whose organization has no application any more, or whose preview is gone, and networks without a row.
 async fn sweep_networks(host: &Host) -> Result<()> {
+    deploy::remove_unused_networks(host).await?;
     let _one_at_a_time = host.networks.lock().await;
-    let unused = networks::unused(&mut host.app.db.read().await?).await?;
-    for network in unused {
-        if let Err(error) = host.remove_network(&network.name).await {
-            tracing::warn!(network = network.name, %error, "a network could not be removed; trying again");
-            continue;
-        }
-        let mut tx = host.app.begin_step().await?;
-        networks::delete_unused(&mut tx, network.owner_id).await?;
-        tx.commit().await?;
-    }
     let on_engine = host.networks().await?;
     let rows = networks::all(&mut host.app.db.read().await?).await?;
     if !rows.is_empty() {

@@ -14,8 +14,8 @@ use windlass_edge::Drained;
 use windlass_edge::control::client::{CallError, Client};
 use windlass_edge::control::{Code, Drain};
 use windlass_edge::routes::{
-    self as edge, Challenge, HoldSpec, HttpsPolicy, Limits, Notice, Owner, PrivateKey, RedirectSpec, Route, RouteSet,
-    Serves, ServiceSpec, TargetsSpec,
+    self as edge, Challenge, FilesSpec, HoldSpec, HttpsPolicy, Limits, Notice, Owner, PrivateKey, RedirectSpec, Route,
+    RouteSet, Serves, ServiceSpec, TargetsSpec,
 };
 use windlass_store::application_domains::{self, ApplicationDomain};
 use windlass_store::applications::{self, Routed};
@@ -26,6 +26,7 @@ use crate::access::AccessByApplication;
 use crate::app::App;
 use crate::own_address::OwnAddress;
 use crate::served_certificates::{Choice, MOST_CERTIFICATES, Served};
+use crate::sites::Sites;
 use crate::{local_certificates, own_address};
 
 /// How long an edge that is being replaced or restarted may take until it listens again.
@@ -51,6 +52,7 @@ pub struct Routes {
     data_dir: PathBuf,
     /// Requests that may wait for one application.
     most_waiting: u32,
+    sites: Sites,
     /// What was told last. Held while telling, so that an older table never follows a newer one.
     told: Mutex<Option<Told>>,
 }
@@ -64,8 +66,8 @@ struct Told {
 }
 
 impl Routes {
-    pub fn new(data_dir: PathBuf, most_waiting: u32) -> Self {
-        Self { data_dir, most_waiting, told: Mutex::default() }
+    pub fn new(data_dir: PathBuf, most_waiting: u32, sites: Sites) -> Self {
+        Self { data_dir, most_waiting, sites, told: Mutex::default() }
     }
 
     /// When it returns, visitors are sent where the rows of this moment say.
@@ -73,7 +75,7 @@ impl Routes {
         let mut told = self.told.lock().await;
         let mut conn = app.db.read().await?;
         let before = told.as_ref().map(|told| &told.table);
-        let Prepared { table, local_names, server } = prepare(app, &mut conn, self.most_waiting, before).await?;
+        let Prepared { table, local_names, server } = prepare(app, &mut conn, self, before).await?;
         if told.is_none() && server.is_none() && table.routes.is_empty() && !applications::are_any(&mut conn).await? {
             // Without applications and installations the operator may use the edge by hand.
             return Ok(());
@@ -187,7 +189,7 @@ struct Prepared {
 async fn prepare(
     app: &App,
     conn: &mut Conn,
-    most_waiting: u32,
+    routes: &Routes,
     before: Option<&RouteSet>,
 ) -> windlass_store::Result<Prepared> {
     let mut set = RouteSet { owner: Owner::Server, ..RouteSet::default() };
@@ -205,7 +207,7 @@ async fn prepare(
             add_domain(&mut set, &mut encryption, &application, domain);
         }
         let access = all_access.take(application.id);
-        let serves = serves(&application, most_waiting, access.limits());
+        let serves = serves(&application, routes, access.limits());
         set.services.push(ServiceSpec { name, serves, access_log: false, access: access.spec() });
     }
     for domain in installations::routed(conn).await? {
@@ -373,13 +375,20 @@ fn serves_installed(domain: &installations::Routed) -> Serves {
     }
 }
 
-fn serves(application: &Routed, most_waiting: u32, limits: Limits) -> Serves {
+fn serves(application: &Routed, routes: &Routes, limits: Limits) -> Serves {
     if application.wanted != Wanted::Running {
         return Serves::Page(Notice::Stopped);
     }
     if let Some(until) = application.held_until {
         let until_ms = u64::try_from(until / 1000).unwrap_or_default();
-        return Serves::Held(HoldSpec { most_waiting, until_ms });
+        return Serves::Held(HoldSpec { most_waiting: routes.most_waiting, until_ms });
+    }
+    // A live site is well unless its files are gone.
+    if let Some(site) = application.site.as_deref().filter(|site| !site.is_empty())
+        && application.state != ApplicationState::Failed
+    {
+        let folder = routes.sites.folder(application.id, site);
+        return Serves::Files(FilesSpec::of(folder, application.single_page.unwrap_or_default()));
     }
     let addresses = targets(application);
     match application.state {

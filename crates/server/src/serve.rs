@@ -33,7 +33,7 @@ use crate::service::first_start::unlock;
 use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
-use crate::{caches, jobs, listen, reconcile, traffic, volume_upkeep};
+use crate::{caches, jobs, listen, reconcile, site_upkeep, traffic, volume_upkeep};
 use crate::{deploy, executions, orders, reports};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
@@ -152,6 +152,7 @@ impl Server {
         let ordering = tokio::spawn(orders::keeper::run(self.app.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));
         let volumes = tokio::spawn(volume_upkeep::run(host.clone()));
+        let sites = tokio::spawn(site_upkeep::run(host.clone()));
         let traffic = tokio::spawn(traffic::run(self.app.clone()));
         let reconciler = tokio::spawn(reconcile::run(host.clone(), stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
@@ -162,6 +163,7 @@ impl Server {
         ordering.abort();
         caches.abort();
         volumes.abort();
+        sites.abort();
         traffic.abort();
         reconciler.abort();
         if tokio::time::timeout(DATABASE_WAIT, worker).await.is_err() {

@@ -4,7 +4,7 @@ use uuid::Uuid;
 use windlass_api::{Configuration, ErrorCode, Variables};
 use windlass_store::applications::{self, Application};
 use windlass_store::deployments::{self, Deployment};
-use windlass_store::releases::{self, Artifact, Image, Release};
+use windlass_store::releases::{self, Artifact, Image, Release, Site};
 
 use crate::app::App;
 use crate::error::Error;
@@ -66,7 +66,17 @@ impl Subject {
     pub fn image(&self) -> Result<&Image, SubjectError> {
         match &self.release.artifact {
             Some(Artifact::Image(image)) => Ok(image),
-            None => Err(SubjectError::Unreadable(format!("the release {} has no image", self.release.id))),
+            Some(Artifact::Site(_)) | None => {
+                Err(SubjectError::Unreadable(format!("the release {} has no image", self.release.id)))
+            }
+        }
+    }
+
+    /// What the edge serves in the place of containers, if it is such a release.
+    pub fn site(&self) -> Option<&Site> {
+        match &self.release.artifact {
+            Some(Artifact::Site(site)) => Some(site),
+            Some(Artifact::Image(_)) | None => None,
         }
     }
 }

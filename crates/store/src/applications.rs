@@ -358,8 +358,9 @@ pub async fn settle(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<Option<Tran
          when exists (select 1 from deployments d where d.application_id = applications.id \
              and d.state in ('queued', 'cloning', 'building', 'deploying')) then 'deploying' \
          when wanted <> 'running' then 'stopped' \
-         when exists (select 1 from deployments d where d.id = applications.live_deployment_id \
-             and d.container_status in ('running', 'unhealthy')) then 'running' \
+         when exists (select 1 from deployments d join releases r on r.id = d.release_id \
+             where d.id = applications.live_deployment_id \
+             and (d.container_status in ('running', 'unhealthy') or (r.site <> '' and d.container_status = ''))) then 'running' \
          else 'failed' end";
     let query = format!(
         "update applications set state = {state}, state_changed_at = $2 where id = $1 and state <> {state} returning state"
@@ -393,6 +394,9 @@ pub struct Routed {
     #[sqlx(skip)]
     pub addresses: Vec<String>,
     pub port: Option<i64>,
+    /// Of the live release; empty when its containers serve.
+    pub site: Option<String>,
+    pub single_page: Option<bool>,
 }
 
 /// An application beside one of its live instances, or beside none.
@@ -405,7 +409,8 @@ struct RoutedInstance {
 
 /// Every application there is, with where its visitors are sent.
 pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
-    let query = "select a.id, a.organization_id, a.domain, a.wanted, a.state, a.held_until, c.address, r.port from applications a \
+    let query = "select a.id, a.organization_id, a.domain, a.wanted, a.state, a.held_until, c.address, r.port, \
+                 r.site, r.single_page from applications a \
                  left join deployments d on d.id = a.live_deployment_id \
                  left join releases r on r.id = d.release_id \
                  left join containers c on c.deployment_id = d.id and c.purpose = 'app' and c.stage = 'live' \

@@ -162,6 +162,7 @@ pub struct Shown {
     pub commit_author: String,
     pub commit_message: String,
     pub image_id: String,
+    pub has_site: bool,
     /// The name of `user_id`, as long as they are a member of the organization.
     pub user_name: Option<String>,
     /// Whether the release can be made live again.
@@ -179,10 +180,11 @@ macro_rules! shown {
          d.state, d.state_changed_at, d.failure, d.reason, d.container_id, d.container_name, d.container_status, \
          d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.held_at, d.held_before, d.held_ms, d.held_requests, \
          d.restores, d.created_at, d.updated_at, r.commit_hash, r.commit_author, r.commit_message, r.image_id, \
+         (r.site <> '') as has_site, \
          (select u.username from users u join memberships m on m.user_id = u.id \
              join applications a on a.id = d.application_id and a.organization_id = m.organization_id \
              where u.id = d.user_id) as user_name, \
-         (r.live_at is not null and r.removed_at is null and r.image_id <> '') as is_kept, \
+         (r.live_at is not null and r.removed_at is null and (r.image_id <> '' or r.site <> '')) as is_kept, \
          exists (select 1 from snapshots s join deployments n on n.id = s.deployment_id and n.state = 'deployed' \
              join volumes v on v.id = s.volume_id and v.deleted_at is null \
              where s.live_release_id = d.release_id and s.state = 'ready') as has_data \

@@ -59,7 +59,8 @@ pub async fn delete_unused(tx: &mut Tx, owner_id: Uuid) -> Result<bool> {
     let query = "delete from networks where owner_id = $1 \
                  and not exists (select 1 from applications a where a.organization_id = $1) \
                  and not exists (select 1 from applications a where a.id = $1) \
-                 and not exists (select 1 from installations i where i.organization_id = $1)";
+                 and not exists (select 1 from installations i where i.organization_id = $1) \
+                 and not exists (select 1 from addresses d where d.owner_id = $1 and d.container_id is not null)";
     let deleted = sql!(tx, |c| sqlx::query(query).bind(owner_id).execute(c).await.map(|done| done.rows_affected()))?;
     Ok(deleted == 1)
 }

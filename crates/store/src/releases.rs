@@ -12,6 +12,8 @@ use crate::{Conn, Result, Tx};
 pub enum Artifact {
     /// Containers are made of it.
     Image(Image),
+    /// The edge serves its files; there are no containers.
+    Site(Site),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,20 +28,48 @@ pub struct Image {
     pub bytes: i64,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Made of what is in its files: the same files have the same name.
+    pub name: String,
+    /// Whether a path without a file is answered with the first page.
+    pub single_page: bool,
+    pub bytes: i64,
+}
+
 /// The columns that describe an artifact.
-#[derive(FromRow)]
+#[derive(Default, FromRow)]
 struct Columns {
     image: String,
     image_id: String,
     port: i64,
-    image_bytes: i64,
+    site: String,
+    single_page: bool,
+    artifact_bytes: i64,
 }
 
 impl From<Columns> for Option<Artifact> {
     fn from(columns: Columns) -> Self {
-        let Columns { image: name, image_id: id, port, image_bytes: bytes } = columns;
+        let Columns { image, image_id: id, port, site, single_page, artifact_bytes: bytes } = columns;
+        if !site.is_empty() {
+            return Some(Artifact::Site(Site { name: site, single_page, bytes }));
+        }
         let port = u16::try_from(port).unwrap_or_default();
-        (!id.is_empty()).then_some(Artifact::Image(Image { name, id, port, bytes }))
+        (!id.is_empty()).then_some(Artifact::Image(Image { name: image, id, port, bytes }))
+    }
+}
+
+impl From<Option<&Artifact>> for Columns {
+    fn from(artifact: Option<&Artifact>) -> Self {
+        match artifact.cloned() {
+            Some(Artifact::Image(Image { name: image, id: image_id, port, bytes: artifact_bytes })) => {
+                Self { image, image_id, port: port.into(), artifact_bytes, ..Self::default() }
+            }
+            Some(Artifact::Site(Site { name: site, single_page, bytes: artifact_bytes })) => {
+                Self { site, single_page, artifact_bytes, ..Self::default() }
+            }
+            None => Self::default(),
+        }
     }
 }
 
@@ -65,12 +95,16 @@ pub struct Release {
 
 macro_rules! columns {
     () => {
-        "id, application_id, configuration, sealed_variables, commit_hash, commit_author, commit_message, image, image_id, port, \
-         image_bytes, live_at, removed_at, created_at"
+        "id, application_id, configuration, sealed_variables, commit_hash, commit_author, commit_message, image, image_id, port, site, single_page, \
+         artifact_bytes, live_at, removed_at, created_at"
     };
 }
 
 impl Release {
+    pub fn is_site(&self) -> bool {
+        matches!(self.artifact, Some(Artifact::Site(_)))
+    }
+
     /// Whether it can be made live again.
     pub fn is_kept(&self) -> bool {
         self.live_at.is_some() && self.removed_at.is_none() && self.artifact.is_some()
@@ -128,8 +162,8 @@ pub async fn last_kept(conn: &mut Conn, application_id: Uuid) -> Result<Option<R
     let query = concat!(
         "select ",
         columns!(),
-        " from releases where application_id = $1 and live_at is not null and removed_at is null and image_id <> '' \
-         order by live_at desc, id desc limit 1"
+        " from releases where application_id = $1 and live_at is not null and removed_at is null \
+         and (image_id <> '' or site <> '') order by live_at desc, id desc limit 1"
     );
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).fetch_optional(c).await)?)
 }
@@ -142,23 +176,30 @@ pub async fn set_commit(tx: &mut Tx, id: Uuid, hash: &str, author: &str, message
 
 /// None for one that has to be built again.
 pub async fn set_artifact(tx: &mut Tx, id: Uuid, artifact: Option<&Artifact>) -> Result<()> {
-    let query = "update releases set image = $2, image_id = $3, port = $4, image_bytes = $5 where id = $1";
-    let (name, image_id, port, bytes) = match artifact {
-        Some(Artifact::Image(image)) => (image.name.as_str(), image.id.as_str(), image.port, image.bytes),
-        None => ("", "", 0, 0),
-    };
+    let query = "update releases set image = $2, image_id = $3, port = $4, site = $5, single_page = $6, artifact_bytes = $7 \
+                 where id = $1";
+    let columns = Columns::from(artifact);
     sql!(tx, |c| {
-        let query = sqlx::query(query).bind(id).bind(name).bind(image_id).bind(i64::from(port)).bind(bytes);
-        query.execute(c).await.map(drop)
+        sqlx::query(query)
+            .bind(id)
+            .bind(&columns.image)
+            .bind(&columns.image_id)
+            .bind(columns.port)
+            .bind(&columns.site)
+            .bind(columns.single_page)
+            .bind(columns.artifact_bytes)
+            .execute(c)
+            .await
+            .map(drop)
     })?;
     Ok(())
 }
 
-/// What the images of an organization's releases take, each counted whole.
-pub async fn image_bytes_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
-    let query = "select cast(coalesce(sum(r.image_bytes), 0) as bigint) from releases r \
+/// What the images and sites of an organization's releases take, each counted whole.
+pub async fn artifact_bytes_of_organization(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
+    let query = "select cast(coalesce(sum(r.artifact_bytes), 0) as bigint) from releases r \
                  join applications a on a.id = r.application_id \
-                 where a.organization_id = $1 and r.removed_at is null and r.image_id <> ''";
+                 where a.organization_id = $1 and r.removed_at is null";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
 }
 
@@ -175,7 +216,7 @@ pub async fn set_live_at(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// It cannot be made live (any more). Only then is its image removed, so that no rollback can begin with it meanwhile.
+/// It cannot be made live (any more). Only then is its artifact removed, so that no rollback can begin with it meanwhile.
 pub async fn set_removed(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
     let query = "update releases set removed_at = $2 where id = $1 and removed_at is null";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).execute(c).await.map(drop))?;
@@ -210,7 +251,40 @@ pub async fn images_of(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Stri
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).fetch_all(c).await)?)
 }
 
-/// Their images are another installation's, which may remove them at any time.
+/// The sites that must stay, each with its application: of releases that can be made live, of those being made, and of those that were
+/// given up a moment ago, because a visitor may still be reading. What is live is among them in any case.
+pub async fn wanted_sites(conn: &mut Conn, given_up_after: Timestamp) -> Result<Vec<(Uuid, String)>> {
+    let query = "select distinct r.application_id, r.site from releases r where r.site <> '' and (r.removed_at is null or r.removed_at > $1 \
+                 or exists (select 1 from deployments d join applications a on a.live_deployment_id = d.id \
+                     where d.release_id = r.id and a.id = d.application_id))";
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(given_up_after.micros()).fetch_all(c).await)?)
+}
+
+/// Whether another release of the application that can be made live has the same site.
+pub async fn has_site(conn: &mut Conn, application_id: Uuid, name: &str, except: Uuid) -> Result<bool> {
+    let query = "select exists (select 1 from releases where application_id = $1 and site = $2 and id <> $3 \
+                 and removed_at is null)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).bind(name).bind(except).fetch_one(c).await)?)
+}
+
+/// A site that visitors are served by.
+#[derive(Clone, Debug, FromRow)]
+pub struct LiveSite {
+    pub application_id: Uuid,
+    pub deployment_id: Uuid,
+    pub site: String,
+    /// Whether its files were there when they were last looked for.
+    pub is_there: bool,
+}
+
+pub async fn live_sites(conn: &mut Conn) -> Result<Vec<LiveSite>> {
+    let query = "select a.id as application_id, d.id as deployment_id, r.site, (d.container_status = '') as is_there \
+                 from applications a join deployments d on d.id = a.live_deployment_id \
+                 join releases r on r.id = d.release_id where r.site <> '' order by a.id";
+    Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
+}
+
+/// Their images and sites are another installation's, which may remove them at any time.
 pub async fn remove_all(tx: &mut Tx, now: Timestamp) -> Result<()> {
     let query = "update releases set removed_at = $1 where removed_at is null";
     Ok(sql!(tx, |c| sqlx::query(query).bind(now.micros()).execute(c).await.map(drop))?)

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "only tests use this; a failure here is a failed test")]
 
+pub mod base_images;
 pub mod certificates;
 pub mod deliveries;
 pub mod faulty_proxy;

@@ -93,14 +93,14 @@ async fn import(folder: &Path, contents: &str) {
 }
 
 /// On the engine that DOCKER_HOST names, or the machine's.
-fn docker() -> Command {
+pub(crate) fn docker() -> Command {
     let mut command = Command::new("docker");
     command.kill_on_drop(true);
     command
 }
 
 /// What it says.
-async fn done(command: &mut Command) -> String {
+pub(crate) async fn done(command: &mut Command) -> String {
     let output = tokio::time::timeout(STEP_LIMIT, command.kill_on_drop(true).output()).await;
     let output = output.unwrap_or_else(|_| panic!("{command:?} takes too long")).expect("it starts");
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -6,6 +6,8 @@ export type Application = Schemas["Application"];
 export type ApplicationState = Schemas["ApplicationState"];
 export type UpdateApplication = Schemas["UpdateApplication"];
 export type CreateDeployment = Schemas["CreateDeployment"];
+export type BuildPlan = Schemas["BuildPlan"];
+export type Language = Schemas["Language"];
 
 export interface ApplicationFilter {
   search?: string;
@@ -47,6 +49,9 @@ function keep(application: Application): void {
 export function createApplication(body: CreateDeployment, idempotencyKey: string): Promise<Application> {
   return request("post", "/deploy/application", { body, headers: { "Idempotency-Key": idempotencyKey } });
 }
+
+export const previewBuild = (body: CreateDeployment): Promise<BuildPlan> =>
+  request("post", "/deploy/application/preview", { body });
 
 export function useUpdateApplication() {
   return useMutation({

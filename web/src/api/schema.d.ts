@@ -814,6 +814,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deploy/application/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview build
+         * @description Needs the permission `deploy:create`, which the role `member` has, in the organization. Fetches the repository and says what a deploy with the same body would build of it, and why. Nothing is stored or built; `domain` is not looked at. It needs `deploy:read` too. What would keep the deploy from building is in `failure` and `reason`.
+         */
+        post: operations["preview_build"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deploy/applications": {
         parameters: {
             query?: never;
@@ -2644,13 +2664,18 @@ export interface components {
             application_id: string;
             application: components["schemas"]["ApplicationLink"];
             commit_hash: string;
+            /** @description What its release was made into. A site has no instances. */
+            artifact: components["schemas"]["ArtifactKind"];
             /** @description The engine's id of the first instance. */
             container_id: string;
             /** @description The engine's id of the image. It cannot be used in a Dockerfile. */
             container_image: string;
             /** @description The name of the first instance. */
             container_name: string;
-            /** @description Of all instances together: `running` when all of them run, `unhealthy` when only some do. */
+            /**
+             * @description Of all instances together: `running` when all of them run, `unhealthy` when only some do. Of a site: empty, or `removed` when its files
+             *     are gone.
+             */
             container_status: components["schemas"]["ContainerStatus"];
             /** @description Its containers that are there now, in the order of their numbers. */
             instances: components["schemas"]["DeploymentInstance"][];
@@ -2824,6 +2849,15 @@ export interface components {
             applications: components["schemas"]["Application"][];
             pagination: components["schemas"]["Pagination"];
         };
+        /**
+         * @description What was made of a repository.
+         *
+         *     - `(empty)`: Nothing, or nothing yet: a build can fail.
+         *     - `image`: Containers run it.
+         *     - `site`: Files that are served without a container.
+         * @enum {string}
+         */
+        ArtifactKind: "" | "image" | "site";
         /** @description Brings a volume to an application: one that is waiting to be removed, or one whose application was deleted. */
         AttachVolume: {
             /** Format: uuid */
@@ -2884,13 +2918,65 @@ export interface components {
              */
             budget_bytes: number;
         };
+        /** @description One that could be meant. */
+        BuildChoice: {
+            language: components["schemas"]["Language"];
+            base_path: string;
+            /** @description Empty if there is only one in this folder. */
+            program: string;
+            reasons: components["schemas"]["BuildReason"][];
+        };
         /**
-         * @description How an image is made from a repository.
+         * @description How a repository becomes an artifact.
          *
          *     - `auto`: By what is in the repository.
          * @enum {string}
          */
         BuildPack: "auto" | "dockerfile" | "static" | "docker-compose";
+        BuildPlan: {
+            /** @description The commit that was looked at; empty if the repository could not be fetched. */
+            commit_hash: string;
+            commit_message: string;
+            /** @description What would be made. Empty if nothing can be, or if one of `choices` has to be made first. */
+            artifact: components["schemas"]["ArtifactKind"];
+            /** @description What it is written in. Empty where a Dockerfile of the repository says how it is built, or the settings say that files are served. */
+            language: components["schemas"]["Language"];
+            language_version: string;
+            framework: string;
+            package_manager: string;
+            install_command: string;
+            build_command: string;
+            start_command: string;
+            /**
+             * Format: uint16
+             * @description Where the application is to listen; it finds it in `PORT`. 0 if only its image will show it, or if there is no container.
+             */
+            port: number;
+            /** @description The folder whose files are served: of the repository, or of the image that is built. Empty if none is. */
+            output_path: string;
+            /** @description Whether a path without a file is answered with `index.html`. */
+            single_page: boolean;
+            /** @description The folder of the repository that is built in. */
+            context_path: string;
+            /** @description The repository's own Dockerfile, below `context_path`. Empty if there is none. */
+            dockerfile_path: string;
+            /** @description Its text, or that of the one that is made. Of a long one the beginning. */
+            dockerfile: string;
+            /** @description What was found, and where. */
+            reasons: components["schemas"]["BuildReason"][];
+            warnings: string[];
+            /** @description If several could be meant: set what one of them says. */
+            choices: components["schemas"]["BuildChoice"][];
+            /** @description The class of failure with which a deploy would end before it builds. Empty if it would build. */
+            failure: string;
+            /** @description What to do about it. */
+            reason: string;
+        };
+        BuildReason: {
+            found: string;
+            /** @description Empty if it was set, or follows from the others. */
+            file: string;
+        };
         /** @description A certificate of an organization. Its private key is never shown. */
         Certificate: {
             /** Format: uuid */
@@ -3079,7 +3165,7 @@ export interface components {
             base_path?: string | null;
             /** @description Below `base_path`. Default: `Dockerfile`. */
             dockerfile_path?: string | null;
-            /** @description Default: `auto`. `static` and `docker-compose` are not supported yet. */
+            /** @description `static` serves the files of `base_path`, or of `output_path` below it, as they are. Default: `auto`. `docker-compose` is not supported yet. */
             build_pack?: components["schemas"]["BuildPack"] | (string | null);
             /** @description Default: the name below the server's base domain, with something added when that is taken. */
             domain?: string | null;
@@ -3144,6 +3230,30 @@ export interface components {
             pause?: boolean | null;
             /** @description Whether each volume gets a snapshot before a deployment changes what runs. Default: false. */
             snapshot_before_deploy?: boolean | null;
+            /**
+             * @description Whether a site answers a path without a file with its first page, `index.html`. Built sites that are known to need it get it
+             *     anyway. Default: false.
+             */
+            single_page?: boolean | null;
+            /** @description The stage of the Dockerfile that is built. Default: the last one. */
+            build_target?: string | null;
+            /** @description What it is written in. This and the five fields that follow matter where there is no Dockerfile. Default: what is found. */
+            language?: components["schemas"]["Language"] | (string | null);
+            /** @description A version of the language, such as `22` or `3.12`. Default: the one that the repository asks for. */
+            language_version?: string | null;
+            /** @description Which of several programs: a package of Go, a binary of Cargo, a module of Java, a project of .NET. Default: the only one. */
+            program?: string | null;
+            /** @description Installs what it depends on. Default: by the package manager. */
+            install_command?: string | null;
+            /** @description Builds it. Default: by the language. */
+            build_command?: string | null;
+            /** @description Starts it. Default: by the language, or by `Procfile`. */
+            start_command?: string | null;
+            /**
+             * @description The folder whose files are served without a container. With `static`, below `base_path`; with a Dockerfile, a folder of the image; else
+             *     the one that the build leaves, below `base_path`. Default: by the framework.
+             */
+            output_path?: string | null;
             /** @description The connection by which the repository is fetched, and the commits' statuses are reported. Default: none. */
             connection_id?: string | null;
             /** @description Whether a push to the repository deploys. Default: true. */
@@ -4101,6 +4211,15 @@ export interface components {
             /** @description The token inside the link: for `token` of registration and of accepting. */
             token: string;
         };
+        /**
+         * @description What an application is written in.
+         *
+         *     - `(empty)`: By what is in the repository.
+         *     - `static`: None: files.
+         *     - `procfile`: Whatever `Procfile` starts.
+         * @enum {string}
+         */
+        Language: "" | "node" | "python" | "go" | "rust" | "ruby" | "php" | "java" | "dotnet" | "deno" | "elixir" | "static" | "procfile";
         /** @description An extension in a list, without its text. */
         ListedExtension: {
             /** Format: uuid */
@@ -4535,7 +4654,7 @@ export interface components {
              */
             password: string;
         };
-        /** @description How a release is started, looked after and ended. */
+        /** @description How a release is built where there is no Dockerfile, started, looked after and ended. */
         Settings: {
             /** @description Answers 200 to 399 when the application is well; empty when accepting a connection is enough. */
             health_path: string;
@@ -4581,6 +4700,28 @@ export interface components {
             pause: boolean;
             /** @description Whether each volume gets a snapshot before a deployment changes what runs. */
             snapshot_before_deploy: boolean;
+            /** @description Whether a site answers a path without a file with its first page, `index.html`. Built sites that are known to need it get it anyway. */
+            single_page: boolean;
+            /** @description With a Dockerfile: the stage of it that is built; empty for the last one. */
+            build_target: string;
+            /** @description Without a Dockerfile: what it is written in. */
+            language: components["schemas"]["Language"];
+            /** @description The same: a version of the language; empty for the one that the repository asks for. */
+            language_version: string;
+            /** @description The same: which of several programs; empty for the only one. */
+            program: string;
+            /** @description The same: installs what it depends on; empty for what is usual. */
+            install_command: string;
+            /** @description The same: builds it; empty for what is usual. */
+            build_command: string;
+            /** @description The same: starts it; empty for what is usual. */
+            start_command: string;
+            /**
+             * @description The folder whose files are served without a container. With `static`, below `base_path`; with a Dockerfile, a folder of the image; else
+             *     the one that the build leaves, below `base_path`.
+             *     Empty for what is usual.
+             */
+            output_path: string;
         };
         /** @description The password is never shown. */
         SmtpConfig: {
@@ -4807,7 +4948,7 @@ export interface components {
             base_path?: string | null;
             /** @description Below `base_path`. Default: `Dockerfile`. */
             dockerfile_path?: string | null;
-            /** @description Default: `auto`. `static` and `docker-compose` are not supported yet. */
+            /** @description `static` serves the files of `base_path`, or of `output_path` below it, as they are. Default: `auto`. `docker-compose` is not supported yet. */
             build_pack?: components["schemas"]["BuildPack"] | (string | null);
             /** @description Default: the name below the server's base domain, with something added when that is taken. */
             domain?: string | null;
@@ -4872,6 +5013,30 @@ export interface components {
             pause?: boolean | null;
             /** @description Whether each volume gets a snapshot before a deployment changes what runs. Default: false. */
             snapshot_before_deploy?: boolean | null;
+            /**
+             * @description Whether a site answers a path without a file with its first page, `index.html`. Built sites that are known to need it get it
+             *     anyway. Default: false.
+             */
+            single_page?: boolean | null;
+            /** @description The stage of the Dockerfile that is built. Default: the last one. */
+            build_target?: string | null;
+            /** @description What it is written in. This and the five fields that follow matter where there is no Dockerfile. Default: what is found. */
+            language?: components["schemas"]["Language"] | (string | null);
+            /** @description A version of the language, such as `22` or `3.12`. Default: the one that the repository asks for. */
+            language_version?: string | null;
+            /** @description Which of several programs: a package of Go, a binary of Cargo, a module of Java, a project of .NET. Default: the only one. */
+            program?: string | null;
+            /** @description Installs what it depends on. Default: by the package manager. */
+            install_command?: string | null;
+            /** @description Builds it. Default: by the language. */
+            build_command?: string | null;
+            /** @description Starts it. Default: by the language, or by `Procfile`. */
+            start_command?: string | null;
+            /**
+             * @description The folder whose files are served without a container. With `static`, below `base_path`; with a Dockerfile, a folder of the image; else
+             *     the one that the build leaves, below `base_path`. Default: by the framework.
+             */
+            output_path?: string | null;
             /** @description The connection by which the repository is fetched, and the commits' statuses are reported. Default: none. */
             connection_id?: string | null;
             /** @description Whether a push to the repository deploys. Default: true. */
@@ -10376,6 +10541,141 @@ export interface operations {
             };
             /** @description `body_timeout` */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    preview_build: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateDeployment"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["BuildPlan"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `name_taken` or `domain_taken` or `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -7,7 +7,12 @@ const LOG = { "Filter (0)": "", Time: "", Go: "", Download: "", "To the newest l
 export const OFFERS = {
   "/": { "New application": "deploy:create" },
   "/applications": { "New application": "deploy:create" },
-  "/applications/new": { Deploy: "deploy:create", Cancel: "", "To the applications": "" },
+  "/applications/new": {
+    Deploy: "deploy:create",
+    "Look at the repository": "deploy:create",
+    Cancel: "",
+    "To the applications": "",
+  },
   "/applications/:id/:tab?/:item?": {
     ...LOG,
     Deploy: "deploy:update",

@@ -1,6 +1,7 @@
 // What is tried. Each topic makes what it needs.
 import access from "./topics/access.mjs";
 import account from "./topics/account.mjs";
+import buildPlan from "./topics/build-plan.mjs";
 import certificates from "./topics/certificates.mjs";
 import conflict from "./topics/conflict.mjs";
 import domains from "./topics/domains.mjs";
@@ -14,6 +15,7 @@ import roles from "./topics/roles.mjs";
 import rollback from "./topics/rollback.mjs";
 import session from "./topics/session.mjs";
 import shell from "./topics/shell.mjs";
+import sites from "./topics/sites.mjs";
 import walk from "./topics/walk.mjs";
 
 /** Done at the same time, each by a process with a server of its own, and each in this order. */
@@ -30,6 +32,8 @@ export const LANES = [
     certificates,
     domains,
     access,
+    sites,
+    "build-plan": buildPlan,
     shell,
     invitation,
     account,

@@ -27,7 +27,7 @@ async function openEachPart({ page, origin, look, expect }) {
   await look(page, "instance-settings");
   await page.getByLabel(/Only those that differ/).check();
   await page.getByText("trusted-proxies").waitFor({ state: "detached" });
-  await page.getByLabel("Search settings").fill("edge-http");
+  await page.getByLabel("Search settings").fill("edge-https");
   await page.getByText("login-attempts").waitFor({ state: "detached" });
   expect((await page.getByRole("row").count()) === 2, "the search finds others");
   await page.getByRole("link", { name: "Users" }).click();

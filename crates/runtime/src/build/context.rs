@@ -13,6 +13,7 @@ use tar::{EntryType, Header};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::Dockerfile;
 use super::ignore::{Ignore, LastMatch};
 use crate::Error;
 
@@ -39,7 +40,7 @@ impl FolderReader {
 pub(super) fn read(
     folder: PathBuf,
     tree: PathBuf,
-    dockerfile: String,
+    dockerfile: Dockerfile,
 ) -> (mpsc::Receiver<io::Result<Bytes>>, FolderReader) {
     let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
     let reading = tokio::task::spawn_blocking(move || {
@@ -54,12 +55,22 @@ pub(super) fn read(
     (receiver, FolderReader(reading))
 }
 
-fn archive(folder: &Path, tree: &Path, dockerfile: &str, chunks: Chunks) -> io::Result<()> {
+fn archive(folder: &Path, tree: &Path, dockerfile: &Dockerfile, chunks: Chunks) -> io::Result<()> {
     let root = Root::open(folder)?;
-    let linked = linked_dockerfile(folder, tree, dockerfile).map_err(|error| about(Path::new(dockerfile), &error))?;
-    let ignore = ignore_file(&root, dockerfile)?;
+    let own = dockerfile.path();
     let engine = chunks.sender.clone();
     let mut archive = tar::Builder::new(chunks);
+    let (linked, ignore) = match dockerfile {
+        Dockerfile::InContext(path) => {
+            let linked = linked_dockerfile(folder, tree, path).map_err(|error| about(Path::new(path), &error))?;
+            (linked, ignore_file(&root, path)?)
+        }
+        Dockerfile::Given { text, ignored } => {
+            append_text(&mut archive, own, text)?;
+            (None, Ignore::parse(ignored, &[]).map_err(io::Error::other)?)
+        }
+    };
+    let is_given = matches!(dockerfile, Dockerfile::Given { .. });
     let below = |children: Vec<PathBuf>, above: LastMatch| children.into_iter().map(move |child| (child, above));
     let mut pending: Vec<_> = below(root.children(Path::new(""))?, LastMatch::default()).collect();
     while let Some((path, above)) = pending.pop() {
@@ -67,10 +78,13 @@ fn archive(folder: &Path, tree: &Path, dockerfile: &str, chunks: Chunks) -> io::
         if engine.is_closed() {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
+        if is_given && is_same(&path, own) {
+            continue;
+        }
         let metadata = fs::symlink_metadata(folder.join(&path)).map_err(|error| about(&path, &error))?;
         let last = ignore.last_match(&path, above);
         let ignored = ignore.covers(&path, last);
-        if let Some(file) = linked.as_ref().filter(|_| metadata.is_symlink() && is_same(&path, dockerfile)) {
+        if let Some(file) = linked.as_ref().filter(|_| metadata.is_symlink() && is_same(&path, own)) {
             append_file(&mut archive, &path, file.try_clone()?, &file.metadata()?)
                 .map_err(|error| about(&path, &error))?;
         } else if !ignored {
@@ -161,6 +175,15 @@ fn append(archive: &mut tar::Builder<Chunks>, root: &Root<'_>, path: &Path, meta
     appended.map_err(|error| about(path, &error))
 }
 
+/// Always with the same time: whatever is built again is taken from the cache.
+fn append_text(archive: &mut tar::Builder<Chunks>, path: &str, text: &str) -> io::Result<()> {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(EntryType::Regular);
+    header.set_mode(0o644);
+    header.set_size(text.len() as u64);
+    archive.append_data(&mut header, path, text.as_bytes())
+}
+
 fn append_file(archive: &mut tar::Builder<Chunks>, path: &Path, file: File, metadata: &Metadata) -> io::Result<()> {
     let contents = Exactly { file, left: metadata.len() };
     archive.append_data(&mut header(metadata, EntryType::Regular, metadata.len()), path, contents)
@@ -244,7 +267,8 @@ mod tests {
         for number in 0..3_000 {
             fs::write(folder.path().join(format!("{number}{}", "a".repeat(200))), "").unwrap();
         }
-        let (chunks, reading) = read(folder.path().into(), folder.path().into(), "Dockerfile".into());
+        let (chunks, reading) =
+            read(folder.path().into(), folder.path().into(), Dockerfile::InContext("Dockerfile".into()));
         drop(chunks);
         let began = Instant::now();
         assert!(reading.failure().await.is_none(), "that a build was given up is no failure of the folder");

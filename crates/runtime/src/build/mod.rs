@@ -29,8 +29,9 @@ pub struct Build {
     pub context: PathBuf,
     /// The context or a folder above it: the Dockerfile may be a link to anywhere inside.
     pub tree: PathBuf,
-    /// The path of the Dockerfile inside the context.
-    pub dockerfile: String,
+    pub dockerfile: Dockerfile,
+    /// The stage that is built; empty for the last one.
+    pub target: String,
     pub tag: String,
     pub labels: Labels,
     pub args: Vec<(String, String)>,
@@ -43,6 +44,26 @@ pub struct Build {
     pub host_name: String,
     /// Whether `RUN` has a network. What the engine itself fetches, as for `ADD` of an address, does not ask.
     pub has_network: bool,
+}
+
+/// What the steps of a build are.
+#[derive(Clone)]
+pub enum Dockerfile {
+    /// A file of the context, by its path.
+    InContext(String),
+    /// A text that is sent as a file of the context, in the place of one of that name, so that `COPY .` copies it too; and the patterns of what is not sent, as in a
+    /// `.dockerignore`.
+    Given { text: String, ignored: String },
+}
+
+impl Dockerfile {
+    /// Where the engine finds it.
+    fn path(&self) -> &str {
+        match self {
+            Self::InContext(path) => path,
+            Self::Given { .. } => ".windlass.Dockerfile",
+        }
+    }
 }
 
 /// Arguments go into the address of the call, which cannot be longer than 64 KiB: what is left there for them.
@@ -69,7 +90,7 @@ impl Build {
 impl Docker {
     /// Builds and tags an image and gives its id. It takes as long as it takes; dropping the future ends the build.
     pub async fn build(&self, build: Build, lines: mpsc::Sender<PrintedLine>) -> Result<String> {
-        require_inside(&build.dockerfile)?;
+        require_inside(build.dockerfile.path())?;
         for _ in 1..TRIES {
             match self.try_build(&build, &lines).await {
                 Err(error) if has_lost_context(&error) => {
@@ -89,8 +110,9 @@ impl Docker {
             .post("build an image", "/build".to_owned())
             .query("version", "2")
             .query("session", &session.id)
-            .query("dockerfile", &build.dockerfile)
+            .query("dockerfile", build.dockerfile.path())
             .query("t", &build.tag)
+            .query("target", &build.target)
             .query("nocache", if build.no_cache { "true" } else { "false" })
             .query("labels", &to_json(&build.labels)?)
             .query("buildargs", &to_json(&build.arguments())?)
@@ -161,7 +183,8 @@ mod tests {
         let build = Build {
             context: PathBuf::new(),
             tree: PathBuf::new(),
-            dockerfile: "Dockerfile".to_owned(),
+            dockerfile: Dockerfile::InContext("Dockerfile".to_owned()),
+            target: String::new(),
             tag: "x:1".to_owned(),
             labels: Labels::new(),
             args: vec![(CACHE_NAMESPACE.to_owned(), "another's".to_owned())],

@@ -210,7 +210,8 @@ fn readable(name: &str) -> String {
     if let Some(image) = name.strip_prefix("[internal] load metadata for ") {
         format!("{BASE}{image}")
     } else if let Some(image) = name.strip_prefix("resolve image config for ") {
-        format!("{SYNTAX}{image}")
+        // Newer engines name where it comes from.
+        format!("{SYNTAX}{}", image.strip_prefix("docker-image://").unwrap_or(image))
     } else {
         name.to_owned()
     }

@@ -197,9 +197,7 @@ fn archive_path(container: &str) -> String {
 /// Only the file may be missing, not the container.
 fn none_if_no_file<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
-        Err(Error::NotFound { message }) if !message.starts_with("Could not find the file") => {
-            Err(Error::NotFound { message })
-        }
+        Err(error @ Error::NotFound { .. }) if !error.is_missing_file() => Err(error),
         other => none_if_absent(other),
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use windlass_runtime::{Error, PrintedLine, Stream};
+use windlass_runtime::{Build, Error, PrintedLine, Stream};
 
 use crate::support::{World, docker_program, eventually, process_exists, random, texts};
 
@@ -18,7 +18,8 @@ fn line(stream: Stream, text: &str) -> PrintedLine {
 #[tokio::test]
 async fn a_build_shows_its_steps_and_their_output_and_uses_the_cache_until_it_is_shrunk() {
     let world = World::new().await;
-    let step = "RUN printf 'no line end'; echo err >&2";
+    // An engine keeps steps that take no room, however little it is to keep.
+    let step = "RUN printf 'no line end'; echo err >&2; head -c 3000000 /dev/zero >/filling";
     let context = world.with_shell(step);
 
     let (first, lines) = world.build(world.build_of(context.clone())).await;
@@ -165,6 +166,21 @@ async fn of_stages_that_are_built_at_once_the_failing_one_is_named() {
     let Err(Error::BuildFailed { step, exit_code, .. }) = result else { panic!("{result:?}") };
     assert_eq!((step.as_str(), exit_code), ("[bad 2/2] RUN echo here; exit 4", Some(4)));
     assert!(texts(&lines).contains(&"here"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_stage_is_built_by_its_name() {
+    let world = World::new().await;
+    let dockerfile = "FROM scratch AS good\nCOPY Dockerfile /\nFROM scratch AS bad\nCOPY nothing /\n";
+    let build = |target: &str| {
+        let build = world.build_of(world.context(&[("Dockerfile", dockerfile)]));
+        world.build(Build { target: target.to_owned(), ..build })
+    };
+    let (result, lines) = build("good").await;
+    assert!(result.is_ok(), "{result:?} {lines:?}");
+    let (result, _) = build("none").await;
+    let Err(Error::BuildFailed { message, .. }) = result else { panic!("{result:?}") };
+    assert!(message.contains("none") && message.contains("could not be found"), "{message}");
 }
 
 #[tokio::test]

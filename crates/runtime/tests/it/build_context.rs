@@ -5,13 +5,14 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use windlass_runtime::{Build, Error, Stream};
+use windlass_runtime::{Build, Dockerfile, Error, Stream};
 
 use crate::support::{World, write};
 
 /// What the step prints that looks at `/context`, a copy of everything that was sent.
 async fn printed(world: &World, build: Build, step: &str) -> Vec<String> {
-    let dockerfile = build.context.join(&build.dockerfile);
+    let Dockerfile::InContext(path) = &build.dockerfile else { panic!("a file of the context") };
+    let dockerfile = build.context.join(path);
     let more = format!("COPY . /context\nWORKDIR /context\nRUN {step}\n");
     let text = fs::read_to_string(&dockerfile).unwrap() + &more;
     write(&dockerfile, &text);
@@ -46,10 +47,28 @@ async fn a_dockerfile_may_be_in_a_folder_and_have_an_ignore_file_of_its_own() {
     write(&context.join(".dockerignore"), "busybox\n");
     write(&context.join("secret"), "");
     let mut build = world.build_of(context);
-    build.dockerfile = "deploy/Web.dockerfile".to_owned();
+    build.dockerfile = Dockerfile::InContext("deploy/Web.dockerfile".to_owned());
     let files = printed(&world, build, "find . -type f | sort").await;
     let sent = ["./.dockerignore", "./busybox", "./deploy/Web.dockerfile", "./deploy/Web.dockerfile.dockerignore"];
     assert_eq!(files, sent);
+}
+
+/// A file of its name in the folder is not what is built, and the folder's own ignore file does not count.
+#[tokio::test]
+async fn a_dockerfile_may_be_given_with_what_it_ignores() {
+    let world = World::new().await;
+    let context = world.with_shell("");
+    let text =
+        fs::read_to_string(context.join("Dockerfile")).unwrap() + "COPY . /context\nRUN find /context -type f | sort\n";
+    symlink("/etc/passwd", context.join(".windlass.Dockerfile")).unwrap();
+    write(&context.join(".dockerignore"), "busybox\n");
+    write(&context.join("secret"), "");
+    let mut build = world.build_of(context);
+    build.dockerfile = Dockerfile::Given { text, ignored: "secret\nDockerfile\n.dockerignore\n".to_owned() };
+    let (result, lines) = world.build(build).await;
+    result.unwrap();
+    let printed: Vec<_> = lines.iter().filter(|line| line.stream == Stream::Stdout).map(|line| &line.text).collect();
+    assert_eq!(printed, ["/context/.windlass.Dockerfile", "/context/busybox"]);
 }
 
 #[tokio::test]
@@ -112,7 +131,7 @@ async fn neither_the_dockerfile_nor_the_ignore_file_is_read_from_outside() {
 
     for path in [outside.join("Dockerfile").to_str().unwrap(), "../Dockerfile", "a/../../Dockerfile"] {
         let mut build = world.build_of(world.context(&[("Dockerfile", "FROM scratch\n")]));
-        build.dockerfile = path.to_owned();
+        build.dockerfile = Dockerfile::InContext(path.to_owned());
         let (result, _) = world.build(build).await;
         assert!(matches!(&result, Err(Error::Context { message }) if message.contains("not inside")), "{result:?}");
     }

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 use tokio::sync::mpsc;
-use windlass_runtime::{Build, Docker, Error, Label, Labels};
+use windlass_runtime::{Build, Docker, Dockerfile, Error, Label, Labels};
 
 use crate::support::{World, docker_program};
 
@@ -24,7 +24,8 @@ fn a_build(context: &Path) -> Build {
     Build {
         context: context.to_owned(),
         tree: context.to_owned(),
-        dockerfile: "Dockerfile".to_owned(),
+        dockerfile: Dockerfile::InContext("Dockerfile".to_owned()),
+        target: String::new(),
         tag: "x:1".to_owned(),
         labels: Labels::new(),
         args: Vec::new(),

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use windlass_runtime::{
-    Build, Container, ContainerSpec, Creation, Docker, Error, HelperSpec, Label, Labels, LogLimits, Mount, MountSource,
-    Network, Options, PrintedLine, Result, State,
+    Build, Container, ContainerSpec, Creation, Docker, Dockerfile, Error, HelperSpec, Label, Labels, LogLimits, Mount,
+    MountSource, Network, Options, PrintedLine, Result, State,
 };
 
 /// Longer than anything takes on a busy machine.
@@ -59,7 +59,8 @@ impl World {
         Build {
             tree: context.clone(),
             context,
-            dockerfile: "Dockerfile".to_owned(),
+            dockerfile: Dockerfile::InContext("Dockerfile".to_owned()),
+            target: String::new(),
             tag: format!("{}:1", self.id),
             labels: self.labels(),
             args: Vec::new(),

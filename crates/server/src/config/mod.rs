@@ -23,10 +23,12 @@ pub use subnet::Subnet;
 
 use serde::{Deserialize, Serialize};
 use windlass_api::Host;
+use windlass_buildpack::BaseImages;
 use windlass_edge::Listen;
 
 use crate::build_limits::BuildCeilings;
 use crate::ceilings::Ceilings;
+use crate::sites::SiteLimits;
 use crate::vault::ring::{self, KeySource, Ring};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +44,7 @@ pub struct Config {
     pub docker_socket: PathBuf,
     pub network_pool: Subnet,
     pub container_reach: Vec<Reach>,
+    pub base_images: BaseImages,
     pub build_network: BuildNetwork,
     pub build_proxy: Option<SecretText>,
     pub ceilings: Ceilings,
@@ -80,6 +83,7 @@ pub struct Config {
     pub push_bytes: u64,
     pub push_limit: Duration,
     pub parallel_pushes: usize,
+    pub parallel_build_plans: usize,
     pub push_dir: Option<PathBuf>,
     pub delivery_seconds: i64,
     pub domain_hold_seconds: i64,
@@ -102,11 +106,14 @@ pub struct Config {
     pub organization_data_bytes: i64,
     pub organization_containers: usize,
     pub build_ceilings: BuildCeilings,
-    pub organization_image_bytes: i64,
+    pub organization_artifact_bytes: i64,
     pub volume_grace_seconds: i64,
     pub snapshot_limit: Duration,
     /// None for one in the data folder.
     pub snapshot_dir: Option<PathBuf>,
+    /// The same.
+    pub site_dir: Option<PathBuf>,
+    pub site_limits: SiteLimits,
     pub start_limit: Duration,
     pub fetch_limit: Duration,
     pub fetch_bytes: u64,

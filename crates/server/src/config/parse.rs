@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use windlass_api::{Email, Host, HostName};
+use windlass_buildpack::OwnImage;
 
 use super::{HiddenBytes, Reach, SecretText, Subnet};
 
@@ -62,7 +63,7 @@ pub(super) fn docker_socket(text: &str) -> Result<PathBuf, String> {
 }
 
 /// None when it is empty.
-pub(super) fn snapshot_dir(text: &str) -> Result<Option<PathBuf>, String> {
+pub(super) fn own_folder(text: &str) -> Result<Option<PathBuf>, String> {
     Ok((!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
@@ -72,6 +73,10 @@ pub(super) fn network_pool(text: &str) -> Result<Subnet, String> {
         8..=24 => Ok(pool),
         _ => Err("must have a prefix of 8 to 24".into()),
     }
+}
+
+pub(super) fn own_image(text: &str) -> Result<OwnImage, String> {
+    OwnImage::try_from(text)
 }
 
 pub(super) fn reach(text: &str) -> Result<Reach, String> {

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use super::parse::{
     account_key, build_proxy, database_url, directory, docker_socket, domain, email, metrics_token, name_server,
-    network_pool, not_empty, not_empty_text, optional_file, optional_name_server, optional_text, origin, profile,
-    proxy, public_url, reach, secret_text, snapshot_dir, update_key,
+    network_pool, not_empty, not_empty_text, optional_file, optional_name_server, optional_text, origin, own_folder,
+    own_image, profile, proxy, public_url, reach, secret_text, update_key,
 };
 use super::row::Table;
 use super::setting::{Section, Subcommand};
 use super::{AcmeSettings, BuildNetwork, Config, LogFormat, LogLevel, LogSource, ZoneSettings};
 use crate::build_limits::BuildCeilings;
 use crate::ceilings::{Ceilings, half_of_memory};
+use crate::sites::SiteLimits;
 
 const ALL: &[Subcommand] = &[
     Subcommand::Serve,
@@ -118,6 +119,14 @@ impl Config {
                     "What containers and builds may reach of this machine's own addresses and of link-local ones, as ADDRESS[/BITS][:PORT]; nothing by default",
                 )
                 .list("ADDRESS", reach),
+            base_images: containers
+                .row(
+                    "base-images",
+                    "Images that Dockerfiles begin with which Windlass makes, in the place of the usual ones, as BASE=IMAGE or BASE:VERSION=IMAGE; {version} stands for the version",
+                )
+                .list("BASE=IMAGE", own_image)
+                .into_iter()
+                .collect(),
             build_network: containers
                 .row(
                     "build-network",
@@ -229,10 +238,10 @@ impl Config {
                     "Containers of one organization, those that are being replaced among them",
                 )
                 .limit(200, 1..=253),
-            organization_image_bytes: deployments
+            organization_artifact_bytes: deployments
                 .row(
                     "organization-images-mib",
-                    "Images of one organization's releases, each counted whole; beyond it nothing is built; 0 for no limit",
+                    "Images and sites of one organization's releases, each counted whole; beyond it nothing is built; 0 for no limit",
                 )
                 .mib(102_400, 0..=1_073_741_824),
             application_previews: deployments
@@ -330,7 +339,14 @@ impl Config {
                 .seconds(600, 1..=86_400),
             snapshot_dir: deployments
                 .row("snapshot-dir", "Folder for snapshots of volumes; empty for one in the data folder. Several servers need one that all reach")
-                .text("DIR", "", snapshot_dir),
+                .text("DIR", "", own_folder),
+            site_dir: deployments
+                .row("site-dir", "Folder for sites, whose files the edge serves; empty for one in the data folder. Several servers need one that all reach")
+                .text("DIR", "", own_folder),
+            site_limits: SiteLimits {
+                bytes: deployments.row("site-mib", "Largest site; each of its files and folders counts 4 KiB more than it has").mib(1_024, 1..=1_048_576),
+                files: deployments.row("site-files", "Files and folders of one site").limit(100_000, 1..=10_000_000),
+            },
             start_limit: deployments
                 .row(
                     "start-seconds",
@@ -360,11 +376,14 @@ impl Config {
             parallel_pushes: deployments
                 .row("parallel-pushes", "Pushes by git under way at once; more are told to come again")
                 .limit(16, 1..=1_000),
+            parallel_build_plans: deployments
+                .row("parallel-build-plans", "Repositories looked at before a deploy at once, one for each organization; more are told to come again")
+                .limit(2, 1..=100),
             push_dir: deployments
                 .row("push-dir", "Folder for repositories that are pushed to; empty for one in the data folder. Several servers need one that all reach")
-                .text("DIR", "", snapshot_dir),
+                .text("DIR", "", own_folder),
             build_limit: deployments
-                .row("build-seconds", "Longest time for building an image")
+                .row("build-seconds", "Longest time for building an image, and for copying the files of a site")
                 .seconds(1_800, 1..=86_400),
             build_cache_bytes: deployments
                 .row(

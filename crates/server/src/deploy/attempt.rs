@@ -5,17 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use uuid::Uuid;
-use windlass_api::{DeploymentKind, DeploymentState, Failure, LogStep, RepositoryAddress};
+use windlass_api::{DeploymentKind, DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_store::applications::{self, Application};
-use windlass_store::connections;
 use windlass_store::containers::{self, Container, Stage};
 use windlass_store::deployments::{self, Deployment};
 
 use super::failure::{Interruption, Result};
-use super::git::Credentials;
 use super::hold_limit::Hold;
-use crate::code_host;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::Secrets;
@@ -62,26 +59,6 @@ impl<'a> Attempt<'a> {
 
     pub fn is_built(&self) -> bool {
         self.release.artifact.is_some()
-    }
-
-    pub async fn credentials(&self, url: &RepositoryAddress) -> Result<Credentials> {
-        let stored = self.host.app.vault.repository_credentials(&self.application).await?;
-        let given = |text: String| Some(text).filter(|text| !text.is_empty());
-        let own = Credentials { token: given(stored.token), user: None, ssh_key: given(stored.ssh_key) };
-        if own.token.is_some() {
-            return Ok(own);
-        }
-        let (token, user) = self.connected(url).await?.unzip();
-        Ok(Credentials { token, user, ..own })
-    }
-
-    /// The token of the application's connection, and the user that it goes with. Never for another host than the connection's.
-    async fn connected(&self, url: &RepositoryAddress) -> Result<Option<(String, String)>> {
-        let app = &self.host.app;
-        let Some(id) = self.application.connection_id else { return Ok(None) };
-        let connection = connections::get(&mut app.db.read().await?, id).await?;
-        let Some(connection) = connection.filter(|found| code_host::is_reached_by(found, url)) else { return Ok(None) };
-        Ok(code_host::git_login(app, &connection, &self.application.repository).await?)
     }
 
     /// Where the tree of this attempt is, and of no other.

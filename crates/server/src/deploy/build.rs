@@ -1,17 +1,18 @@
-//! build: an image of the tree, under a name that never moves.
+//! build: an image of the tree, under a name that never moves; or its files, as a site.
 
 use std::path::Path;
 
 use tokio::sync::mpsc;
 use windlass_api::{DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
-use windlass_runtime::{Build, Image};
+use windlass_runtime::{Build, Dockerfile, Image};
 use windlass_store::releases::{self, Artifact};
 use windlass_store::{jobs, organizations};
 
 use super::attempt::Attempt;
 use super::failure::{Result, failed};
-use super::{dockerfile, isolation, port, record};
+use super::pack::{self, Basis, Choice, Pack, Recipe};
+use super::{ceiling, isolation, port, site};
 use crate::config::{BuildNetwork, SecretText};
 use crate::labels::DEPLOYMENT_LABEL;
 use crate::service::queue;
@@ -20,29 +21,33 @@ use crate::service::queue;
 const PROXY_ARGUMENTS: [&str; 4] = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"];
 /// Lines of the builder on their way into the log.
 const LINES: usize = 100;
-const MIB: i64 = 1024 * 1024;
 
 pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     attempt.log.enter(LogStep::Build);
     attempt.advance(DeploymentState::Building).await?;
-    let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
     kill_point::reached("deploy-before-build");
-    if built_before(attempt, &tag).await?.is_none() {
-        refuse_beyond_ceiling(attempt, 0).await?;
-        let built = run(attempt, tree, &tag).await;
-        attempt.host.caches_grew.notify_one();
-        built?;
-    }
-    kill_point::reached("deploy-built");
-    let Some(image) = attempt.host.image(&tag).await? else {
-        return failed(Failure::BuildFailed, "the build ended well, but the engine has no image of it");
+    let tree = tokio::fs::canonicalize(tree).await.or_else(|error| failed(Failure::Internal, error))?;
+    let artifact = match choose(attempt, &tree).await? {
+        Pack::Image(recipe) => {
+            let (name, image) = ensure_image(attempt, &tree, recipe).await?;
+            let port = port::to_begin_with(attempt, &image);
+            let bytes = i64::try_from(image.size).unwrap_or(i64::MAX);
+            ceiling::refuse_beyond(attempt, bytes).await?;
+            Artifact::Image(releases::Image { name, id: image.id, port, bytes })
+        }
+        Pack::BuiltFiles(recipe, files) => {
+            let (name, _) = ensure_image(attempt, &tree, recipe).await?;
+            let site = site::of_image(attempt, &name, &files).await?;
+            attempt.held.check().await?;
+            // What the site is made of is not needed any more; if it stays now, the reconciler removes it.
+            if let Err(error) = attempt.host.remove_image(&name).await {
+                tracing::warn!(%error, image = name, "the image of a site could not be removed yet");
+            }
+            Artifact::Site(site)
+        }
+        Pack::Folder(files) => Artifact::Site(site::of_folder(attempt, &tree, &files).await?),
     };
-    check_architecture(attempt, &image).await?;
-    let port = port::to_begin_with(attempt, &image);
-    let bytes = i64::try_from(image.size).unwrap_or(i64::MAX);
-    refuse_beyond_ceiling(attempt, bytes).await?;
     let mut tx = attempt.held.begin().await?;
-    let artifact = Artifact::Image(releases::Image { name: tag, id: image.id, port, bytes });
     releases::set_artifact(&mut tx, attempt.release.id, Some(&artifact)).await?;
     // After a crash it waits for no build.
     jobs::set_kind(&mut tx, attempt.held.job.id, queue::ROLL_OUT).await?;
@@ -52,33 +57,35 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fails if the organization's images, with `added` bytes that no row counts yet, reach `organization-images-mib`: a full disk stops all.
-async fn refuse_beyond_ceiling(attempt: &Attempt<'_>, added: i64) -> Result<()> {
-    let most = attempt.host.app.config.organization_image_bytes;
-    let mut used = used_by_images(attempt).await?.saturating_add(added);
-    if most == 0 || used < most {
-        return Ok(());
+async fn choose(attempt: &Attempt<'_>, tree: &Path) -> Result<Pack> {
+    let base_images = &attempt.host.app.config.base_images;
+    let basis = Basis { configuration: &attempt.configuration, variables: &attempt.variables, base_images };
+    match pack::choose(&basis, tree).await? {
+        Choice::Made(chosen) => {
+            for line in chosen.notes {
+                attempt.log.note(line).await;
+            }
+            Ok(chosen.pack)
+        }
+        Choice::Open(open) => failed(Failure::NoBuildPack, open.words()),
     }
-    // The application may be keeping fewer releases since it was deployed last.
-    record::prune(attempt.host, attempt.held, attempt).await?;
-    used = used_by_images(attempt).await?.saturating_add(added);
-    if used < most {
-        return Ok(());
-    }
-    failed(
-        Failure::CeilingReached,
-        format!(
-            "the images of the organization's releases take {} MiB, and {} MiB is the most that the operator gives it \
-             (organization-images-mib). Keep fewer releases, or delete an application.",
-            used / MIB,
-            most / MIB
-        ),
-    )
 }
 
-async fn used_by_images(attempt: &Attempt<'_>) -> Result<i64> {
-    let mut conn = attempt.host.app.db.read().await?;
-    Ok(releases::image_bytes_of_organization(&mut conn, attempt.application.organization_id).await?)
+/// Builds the image, unless an attempt before this one has. Its name, and what the engine says of it.
+async fn ensure_image(attempt: &Attempt<'_>, tree: &Path, recipe: Recipe) -> Result<(String, Image)> {
+    let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
+    if built_before(attempt, &tag).await?.is_none() {
+        ceiling::refuse_beyond(attempt, 0).await?;
+        let built = run(attempt, tree, recipe, &tag).await;
+        attempt.host.caches_grew.notify_one();
+        built?;
+    }
+    kill_point::reached("deploy-built");
+    let Some(image) = attempt.host.image(&tag).await? else {
+        return failed(Failure::BuildFailed, "the build ended well, but the engine has no image of it");
+    };
+    check_architecture(attempt, &image).await?;
+    Ok((tag, image))
 }
 
 /// An attempt before this one may have ended just after its build did.
@@ -88,10 +95,7 @@ async fn built_before(attempt: &Attempt<'_>, tag: &str) -> Result<Option<Image>>
     Ok(image.filter(|image| image.labels.get(DEPLOYMENT_LABEL) == Some(&id)))
 }
 
-async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
-    let tree = tokio::fs::canonicalize(tree).await.or_else(|error| failed(Failure::Internal, error))?;
-    let context = dockerfile::context(&attempt.configuration, &tree).await?;
-    let dockerfile = dockerfile::find(&attempt.configuration, &tree, &context).await?;
+async fn run(attempt: &Attempt<'_>, tree: &Path, recipe: Recipe, tag: &str) -> Result<()> {
     let (secrets, mut args) = attempt
         .variables
         .build
@@ -106,9 +110,10 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
     // The last one of a name counts.
     args.extend(reach.proxy);
     let build = Build {
-        context,
-        tree,
-        dockerfile,
+        context: recipe.context,
+        tree: tree.to_owned(),
+        target: target(attempt, &recipe.dockerfile),
+        dockerfile: recipe.dockerfile,
         tag: tag.to_owned(),
         labels: attempt.host.labels(attempt.application.id, attempt.deployment.id),
         args,
@@ -134,6 +139,14 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, tag: &str) -> Result<()> {
             Failure::TimedOut,
             format!("the build took more than {} s, the limit that build-seconds sets", limit.as_secs()),
         ),
+    }
+}
+
+/// A Dockerfile that was made here is built as a whole.
+fn target(attempt: &Attempt<'_>, dockerfile: &Dockerfile) -> String {
+    match dockerfile {
+        Dockerfile::InContext(_) => attempt.configuration.settings.build_target.clone(),
+        Dockerfile::Given { .. } => String::new(),
     }
 }
 

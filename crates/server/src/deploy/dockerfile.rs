@@ -30,30 +30,29 @@ pub async fn context(configuration: &Configuration, tree: &Path) -> Result<PathB
     }
 }
 
-/// The Dockerfile's path inside the context. It may be a link to a file elsewhere in the tree.
-pub async fn find(configuration: &Configuration, tree: &Path, context: &Path) -> Result<String> {
+/// What a repository has.
+pub enum Found {
+    /// The Dockerfile's path inside the context. It may be a link to a file elsewhere in the tree.
+    Path(String),
+    /// None where it was looked for, and one may be made. The sentence names those that are elsewhere.
+    None { others: String },
+}
+
+pub async fn find(configuration: &Configuration, tree: &Path, context: &Path) -> Result<Found> {
     let path = configuration.dockerfile_path.as_str();
     let lower_case = Some(LOWER_CASE).filter(|_| path == USUAL);
     for path in [Some(path), lower_case].into_iter().flatten() {
         if is_file_inside(tree, &context.join(path)).await {
-            return Ok(path.to_owned());
+            return Ok(Found::Path(path.to_owned()));
         }
     }
     let base_path = &configuration.base_path;
     let others = list_of_others(tree).await;
-    failed(
-        Failure::NoBuildPack,
-        match configuration.build_pack {
-            BuildPack::Auto if others.is_empty() => format!(
-                "there is no {path} in {base_path}, and nothing else is recognised yet. Add a Dockerfile, or set base_path \
-                 and dockerfile_path."
-            ),
-            BuildPack::Auto => {
-                format!("there is no {path} in {base_path}, and nothing else is recognised yet.{others}")
-            }
-            _ => format!("dockerfile_path: there is no {path} in {base_path}.{others}"),
-        },
-    )
+    // With another name, a Dockerfile was asked for.
+    if configuration.build_pack == BuildPack::Auto && path == USUAL {
+        return Ok(Found::None { others });
+    }
+    failed(Failure::NoBuildPack, format!("dockerfile_path: there is no {path} in {base_path}.{others}"))
 }
 
 async fn is_file_inside(tree: &Path, path: &Path) -> bool {
@@ -64,7 +63,7 @@ async fn is_file_inside(tree: &Path, path: &Path) -> bool {
 }
 
 /// Where a path leads, if that is inside: a repository's links must not lead out of it.
-async fn inside(folder: &Path, path: &Path) -> Option<PathBuf> {
+pub async fn inside(folder: &Path, path: &Path) -> Option<PathBuf> {
     let folder = tokio::fs::canonicalize(folder).await.ok()?;
     let path = tokio::fs::canonicalize(path).await.ok()?;
     path.starts_with(&folder).then_some(path)
@@ -98,7 +97,8 @@ fn dockerfiles_in(tree: &Path) -> Vec<String> {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && !FOREIGN.contains(&&*name) => folders.push_back(path),
                 Ok(kind) if !kind.is_dir() && is_dockerfile(&name) => {
-                    found.extend(path.strip_prefix(tree).map(|path| path.display().to_string()));
+                    let path = path.strip_prefix(tree).unwrap_or(&path).display().to_string();
+                    found.extend(Some(path).filter(|path| !path.contains(char::is_control)));
                 }
                 _ => {}
             }

@@ -12,7 +12,7 @@ use windlass_store::{applications, containers, deployments, releases};
 use super::attempt::{Attempt, record_outcome};
 use super::failure::{Interruption, Result};
 use super::git;
-use super::{hold, isolation, resume};
+use super::{hold, isolation, resume, site};
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::text;
@@ -155,6 +155,9 @@ impl Attempt<'_> {
             self.held.check().await?;
             let tag = isolation::image_tag(&self.host.app, self.application.id, self.deployment.id);
             self.host.remove_image(&tag).await?;
+            if let Some(made) = self.site() {
+                site::remove_unused(self, &made.name).await?;
+            }
         }
         kill_point::reached("end-image-gone");
         Ok(())

@@ -128,10 +128,16 @@ impl From<runtime::Error> for Interruption {
 
 impl From<FetchError> for Interruption {
     fn from(error: FetchError) -> Self {
-        let class = match &error {
+        let mut cause = &error;
+        while let FetchError::Submodule { error, .. } = cause {
+            cause = error;
+        }
+        let class = match cause {
             FetchError::ReferenceNotFound { .. } => Failure::ReferenceNotFound,
             FetchError::Damaged { .. } => Failure::RepositoryDamaged,
-            FetchError::Submodules { .. }
+            FetchError::SubmoduleRefused { .. }
+            | FetchError::TooManySubmodules { .. }
+            | FetchError::SubmodulesTooDeep { .. }
             | FetchError::Lfs { .. }
             | FetchError::TooLarge { .. }
             | FetchError::TooManyFiles { .. }
@@ -140,6 +146,7 @@ impl From<FetchError> for Interruption {
             FetchError::DiskFull { .. } => Failure::DiskFull,
             FetchError::GitMissing
             | FetchError::PrlimitMissing
+            | FetchError::Submodule { .. }
             | FetchError::SshMissing
             | FetchError::ReadOnly { .. } => Failure::Internal,
             FetchError::Unreachable { .. }

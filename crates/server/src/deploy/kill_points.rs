@@ -1,7 +1,7 @@
 //! Points where a test kills the server.
 
 /// Where a test can end the process: before and after everything that leaves a trace outside of the database.
-pub const KILL_POINTS: [&str; 54] = [
+pub const KILL_POINTS: [&str; 55] = [
     "deploy-claimed",
     "deploy-before-fetch",
     "deploy-fetched",
@@ -18,6 +18,7 @@ pub const KILL_POINTS: [&str; 54] = [
     "deploy-switched",
     "deploy-published",
     "deploy-deployed",
+    "site-written",
     "hold-stored",
     "hold-published",
     "hold-drained",

@@ -3,8 +3,11 @@
 
 mod attempt;
 mod build;
+pub mod build_plan;
+mod ceiling;
 mod command;
 mod container;
+mod detected;
 mod dockerfile;
 mod drain;
 mod ending;
@@ -20,12 +23,15 @@ mod hold_limit;
 mod isolation;
 mod kill_points;
 mod network;
+mod pack;
 mod paused;
 mod port;
 mod record;
 mod remove;
+mod repository;
 mod restore;
 mod resume;
+mod site;
 mod snapshot;
 mod start;
 mod stop;
@@ -47,7 +53,9 @@ pub use fetch::end_left_overs;
 pub(crate) use git::cache;
 pub use handlers::registry;
 pub use kill_points::KILL_POINTS;
-pub(crate) use network::{ensure as ensure_network, of_application as network_of, take_address};
+pub(crate) use network::{
+    ensure as ensure_network, of_application as network_of, remove_unused as remove_unused_networks, take_address,
+};
 pub(crate) use volumes::{ensure_on_engine as ensure_volume_on_engine, refuse_vanished as refuse_vanished_volumes};
 
 /// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
@@ -79,7 +87,8 @@ async fn carry_out(attempt: &mut Attempt<'_>, lease: &mut Lease, slot: &mut Slot
     switch::switch(attempt, &instances).await
 }
 
-/// All instances of the release, well and beside those that visitors are sent to; or in their place, while visitors wait.
+/// All instances of the release, well and beside those that visitors are sent to; or in their place, while visitors wait. None if it is a
+/// site.
 async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Container>> {
     if attempt.held.job.fence > 1 {
         paused::unpause_all(attempt).await?;
@@ -87,6 +96,10 @@ async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Conta
     if !attempt.is_built() {
         let tree = fetch::fetch(attempt).await?;
         build::build(attempt, &tree).await?;
+    }
+    if let Some(site) = attempt.site().cloned() {
+        site::prepare(attempt, &site).await?;
+        return Ok(Vec::new());
     }
     if !attempt.configuration.pre_run_command.is_empty() {
         leave(slot, attempt);

@@ -90,6 +90,22 @@ async fn row(host: &Host, owner_id: Uuid, refused: &HashSet<Subnet>) -> Result<N
     Ok(network)
 }
 
+/// Networks whose organization has no application any more, or whose preview is gone.
+pub async fn remove_unused(host: &Host) -> Result<()> {
+    let _one_at_a_time = host.networks.lock().await;
+    let unused = networks::unused(&mut host.app.db.read().await?).await?;
+    for network in unused {
+        // The row first: another server may be about to use the network, and what has no row is swept from the engine.
+        let mut tx = host.app.begin_step().await?;
+        let is_deleted = networks::delete_unused(&mut tx, network.owner_id).await?;
+        tx.commit().await?;
+        if is_deleted && let Err(error) = host.remove_network(&network.name).await {
+            tracing::warn!(network = network.name, %error, "a network could not be removed; trying again");
+        }
+    }
+    Ok(())
+}
+
 fn described(host: &Host, network: &Network) -> Result<runtime::Network> {
     Ok(runtime::Network {
         name: network.name.clone(),

@@ -43,7 +43,7 @@ async fn sum_up(host: &Host, held: &Held, subject: &Subject, log: &Log, drained:
         let words = format!("{} finished, {} were cut off at the deadline", drained.finished, drained.cut);
         log.note(format!("Drained the container before: of {} requests under way {words}", drained.in_flight)).await;
     }
-    if !subject.configuration.post_run_command.is_empty() {
+    if !subject.configuration.post_run_command.is_empty() && subject.site().is_none() {
         post_run_once(host, held, subject, log).await?;
     }
     remove_commands(host, held, subject).await?;
@@ -125,7 +125,8 @@ async fn remove_commands(host: &Host, held: &Held, subject: &Subject) -> Result<
     Ok(())
 }
 
-/// First the row says that the release cannot be gone back to, then its image goes.
+/// First the row says that the release cannot be gone back to, then its image goes. A site goes later, by `site_upkeep`: a visitor may be
+/// reading it.
 pub async fn prune(host: &Host, held: &Held, subject: &Subject) -> Result<()> {
     let mut tx = held.begin().await?;
     // As the application has it now; the release may be an old one.

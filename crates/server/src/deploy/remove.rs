@@ -9,6 +9,7 @@ use windlass_store::{application_domains, applications, releases};
 
 use super::failure::{Interruption, Result};
 use super::git::cache;
+use super::network;
 use super::stop::end_all;
 use crate::host::Host;
 use crate::jobs::Held;
@@ -35,6 +36,9 @@ pub async fn remove(host: &Host, held: &Held) -> Result<()> {
     if let Err(error) = pushed_repository::forget(&host.app.config, held.application_id()).await {
         tracing::warn!(%error, "what was pushed to a deleted application could not be removed");
     }
+    if let Err(error) = host.sites.forget(held.application_id()).await {
+        tracing::warn!(%error, "the sites of a deleted application could not be removed; that is tried again later");
+    }
     // A little at a time: others write meanwhile.
     while !host.app.logs.store.delete_some(held.application_id()).await? {
         held.check().await?;
@@ -54,5 +58,9 @@ pub async fn remove(host: &Host, held: &Held) -> Result<()> {
     work.commit().await?;
     kill_point::reached("remove-rows-gone");
     host.routes.publish(&host.app).await?;
+    // The rows are gone, so this job has nothing left to try again; the reconciler does.
+    if let Err(problem) = network::remove_unused(host).await {
+        tracing::warn!(?problem, "networks that are not used any more could not be removed; that is tried again later");
+    }
     Ok(())
 }

@@ -88,7 +88,7 @@ async fn fill(attempt: &Attempt<'_>, beside: &Volume, snapshot_id: Uuid) -> Resu
         .note(format!("Restoring the volume {} from the snapshot of {}", beside.name, snapshot.created_at))
         .await;
     make_on_engine(host, beside).await?;
-    let helper = Helper::create(host, beside.id, beside.application_id, Mounted::of(beside).mount()).await?;
+    let helper = Helper::of_volume(host, beside.id, beside.application_id, Mounted::of(beside).mount()).await?;
     let filled = unpack(attempt, &helper, &snapshot).await;
     helper.remove(host).await?;
     filled?;

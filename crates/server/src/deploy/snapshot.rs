@@ -179,7 +179,7 @@ async fn command(host: &Host, running: &[Container], text: &str, which: &str) ->
 /// The tar of a volume, into its file.
 async fn write(host: &Host, snapshot: &Snapshot, volume: &Volume) -> Result<Summary> {
     check_on_engine(host, volume).await?;
-    let helper = Helper::create(host, snapshot.id, snapshot.application_id, Mounted::of(volume).mount()).await?;
+    let helper = Helper::of_volume(host, snapshot.id, snapshot.application_id, Mounted::of(volume).mount()).await?;
     let mut file = SnapshotFile::create(&host.app.config, snapshot.id).await.map_err(|error| file_problem(&error))?;
     let written = copy(host, &helper, snapshot, &mut file).await;
     helper.remove(host).await?;

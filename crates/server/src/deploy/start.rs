@@ -18,7 +18,7 @@ use super::{command, network, restore, volumes};
 use crate::labels::DEPLOYMENT_LABEL;
 use crate::service::queue;
 
-/// How often an image that vanishes is made again.
+/// How often an artifact that vanishes is made again.
 const MOST_BUILDS: i64 = 5;
 
 /// Instances that start at the same time: each may need a whole processor until it is well.
@@ -90,18 +90,26 @@ async fn start_one(attempt: &mut Attempt<'_>, network: &Network, ordinal: u32) -
 
 /// Another program has removed it. A release that is being made is made again; any other cannot be gone back to.
 async fn image_missing(attempt: &Attempt<'_>) -> Result<Interruption> {
+    if let Some(again) = make_again(attempt, "the image of the release").await? {
+        return Ok(again);
+    }
     let mut tx = attempt.held.begin().await?;
-    let outcome = if attempt.release.id == attempt.deployment.id && attempt.held.job.fence < MOST_BUILDS {
-        releases::set_artifact(&mut tx, attempt.release.id, None).await?;
-        jobs::set_kind(&mut tx, attempt.held.job.id, queue::DEPLOY).await?;
-        Interruption::Later("the image has vanished, and is made again".into())
-    } else {
-        releases::set_removed(&mut tx, attempt.release.id, attempt.host.app.now()).await?;
-        let words = "the engine no longer has the image of this release. Deploy it anew.";
-        Interruption::Failed(Failure::ImageMissing, words.into())
-    };
+    releases::set_removed(&mut tx, attempt.release.id, attempt.host.app.now()).await?;
     tx.commit().await?;
-    Ok(outcome)
+    let words = "the engine no longer has the image of this release. Deploy it anew.";
+    Ok(Interruption::Failed(Failure::ImageMissing, words.into()))
+}
+
+/// None for a release that an earlier deployment made.
+pub async fn make_again(attempt: &Attempt<'_>, what: &str) -> Result<Option<Interruption>> {
+    if attempt.release.id != attempt.deployment.id || attempt.held.job.fence >= MOST_BUILDS {
+        return Ok(None);
+    }
+    let mut tx = attempt.held.begin().await?;
+    releases::set_artifact(&mut tx, attempt.release.id, None).await?;
+    jobs::set_kind(&mut tx, attempt.held.job.id, queue::DEPLOY).await?;
+    tx.commit().await?;
+    Ok(Some(Interruption::Later(format!("{what} cannot be found, and is made again"))))
 }
 
 fn start_failure(message: &str) -> Failure {

@@ -1,17 +1,20 @@
 //! stop: visitors get a page that says so, requests under way finish, and its containers go. The release stays, to be
 //! started again.
 
+use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Wanted};
 use windlass_durable::kill_point;
 use windlass_store::applications::{self, Application};
 use windlass_store::containers::{self, Stage};
 use windlass_store::logs::LogLine;
+use windlass_store::releases::{self, Release};
 
 use super::drain::retire;
 use super::failure::Result;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::service::states;
+use crate::service::work::Work;
 
 pub async fn stop(host: &Host, held: &Held) -> Result<()> {
     let application = applications::get(&mut host.app.db.read().await?, held.application_id()).await?;
@@ -24,14 +27,21 @@ pub async fn stop(host: &Host, held: &Held) -> Result<()> {
         leave_line(host, &application).await;
     }
     let mut work = held.begin().await?;
-    let rows = containers::of_application(&mut work, held.application_id()).await?;
-    if is_wanted || !rows.iter().any(|row| row.stage == Stage::Live) {
+    if is_wanted || !serves(&mut work, held.application_id()).await? {
         states::set_live(&mut work, held.application_id(), None).await?;
     }
     held.done(&mut work).await?;
     states::settle(&mut work, held.application_id()).await?;
     work.commit().await?;
     Ok(())
+}
+
+/// Whether visitors are served: by containers, or by a site. Of an application where nothing is live the last release is looked at, which changes
+/// nothing.
+async fn serves(work: &mut Work<'_>, application_id: Uuid) -> Result<bool> {
+    let rows = containers::of_application(work, application_id).await?;
+    let has_site = releases::current_of(work, &[application_id]).await?.iter().any(Release::is_site);
+    Ok(has_site || rows.iter().any(|row| row.stage == Stage::Live))
 }
 
 /// Into the log of what was live: a person who reads it must see why nothing is printed any more.
@@ -42,7 +52,7 @@ async fn leave_line(host: &Host, application: &Application) {
     host.app.logs.note(application.id, live, line).await;
 }
 
-/// Ends every container that the application has.
+/// Ends every container that the application has, and tells the edge that it serves no more.
 pub async fn end_all(host: &Host, held: &Held) -> Result<()> {
     let mut tx = held.begin().await?;
     let rows = containers::of_application(&mut tx, held.application_id()).await?;
@@ -51,5 +61,6 @@ pub async fn end_all(host: &Host, held: &Held) -> Result<()> {
     }
     tx.commit().await?;
     retire(host, held, &rows).await?;
-    Ok(())
+    // `retire` tells the edge only if there are containers, and a site has none.
+    Ok(host.routes.publish(&host.app).await?)
 }

@@ -53,7 +53,9 @@ async fn make_live(attempt: &Attempt<'_>, instances: &[Container]) -> Result<()>
     restore::exchange(&mut tx, attempt).await?;
     states::set_live(&mut tx, application.id, Some(deployment.id)).await?;
     releases::set_live_at(&mut tx, deployment.release_id, now).await?;
-    deployments::observe_container(&mut tx, deployment.id, ContainerStatus::Running, now).await?;
+    if !instances.is_empty() {
+        deployments::observe_container(&mut tx, deployment.id, ContainerStatus::Running, now).await?;
+    }
     tx.commit().await?;
     Ok(())
 }

@@ -20,6 +20,7 @@ use crate::holder::{self, Holder};
 use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, INSTANCE_LABEL};
 use crate::logs::collector::{Collector, Unread};
 use crate::route_publisher::Routes;
+use crate::sites::Sites;
 
 /// Why something could not be done with a container.
 #[derive(Debug)]
@@ -44,6 +45,7 @@ pub struct Host {
     pub app: Arc<App>,
     docker: Docker,
     pub routes: Routes,
+    pub sites: Sites,
     /// Reads what containers print.
     pub collector: Collector,
     /// Marks what belongs to this installation.
@@ -64,8 +66,8 @@ pub struct Host {
 
 impl Host {
     pub fn new(app: Arc<App>, installation: Uuid, owner: Uuid, holder: Holder) -> Self {
-        let (docker, routes) =
-            (container_engine(&app.config), Routes::new(app.config.data_dir.clone(), app.config.hold_requests));
+        let (docker, sites) = (container_engine(&app.config), Sites::new(&app.config, installation));
+        let routes = Routes::new(app.config.data_dir.clone(), app.config.hold_requests, sites.clone());
         let collector = Collector::new(app.clone(), docker.clone(), owner);
         let (networks, caches_grew) = (tokio::sync::Mutex::default(), tokio::sync::Notify::new());
         let (container_locks, last_ends) = (parking_lot::Mutex::default(), LastEnds::default());
@@ -73,6 +75,7 @@ impl Host {
             app,
             docker,
             routes,
+            sites,
             collector,
             installation,
             holder,

@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use windlass_api::{
-    Application, ApplicationId, ApplicationOrder, ApplicationQuery, Applications, ApplicationsQuery, Can,
+    Application, ApplicationId, ApplicationOrder, ApplicationQuery, Applications, ApplicationsQuery, BuildPlan, Can,
     CreateDeployment, DeleteApplication, ErrorCode, IdempotencyName, Pagination, SortDirection, UpdateApplication,
     UpdateLabels, Whole,
 };
@@ -14,6 +14,7 @@ use super::respond::{Answer, success};
 use super::table::{Table, member_who};
 use crate::auth::Ctx;
 use crate::auth::origin::header_text;
+use crate::deploy::build_plan;
 use crate::error::{Error, Result};
 use crate::records::applications as records;
 use crate::records::logs::with_lines;
@@ -26,6 +27,9 @@ const PAGE_SIZE: i64 = 10;
 const DEPLOYING: &str = "The same name and repository again deploys the application again; a request that changes it \
     also needs `deploy:update`.";
 
+const PREVIEWING: &str = "Fetches the repository and says what a deploy with the same body would build of it, and why. Nothing is \
+    stored or built; `domain` is not looked at. It needs `deploy:read` too. What would keep the deploy from building is in `failure` and `reason`.";
+
 pub fn routes(table: Table) -> Table {
     use ErrorCode::{Conflict, DomainTaken, IdempotencyKeyReused, NameTaken};
     table
@@ -37,6 +41,14 @@ pub fn routes(table: Table) -> Table {
                 .body::<CreateDeployment>()
                 .idempotency_key()
                 .errors(&[NameTaken, DomainTaken, IdempotencyKeyReused, Conflict]),
+        )
+        .post(
+            "/deploy/application/preview",
+            preview,
+            member_who::<BuildPlan>("Preview build", Can::DeployCreate)
+                .note(PREVIEWING)
+                .body::<CreateDeployment>()
+                .errors(&[NameTaken, DomainTaken, Conflict]),
         )
         .get(
             "/deploy/applications",
@@ -87,6 +99,16 @@ pub async fn deploy(ctx: Ctx, headers: HeaderMap, body: Payload) -> Answer {
     let input: CreateDeployment = body.parse()?;
     let (message, application) = Box::pin(applications::deploy(&ctx.app, &authority, input, once.as_ref())).await?;
     success(message, application)
+}
+
+pub async fn preview(ctx: Ctx, body: Payload) -> Answer {
+    let authority = ctx.organization(None).await?;
+    // It shows something of the repository.
+    authority.require(&ctx.app, Can::DeployRead)?;
+    let input = body.parse()?;
+    let turn = ctx.app.build_plans.take(authority.organization_id(), authority.user_id())?;
+    let application = Box::pin(applications::as_deployed(&ctx.app, &authority, input)).await?;
+    success("Build plan", build_plan::make(&ctx.app, application, turn).await?)
 }
 
 fn once(ctx: &Ctx, headers: &HeaderMap, body: &Payload) -> Result<Option<Once>> {

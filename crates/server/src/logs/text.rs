@@ -27,8 +27,18 @@ fn clean_but(text: &str, kept: impl Fn(&str) -> usize) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    // Once a title was found to have no end, those behind it have none either: a line is read once, not once for each of them.
+    let mut have_ends = true;
     while let Some(c) = rest.chars().next() {
-        let length = if c == ESCAPE { sequence(rest) } else { 0 };
+        let length = match c {
+            ESCAPE if is_title(rest) => {
+                let length = if have_ends { title(rest) } else { 0 };
+                have_ends = length > 0;
+                length
+            }
+            ESCAPE => sequence(rest),
+            _ => 0,
+        };
         if length > 0 {
             out.push_str(&rest[..kept(rest)]);
             rest = &rest[length..];
@@ -40,20 +50,31 @@ fn clean_but(text: &str, kept: impl Fn(&str) -> usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// How long the sequence that begins here is; 0 if it is none. Colours and movements (`ESC [ parameters letter`), and
-/// titles and links (`ESC ] text BEL`, or `ESC \` instead of `BEL`; the same with other letters than `]`).
+/// Titles and links: `ESC ] text BEL`, or `ESC \` instead of `BEL`; the same with other letters than `]`.
+fn is_title(text: &str) -> bool {
+    matches!(text.as_bytes().get(1), Some(b']' | b'P' | b'X' | b'^' | b'_'))
+}
+
+/// How long the title that begins here is; 0 if it does not end.
+fn title(text: &str) -> usize {
+    let mut places = text.char_indices().skip(1).peekable();
+    while let Some((place, c)) = places.next() {
+        match c {
+            '\u{7}' | '\u{9c}' => return place + c.len_utf8(),
+            ESCAPE if places.peek().is_some_and(|(_, next)| *next == '\\') => return place + 2,
+            _ => {}
+        }
+    }
+    0
+}
+
+/// How long another sequence that begins here is, such as colours and movements (`ESC [ parameters letter`); 0 if it is none.
 fn sequence(text: &str) -> usize {
     let bytes = text.as_bytes();
     match bytes.get(1) {
         Some(b'[') => {
             let end = bytes.iter().skip(2).position(|byte| !(0x20..0x40).contains(byte));
             end.filter(|end| (0x40..0x7F).contains(&bytes[end + 2])).map_or(0, |end| end + 3)
-        }
-        Some(b']' | b'P' | b'X' | b'^' | b'_') => {
-            let end =
-                text.find(['\u{7}', '\u{9c}']).map(|end| (end, text[end..].chars().next().map_or(1, char::len_utf8)));
-            let long = text[1..].find("\u{1b}\\").map(|end| (end + 1, 2));
-            [end, long].into_iter().flatten().min().map_or(0, |(end, length)| end + length)
         }
         Some(b'(' | b')') => bytes.get(2).filter(|byte| byte.is_ascii_alphanumeric()).map_or(0, |_| 3),
         Some(b'7' | b'8' | b'=' | b'>' | b'M' | b'c') => 2,
@@ -104,6 +125,15 @@ mod tests {
         let printed = "\u{1b}[2K\u{1b}[1;31merror\u{1b}[0m\u{1b}[8;1Hx\u{1b}]0;t\u{7}\u{1b}[?25m\u{8}";
         assert_eq!(clean_but_colors(printed), "\u{1b}[1;31merror\u{1b}[0mx␈");
         assert_eq!(colors::plain(&clean_but_colors(printed)), clean(printed));
+    }
+
+    /// Each of these would be looked through to its end: hours.
+    #[test]
+    fn titles_that_never_end_are_read_once() {
+        const MANY: usize = 1_000_000;
+        assert_eq!(clean(&"\u{1b}]".repeat(MANY)).chars().count(), 2 * MANY);
+        assert_eq!(clean(&"\u{1b}]0;t\u{1b}\\".repeat(MANY)), "");
+        assert_eq!(clean("\u{1b}]0;\u{1b}[1mend"), "␛]0;end");
     }
 
     #[test]

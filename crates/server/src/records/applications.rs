@@ -180,7 +180,7 @@ async fn record(
     };
     let live_port = match live.and_then(|live| live.artifact.as_ref()) {
         Some(Artifact::Image(image)) => image.port,
-        None => 0,
+        Some(Artifact::Site(_)) | None => 0,
     };
     Ok(api::Application {
         id: row.id,
@@ -267,6 +267,11 @@ pub fn bare_deployment(viewer: &ApplicationViewer<'_>, shown: Shown) -> api::App
         application_id: row.application_id,
         application: Link::Cut,
         commit_hash: shown.commit_hash,
+        artifact: match (shown.image_id.is_empty(), shown.has_site) {
+            (_, true) => api::ArtifactKind::Site,
+            (false, false) => api::ArtifactKind::Image,
+            (true, false) => api::ArtifactKind::None,
+        },
         container_id: row.container_id,
         container_image: shown.image_id,
         container_name: row.container_name,

@@ -9,6 +9,7 @@ use windlass_api::{
 use windlass_runtime::{MOST_ARGUMENT_BYTES, argument_bytes};
 
 use crate::error::{Error, Result};
+use crate::wishes;
 
 pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result<()> {
     let default = Configuration::default();
@@ -24,6 +25,19 @@ pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result
         Given::Empty => configuration.build_pack = default.build_pack,
         Given::Value(pack) => configuration.build_pack = supported(pack)?,
     }
+    match changes.language {
+        Given::Absent => {}
+        Given::Empty => configuration.settings.language = default.settings.language,
+        Given::Value(language) => configuration.settings.language = language,
+    }
+    let settings = &mut configuration.settings;
+    set(&mut settings.build_target, &changes.build_target, "");
+    set(&mut settings.language_version, &changes.language_version, "");
+    set(&mut settings.program, &changes.program, "");
+    set(&mut settings.install_command, &changes.install_command, "");
+    set(&mut settings.build_command, &changes.build_command, "");
+    set(&mut settings.start_command, &changes.start_command, "");
+    set(&mut settings.output_path, &changes.output_path, "");
     configuration.port = number(configuration.port, changes.port.map(windlass_api::Whole::get));
     let settings = &mut configuration.settings;
     settings.health_seconds = number(settings.health_seconds, changes.health_seconds.map(windlass_api::Whole::get));
@@ -35,8 +49,9 @@ pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result
     settings.kept_releases = number(settings.kept_releases, changes.kept_releases.map(windlass_api::Whole::get));
     settings.pause = changes.pause.unwrap_or(settings.pause);
     settings.snapshot_before_deploy = changes.snapshot_before_deploy.unwrap_or(settings.snapshot_before_deploy);
+    settings.single_page = changes.single_page.unwrap_or(settings.single_page);
     settings.replicas = number(settings.replicas, changes.replicas.map(windlass_api::Whole::get));
-    Ok(())
+    wishes::check(configuration)
 }
 
 fn set<T: Deref<Target = str>>(field: &mut String, given: &Given<T>, default: &str) {
@@ -54,9 +69,9 @@ fn number<T: TryFrom<i64>>(now: T, given: Option<i64>) -> T {
 
 fn supported(pack: BuildPack) -> Result<BuildPack> {
     match pack {
-        BuildPack::Auto | BuildPack::Dockerfile => Ok(pack),
-        BuildPack::Static | BuildPack::DockerCompose => {
-            let problem = format!("{} is not supported yet; auto and dockerfile are", pack.as_str());
+        BuildPack::Auto | BuildPack::Dockerfile | BuildPack::Static => Ok(pack),
+        BuildPack::DockerCompose => {
+            let problem = format!("{} is not supported yet; auto, dockerfile and static are", pack.as_str());
             Err(Error::field("build_pack", problem))
         }
     }

@@ -73,7 +73,6 @@ async fn try_to_deploy(
 ) -> Result<Option<(&'static str, api::Application)>> {
     let mut work = app.begin().await?;
     let authority = &work.hold(authority).await?;
-    refuse_local(authority.organization(), input.repository)?;
     if let Some(once) = once
         && let Some(id) = once.made(&mut work, authority).await?
     {
@@ -82,16 +81,10 @@ async fn try_to_deploy(
         drop(work);
         return Ok(Some((message, with_lines(&app.logs.store, record).await)));
     }
-    let known = applications::by_name(&mut work, authority.organization_id(), input.name).await?;
-    let known_id = known.as_ref().map(|known| known.id);
-    let application = match known {
-        Some(known) => Some(change(&mut work, authority, known.id, input).await?),
-        None => create(&mut work, authority, input).await?,
-    };
+    let (is_new, application) = make_or_change(&mut work, authority, input).await?;
     let Some(application) = application else { return Ok(None) };
     // Nothing was pushed to it yet.
-    let is_first = &**input.repository == RepositoryAddress::PUSHED && known_id.is_none();
-    if is_first {
+    if is_new && &**input.repository == RepositoryAddress::PUSHED {
         states::settle(&mut work, application.id).await?;
         let message = "Application created; push to it";
         return answer(work, authority, once, application.id, message).await.map(Some);
@@ -99,6 +92,18 @@ async fn try_to_deploy(
     deployments::enqueue(&mut work, &authority.actor(), &application, &DeploymentRequest::Deploy { commit: None }, &[])
         .await?;
     answer(work, authority, once, application.id, "Deployment queued").await.map(Some)
+}
+
+/// The application as a deploy with this body would make or change it, with everything that a deploy would refuse. Nothing is stored; so the
+/// domain stays out of it, because asking for one can take it from another organization.
+pub async fn as_deployed(app: &App, authority: &Authority, input: CreateDeployment) -> Result<Application> {
+    let (name, repository, changes) = input.into_parts();
+    let (changes, owners) = (Changes { domain: Given::Absent, ..changes }, Owners::default());
+    let input = DeployInput { name: &name, repository: &repository, changes: &changes, owners: &owners };
+    let mut work = app.begin().await?;
+    let authority = &work.hold(authority).await?;
+    let (_, application) = make_or_change(&mut work, authority, &input).await?;
+    application.ok_or_else(|| domain_choice::taken(&name.label()))
 }
 
 async fn answer(
@@ -112,6 +117,19 @@ async fn answer(
         once.remember(&mut work, authority, id).await?;
     }
     Ok((message, finish(work, authority, id).await?))
+}
+
+/// Whether it is new, and the application; none when another organization took the domain meanwhile.
+async fn make_or_change(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    input: &DeployInput<'_>,
+) -> Result<(bool, Option<Application>)> {
+    refuse_local(authority.organization(), input.repository)?;
+    match applications::by_name(work, authority.organization_id(), input.name).await? {
+        Some(known) => Ok((false, Some(change(work, authority, known.id, input).await?))),
+        None => Ok((true, create(work, authority, input).await?)),
+    }
 }
 
 /// The server's own folders are not for every organization to read.

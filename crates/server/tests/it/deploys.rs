@@ -32,7 +32,7 @@ pub fn least(name: &str) -> Value {
 
 /// Everything that `POST /deploy/application` takes. What is secret is called as `secrets.rs` knows it.
 pub fn most(name: &str) -> Value {
-    json!({
+    let mut all = json!({
         "name": name, "repository": REPOSITORY, "branch": "main", "base_path": "web", "dockerfile_path": "./ops/Dockerfile",
         "build_pack": "dockerfile", "environment": "staging", "port": 3000,
         "pre_run_command": "npm run migrate\nnpm run seed", "post_run_command": "npm run warm",
@@ -46,7 +46,13 @@ pub fn most(name: &str) -> Value {
         "auto_deploy": true, "watch_paths": ["web", "!web/docs"], "tag_pattern": "v*",
         "previews": true, "preview_forks": true, "preview_variables": { "GREETING": "preview" },
         "preview_secret_names": ["password"],
-    })
+    });
+    let building = json!({
+        "language": "node", "language_version": "22", "program": "cmd/api", "build_target": "release", "install_command": "npm ci",
+        "build_command": "npm run build", "start_command": "npm start", "output_path": "/dist", "single_page": true,
+    });
+    all.as_object_mut().unwrap().extend(building.as_object().unwrap().clone());
+    all
 }
 
 impl TestServer {
@@ -171,6 +177,9 @@ impl World {
         let owner = self.owner();
         match operation.id.as_str() {
             "handle_deploy" => (path, self.application()),
+            "preview_build" => {
+                (path, json!({ "name": "New shop", "repository": format!("{}/shop.git", self.git.url()) }))
+            }
             "list_applications" => {
                 self.running().await;
                 (path, Value::Null)

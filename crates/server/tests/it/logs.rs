@@ -7,14 +7,15 @@ use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Role, Timestamp};
 use windlass_store::Kind;
 use windlass_store::logs::{Batch, LogLine};
-use windlass_testing::{DatabaseLocation, on_both_databases};
+use windlass_testing::{DatabaseLocation, on_both_databases, on_sqlite_and_long_on_postgres};
 
 use crate::deploys::{least, most};
 use crate::support::{Person, START, TestServer, id_of, kind, server, snapshot};
 
 on_both_databases!(server: relations_are_written_once, relations_have_a_bound, a_place_in_the_future, cursors_lose_nothing, pages_by_number, filters, colours_are_shown_on_request, searches_find_any_case,
-    patterns_that_look_dangerous, bad_parameters, foreign_logs, a_viewer_sees_masks, lines_outlive_their_deployment,
+    bad_parameters, foreign_logs, a_viewer_sees_masks, lines_outlive_their_deployment,
     what_cannot_be_stored_waits_for_a_while, lines_that_cannot_be_stored_hold_up_no_others);
+on_sqlite_and_long_on_postgres!(server: patterns_that_look_dangerous);
 on_both_databases!(kind: a_search_that_takes_long_goes_on, an_organization_keeps_no_more_than_the_operator_gives);
 
 /// An application with one deployment.

@@ -16,6 +16,7 @@ mod at_once;
 mod audit;
 mod authority;
 mod bad_input;
+mod build_plans;
 mod certificates;
 mod compression;
 mod connections;

@@ -12,12 +12,12 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use windlass_store::Kind;
-use windlass_testing::on_both_databases;
+use windlass_testing::on_sqlite_and_long_on_postgres;
 
 use crate::logs::{Shop, numbered};
 use crate::support::{TestServer, kind};
 
-on_both_databases!(kind: they_hold_up_no_other_client, a_stream_that_is_never_opened);
+on_sqlite_and_long_on_postgres!(kind: they_hold_up_no_other_client, a_stream_that_is_never_opened);
 
 const CUT_OFF_LIMIT: Duration = Duration::from_secs(60);
 

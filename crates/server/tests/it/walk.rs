@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::{Can, Role};
 use windlass_store::{Kind, audit};
+use windlass_testing::git::GitServer;
 use windlass_testing::gitea::Gitea;
 use windlass_testing::on_both_databases;
 
@@ -30,7 +31,7 @@ const PUBLIC: [&str; 7] = [
 ];
 
 /// What is asked with a body, and changes nothing.
-const CHANGES_NOTHING: [&str; 1] = ["plan_extension"];
+const CHANGES_NOTHING: [&str; 2] = ["plan_extension", "preview_build"];
 
 /// One operation of the description.
 pub struct Operation {
@@ -79,6 +80,8 @@ pub struct World {
     pub webhook_secret: Mutex<String>,
     /// A code host that connections lead to, with the repository `ada/shop`.
     pub gitea: Gitea,
+    /// Serves the repository `shop`.
+    pub git: GitServer,
 }
 
 /// For `on_both_databases!`.
@@ -113,6 +116,9 @@ impl World {
         people.insert(Role::Owner, owner);
         let gitea = Gitea::start();
         gitea.add_repository("shop");
+        let git = GitServer::start();
+        let repository = git.repository("shop");
+        repository.commit(&[("package.json", "{ \"main\": \"server.js\" }"), ("server.js", "")], "Open the shop");
         let secret = json!({ "name": "Secret of the admin" });
         let secret = id_of(&server.post("/organizations", secret).by(&people[&Role::Admin]).ok().await);
         Self {
@@ -123,6 +129,7 @@ impl World {
             applications: AtomicUsize::new(0),
             webhook_secret: Mutex::default(),
             gitea,
+            git,
         }
     }
 

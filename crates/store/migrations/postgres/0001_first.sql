@@ -403,11 +403,14 @@ create table releases (
     image text not null default '',
     image_id text not null default '',
     port bigint not null default 0,
-    -- Of its image, as the engine counts them.
-    image_bytes bigint not null default 0,
+    -- The name of its site, if it has one in the place of an image.
+    site text not null default '',
+    single_page boolean not null default false,
+    -- Bytes of its image, as the engine counts them, or of its site.
+    artifact_bytes bigint not null default 0,
     -- When it last became live; none if it never did.
     live_at bigint,
-    -- When its image was removed; a release without an image cannot be made live.
+    -- When it was given up: its artifact goes then, or soon after, and it cannot be made live.
     removed_at bigint,
     created_at bigint not null,
     -- Last, because they are long: a query for the others need not read past them.
@@ -416,6 +419,7 @@ create table releases (
 create index releases_of_application on releases (application_id, id);
 create index releases_kept on releases (application_id, live_at, id) where live_at is not null and removed_at is null;
 create index releases_with_image on releases (image_id) where removed_at is null and image_id <> '';
+create index releases_with_site on releases (application_id, site) where site <> '';
 
 -- Visitors' requests by minutes since 1970; errors are among the requests.
 create table traffic (

@@ -7,7 +7,7 @@ import { repositoryName } from "../applications/facts";
 import { PUSHED } from "../applications/newApplication";
 import { Commit } from "../deployments/Commit";
 import { DeploymentTable } from "../deployments/DeploymentTable";
-import { Instances } from "../deployments/Instances";
+import { hasInstances, Instances } from "../deployments/Instances";
 import { CrashLoop } from "./CrashLoop";
 import { Pending } from "./Pending";
 import { Requests } from "./Requests";
@@ -65,7 +65,7 @@ function liveRows(t: Text, live: Deployment): Parameters<typeof Facts>[0]["rows"
   return [
     [t.application.commit, <Commit key="c" of={live} />],
     [t.application.since, <Time key="t" at={live.completed_at ?? live.updated_at} />],
-    [t.application.instances, live.instances.length > 0 && <Instances of={live} />],
+    [t.application.instances, hasInstances(live) && <Instances of={live} />],
   ];
 }
 

@@ -12,11 +12,21 @@ import { Page } from "../../ui/Page";
 import { ProblemText, splitProblem } from "../../ui/Problem";
 import { parse } from "../variables/dotenv";
 import { LineProblems } from "../variables/LineProblems";
+import { BuildPreview } from "./BuildPreview";
 import { bodyOf, EMPTY_DRAFT, isSecret, type NewApplicationDraft, nameOf, PUSHED } from "./newApplication";
 import { type PartProps, SourceFields } from "./SourceFields";
 import "./applications.css";
 
-const FIELDS = ["repository", "branch", "name", "port", "environment_variables", "repository_token"];
+const FIELDS = [
+  "repository",
+  "branch",
+  "name",
+  "base_path",
+  "program",
+  "port",
+  "environment_variables",
+  "repository_token",
+];
 
 /** An address can be followed by every role. */
 export default function NewApplication() {
@@ -83,6 +93,25 @@ function CreateForm() {
             problem={problem("name")}
           />
           <TextField
+            label={t.create.folder}
+            hint={t.create.folderHint}
+            optional
+            autocomplete="off"
+            value={draft.basePath}
+            onValue={(basePath) => change({ basePath })}
+            problem={problem("base_path")}
+          />
+          {draft.program !== "" && (
+            <TextField
+              label={t.settings.field.program[0]}
+              optional
+              autocomplete="off"
+              value={draft.program}
+              onValue={(program) => change({ program })}
+              problem={problem("program")}
+            />
+          )}
+          <TextField
             label={t.create.port}
             hint={t.create.portHint}
             optional
@@ -94,6 +123,9 @@ function CreateForm() {
           />
         </section>
         <VariableFields draft={draft} change={change} problem={problem} />
+        {draft.repository.trim() !== "" && draft.repository !== PUSHED && nameOf(draft).trim() !== "" && (
+          <BuildPreview draft={draft} change={change} />
+        )}
         <ProblemText error={rest} />
         <div class="row">
           <Button type="submit" kind="primary" busy={busy} disabled={draft.repository === ""}>

@@ -1,4 +1,4 @@
-import type { CreateDeployment } from "../../api/applications";
+import type { CreateDeployment, Language } from "../../api/applications";
 import { looksSecret } from "../variables/changes";
 import { parse } from "../variables/dotenv";
 import { proposedName } from "./facts";
@@ -8,6 +8,10 @@ export interface NewApplicationDraft {
   connectionId: string;
   token: string;
   branch: string;
+  basePath: string;
+  /** These two only if one of several was chosen. */
+  language: Language;
+  program: string;
   /** Null as long as it is proposed from the repository. */
   name: string | null;
   port: string;
@@ -21,6 +25,9 @@ export const EMPTY_DRAFT: NewApplicationDraft = {
   connectionId: "",
   token: "",
   branch: "",
+  basePath: "",
+  language: "",
+  program: "",
   name: null,
   port: "",
   variables: "",
@@ -42,6 +49,9 @@ export function bodyOf(draft: NewApplicationDraft): CreateDeployment {
   const names = Object.keys(variables);
   const body: CreateDeployment = { name: nameOf(draft).trim(), repository: draft.repository.trim() };
   if (draft.branch.trim()) body.branch = draft.branch.trim();
+  if (draft.basePath.trim()) body.base_path = draft.basePath.trim();
+  if (draft.language) body.language = draft.language;
+  if (draft.program.trim()) body.program = draft.program.trim();
   if (draft.port.trim()) body.port = Number(draft.port);
   if (draft.connectionId) body.connection_id = draft.connectionId;
   else if (draft.token) body.repository_token = draft.token;

@@ -16,7 +16,7 @@ import { author } from "./author";
 import { Commit } from "./Commit";
 import { Compare } from "./Compare";
 import { Failure, LOG_ID } from "./Failure";
-import { Instances } from "./Instances";
+import { hasInstances, Instances } from "./Instances";
 import { RollBack } from "./RollBack";
 import { Steps } from "./Steps";
 
@@ -92,7 +92,7 @@ function facts(t: Text, deployment: Deployment): Parameters<typeof Facts>[0]["ro
         t.deployment.requestsText(deployment.requests_served, deployment.requests_failed),
     ],
     [t.deployment.held, held_ms > 0 && t.deployment.heldText(duration(held_ms), held_requests)],
-    [t.application.instances, deployment.instances.length > 0 && <Instances of={deployment} />],
+    [t.application.instances, hasInstances(deployment) && <Instances of={deployment} />],
     [t.deployment.image, deployment.container_image && <code>{deployment.container_image}</code>],
   ];
 }

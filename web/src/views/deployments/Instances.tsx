@@ -1,8 +1,12 @@
 import type { Deployment } from "../../api/deployments";
 import { useText } from "../../text";
 
+/** A site has none, which is worth saying. */
+export const hasInstances = (of: Deployment): boolean => of.artifact === "site" || of.instances.length > 0;
+
 export function Instances({ of }: { of: Deployment }) {
   const t = useText();
+  if (of.artifact === "site") return <>{t.application.filesAlone}</>;
   return (
     <span class="row">
       {of.instances.map(({ ordinal, status }) => (

@@ -10,7 +10,7 @@ export interface FieldKind {
   needs?: "deploy:forks";
 }
 
-type Section = "general" | "source" | "running" | "limits" | "commands" | "pushes";
+type Section = "general" | "source" | "building" | "running" | "limits" | "commands" | "pushes";
 
 const field = (name: FieldName, as: FieldKind["as"] = "text"): FieldKind => ({ name, as });
 
@@ -26,6 +26,20 @@ export const SECTIONS: readonly [Section, readonly FieldKind[]][] = [
       field("dockerfile_path"),
       field("repository_token", "password"),
       field("repository_ssh_key", "key"),
+    ],
+  ],
+  [
+    "building",
+    [
+      field("build_target"),
+      field("language", "select"),
+      field("language_version"),
+      field("program"),
+      field("install_command", "command"),
+      field("build_command", "command"),
+      field("start_command", "command"),
+      field("output_path"),
+      field("single_page", "check"),
     ],
   ],
   [
@@ -84,6 +98,15 @@ export function storedValues(application: Application): Values {
     build_pack: application.build_pack,
     base_path: application.base_path,
     dockerfile_path: application.dockerfile_path,
+    single_page: settings.single_page,
+    language: settings.language,
+    language_version: settings.language_version,
+    build_target: settings.build_target,
+    program: settings.program,
+    install_command: settings.install_command,
+    build_command: settings.build_command,
+    start_command: settings.start_command,
+    output_path: settings.output_path,
     repository_token: "",
     repository_ssh_key: "",
     port: String(application.port),

@@ -1,7 +1,11 @@
 //! Why a repository was not fetched: what git says, sorted by what a person can do about it.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
+
+/// What is shown of a path.
+const MOST_PATH: usize = 200;
 
 /// Each says what happened and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -26,10 +30,14 @@ pub enum FetchError {
     Damaged { text: String },
     #[error("The repository has no {reference}. {exists}")]
     ReferenceNotFound { reference: String, exists: String },
-    #[error(
-        "The repository has submodules (the first is {path}), which are not supported. Put their files into the repository."
-    )]
-    Submodules { path: String },
+    #[error("The submodule {path}: {error}")]
+    Submodule { path: String, error: Box<FetchError> },
+    #[error("{why}. Change it in .gitmodules, or put its files into the repository.")]
+    SubmoduleRefused { why: String },
+    #[error("The repository has more than {limit} submodules. Put their files into the repository.")]
+    TooManySubmodules { limit: usize },
+    #[error("The repository has submodules more than {limit} levels deep. Put their files into the repository.")]
+    SubmodulesTooDeep { limit: usize },
     #[error(
         "The repository keeps files in Git LFS (such as {path}), which is not supported. Store them in git itself."
     )]
@@ -65,6 +73,17 @@ pub enum FetchError {
 }
 
 impl FetchError {
+    /// The innermost counts: it is where something has to be done.
+    pub fn of_submodule(self, path: &Path) -> Self {
+        match self {
+            Self::Submodule { .. } | Self::TooManySubmodules { .. } | Self::SubmodulesTooDeep { .. } => self,
+            error => Self::Submodule {
+                path: path.to_string_lossy().chars().take(MOST_PATH).collect(),
+                error: Box::new(error),
+            },
+        }
+    }
+
     /// Whether fetching everything, into an empty folder, may end otherwise.
     pub fn may_be_of_cache(&self) -> bool {
         match self {

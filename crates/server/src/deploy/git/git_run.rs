@@ -17,7 +17,7 @@ use super::cache::Cache;
 use super::error::{FetchError, classify};
 use super::output::{self, Take};
 use super::paths::FetchPaths;
-use super::source::{Limits, Source};
+use super::source::{Limits, Source, Trust};
 use crate::folders::size_of;
 use crate::git_program;
 use crate::programs::{Ended, Group};
@@ -32,7 +32,7 @@ pub struct GitRun<'a> {
     pub source: &'a Source<'a>,
     pub paths: FetchPaths,
     limits: &'a Limits,
-    deadline: Instant,
+    pub deadline: Instant,
     key: Option<KeyFile>,
     /// Where git keeps objects, if that is not the fetch's own folder.
     objects: Option<PathBuf>,
@@ -51,12 +51,11 @@ impl<'a> GitRun<'a> {
     /// Makes an empty repository beside the folder; or one whose objects are in the cache.
     pub async fn begin(
         source: &'a Source<'a>,
-        folder: &Path,
+        paths: FetchPaths,
         limits: &'a Limits,
         deadline: Instant,
         cache: Option<&Cache>,
     ) -> Result<Self, FetchError> {
-        let paths = FetchPaths::of(folder)?;
         std::fs::create_dir(&paths.git)?;
         let mut run = Self { source, paths, limits, deadline, key: None, objects: cache.map(Cache::objects) };
         run.key = run.write_key()?;
@@ -128,6 +127,10 @@ impl<'a> GitRun<'a> {
         let Ended { status, read } = ended?;
         let ((), said) = read.ok_or_else(|| io::Error::other("a process that git has left keeps its output open"))?;
         Ok((status.success(), said))
+    }
+
+    pub const fn limits(&self) -> &Limits {
+        self.limits
     }
 
     pub fn most_files(&self) -> usize {
@@ -217,6 +220,11 @@ impl<'a> GitRun<'a> {
         if let (Some(origin), Some(token)) = (self.source.url.origin(), self.token()) {
             let header = format!("Authorization: Basic {}", self.basic(token));
             settings.push((format!("http.{origin}/.extraHeader"), header));
+        }
+        if let Trust::Stranger { pinned } = self.source.trust
+            && !pinned.is_empty()
+        {
+            settings.push(("http.curloptResolve".to_owned(), pinned.to_owned()));
         }
         settings
     }

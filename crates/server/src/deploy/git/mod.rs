@@ -9,6 +9,7 @@ mod output;
 mod paths;
 mod reference;
 mod source;
+mod submodules;
 mod tree;
 
 use std::path::Path;
@@ -20,9 +21,9 @@ pub use error::FetchError;
 use git_run::GitRun;
 pub use left_over::end_left_over;
 use paths::FetchPaths;
-pub use source::{Commit, Credentials, Limits, Reference, Source, is_whole_hash};
+pub use source::{Commit, Credentials, Limits, Reference, Source, Trust, is_whole_hash};
 
-/// Puts the tree of a commit into the folder, which is made, or is empty; `.git` is not among it. Links are what they
+/// Puts the tree of a commit, with those of its submodules, into the folder, which is made, or is empty; `.git` is not among it. Links are what they
 /// are in the repository, and may point anywhere: the caller must not follow them out of it. After a failure nothing is
 /// left. A caller that drops the future ends git at once, and calls `end_left_over` when convenient. With a cache only
 /// what is new is asked for.
@@ -55,7 +56,8 @@ async fn fetch_once(
     let paths = FetchPaths::of(folder)?;
     paths.make()?;
     let fetched = async {
-        let commit = fetch_tree(&GitRun::begin(source, folder, limits, deadline, cache).await?).await?;
+        let run = GitRun::begin(source, FetchPaths::of(folder)?, limits, deadline, cache).await?;
+        let commit = fetch_tree(&run).await?;
         if let Some(cache) = cache
             && let Err(error) = cache.remember(&commit.hash).await
         {
@@ -73,7 +75,7 @@ async fn fetch_once(
 
 async fn fetch_tree(run: &GitRun<'_>) -> Result<Commit, FetchError> {
     let hash = reference::fetch(run).await?;
-    tree::check(run, &hash).await?;
-    run.run(&["checkout", "--quiet", "--force", "--detach", &hash]).await?;
+    let contents = tree::check_out(run, &hash).await?;
+    submodules::fetch(run, &hash, contents).await?;
     tree::describe(run, hash).await
 }

@@ -13,6 +13,10 @@ pub struct FetchPaths {
     pub key: PathBuf,
     /// Shared by all fetches, so that a host whose key has changed is noticed.
     pub known_hosts: PathBuf,
+    /// What is fetched for submodules.
+    modules: PathBuf,
+    /// The folder of the whole tree.
+    whole: PathBuf,
 }
 
 impl FetchPaths {
@@ -24,7 +28,15 @@ impl FetchPaths {
             PathBuf::from(path)
         };
         let known_hosts = folder.with_file_name("known_hosts");
-        Ok(Self { git: beside(".git"), key: beside(".key"), known_hosts, folder })
+        let modules = beside(".modules");
+        Ok(Self { git: beside(".git"), key: beside(".key"), known_hosts, modules, whole: folder.clone(), folder })
+    }
+
+    /// For one submodule, until its tree is put into the whole.
+    pub fn of_module(&self, number: usize) -> Self {
+        let beside = |extension: &str| self.modules.join(format!("{number}{extension}"));
+        let (folder, git, key, modules) = (beside(""), beside(".git"), beside(".key"), beside(".modules"));
+        Self { folder, git, key, modules, known_hosts: self.known_hosts.clone(), whole: self.whole.clone() }
     }
 
     /// Makes the folder, which must not hold anything.
@@ -39,11 +51,12 @@ impl FetchPaths {
     /// Removes all of it but the tree.
     pub fn clean(&self) -> io::Result<()> {
         remove(&self.key)?;
+        remove(&self.modules)?;
         remove(&self.git)
     }
 
     /// The environment variable by which every process that git starts can be found again.
     pub fn mark(&self) -> (&'static str, &Path) {
-        ("WINDLASS_FETCH", &self.folder)
+        ("WINDLASS_FETCH", &self.whole)
     }
 }

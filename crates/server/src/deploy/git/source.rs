@@ -10,6 +10,24 @@ pub struct Source<'a> {
     pub url: &'a RepositoryAddress,
     pub reference: Reference<'a>,
     pub credentials: &'a Credentials,
+    pub trust: Trust<'a>,
+}
+
+/// Whose words an address is: that decides what its submodules may be.
+#[derive(Debug, Clone, Copy)]
+pub enum Trust<'a> {
+    /// The application's own, or a submodule's on the same host.
+    Own {
+        /// Whether submodules may be folders of this machine.
+        has_local_modules: bool,
+        /// Whether submodules are fetched with the credentials of the repository.
+        lends_credentials: bool,
+    },
+    /// The author's of a repository, on a host that is not the repository's.
+    Stranger {
+        /// `host:port:address`: where git connects to, whatever DNS says by then. Empty if the host is an address.
+        pinned: &'a str,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +69,8 @@ pub struct Limits {
     pub files: usize,
     /// Bytes, of each process of git's.
     pub memory: u64,
+    /// Whether submodules on other hosts may be at private addresses.
+    pub private_targets: bool,
 }
 
 /// What was fetched.

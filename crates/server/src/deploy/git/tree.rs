@@ -9,16 +9,44 @@ use super::source::Commit;
 const MAX_TEXT: usize = 200;
 /// Longer than any path that the system takes, so that a list without ends of lines does not fill the memory.
 const MAX_ENTRY: usize = 64 * 1024;
+/// Submodules of one repository, those of its submodules included.
+pub const MOST_LINKS: usize = 100;
+/// Longer than any path that the system takes.
+const LONGEST_PATH: usize = 4096;
+pub const ADDRESSES: &str = ".gitmodules";
 /// How a file begins whose content is in Git LFS.
 const POINTER: &str = "^version https://git-lfs.github.com/spec/v1$";
 
+/// What a commit's tree holds.
+pub struct Contents {
+    pub entries: usize,
+    pub bytes: u64,
+    pub links: Vec<Link>,
+    /// Whether it says where submodules are.
+    pub has_addresses: bool,
+}
+
+/// A submodule: a commit of another repository.
+pub struct Link {
+    pub path: String,
+    pub hash: String,
+}
+
+/// Writes the tree, without its submodules.
+pub async fn check_out(run: &GitRun<'_>, hash: &str) -> Result<Contents, FetchError> {
+    let contents = check(run, hash).await?;
+    run.run(&["checkout", "--quiet", "--force", "--detach", hash]).await?;
+    Ok(contents)
+}
+
 /// Refuses what would not be complete, or would not fit, before anything is written.
-pub async fn check(run: &GitRun<'_>, hash: &str) -> Result<(), FetchError> {
+async fn check(run: &GitRun<'_>, hash: &str) -> Result<Contents, FetchError> {
     let mut survey = Survey::default();
     // A tree can name one folder many times, so a small repository can list more files than there is time for.
     let take = &mut |piece: &[u8]| {
         survey.take(piece);
-        if survey.entries > run.most_files() || run.check_size(survey.bytes).is_err() {
+        if survey.entries > run.most_files() || survey.links.len() > MOST_LINKS || run.check_size(survey.bytes).is_err()
+        {
             Break(())
         } else {
             Continue(())
@@ -30,13 +58,18 @@ pub async fn check(run: &GitRun<'_>, hash: &str) -> Result<(), FetchError> {
     if survey.entries > run.most_files() {
         return Err(FetchError::TooManyFiles { limit: run.most_files() });
     }
-    run.check_success(success, &said)?;
-    if let Some(path) = survey.submodule {
-        return Err(FetchError::Submodules { path });
+    if survey.links.len() > MOST_LINKS {
+        return Err(FetchError::TooManySubmodules { limit: MOST_LINKS });
     }
+    run.check_success(success, &said)?;
     match lfs_pointer(run, hash, survey.has_attributes).await? {
         Some(path) => Err(FetchError::Lfs { path }),
-        None => Ok(()),
+        None => Ok(Contents {
+            entries: survey.entries,
+            bytes: survey.bytes,
+            links: survey.links,
+            has_addresses: survey.has_addresses,
+        }),
     }
 }
 
@@ -78,7 +111,8 @@ struct Survey {
     entry: Vec<u8>,
     entries: usize,
     bytes: u64,
-    submodule: Option<String>,
+    links: Vec<Link>,
+    has_addresses: bool,
     has_attributes: bool,
 }
 
@@ -98,11 +132,13 @@ impl Survey {
         let Some((head, path)) = entry.trim_end_matches('\0').split_once('\t') else { return };
         self.entries += 1;
         let mut fields = head.split_whitespace();
-        let mode = fields.next();
-        self.bytes = self.bytes.saturating_add(fields.nth(2).and_then(|size| size.parse().ok()).unwrap_or(0));
-        if mode == Some("160000") && self.submodule.is_none() {
-            self.submodule = Some(path.chars().take(MAX_TEXT).collect());
+        let (mode, hash) = (fields.next(), fields.nth(1).unwrap_or_default());
+        self.bytes = self.bytes.saturating_add(fields.next().and_then(|size| size.parse().ok()).unwrap_or(0));
+        if mode == Some("160000") {
+            // A longer one is none, and would not be found.
+            self.links.push(Link { path: path.chars().take(LONGEST_PATH).collect(), hash: hash.to_owned() });
         }
+        self.has_addresses |= path == ADDRESSES;
         self.has_attributes |= path == ".gitattributes" || path.ends_with("/.gitattributes");
     }
 }

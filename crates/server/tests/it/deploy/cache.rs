@@ -8,8 +8,10 @@ use tempfile::TempDir;
 use uuid::Uuid;
 use windlass_api::RepositoryAddress;
 use windlass_server::deploy::git::cache::{self, Cache};
-use windlass_server::deploy::git::{self, Commit, Credentials, FetchError, Limits, Reference, Source};
+use windlass_server::deploy::git::{self, Commit, Credentials, FetchError, Limits, Reference, Source, Trust};
 use windlass_testing::git::{GitServer, Repository};
+
+use super::limits;
 
 const APPLICATION: Uuid = Uuid::from_u128(1);
 const LARGE: usize = 4 << 20;
@@ -23,8 +25,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let limits = Limits { time: Duration::from_secs(60), bytes: 64 << 20, files: 1000, memory: 1 << 30 };
-        Self { place: tempfile::tempdir().unwrap(), credentials: Credentials::default(), limits }
+        Self { place: tempfile::tempdir().unwrap(), credentials: Credentials::default(), limits: limits() }
     }
 
     fn root(&self) -> PathBuf {
@@ -53,7 +54,12 @@ impl Scene {
 
     async fn fetch(&self, url: &str, reference: Reference<'_>, application_id: Uuid) -> Result<Commit, FetchError> {
         let url = RepositoryAddress::try_from(url).unwrap();
-        let source = Source { url: &url, reference, credentials: &self.credentials };
+        let source = Source {
+            url: &url,
+            reference,
+            credentials: &self.credentials,
+            trust: Trust::Own { has_local_modules: false, lends_credentials: true },
+        };
         let cache = self.open(application_id, &url).await;
         git::end_left_over(&self.tree()).await.unwrap();
         git::fetch(&source, &self.tree(), &self.limits, Some(&cache)).await

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use windlass_api::RepositoryAddress;
-use windlass_server::deploy::git::{self, Commit, Credentials, FetchError, Limits, Reference, Source};
+use windlass_server::deploy::git::{self, Commit, Credentials, FetchError, Limits, Reference, Source, Trust};
 use windlass_testing::git::{GitServer, Repository};
+
+use super::limits;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -20,8 +22,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let limits = Limits { time: Duration::from_secs(60), bytes: 64 << 20, files: 1000, memory: 1 << 30 };
-        Self { place: tempfile::tempdir().unwrap(), credentials: Credentials::default(), limits }
+        Self { place: tempfile::tempdir().unwrap(), credentials: Credentials::default(), limits: limits() }
     }
 
     fn with_token(token: &str) -> Self {
@@ -41,7 +42,12 @@ impl Scene {
 
     async fn fetch(&self, url: &str, reference: Reference<'_>) -> Result<Commit, FetchError> {
         let url = RepositoryAddress::try_from(url).unwrap();
-        let source = Source { url: &url, reference, credentials: &self.credentials };
+        let source = Source {
+            url: &url,
+            reference,
+            credentials: &self.credentials,
+            trust: Trust::Own { has_local_modules: false, lends_credentials: true },
+        };
         let fetched = git::fetch(&source, &self.folder(), &self.limits, None).await;
         let left: Vec<_> = self.entries(self.place.path()).into_iter().filter(|name| name != "known_hosts").collect();
         match &fetched {
@@ -312,13 +318,9 @@ async fn a_redirect_is_shown_and_not_followed() {
 }
 
 #[tokio::test]
-async fn submodules_and_lfs_are_refused() {
+async fn lfs_is_refused() {
     let server = GitServer::start();
     let repository = simple(&server);
-    let head = repository.git(&["rev-parse", "main"]);
-    repository.commit_entries("modules", &[("160000", "vendor/lib", &head)], "A submodule");
-    let error = Scene::new().fetch(repository.url(), Reference::Named("modules")).await.unwrap_err();
-    assert!(matches!(&error, FetchError::Submodules { path } if path == "vendor/lib"), "{error:?}");
     repository.commit_on("attributes", &[("assets/.gitattributes", "*.psd filter=lfs diff=lfs\n")], "No file yet");
     Scene::new().fetch(repository.url(), Reference::Named("attributes")).await.unwrap();
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
@@ -439,7 +441,12 @@ async fn a_folder_that_holds_something_is_left_alone() {
     let url = RepositoryAddress::try_from(simple(&server).url()).unwrap();
     std::fs::create_dir(scene.folder()).unwrap();
     std::fs::write(scene.folder().join("mine"), "mine").unwrap();
-    let source = Source { url: &url, reference: Reference::DefaultBranch, credentials: &scene.credentials };
+    let source = Source {
+        url: &url,
+        reference: Reference::DefaultBranch,
+        credentials: &scene.credentials,
+        trust: Trust::Own { has_local_modules: false, lends_credentials: true },
+    };
     let error = git::fetch(&source, &scene.folder(), &scene.limits, None).await.unwrap_err();
     assert!(error.to_string().contains("is not empty"), "{error}");
     assert_eq!(scene.read("mine"), "mine");

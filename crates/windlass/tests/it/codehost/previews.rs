@@ -1,5 +1,7 @@
 //! Pull requests: each is served by itself, told so where it was made, and leaves nothing behind.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use windlass_server::reports::COMMENT_KILL_POINTS;
 use windlass_testing::gitea::Gitea;
@@ -158,8 +160,8 @@ async fn a_fork_reads_no_secret() {
     assert_eq!(networks_of(&id_of(&preview)), theirs);
     gitea.close_pull_request(name, number);
     ended(&connected, &preview).await;
-    // The server looks for such networks once a minute.
-    until_within(DEADLINE * 2, "its network is gone", async || {
+    // Sooner than the reconciler looks for networks.
+    until_within(Duration::from_secs(20), "its network is gone", async || {
         let all = docker(&["network", "ls", "--format", "{{.Name}}"]);
         theirs.iter().all(|network| !all.lines().any(|line| line == network)).then_some(())
     })

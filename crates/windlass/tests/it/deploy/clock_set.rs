@@ -16,6 +16,7 @@ fn listed(platform: &Platform, application: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn forward_and_back() {
     let clock = Clock::new();
     let engine = std::env::var("DOCKER_HOST").expect("an engine of our own");

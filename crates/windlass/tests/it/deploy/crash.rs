@@ -112,9 +112,26 @@ async fn with_three_instances() {
     die_at_each(Kind::Sqlite, points.map(deploy_at).collect(), 3).await;
 }
 
+/// Each day another of these points.
+fn point_of_the_day(prefix: &str) -> Vec<&'static str> {
+    let all = points(&[prefix]);
+    let day = usize::try_from(windlass_testing::seed_of_the_day()).unwrap();
+    vec![all[day % all.len()]]
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn while_an_application_is_deleted() {
-    for point in KILL_POINTS.into_iter().filter(|point| point.starts_with("remove-")) {
+    die_while_an_application_is_deleted(point_of_the_day("remove-")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
+async fn at_every_step_while_an_application_is_deleted() {
+    die_while_an_application_is_deleted(points(&["remove-"])).await;
+}
+
+async fn die_while_an_application_is_deleted(points: Vec<&'static str>) {
+    for point in points {
         let mut platform = Platform::start().await;
         let repository = repository(&platform, "doomed", "one");
         let application = platform.deploy(&body("doomed", &repository));
@@ -136,10 +153,20 @@ async fn while_an_application_is_deleted() {
     }
 }
 
-/// A deployment that is about to fail, or to be cancelled, does so for the same reason when another server brings it to
-/// its end.
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_deployment_fails() {
+    die_while_a_deployment_fails(point_of_the_day("end-")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
+async fn at_every_step_while_a_deployment_fails() {
+    die_while_a_deployment_fails(points(&["end-"])).await;
+}
+
+/// A deployment that is about to fail, or to be cancelled, does so for the same reason when another server brings it to
+/// its end.
+async fn die_while_a_deployment_fails(points: Vec<&'static str>) {
     let mut platform = Platform::start().await;
     let repository = repository(&platform, "tough", "good");
     let mut body = body("tough", &repository);
@@ -149,7 +176,7 @@ async fn while_a_deployment_fails() {
     platform.settled().await;
     let watcher = Watcher::start(&platform).await;
     body["environment_variables"] = json!({ "EXIT_CODE": "7" });
-    for point in KILL_POINTS.into_iter().filter(|point| point.starts_with("end-")) {
+    for point in points {
         platform.kill_server();
         platform.start_server(Some(point));
         platform.ask("POST", "/deploy/application", &body);
@@ -212,6 +239,7 @@ fn no_point_is_forgotten() {
         "resume-",
         "snapshot-",
         "data-", // in volumes.rs
+        "site-", // in sites.rs
     ];
     for point in KILL_POINTS {
         assert!(beginnings.iter().any(|beginning| point.starts_with(beginning)), "{point}");

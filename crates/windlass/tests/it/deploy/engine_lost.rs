@@ -30,7 +30,8 @@ pub fn is_alone_with(script: &str, test: &str) -> bool {
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scripts").join(script);
     let program = std::env::current_exe().expect("this program");
     let test = format!("deploy::{test}");
-    let output = Command::new(script).arg(program).args(["--exact", &test]).env(ALONE, "1").output();
+    let output =
+        Command::new(script).arg(program).args(["--exact", &test, "--include-ignored"]).env(ALONE, "1").output();
     let output = output.expect("it starts");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
@@ -116,6 +117,7 @@ async fn during_a_build() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn during_a_wait_for_health() {
     if !is_alone("engine_lost::during_a_wait_for_health") {
         return;
@@ -138,6 +140,7 @@ async fn during_a_wait_for_health() {
 
 /// A build that ends its engine each time is not tried forever.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn during_each_try() {
     if !is_alone("engine_lost::during_each_try") {
         return;
@@ -169,6 +172,7 @@ async fn during_each_try() {
 /// What an application has written is there after an engine restart. Where the engine leaves containers running meanwhile
 /// (`live-restore`), no visitor notices.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn with_a_writer_on_a_volume() {
     if !is_alone("engine_lost::with_a_writer_on_a_volume") {
         return;

@@ -180,6 +180,7 @@ async fn a_restart_never_brings_an_older_release_back() {
 
 /// A start that fails or is called off leaves an application that can be started.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn what_was_stopped_can_be_started_after_a_cancelled_start() {
     let platform = Platform::start().await;
     let repository = repository(&platform, "patient", "one");
@@ -298,6 +299,7 @@ async fn what_dies_is_started_and_what_vanishes_is_made_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn two_installations_on_one_engine_do_not_meet() {
     let (mut first, second) = (Platform::start().await, Platform::start().await);
     let mut ids = Vec::new();

@@ -128,6 +128,7 @@ async fn one_that_dies_loses_only_what_was_sent_to_it() {
 
 /// With no server to start it again, the edge alone sends visitors to the others.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn one_that_stays_dead_is_passed_over() {
     let mut platform = Platform::start().await;
     let (id, ..) = deployed(&platform, "survivors", 3).await;
@@ -255,6 +256,7 @@ async fn a_stop_and_a_deletion_leave_none() {
 
 /// A restart that is asked for during another one waits for its end.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn restarts_come_one_after_another() {
     let platform = Platform::start().await;
     let repository = repository(&platform, "calm", "one");
@@ -288,6 +290,7 @@ async fn restarts_come_one_after_another() {
 
 /// Each instance takes an address of the organization's network. When there are not enough, the deployment says so.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn addresses_that_run_out_fail_the_deployment() {
     let platform = Platform::on(windlass_testing::Kind::Sqlite, &["--organization-containers", "253"]).await;
     let (id, mut body, _) = deployed(&platform, "dense", 1).await;

@@ -12,6 +12,20 @@ async fn deploy(platform: &Platform, body: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stage_is_built_by_its_name() {
+    let platform = Platform::start().await;
+    let repository = platform.git.repository("stages");
+    let dockerfile = testapp::dockerfile("").replacen("\n", " AS app\n", 1) + "FROM scratch AS tests\nCOPY nothing /\n";
+    repository.commit(&[("Dockerfile", &dockerfile), ("version", "one")], "Two stages");
+    let mut body = body("stages", &repository);
+    body["build_target"] = json!("app");
+    platform.deployed(&newest_deployment(&platform.deploy(&body))).await;
+    body["build_target"] = json!("tests");
+    let failed = platform.ended(&newest_deployment(&platform.deploy(&body))).await;
+    assert_eq!(failed["failure"], "build_failed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn dockerfiles_that_could_be_meant_are_listed() {
     let platform = Platform::start().await;
     let repository = platform.git.repository("many");
@@ -42,6 +56,7 @@ async fn dockerfiles_that_could_be_meant_are_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn a_dockerfile_may_be_lower_case_or_a_link_within_the_repository() {
     let platform = Platform::start().await;
     let text = testapp::dockerfile("");

@@ -42,6 +42,7 @@ async fn two_servers_deploy_each_application_once() {
 
 /// A server that leaves puts back what it was working on, and the other one brings it to its end.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
 async fn what_one_server_leaves_the_other_finishes() {
     let mut platform = Platform::on(Kind::Postgres, &["--parallel-deployments", "1"]).await;
     let repository = repository(&platform, "passed-on", "one");

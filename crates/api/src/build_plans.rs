@@ -1,0 +1,61 @@
+//! What a deploy would build, shown before it is asked for.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ArtifactKind, Language};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BuildPlan {
+    /// The commit that was looked at; empty if the repository could not be fetched.
+    pub commit_hash: String,
+    pub commit_message: String,
+    /// What would be made. Empty if nothing can be, or if one of `choices` has to be made first.
+    pub artifact: ArtifactKind,
+    /// What it is written in. Empty where a Dockerfile of the repository says how it is built, or the settings say that files are served.
+    pub language: Language,
+    pub language_version: String,
+    pub framework: String,
+    pub package_manager: String,
+    pub install_command: String,
+    pub build_command: String,
+    pub start_command: String,
+    /// Where the application is to listen; it finds it in `PORT`. 0 if only its image will show it, or if there is no container.
+    pub port: u16,
+    /// The folder whose files are served: of the repository, or of the image that is built. Empty if none is.
+    pub output_path: String,
+    /// Whether a path without a file is answered with `index.html`.
+    pub single_page: bool,
+    /// The folder of the repository that is built in.
+    pub context_path: String,
+    /// The repository's own Dockerfile, below `context_path`. Empty if there is none.
+    pub dockerfile_path: String,
+    /// Its text, or that of the one that is made. Of a long one the beginning.
+    pub dockerfile: String,
+    /// What was found, and where.
+    pub reasons: Vec<BuildReason>,
+    pub warnings: Vec<String>,
+    /// If several could be meant: set what one of them says.
+    pub choices: Vec<BuildChoice>,
+    /// The class of failure with which a deploy would end before it builds. Empty if it would build.
+    pub failure: String,
+    /// What to do about it.
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BuildReason {
+    pub found: String,
+    /// Empty if it was set, or follows from the others.
+    pub file: String,
+}
+
+/// One that could be meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BuildChoice {
+    pub language: Language,
+    pub base_path: String,
+    /// Empty if there is only one in this folder.
+    pub program: String,
+    pub reasons: Vec<BuildReason>,
+}

@@ -1,0 +1,194 @@
+//! Repositories without a Dockerfile.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use windlass_testing::{Kind, base_images};
+
+use super::support::*;
+
+/// The library of Go is compiled too.
+const BUILD_LIMIT: Duration = Duration::from_secs(600);
+const SERVER: &str = "\
+const { readFileSync } = require('fs');
+const answer = () => readFileSync('version', 'utf8') + ' for ' + process.getuid();
+require('http').createServer((_, response) => response.end(answer())).listen(process.env.PORT);
+";
+const PACKAGE: &str = r#"{ "name": "shop", "scripts": { "build": "cat draft > version && echo -n \" $SHADE$TOKEN\" >> version", "start": "node server.js" } }"#;
+
+/// Built with the machine's own Node, as often as it changes, and brought back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_application_is_built_and_served() {
+    let image = base_images::node().await;
+    let platform = Platform::on(Kind::Sqlite, &["--base-images", &format!("node={image}")]).await;
+    let repository = platform.git.repository("shop");
+    let mut body = body("shop", &repository);
+    body["build_variables"] = json!({ "SHADE": "blue", "TOKEN": "very-secret" });
+    body["secret_names"] = json!(["TOKEN"]);
+    let mut deployments = Vec::new();
+    for version in ["one", "two"] {
+        repository.commit(&[("package.json", PACKAGE), ("server.js", SERVER), ("draft", version)], version);
+        let application = platform.deploy(&body);
+        let deployment = newest_deployment(&application);
+        platform.deployed(&deployment).await;
+        // Not as root.
+        assert_eq!(platform.visit("shop.localhost", "/").await, (200, format!("{version} blue for 10001")));
+        deployments.push(deployment);
+    }
+    let story = platform.story(&deployments[1]);
+    for words in [
+        "There is no Dockerfile, so one is made. This is Node:",
+        "CMD [\"/bin/sh\",\"-c\",\"exec node server.js\"]",
+        "do not see what is secret: TOKEN.",
+    ] {
+        assert!(story.contains(words), "{words}: {story}");
+    }
+    let rollback = platform.call("POST", "/deploy/application/rollback", &json!({ "id": deployments[0] }));
+    platform.deployed(&id_of(&rollback)).await;
+    assert_eq!(platform.visit("shop.localhost", "/").await, (200, "one blue for 10001".to_owned()));
+}
+
+const PYTHON: &str = "\
+import http.server, os
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(f'{os.environ[\"GREETING\"]} {os.getuid()}'.encode())
+
+http.server.HTTPServer(('', int(os.environ['PORT'])), Answer).serve_forever()
+";
+
+/// Built with the machine's own Python, in a virtual environment.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_python_application_is_built_and_served() {
+    let image = base_images::python().await;
+    let platform = Platform::on(Kind::Sqlite, &["--base-images", &format!("python={image}")]).await;
+    let repository = platform.git.repository("snake");
+    repository.commit(&[("requirements.txt", "# nothing\n"), ("main.py", PYTHON)], "one");
+    let mut body = body("snake", &repository);
+    body["environment_variables"] = json!({ "GREETING": "hello" });
+    let deployment = newest_deployment(&platform.deploy(&body));
+    platform.deployed(&deployment).await;
+    assert_eq!(platform.visit("snake.localhost", "/").await, (200, "hello 10001".to_owned()));
+    assert!(platform.story(&deployment).contains("This is Python"), "{}", platform.story(&deployment));
+}
+
+const GO: &str = "\
+package main
+
+import (\"fmt\"; \"net/http\"; \"os\")
+
+func main() {
+    http.HandleFunc(\"/\", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, \"go %d\", os.Getuid()) })
+    http.ListenAndServe(\":\" + os.Getenv(\"PORT\"), nil)
+}
+";
+
+/// Which of two programs is asked for. The image has nothing but the program.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
+async fn a_go_application_is_built_and_served() {
+    let image = base_images::go().await;
+    let platform = Platform::on(Kind::Sqlite, &["--base-images", &format!("go={image}")]).await;
+    let repository = platform.git.repository("gopher");
+    let files =
+        [("go.mod", "module example.org/gopher\n\ngo 1.22\n"), ("cmd/web/main.go", GO), ("cmd/other/main.go", GO)];
+    repository.commit(&files, "one");
+    let mut body = body("gopher", &repository);
+    body["program"] = json!("cmd/web");
+    deployed_at_last(&platform, &body).await;
+    assert_eq!(platform.visit("gopher.localhost", "/").await, (200, "go 10001".to_owned()));
+}
+
+async fn deployed_at_last(platform: &Platform, body: &Value) {
+    let deployment = newest_deployment(&platform.deploy(body));
+    let ended = until_within(BUILD_LIMIT, "it is built", async || {
+        Some(platform.deployment(&deployment)).filter(|now| now["completed_at"] != json!(null))
+    });
+    assert_eq!(ended.await["status"]["status"], "deployed", "{}", platform.story(&deployment));
+}
+
+const RUST: &str = "\
+use std::io::{Read, Write};
+
+fn main() {
+    let port = std::env::var(\"PORT\").unwrap();
+    for stream in std::net::TcpListener::bind(format!(\"0.0.0.0:{port}\")).unwrap().incoming() {
+        let mut stream = stream.unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(b\"HTTP/1.1 200 OK\\r\\nContent-Length: 4\\r\\nConnection: close\\r\\n\\r\\nrust\");
+    }
+}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make test-long"]
+async fn a_rust_application_is_built_and_served() {
+    let (rust, debian) = (base_images::rust().await, base_images::debian().await);
+    let arguments = ["--base-images", &format!("rust={rust}"), "--base-images", &format!("debian={debian}")];
+    let platform = Platform::on(Kind::Sqlite, &arguments).await;
+    let repository = platform.git.repository("crab");
+    let manifest = "[package]\nname = \"crab\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    let lock = "version = 3\n\n[[package]]\nname = \"crab\"\nversion = \"0.1.0\"\n";
+    repository.commit(&[("Cargo.toml", manifest), ("Cargo.lock", lock), ("src/main.rs", RUST)], "one");
+    deployed_at_last(&platform, &body("crab", &repository)).await;
+    assert_eq!(platform.visit("crab.localhost", "/").await, (200, "rust".to_owned()));
+}
+
+/// No guess is made, and a hostile manifest ends with a sentence.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_clear_fails_with_its_reasons() {
+    let platform = Platform::start().await;
+    let huge = format!("{{ \"name\": \"{}\" }}", "x".repeat(2 << 20));
+    let cases = [
+        (
+            "both",
+            vec![("web/package.json", PACKAGE), ("api/go.mod", "module api\n"), ("api/main.go", "package main\n")],
+            "each of several could be meant. Set base_path to one of them. They are: Go in /api",
+        ),
+        ("huge", vec![("package.json", huge.as_str())], "package.json has more than 1048576 bytes"),
+        ("broken", vec![("package.json", "{")], "package.json cannot be understood"),
+        (
+            "library",
+            vec![("go.mod", "module x\n")],
+            "Set program, or base_path, to the folder of the program. Correct that",
+        ),
+        ("text", vec![("README", "Hello")], "nothing else that is recognised (package.json, "),
+    ];
+    for (name, files, words) in cases {
+        let repository = platform.git.repository(name);
+        repository.commit(&files, name);
+        let ended = platform.ended(&newest_deployment(&platform.deploy(&body(name, &repository)))).await;
+        assert_eq!(ended["failure"], "no_build_pack", "{name}: {ended}");
+        let reason = ended["reason"].as_str().unwrap();
+        assert!(reason.contains(words) && !reason.contains(".."), "{name}: {reason}");
+    }
+}
+
+/// What the user sets goes before what is found.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wish_decides() {
+    let image = base_images::node().await;
+    let platform = Platform::on(Kind::Sqlite, &["--base-images", &format!("node={image}")]).await;
+    let repository = platform.git.repository("wished");
+    let files =
+        [("package.json", PACKAGE), ("other.js", SERVER), ("go.mod", "module x\n"), ("main.go", "package main\n")];
+    repository.commit(&files, "two languages");
+    let mut body = body("wished", &repository);
+    let ended = platform.ended(&newest_deployment(&platform.deploy(&body))).await;
+    assert!(ended["reason"].as_str().unwrap().contains("Set language to one of them."), "{ended}");
+    body["language"] = json!("node");
+    body["build_command"] = json!("echo -n wish > version");
+    body["start_command"] = json!("node other.js");
+    let application = platform.deploy(&body);
+    platform.deployed(&newest_deployment(&application)).await;
+    assert_eq!(platform.visit("wished.localhost", "/").await, (200, "wish for 10001".to_owned()));
+    for (field, value) in [("language_version", "20; true"), ("program", "a b"), ("output_path", "a b")] {
+        let (status, answer) =
+            platform.try_call("PUT", "/deploy/application", &json!({ "id": id_of(&application), field: value }));
+        assert_eq!(status, 400, "{answer}");
+        assert!(answer["message"].as_str().unwrap().starts_with(field), "{answer}");
+    }
+}
