@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use windlass_durable::lock::holder;
 
 /// No promise of windlass's: a machine that runs five tests at once may stand still for some seconds.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub const DEADLINE: Duration = Duration::from_secs(120);
 /// Of a server whose test has failed.
 const SHOWN_LINES: usize = 60;
 

@@ -16,7 +16,7 @@ use super::visitor::Visitor;
 use crate::process::{Process, end_edge, token_in, windlass};
 
 /// Nothing in these tests takes longer unless something is wrong.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub const DEADLINE: Duration = Duration::from_secs(120);
 
 /// Between two looks, of which each is a request to a server without optimisation: many tests wait at once.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
