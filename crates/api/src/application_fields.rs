@@ -17,6 +17,8 @@ checked_text! {
     Command, 1..=4000, NOT_BLANK, command;
     /// A stage of a Dockerfile, by its name.
     BuildTarget, 1..=100, "^[A-Za-z0-9][A-Za-z0-9._-]*$", build_target;
+    /// A service of a compose file.
+    ServiceName, 1..=63, "^[A-Za-z0-9][A-Za-z0-9._-]*$", service_name;
     /// The path of a URL on the application itself.
     HealthPath, 1..=500, "^/[!$-;=?-Z_a-z~]*$", health_path;
     /// The name that a sender gives to a request that must not be done twice.
@@ -79,11 +81,17 @@ fn command(text: &str) -> Result<String, String> {
 }
 
 fn build_target(text: &str) -> Result<String, String> {
+    plain(text).ok_or_else(|| "must be the name of a stage of the Dockerfile: letters, digits, ., _ and -".into())
+}
+
+fn service_name(text: &str) -> Result<String, String> {
+    plain(text).ok_or_else(|| "must be the name of a service of the compose file: letters, digits, ., _ and -".into())
+}
+
+fn plain(text: &str) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    if text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(is_plain) {
-        return Ok(text.to_owned());
-    }
-    Err("must be the name of a stage of the Dockerfile: letters, digits, ., _ and -".into())
+    let is_name = text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(is_plain);
+    is_name.then(|| text.to_owned())
 }
 
 fn health_path(text: &str) -> Result<String, String> {

@@ -11,8 +11,8 @@ use crate::text::absent_when_empty;
 use crate::{
     AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, BuildTarget, Command,
     CrashLoop, FilePath, FolderPath, Given, GivenId, HealthPath, HostName, Labels, Language, Link, NewVolumes,
-    Organization, Pagination, RepositoryAddress, Settings, Slug, SshKey, TagPattern, Text, Timestamp, Triggers, User,
-    VariableMap, VariableNames, Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
+    Organization, Pagination, RepositoryAddress, ServiceName, Settings, Slug, SshKey, TagPattern, Text, Timestamp,
+    Triggers, User, VariableMap, VariableNames, Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
 };
 
 closed_set! {
@@ -235,6 +235,12 @@ requests! {
     single_page: Option<bool>,
     /// The stage of the Dockerfile that is built. Default: the last one.
     build_target: Given<BuildTarget>,
+    /// With `docker-compose`: the compose file, below `base_path`. Default: the first that is there of `compose.yaml`, `compose.yml`,
+    /// `docker-compose.yaml` and `docker-compose.yml`.
+    compose_file: Given<FilePath>,
+    /// With `docker-compose`: the service that visitors of the main domain reach. Default: the only one with `ports`; of several, the only
+    /// one of them that is built; without any, the only one with `expose`, the only one that is built, or the only one.
+    service: Given<ServiceName>,
     /// What it is written in. This and the five fields that follow matter where there is no Dockerfile. Default: what is found.
     language: Given<Language>,
     /// A version of the language, such as `22` or `3.12`. Default: the one that the repository asks for.

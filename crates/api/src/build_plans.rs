@@ -32,6 +32,9 @@ pub struct BuildPlan {
     pub dockerfile_path: String,
     /// Its text, or that of the one that is made. Of a long one the beginning.
     pub dockerfile: String,
+    /// With `docker-compose`: the file, and what it describes, each after those that it depends on.
+    pub compose_file: String,
+    pub services: Vec<BuildService>,
     /// What was found, and where.
     pub reasons: Vec<BuildReason>,
     pub warnings: Vec<String>,
@@ -41,6 +44,24 @@ pub struct BuildPlan {
     pub failure: String,
     /// What to do about it.
     pub reason: String,
+}
+
+/// A service of a compose file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BuildService {
+    pub name: String,
+    /// The image that it is made of; empty if one is built.
+    pub image: String,
+    /// The folder of the repository that its image is built in; empty if none is.
+    pub context_path: String,
+    /// Where it listens, as far as the file says it; 0 if only its image will show it.
+    pub port: u16,
+    /// Whether visitors of the main domain reach it.
+    pub is_main: bool,
+    /// The volumes that it mounts. A service with a volume keeps its container while nothing about it changes; else the container before
+    /// ends first, and visitors wait meanwhile.
+    pub volumes: Vec<String>,
+    pub depends_on: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -126,6 +126,10 @@ pub struct Settings {
     pub single_page: bool,
     /// With a Dockerfile: the stage of it that is built; empty for the last one.
     pub build_target: String,
+    /// With `docker-compose`: the compose file, below `base_path`; empty for the one with a usual name.
+    pub compose_file: String,
+    /// The same: the service that visitors of the main domain reach; empty for the only one that can be meant.
+    pub service: String,
     /// Without a Dockerfile: what it is written in.
     pub language: Language,
     /// The same: a version of the language; empty for the one that the repository asks for.
@@ -160,6 +164,8 @@ impl Default for Settings {
             snapshot_before_deploy: false,
             single_page: false,
             build_target: String::new(),
+            compose_file: String::new(),
+            service: String::new(),
             language: Language::Found,
             language_version: String::new(),
             program: String::new(),

@@ -71,6 +71,8 @@ closed_set! {
         Image = "image",
         /// Files that are served without a container.
         Site = "site",
+        /// Containers run the services of a compose file.
+        Services = "services",
     }
 }
 
@@ -179,8 +181,10 @@ pub struct ApplicationDeployment {
 /// One running copy of a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeploymentInstance {
-    /// From 1 to the application's `replicas`.
+    /// From 1 to the application's `replicas`, or to the number of its services.
     pub ordinal: i64,
+    /// The service of a compose file that it is; empty for others.
+    pub service: String,
     pub name: String,
     /// The engine's id of it; empty until it is made.
     pub container_id: String,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::applications::is_absent;
 use crate::closed_set::closed_set;
 use crate::text::checked_text;
-use crate::{DomainName, Given, GivenId, Timestamp};
+use crate::{DomainName, Given, GivenId, ServiceName, Timestamp};
 
 closed_set! {
     /// Whether visitors of a domain come encrypted.
@@ -47,6 +47,8 @@ pub struct Domain {
     /// Visitors of this path, and of what is below it, come here.
     pub path: String,
     pub redirect: Redirect,
+    /// The service of a compose file that visitors reach; empty for the one of the main domain.
+    pub service: String,
     pub organization_id: Uuid,
     pub application_id: Option<Uuid>,
     pub installation_id: Option<Uuid>,
@@ -97,6 +99,8 @@ pub struct AddDomain {
     pub path: Option<RoutePath>,
     /// Default: `none`.
     pub redirect: Option<Redirect>,
+    /// The service of the application's compose file that visitors reach. Default: the one of the main domain.
+    pub service: Option<ServiceName>,
 }
 
 /// For every path of a domain. What is absent stays as it is.

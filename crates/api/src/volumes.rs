@@ -60,6 +60,8 @@ closed_set! {
         User = "user",
         /// The image declares a `VOLUME` there.
         Image = "image",
+        /// A compose file names it.
+        Compose = "compose",
         /// An extension was installed.
         Extension = "extension",
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use windlass_api::{
     ApplicationName, Branch, BuildTarget, CertificateChain, CertificateKey, Command, ContainerPath, DomainName, Email,
     FilePath, FolderPath, HealthPath, Host, HostName, HostPath, IdempotencyName, LanguageTag, NewPassword,
-    RepositoryAddress, RoutePath, Slug, SshKey, Text,
+    RepositoryAddress, RoutePath, ServiceName, Slug, SshKey, Text,
 };
 
 /// Texts near the edge of one rule or another, one on each line.
@@ -206,6 +206,7 @@ fn what_is_declared_of_texts_is_what_is_enforced() {
     hold::<RoutePath>(&["must be a path"]);
     hold::<Command>(&[]);
     hold::<BuildTarget>(&[]);
+    hold::<ServiceName>(&[]);
     hold::<HealthPath>(&[]);
     hold::<ContainerPath>(&[
         "must be an absolute path",

@@ -18,7 +18,8 @@ use serde::de::DeserializeOwned;
 use windlass_api::{
     ApplicationName, Branch, BuildTarget, Command, ContainerPath, DomainName, Email, EventCursor, FilePath, FolderPath,
     HealthPath, Host, HostName, HostPath, IdempotencyName, LanguageTag, LogCursor, LogStream, RepositoryAddress,
-    RoutePath, Several, Slug, SshKey, Text, TextSet, Timestamp, Transport, VariableMap, WebhookSecret, Whole,
+    RoutePath, ServiceName, Several, Slug, SshKey, Text, TextSet, Timestamp, Transport, VariableMap, WebhookSecret,
+    Whole,
 };
 
 /// What rules are about, so that texts of them come near to every rule's edge. Some characters become ASCII in lower case.
@@ -236,6 +237,9 @@ proptest! {
         if let Some(path) = is_kept::<ContainerPath>(&sent) {
             let kernel = ["/proc", "/sys", "/dev"].iter().any(|folder| format!("{}/", &*path).starts_with(&format!("{folder}/")));
             assert!(path.starts_with('/') && path.len() > 1 && !path.ends_with('/') && !leads_out(&path) && !kernel);
+        }
+        if let Some(name) = is_kept::<ServiceName>(&sent) {
+            is_declared::<ServiceName>(&name);
         }
         if let Some(target) = is_kept::<BuildTarget>(&sent) {
             is_declared::<BuildTarget>(&target);

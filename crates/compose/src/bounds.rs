@@ -13,6 +13,10 @@ pub const LONGEST_TEXT: usize = 64 * 1024;
 pub const LONGEST_ENVIRONMENT: usize = 256 * 1024;
 /// Of the files of all services together: one content can be in many of them.
 pub const LONGEST_FILES: usize = 1024 * 1024;
+/// That services mount from a repository, in all.
+pub const MOST_FILES: usize = 1000;
+/// Of a service: each of them is read and parsed.
+pub const MOST_ENV_FILES: usize = 20;
 pub const LONGEST_NAME: usize = 63;
 pub const LONGEST_PATH: usize = 1024;
 /// Of all texts of the document together once variables have their values.

@@ -8,6 +8,9 @@ const ENGINE_SOCKETS: [&str; 5] = ["docker.sock", "containerd.sock", "podman.soc
 /// A mount that cannot be written to does not keep a process from connecting to a socket in it.
 const SOCKET_FOLDERS: [&str; 7] = ["/", "/run", "/var", "/var/run", "/run/containerd", "/run/docker", "/run/podman"];
 
+/// Limits that let a process take processors whatever its container may have of them.
+const URGENT: [&str; 3] = ["nice", "rtprio", "rttime"];
+
 /// Something that lets a container reach more than the containers and volumes of its organization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Danger {
@@ -53,6 +56,11 @@ impl Service {
                 format!("security_opt[{index}]"),
                 format!("turns a protection of the host off or replaces it: {option}"),
             );
+        }
+        for (index, limit) in self.ulimits.iter().enumerate().filter(|(_, limit)| URGENT.contains(&limit.name.as_str()))
+        {
+            let what = format!("lets its processes go before all others of the host (ulimit {})", limit.name);
+            add(format!("ulimits[{index}]"), what);
         }
         for (index, (name, _)) in self.sysctls.iter().enumerate() {
             add(format!("sysctls[{index}]"), format!("changes the kernel's setting {name}"));
@@ -112,7 +120,7 @@ fn device_danger(device: &Device) -> String {
 }
 
 /// Only what takes rights away. Everything else is a danger, also what is not known here yet.
-fn is_harmless(option: &str) -> bool {
+pub fn is_harmless(option: &str) -> bool {
     matches!(option, "no-new-privileges" | "no-new-privileges=true")
 }
 

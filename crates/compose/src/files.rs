@@ -1,4 +1,4 @@
-//! Files whose content is in the document: `configs` and `secrets`.
+//! Files whose content is in the document or beside it: `configs` and `secrets`.
 
 use std::cell::Cell;
 use std::fmt;
@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use windlass_yaml::{Key, nearest};
 
 use crate::at::At;
+use crate::beside::{self, Look};
 use crate::bounds::{LONGEST_FILES, LONGEST_NAME, MOST_ITEMS};
 use crate::interpolate::Lookup;
 use crate::problems::{Problems, shown};
@@ -57,23 +58,31 @@ impl Contents {
     }
 
     /// Reads the definitions.
-    pub fn define(&mut self, at: &At<'_>, lookup: Lookup<'_>, problems: &mut Problems) {
+    pub fn define(&mut self, at: &At<'_>, lookup: Lookup<'_>, beside: Option<Look<'_>>, problems: &mut Problems) {
         for (key, entry) in at.entries(MOST_ITEMS, problems) {
             if let Err(message) = units::name(&key.text, LONGEST_NAME) {
                 problems.add(key.place, &entry.path, message);
             }
-            let content = self.content(key, &entry, lookup, problems);
+            let content = self.content(key, &entry, lookup, beside, problems);
             // One that is wrong is known all the same: what uses it has no problem of its own.
             self.entries.push((key.text.clone(), content.unwrap_or_default()));
         }
     }
 
-    fn content(&self, key: &Key, at: &At<'_>, lookup: Lookup<'_>, problems: &mut Problems) -> Option<String> {
+    fn content(
+        &self,
+        key: &Key,
+        at: &At<'_>,
+        lookup: Lookup<'_>,
+        beside: Option<Look<'_>>,
+        problems: &mut Problems,
+    ) -> Option<String> {
         let mut content = None;
         for (field, value) in at.fields(&["content", "environment", "external", "file", "labels", "name"], problems) {
             match field {
                 "content" => content = Some(value.text(problems)?),
                 "environment" => content = Some(variable(&value, lookup, problems)?),
+                "file" if beside.is_some() => content = Some(self.beside(&value, beside?, problems)?),
                 "file" => value
                     .problem(problems, "there are no files beside the document; write the content into \"content\""),
                 "external" if value.boolean(problems) != Some(false) => {
@@ -89,9 +98,29 @@ impl Contents {
             }
         }
         if content.is_none() {
-            problems.add(key.place, &at.path, format!("the {} needs its text in \"content\"", self.kind));
+            let or_file = if beside.is_some() { ", or the path of a file in \"file\"" } else { "" };
+            problems.add(key.place, &at.path, format!("the {} needs its text in \"content\"{or_file}", self.kind));
         }
         content
+    }
+
+    /// The content of a file of the repository. All of them together are bounded, whether a service has them or not.
+    fn beside(&self, at: &At<'_>, look: Look<'_>, problems: &mut Problems) -> Option<String> {
+        const IF_MISSING: &str =
+            "commit the file, write what it says into \"content\", or name a variable in \"environment\"";
+        let text = beside::text(at, look, IF_MISSING, problems)?;
+        let others: usize = self.entries.iter().map(|(_, content)| content.len()).sum();
+        if others + text.len() > LONGEST_FILES {
+            at.problem(
+                problems,
+                format!(
+                    "the {}s have more than {LONGEST_FILES} bytes; put larger files into the image with COPY",
+                    self.kind
+                ),
+            );
+            return None;
+        }
+        Some(text)
     }
 
     /// Reads which of them a service has, and where.

@@ -6,7 +6,7 @@ use crate::bounds::{LONGEST_DOCUMENT, LONGEST_TEXT};
 use crate::problems::{Problems, shown};
 
 /// A default may have variables with defaults of their own.
-const DEEPEST: usize = 8;
+pub const DEEPEST: usize = 8;
 
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -64,7 +64,7 @@ fn too_long() -> String {
     )
 }
 
-fn expand(text: &str, lookup: Lookup<'_>, depth: usize) -> Result<String, String> {
+pub fn expand(text: &str, lookup: Lookup<'_>, depth: usize) -> Result<String, String> {
     if depth == 0 {
         return Err(format!("has variables inside of variables, more than {DEEPEST} deep"));
     }

@@ -83,6 +83,48 @@ pub const REFUSED: &[(&str, &str)] = &[
     ("volumes_from", "name the volumes in each service that uses them"),
 ];
 
+/// Keys of a service that are read where there are files beside the document.
+pub const REPOSITORY: &[&str] = &["build", "env_file"];
+
+/// What to do there instead of those whose reason is that there are none.
+pub const REFUSED_IN_REPOSITORY: &[(&str, &str)] = &[
+    ("extends", "write the settings into the service, or use an anchor and \"<<\""),
+    ("label_file", "write the labels into \"labels\""),
+];
+
+/// Keys of `build` that are read.
+pub const BUILD: &[&str] = &["args", "context", "dockerfile", "dockerfile_inline", "target"];
+
+/// Keys of `build` that change nothing here, each with the reason.
+pub const BUILD_IGNORED: &[(&str, &str)] = &[
+    ("cache_from", "the platform keeps what builds can use again"),
+    ("cache_to", "the platform keeps what builds can use again"),
+    ("extra_hosts", "a build reaches what the platform lets it reach"),
+    ("labels", "only other tools read the labels of an image"),
+    ("network", "a build reaches what the platform lets it reach"),
+    ("no_cache", "whether a build begins anew is said when it is started"),
+    ("platforms", "an image is built for the host that runs it"),
+    ("provenance", "images are put into no registry"),
+    ("pull", "the platform decides when it asks for a newer base image"),
+    ("sbom", "images are put into no registry"),
+    ("shm_size", "how much a build may use is for the platform to say"),
+    ("tags", "the platform names what it builds"),
+    ("ulimits", "how much a build may use is for the platform to say"),
+];
+
+/// Keys of `build` that are refused, each with what to do instead.
+pub const BUILD_REFUSED: &[(&str, &str)] = &[
+    (
+        "additional_contexts",
+        "put all that the build needs below \"context\", or copy it from an image with COPY --from",
+    ),
+    ("entitlements", "a build gets no more rights; leave it out"),
+    ("isolation", "it is for another system; leave it out"),
+    ("privileged", "a build gets no more rights; leave it out"),
+    ("secrets", "a build gets no files of secrets; use \"args\", or read the secret when the container starts"),
+    ("ssh", "a build gets no keys; add what it would fetch as a submodule of the repository"),
+];
+
 /// Keys of a service that the specification has and nothing here replaces.
 #[rustfmt::skip]
 pub const UNSUPPORTED: &[&str] = &[
@@ -98,12 +140,28 @@ pub fn ignored(key: &str) -> bool {
     IGNORED.iter().any(|(known, _)| *known == key)
 }
 
+pub fn ignored_in_build(key: &str) -> bool {
+    BUILD_IGNORED.iter().any(|(known, _)| *known == key)
+}
+
 /// Why a key of a service is refused, and what to do instead.
-pub fn refused(key: &str) -> Option<String> {
+pub fn refused(key: &str, in_repository: bool) -> Option<String> {
+    if in_repository && REPOSITORY.contains(&key) {
+        return None;
+    }
     if UNSUPPORTED.contains(&key) {
         return Some("is not supported; leave it out".into());
     }
-    REFUSED.iter().find(|(known, _)| *known == key).map(|(_, reason)| format!("is not supported: {reason}"))
+    let there = if in_repository { reason(key, REFUSED_IN_REPOSITORY) } else { None };
+    there.or_else(|| reason(key, REFUSED))
+}
+
+pub fn refused_in_build(key: &str) -> Option<String> {
+    reason(key, BUILD_REFUSED)
+}
+
+fn reason(key: &str, table: &[(&str, &str)]) -> Option<String> {
+    table.iter().find(|(known, _)| *known == key).map(|(_, reason)| format!("is not supported: {reason}"))
 }
 
 /// What to say about a key that is in no list.

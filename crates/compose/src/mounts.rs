@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::at::At;
 use crate::bounds::LONGEST_NAME;
 use crate::problems::{Problems, shown};
-use crate::{File, units};
+use crate::{File, beside, units};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
@@ -43,12 +43,16 @@ pub enum Mounted {
     File(File),
 }
 
-pub fn read(at: &At<'_>, problems: &mut Problems) -> Option<Mounted> {
-    if at.node.as_map().is_some() { long(at, problems) } else { at.parse(problems, short).map(Mounted::Mount) }
+/// In a repository, [`Source::Bind`] may have a path beside the document, which the caller puts something else in the place of.
+pub fn read(at: &At<'_>, in_repository: bool, problems: &mut Problems) -> Option<Mounted> {
+    if at.node.as_map().is_some() {
+        return long(at, in_repository, problems);
+    }
+    at.parse(problems, |text| short(text, in_repository)).map(Mounted::Mount)
 }
 
 /// `TARGET`, `SOURCE:TARGET` or `SOURCE:TARGET:OPTIONS`.
-fn short(text: &str) -> Result<Mount, String> {
+fn short(text: &str, in_repository: bool) -> Result<Mount, String> {
     let parts: Vec<&str> = text.split(':').collect();
     let (source, target, options) = match parts[..] {
         [target] => ("", target, ""),
@@ -56,7 +60,7 @@ fn short(text: &str) -> Result<Mount, String> {
         [source, target, options] => (source, target, options),
         _ => return Err(format!("must be like \"name:/path\" or \"/host:/path:ro\", and is {}", shown(text))),
     };
-    let source = if parts.len() == 1 { Source::Anonymous } else { source_of(source)? };
+    let source = if parts.len() == 1 { Source::Anonymous } else { source_of(source, in_repository)? };
     let mut mount = Mount { source, target: units::absolute_path(target)?, read_only: false, no_copy: false };
     for option in options.split(',').filter(|option| !option.is_empty()) {
         match option {
@@ -75,13 +79,16 @@ fn short(text: &str) -> Result<Mount, String> {
     Ok(mount)
 }
 
-fn source_of(text: &str) -> Result<Source, String> {
+fn source_of(text: &str, in_repository: bool) -> Result<Source, String> {
     if text.starts_with('/') {
         // The root of the host is a path too, which its own check does not take.
         let path = if text.bytes().all(|byte| byte == b'/') { "/".into() } else { units::absolute_path(text)? };
         return Ok(Source::Bind(path));
     }
     if text.starts_with(['.', '~']) || text.contains('/') {
+        if in_repository {
+            return beside::path(text).map(Source::Bind);
+        }
         return Err(format!(
             "{} is a path beside the document, and there are no files there; use a named volume such as \"data:/data\", \
              or for a file \"configs\" with its content",
@@ -123,7 +130,7 @@ struct Long {
     mode: Option<u32>,
 }
 
-fn long(at: &At<'_>, problems: &mut Problems) -> Option<Mounted> {
+fn long(at: &At<'_>, in_repository: bool, problems: &mut Problems) -> Option<Mounted> {
     let mut long = Long::default();
     for (key, field) in at.fields(LONG, problems) {
         match key {
@@ -143,10 +150,10 @@ fn long(at: &At<'_>, problems: &mut Problems) -> Option<Mounted> {
     if long.target.is_none() {
         at.problem(problems, "needs \"target\", a path in the container");
     }
-    mounted(long).map_err(|message| at.problem(problems, message)).ok().flatten()
+    mounted(long, in_repository).map_err(|message| at.problem(problems, message)).ok().flatten()
 }
 
-fn mounted(long: Long) -> Result<Option<Mounted>, String> {
+fn mounted(long: Long, in_repository: bool) -> Result<Option<Mounted>, String> {
     let Some(target) = long.target else { return Ok(None) };
     if let Some(content) = long.content {
         let mode = long.mode.unwrap_or(0o644);
@@ -157,9 +164,13 @@ fn mounted(long: Long) -> Result<Option<Mounted>, String> {
         (Some("tmpfs"), Some(_)) => return Err("is a tmpfs and has none of \"source\"; leave it out".into()),
         (Some("volume") | None, None) => Source::Anonymous,
         (Some("bind"), None) => return Err("needs \"source\", a path of the host".into()),
-        (None, Some(source)) => source_of(source)?,
+        (None, Some(source)) => source_of(source, in_repository)?,
         (Some("volume"), Some(source)) => Source::Volume(volume_name(source)?),
-        (Some("bind"), Some(source)) => match source_of(source)? {
+        // There is no volume that it could mean.
+        (Some("bind"), Some(source)) if in_repository && !source.starts_with('/') => {
+            Source::Bind(beside::path(source)?)
+        }
+        (Some("bind"), Some(source)) => match source_of(source, in_repository)? {
             Source::Volume(_) => {
                 return Err("has the type bind, so \"source\" must be an absolute path of the host".into());
             }
@@ -234,7 +245,8 @@ mod tests {
         ];
         for (text, source, target, read_only) in cases {
             let mount = Mount { source, target: target.into(), read_only, no_copy: false };
-            assert_eq!(short(text), Ok(mount), "{text}");
+            assert_eq!(short(text, false), Ok(mount.clone()), "{text}");
+            assert_eq!(short(text, true), Ok(mount), "{text}");
         }
     }
 
@@ -259,7 +271,17 @@ mod tests {
             "C:\\x:/x",
             "a b:/c",
         ] {
-            assert!(short(text).is_err(), "{text}");
+            assert!(short(text, false).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn mounts_of_a_repository() {
+        for (text, path) in [("./a:/b:ro", "./a"), (".:/b", "."), ("a/b:/b", "a/b"), ("./a/:/b", "./a/")] {
+            assert_eq!(short(text, true).unwrap().source, Source::Bind(path.into()), "{text}");
+        }
+        for text in ["../a:/a", "~/a:/a", "./a/../..:/a", "./a\0:/a", "./a:b", "./a:/b:rshared", "./a:/../b"] {
+            assert!(short(text, true).is_err(), "{text}");
         }
     }
 

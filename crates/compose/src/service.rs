@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use windlass_yaml::Place;
 
-use crate::{File, Health, Mount, Port, Tmpfs, Ulimit};
+use crate::{Build, File, Health, Mount, Port, Tmpfs, Ulimit};
 
 /// One container of a project.
 ///
@@ -15,7 +15,11 @@ use crate::{File, Health, Mount, Port, Tmpfs, Ulimit};
 #[serde(default)]
 pub struct Service {
     pub name: String,
+    /// Nothing for one that is built and has no name of its own.
     pub image: String,
+    /// Wins over `image`, which then only names what is built.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build: Option<Build>,
     /// `Some` of nothing means: not the image's.
     pub command: Option<Vec<String>>,
     pub entrypoint: Option<Vec<String>>,
@@ -25,7 +29,7 @@ pub struct Service {
     pub expose: Vec<u16>,
     pub volumes: Vec<Mount>,
     pub tmpfs: Vec<Tmpfs>,
-    /// Files whose content is in the document.
+    /// Files whose content is in the document or beside it.
     pub files: Vec<File>,
     pub depends_on: Vec<Dependency>,
     pub health: Option<Health>,

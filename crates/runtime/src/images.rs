@@ -41,6 +41,8 @@ pub struct Image {
     /// "amd64", "arm64".
     pub architecture: String,
     pub size: u64,
+    /// The same for images with the same files that run in the same way, whatever their labels.
+    pub content: String,
 }
 
 /// How an image says whether its container is well, with the engine's own figures where it has none.
@@ -167,6 +169,15 @@ struct InspectAnswer {
     architecture: String,
     size: u64,
     config: Option<ConfigAnswer>,
+    #[serde(default, rename = "RootFS")]
+    root_fs: RootFsAnswer,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "PascalCase")]
+struct RootFsAnswer {
+    #[serde(default)]
+    layers: Vec<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -180,6 +191,8 @@ struct ConfigAnswer {
     healthcheck: Option<HealthCheckAnswer>,
     /// What `SHELL` says.
     shell: Option<Vec<String>>,
+    #[serde(flatten)]
+    rest: BTreeMap<String, serde_json::Value>,
 }
 
 /// Times in nanoseconds; what is 0 or missing is as usual.
@@ -207,16 +220,24 @@ struct ListAnswer {
 
 fn image(answer: InspectAnswer) -> Image {
     let config = answer.config.unwrap_or_default();
+    let exposed_ports = tcp_ports(config.exposed_ports.unwrap_or_default().keys());
+    let health_check = config.healthcheck.and_then(|check| health_check(check, config.shell));
+    let volumes = without_slash(config.volumes.unwrap_or_default().keys());
+    let content = format!(
+        "{:?} {:?} {exposed_ports:?} {health_check:?} {volumes:?} {:?}",
+        answer.root_fs.layers, config.rest, config.user
+    );
     Image {
         id: answer.id,
         tags: tags(answer.repo_tags),
         labels: config.labels.unwrap_or_default(),
-        exposed_ports: tcp_ports(config.exposed_ports.unwrap_or_default().keys()),
-        health_check: config.healthcheck.and_then(|check| health_check(check, config.shell)),
-        volumes: without_slash(config.volumes.unwrap_or_default().keys()),
+        exposed_ports,
+        health_check,
+        volumes,
         user: config.user,
         architecture: answer.architecture,
         size: answer.size,
+        content,
     }
 }
 

@@ -180,6 +180,10 @@ mod tests {
 
     fn row() -> Container {
         Container {
+            service: String::new(),
+            port: 0,
+            specification_hash: String::new(),
+            hosts: "[]".into(),
             id: Uuid::nil(),
             application_id: Uuid::nil(),
             deployment_id: Uuid::nil(),

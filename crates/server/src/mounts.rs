@@ -21,6 +21,8 @@ pub struct Mounted {
     pub path: String,
     /// Whether another release may write it at the same time.
     pub shared: bool,
+    #[serde(default)]
+    pub read_only: bool,
 }
 
 impl Mounted {
@@ -31,6 +33,7 @@ impl Mounted {
             host_path: volume.host_path.clone(),
             path: volume.path.clone(),
             shared: volume.shared,
+            read_only: false,
         }
     }
 
@@ -40,7 +43,7 @@ impl Mounted {
             "" => MountSource::Volume(self.engine_name.clone()),
             folder => MountSource::Folder(PathBuf::from(folder)),
         };
-        Mount { source, path: self.path.clone(), read_only: false }
+        Mount { source, path: self.path.clone(), read_only: self.read_only }
     }
 
     /// Whether both are the same data, which only one release may write.
@@ -90,6 +93,7 @@ mod tests {
             host_path: String::new(),
             path: "/data".to_owned(),
             shared,
+            read_only: false,
         };
         let folder = |folder: &str| Mounted { host_path: folder.to_owned(), ..volume("", false) };
         assert!(exclude(&[volume("a", false)], &[volume("b", false), volume("a", false)]));

@@ -473,8 +473,11 @@ async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()
         // The worker that takes a snapshot of its volume has paused it.
         Some(State::Paused) if jobs::is_worked_on(&mut host.app.db.read().await?, row.application_id).await? => Ok(()),
         Some(State::Paused) => Ok(host.unpause_container(&row.name).await?),
-        Some(State::Created | State::Exited) => {
+        Some(state @ (State::Created | State::Exited)) => {
             tracing::info!(container = row.name, "starting a container that has ended");
+            if state == State::Created && !row.service.is_empty() {
+                write_files(host, row, &Subject::load(&host.app, row.deployment_id).await?).await?;
+            }
             host.restart_always(&row.name).await?;
             Ok(host.start_container(&row.name).await?)
         }
@@ -484,13 +487,25 @@ async fn repair(host: &Host, row: &Container, state: Option<State>) -> Result<()
     }
 }
 
+/// Those that a service of a compose file has, before it is started.
+async fn write_files(host: &Host, row: &Container, subject: &Subject) -> Result<()> {
+    match subject.services.as_ref().and_then(|services| services.get(&row.service)) {
+        Some(one) => deploy::write_service_files(host, row, &one.service).await,
+        None => Ok(()),
+    }
+}
+
 async fn make_again(host: &Host, row: &Container) -> Result<()> {
     tracing::info!(container = row.name, "making a container again that has vanished");
     let subject = Subject::load(&host.app, row.deployment_id).await?;
+    if let Some(services) = &subject.services {
+        deploy::refuse_host_access(host, &subject.application, services).await?;
+    }
     let network = deploy::network_of(host, &subject.application).await?;
     let specification = deploy::specification(host, &network, row, &subject)?;
     deploy::refuse_vanished_volumes(host, row).await?;
     host.create_container(&specification).await?;
+    write_files(host, row, &subject).await?;
     kill_point::reached("reconcile-made-again");
     host.restart_always(&row.name).await?;
     Ok(host.start_container(&row.name).await?)

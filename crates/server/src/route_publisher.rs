@@ -18,7 +18,7 @@ use windlass_edge::routes::{
     RouteSet, Serves, ServiceSpec, TargetsSpec,
 };
 use windlass_store::application_domains::{self, ApplicationDomain};
-use windlass_store::applications::{self, Routed};
+use windlass_store::applications::{self, Routed, RoutedInstance};
 use windlass_store::containers::socket_address;
 use windlass_store::{Conn, certificate_orders, certificates, domain_settings, installations};
 
@@ -203,12 +203,20 @@ async fn prepare(
         let name = application.id.to_string();
         let https = encryption.serve(Some(application.organization_id), &application.domain);
         set.routes.push(Route { https, ..Route::new(&application.domain, &name) });
+        let main = application.main_service();
+        let mut others = BTreeSet::new();
         for domain in added.remove(&application.id).unwrap_or_default() {
-            add_domain(&mut set, &mut encryption, &application, domain);
+            let leads_elsewhere = !domain.service.is_empty() && domain.service != main;
+            others.extend(leads_elsewhere.then(|| domain.service.clone()));
+            add_domain(&mut set, &mut encryption, &application, domain, &main);
         }
         let access = all_access.take(application.id);
-        let serves = serves(&application, routes, access.limits());
-        set.services.push(ServiceSpec { name, serves, access_log: false, access: access.spec() });
+        let (limits, access) = (access.limits(), access.spec());
+        for service in std::iter::once(&main).chain(&others) {
+            let name = edge_service_name(application.id, service, &main);
+            let serves = serves(&application, service, routes, limits);
+            set.services.push(ServiceSpec { name, serves, access_log: false, access: access.clone() });
+        }
     }
     for domain in installations::routed(conn).await? {
         let name = domain.id.to_string();
@@ -262,7 +270,13 @@ fn leave_out_doubles(set: &mut RouteSet) {
 }
 
 /// Visitors of a domain beside the main one are served, or sent there.
-fn add_domain(set: &mut RouteSet, encryption: &mut Encryption, application: &Routed, added: ApplicationDomain) {
+fn add_domain(
+    set: &mut RouteSet,
+    encryption: &mut Encryption,
+    application: &Routed,
+    added: ApplicationDomain,
+    main: &str,
+) {
     let mut https = encryption.serve(Some(application.organization_id), &added.domain);
     let permanent = match added.redirect {
         // They would be sent where they are.
@@ -272,7 +286,7 @@ fn add_domain(set: &mut RouteSet, encryption: &mut Encryption, application: &Rou
         Redirect::Temporary => Some(false),
     };
     let service = match permanent {
-        None => application.id.to_string(),
+        None => edge_service_name(application.id, &added.service, main),
         Some(permanent) => {
             // Who comes over http is not sent to where there is no https.
             if !encryption.can_serve(application.organization_id, &application.domain) {
@@ -375,7 +389,8 @@ fn serves_installed(domain: &installations::Routed) -> Serves {
     }
 }
 
-fn serves(application: &Routed, routes: &Routes, limits: Limits) -> Serves {
+/// By what visitors of an application, or of one of its services, are served.
+fn serves(application: &Routed, service: &str, routes: &Routes, limits: Limits) -> Serves {
     if application.wanted != Wanted::Running {
         return Serves::Page(Notice::Stopped);
     }
@@ -390,7 +405,7 @@ fn serves(application: &Routed, routes: &Routes, limits: Limits) -> Serves {
         let folder = routes.sites.folder(application.id, site);
         return Serves::Files(FilesSpec::of(folder, application.single_page.unwrap_or_default()));
     }
-    let addresses = targets(application);
+    let addresses = targets(application, service);
     match application.state {
         _ if !addresses.is_empty() => Serves::Targets(TargetsSpec { addresses, health: None, limits }),
         ApplicationState::Failed => Serves::Page(Notice::Failed),
@@ -400,9 +415,25 @@ fn serves(application: &Routed, routes: &Routes, limits: Limits) -> Serves {
 
 /// All live instances, also one that does not run just now: the edge passes it over as long as it takes no connection,
 /// and it comes back at the same address.
-fn targets(application: &Routed) -> Vec<SocketAddr> {
-    let Some(port) = application.port.and_then(|port| u16::try_from(port).ok()) else { return Vec::new() };
-    application.addresses.iter().filter_map(|address| socket_address(address, port)).collect()
+fn targets(application: &Routed, service: &str) -> Vec<SocketAddr> {
+    let port = |instance: &RoutedInstance| match service {
+        "" => application.port,
+        _ => Some(instance.port).filter(|port| *port > 0),
+    };
+    let socket = |instance: &RoutedInstance| {
+        let port = u16::try_from(port(instance)?).ok()?;
+        socket_address(&instance.address, port)
+    };
+    application.instances.iter().filter(|instance| instance.service == service).filter_map(socket).collect()
+}
+
+/// By which name the edge knows an application, or a service of it that is not the one of the main domain.
+pub fn edge_service_name(application_id: Uuid, service: &str, main: &str) -> String {
+    match service {
+        "" => application_id.to_string(),
+        _ if service == main => application_id.to_string(),
+        _ => format!("{application_id}/{service}"),
+    }
 }
 
 #[cfg(test)]

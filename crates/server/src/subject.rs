@@ -8,6 +8,7 @@ use windlass_store::releases::{self, Artifact, Image, Release, Site};
 
 use crate::app::App;
 use crate::error::Error;
+use crate::release_services::ReleaseServices;
 
 pub struct Subject {
     pub application: Application,
@@ -15,6 +16,8 @@ pub struct Subject {
     pub release: Release,
     pub configuration: Configuration,
     pub variables: Variables,
+    /// What its services are, if it has some in the place of an image.
+    pub services: Option<ReleaseServices>,
     /// The application's variables, as they are now.
     pub variables_now: Variables,
 }
@@ -54,19 +57,20 @@ impl Subject {
         drop(conn);
         let configuration = read_configuration(&release.configuration)?;
         let variables = app.vault.release_variables(&release).await?;
+        let services = app.vault.release_services(&release).await?;
         // Only for masking: a value that cannot be read must not keep a release from being looked after.
         let variables_now = app.vault.application_variables(&application).await.unwrap_or_else(|error| {
             tracing::warn!(cause = error.cause, "the variables of an application cannot be read");
             Variables::default()
         });
-        Ok(Self { application, deployment, release, configuration, variables, variables_now })
+        Ok(Self { application, deployment, release, configuration, variables, services, variables_now })
     }
 
     /// What its containers are made of. Only a release that is built has it.
     pub fn image(&self) -> Result<&Image, SubjectError> {
         match &self.release.artifact {
             Some(Artifact::Image(image)) => Ok(image),
-            Some(Artifact::Site(_)) | None => {
+            Some(Artifact::Site(_) | Artifact::Services(_)) | None => {
                 Err(SubjectError::Unreadable(format!("the release {} has no image", self.release.id)))
             }
         }
@@ -76,7 +80,7 @@ impl Subject {
     pub fn site(&self) -> Option<&Site> {
         match &self.release.artifact {
             Some(Artifact::Site(site)) => Some(site),
-            Some(Artifact::Image(_)) | None => None,
+            Some(Artifact::Image(_) | Artifact::Services(_)) | None => None,
         }
     }
 }

@@ -69,6 +69,14 @@ impl Counted {
         }
     }
 
+    fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.refused += other.refused;
+        self.failed += other.failed;
+        self.answers += other.answers;
+        self.answer_us += other.answer_us;
+    }
+
     fn since(&self, before: &Self) -> Requests {
         let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         let (refused, failed) =
@@ -83,10 +91,16 @@ impl Counted {
     }
 }
 
-/// Services are named by their application.
+/// Services are named by their application; of several services of one, the figures are added up.
 fn counted(stats: &Stats) -> HashMap<Uuid, Counted> {
-    let by_id = |service: &ServiceStats| service.name.parse().ok().map(|id| (id, Counted::new(&service.figures)));
-    stats.services.iter().filter_map(by_id).collect()
+    let mut all: HashMap<Uuid, Counted> = HashMap::new();
+    for ServiceStats { name, figures, .. } in &stats.services {
+        let application = name.split_once('/').map_or(name.as_str(), |(application, _)| application);
+        if let Ok(id) = application.parse() {
+            all.entry(id).or_default().add(&Counted::new(figures));
+        }
+    }
+    all
 }
 
 /// What was counted since. Less than before means that an edge was started anew: then all of it is new.

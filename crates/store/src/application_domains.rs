@@ -16,6 +16,8 @@ pub struct ApplicationDomain {
     pub path: String,
     #[sqlx(try_from = "Word<Redirect>")]
     pub redirect: Redirect,
+    /// The service of a compose file that it leads to; empty for the one that visitors of the main domain reach.
+    pub service: String,
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
 }
@@ -23,15 +25,15 @@ pub struct ApplicationDomain {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "select d.id, d.application_id, d.domain, d.path, d.redirect, d.created_at from application_domains d ",
+            "select d.id, d.application_id, d.domain, d.path, d.redirect, d.service, d.created_at from application_domains d ",
             $rest
         )
     };
 }
 
 pub async fn insert(tx: &mut Tx, domain: &ApplicationDomain) -> Result<()> {
-    let query = "insert into application_domains (id, application_id, domain, path, redirect, created_at) \
-                 values ($1, $2, $3, $4, $5, $6)";
+    let query = "insert into application_domains (id, application_id, domain, path, redirect, service, created_at) \
+                 values ($1, $2, $3, $4, $5, $6, $7)";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(domain.id)
@@ -39,6 +41,7 @@ pub async fn insert(tx: &mut Tx, domain: &ApplicationDomain) -> Result<()> {
             .bind(&domain.domain)
             .bind(&domain.path)
             .bind(domain.redirect.as_str())
+            .bind(&domain.service)
             .bind(domain.created_at.micros())
             .execute(c)
             .await

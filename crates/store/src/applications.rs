@@ -6,7 +6,7 @@ use windlass_api::{ApplicationOrder, ApplicationState, SortDirection, Timestamp,
 
 use crate::db::sql;
 use crate::word::Word;
-use crate::{Conn, Kind, Result, Tx};
+use crate::{Conn, Kind, Result, Tx, releases};
 
 #[derive(Clone, Debug, FromRow)]
 pub struct Application {
@@ -390,37 +390,62 @@ pub struct Routed {
     #[sqlx(try_from = "Word<ApplicationState>")]
     pub state: ApplicationState,
     pub held_until: Option<i64>,
-    /// Of the live instances, in the order of their ordinals.
+    /// The live instances, in the order of their ordinals.
     #[sqlx(skip)]
-    pub addresses: Vec<String>,
+    pub instances: Vec<RoutedInstance>,
     pub port: Option<i64>,
     /// Of the live release; empty when its containers serve.
     pub site: Option<String>,
     pub single_page: Option<bool>,
+    /// Of the live release; empty unless it has services of a compose file. See [`Routed::main_service`].
+    services: Option<String>,
+}
+
+impl Routed {
+    /// The service that visitors of the main domain reach; empty if there are no services.
+    pub fn main_service(&self) -> String {
+        self.services.as_deref().and_then(releases::main_service).unwrap_or_default()
+    }
+}
+
+/// Where one of them is.
+#[derive(Clone, Debug)]
+pub struct RoutedInstance {
+    pub address: String,
+    /// The service of a compose file that it is, and where that one listens.
+    pub service: String,
+    pub port: i64,
 }
 
 /// An application beside one of its live instances, or beside none.
 #[derive(FromRow)]
-struct RoutedInstance {
+struct RoutedRow {
     #[sqlx(flatten)]
     application: Routed,
     address: Option<String>,
+    service: Option<String>,
+    service_port: Option<i64>,
 }
 
 /// Every application there is, with where its visitors are sent.
 pub async fn routed(conn: &mut Conn) -> Result<Vec<Routed>> {
-    let query = "select a.id, a.organization_id, a.domain, a.wanted, a.state, a.held_until, c.address, r.port, \
-                 r.site, r.single_page from applications a \
+    let query = "select a.id, a.organization_id, a.domain, a.wanted, a.state, a.held_until, c.address, c.service, \
+                 c.port as service_port, r.port, r.site, r.single_page, r.services from applications a \
                  left join deployments d on d.id = a.live_deployment_id \
                  left join releases r on r.id = d.release_id \
                  left join containers c on c.deployment_id = d.id and c.purpose = 'app' and c.stage = 'live' \
                  where a.wanted <> 'deleted' order by a.id, c.ordinal";
-    let rows: Vec<RoutedInstance> = sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?;
+    let rows: Vec<RoutedRow> = sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?;
     let mut all: Vec<Routed> = Vec::new();
-    for RoutedInstance { application, address } in rows {
+    for RoutedRow { application, address, service, service_port } in rows {
+        let instance = address.map(|address| RoutedInstance {
+            address,
+            service: service.unwrap_or_default(),
+            port: service_port.unwrap_or_default(),
+        });
         match all.last_mut().filter(|last| last.id == application.id) {
-            Some(same) => same.addresses.extend(address),
-            None => all.push(Routed { addresses: address.into_iter().collect(), ..application }),
+            Some(same) => same.instances.extend(instance),
+            None => all.push(Routed { instances: instance.into_iter().collect(), ..application }),
         }
     }
     Ok(all)

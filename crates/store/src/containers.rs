@@ -48,6 +48,14 @@ pub struct Container {
     pub purpose: Purpose,
     /// Which of its deployment's instances it is, from 1 on; 1 for a command.
     pub ordinal: i64,
+    /// The service of a compose file that it is; empty for others.
+    pub service: String,
+    /// Of such a service: where visitors reach it; 0 for nowhere. Others are reached at the port of their release.
+    pub port: i64,
+    /// Of such a service: a hash of all that it was made of.
+    pub specification_hash: String,
+    /// Of such a service: JSON of the names of others, and where they are.
+    pub hosts: String,
     #[sqlx(try_from = "Word<Stage>")]
     pub stage: Stage,
     pub name: String,
@@ -81,8 +89,8 @@ pub fn socket_address(address: &str, port: u16) -> Option<SocketAddr> {
 
 macro_rules! columns {
     () => {
-        "id, application_id, deployment_id, purpose, ordinal, stage, name, engine_id, status, address, \
-         mounts, steady_restarts, crash_loop, created_at"
+        "id, application_id, deployment_id, purpose, ordinal, service, port, specification_hash, hosts, stage, name, engine_id, \
+         status, address, mounts, steady_restarts, crash_loop, created_at"
     };
 }
 
@@ -90,7 +98,7 @@ pub async fn insert(tx: &mut Tx, container: &Container) -> Result<()> {
     let query = concat!(
         "insert into containers (",
         columns!(),
-        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+        ", made_by) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $3)"
     );
     sql!(tx, |c| {
         sqlx::query(query)
@@ -99,6 +107,10 @@ pub async fn insert(tx: &mut Tx, container: &Container) -> Result<()> {
             .bind(container.deployment_id)
             .bind(container.purpose.as_str())
             .bind(container.ordinal)
+            .bind(&container.service)
+            .bind(container.port)
+            .bind(&container.specification_hash)
+            .bind(&container.hosts)
             .bind(container.stage.as_str())
             .bind(&container.name)
             .bind(&container.engine_id)
@@ -191,6 +203,20 @@ pub async fn set_stage(tx: &mut Tx, id: Uuid, stage: Stage) -> Result<bool> {
         sqlx::query(query).bind(id).bind(stage.as_str()).execute(c).await.map(|done| done.rows_affected())
     })?;
     Ok(changed == 1)
+}
+
+/// Where the others of its release are, which is known only when all of them have an address.
+pub async fn set_hosts(tx: &mut Tx, id: Uuid, hosts: &str) -> Result<()> {
+    let query = "update containers set hosts = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(hosts).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// It was kept by a deployment, and is of that one from now on.
+pub async fn set_deployment(tx: &mut Tx, id: Uuid, deployment_id: Uuid, ordinal: i64) -> Result<()> {
+    let query = "update containers set deployment_id = $2, ordinal = $3 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(deployment_id).bind(ordinal).execute(c).await.map(drop))?;
+    Ok(())
 }
 
 /// All of a deployment are to go.

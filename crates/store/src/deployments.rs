@@ -163,6 +163,7 @@ pub struct Shown {
     pub commit_message: String,
     pub image_id: String,
     pub has_site: bool,
+    pub has_services: bool,
     /// The name of `user_id`, as long as they are a member of the organization.
     pub user_name: Option<String>,
     /// Whether the release can be made live again.
@@ -180,11 +181,11 @@ macro_rules! shown {
          d.state, d.state_changed_at, d.failure, d.reason, d.container_id, d.container_name, d.container_status, \
          d.started_at, d.finished_at, d.requests_served, d.requests_failed, d.held_at, d.held_before, d.held_ms, d.held_requests, \
          d.restores, d.created_at, d.updated_at, r.commit_hash, r.commit_author, r.commit_message, r.image_id, \
-         (r.site <> '') as has_site, \
+         (r.site <> '') as has_site, (r.services <> '') as has_services, \
          (select u.username from users u join memberships m on m.user_id = u.id \
              join applications a on a.id = d.application_id and a.organization_id = m.organization_id \
              where u.id = d.user_id) as user_name, \
-         (r.live_at is not null and r.removed_at is null and (r.image_id <> '' or r.site <> '')) as is_kept, \
+         (r.live_at is not null and r.removed_at is null and (r.image_id <> '' or r.site <> '' or r.services <> '')) as is_kept, \
          exists (select 1 from snapshots s join deployments n on n.id = s.deployment_id and n.state = 'deployed' \
              join volumes v on v.id = s.volume_id and v.deleted_at is null \
              where s.live_release_id = d.release_id and s.state = 'ready') as has_data \
@@ -401,7 +402,7 @@ pub async fn forget_old(tx: &mut Tx, application_id: Uuid, kept: i64) -> Result<
              select d.id from deployments d where d.application_id = $1 and d.state in ('deployed', 'failed', 'cancelled') \
              and d.id < (select id from deployments where application_id = $1 order by id desc limit 1 offset $2 - 1) \
              and not exists (select 1 from applications a where a.id = $1 and a.live_deployment_id = d.id) \
-             and not exists (select 1 from containers c where c.deployment_id = d.id) \
+             and not exists (select 1 from containers c where c.deployment_id = d.id or c.made_by = d.id) \
              and not exists (select 1 from jobs j where j.id = d.id) \
              and not exists (select 1 from releases r where r.id = d.release_id and r.live_at is not null \
                  and r.removed_at is null \

@@ -16,6 +16,7 @@ pub struct Domain {
     pub path: String,
     #[sqlx(try_from = "Word<Redirect>")]
     pub redirect: Redirect,
+    pub service: String,
     pub organization_id: Uuid,
     pub application_id: Option<Uuid>,
     pub installation_id: Option<Uuid>,
@@ -25,14 +26,14 @@ pub struct Domain {
 macro_rules! domains {
     ($rest:literal) => {
         concat!(
-            "select n.id, n.domain, n.path, n.redirect, n.organization_id, n.application_id, n.installation_id from (\
-                 select d.id, d.domain, d.path, d.redirect, a.organization_id, a.id as application_id, null as installation_id, \
+            "select n.id, n.domain, n.path, n.redirect, n.service, n.organization_id, n.application_id, n.installation_id from (\
+                 select d.id, d.domain, d.path, d.redirect, d.service, a.organization_id, a.id as application_id, null as installation_id, \
                  case when a.wanted <> 'deleted' then $1 else $2 end as is_live \
                  from application_domains d join applications a on a.id = d.application_id union all \
-                 select null as id, r.domain, '/' as path, 'none' as redirect, i.organization_id, null as application_id, \
+                 select null as id, r.domain, '/' as path, 'none' as redirect, '' as service, i.organization_id, null as application_id, \
                  i.id as installation_id, r.is_live \
                  from installed_routes r join installations i on i.id = r.installation_id union all \
-                 select null as id, a.domain, '/' as path, 'none' as redirect, a.organization_id, a.id as application_id, \
+                 select null as id, a.domain, '/' as path, 'none' as redirect, '' as service, a.organization_id, a.id as application_id, \
                  null as installation_id, case when a.wanted <> 'deleted' then $1 else $2 end as is_live \
                  from applications a) n where ",
             $rest

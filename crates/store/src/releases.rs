@@ -1,5 +1,6 @@
 //! Releases: what can be made live.
 
+use serde::{Deserialize, Serialize};
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 use windlass_api::Timestamp;
@@ -14,6 +15,8 @@ pub enum Artifact {
     Image(Image),
     /// The edge serves its files; there are no containers.
     Site(Site),
+    /// Containers are made of several images, one for each service of a compose file.
+    Services(Services),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +40,34 @@ pub struct Site {
     pub bytes: i64,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Services {
+    pub all: Vec<ServiceImage>,
+    /// The one that visitors of the main domain reach.
+    pub main: String,
+    /// Where it listens.
+    pub port: u16,
+    /// Of images that were built for it, as for [`Image`].
+    pub bytes: i64,
+}
+
+/// What the containers of a service are made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceImage {
+    pub service: String,
+    /// The engine's name of it, which never moves; empty if it was not built for this release.
+    pub name: String,
+    /// The engine's id of it.
+    pub id: String,
+}
+
+/// The column `services`.
+#[derive(Serialize, Deserialize)]
+struct StoredServices {
+    main: String,
+    all: Vec<ServiceImage>,
+}
+
 /// The columns that describe an artifact.
 #[derive(Default, FromRow)]
 struct Columns {
@@ -45,16 +76,20 @@ struct Columns {
     port: i64,
     site: String,
     single_page: bool,
+    services: String,
     artifact_bytes: i64,
 }
 
 impl From<Columns> for Option<Artifact> {
     fn from(columns: Columns) -> Self {
-        let Columns { image, image_id: id, port, site, single_page, artifact_bytes: bytes } = columns;
+        let Columns { image, image_id: id, port, site, single_page, services, artifact_bytes: bytes } = columns;
         if !site.is_empty() {
             return Some(Artifact::Site(Site { name: site, single_page, bytes }));
         }
         let port = u16::try_from(port).unwrap_or_default();
+        if let Ok(StoredServices { main, all }) = serde_json::from_str(&services) {
+            return Some(Artifact::Services(Services { all, main, port, bytes }));
+        }
         (!id.is_empty()).then_some(Artifact::Image(Image { name: image, id, port, bytes }))
     }
 }
@@ -67,6 +102,10 @@ impl From<Option<&Artifact>> for Columns {
             }
             Some(Artifact::Site(Site { name: site, single_page, bytes: artifact_bytes })) => {
                 Self { site, single_page, artifact_bytes, ..Self::default() }
+            }
+            Some(Artifact::Services(Services { all, main, port, bytes: artifact_bytes })) => {
+                let services = serde_json::to_string(&StoredServices { main, all }).unwrap_or_default();
+                Self { services, port: port.into(), artifact_bytes, ..Self::default() }
             }
             None => Self::default(),
         }
@@ -81,6 +120,8 @@ pub struct Release {
     /// JSON of [`windlass_api::Configuration`].
     pub configuration: String,
     pub sealed_variables: Vec<u8>,
+    /// JSON of what the services of a compose file are, if it has them.
+    pub sealed_services: Option<Vec<u8>>,
     pub commit_hash: String,
     pub commit_author: String,
     pub commit_message: String,
@@ -95,14 +136,32 @@ pub struct Release {
 
 macro_rules! columns {
     () => {
-        "id, application_id, configuration, sealed_variables, commit_hash, commit_author, commit_message, image, image_id, port, site, single_page, \
-         artifact_bytes, live_at, removed_at, created_at"
+        "id, application_id, configuration, sealed_variables, sealed_services, commit_hash, commit_author, commit_message, image, image_id, port, \
+         site, single_page, services, artifact_bytes, live_at, removed_at, created_at"
     };
 }
 
 impl Release {
     pub fn is_site(&self) -> bool {
         matches!(self.artifact, Some(Artifact::Site(_)))
+    }
+
+    /// The service that visitors of the main domain reach, if it has services.
+    pub fn main_service(&self) -> Option<&str> {
+        match &self.artifact {
+            Some(Artifact::Services(services)) => Some(&services.main),
+            Some(Artifact::Image(_) | Artifact::Site(_)) | None => None,
+        }
+    }
+
+    /// The images that were built for it, by the engine's names of them.
+    pub fn images(&self) -> Vec<&str> {
+        let names: Vec<&str> = match &self.artifact {
+            Some(Artifact::Image(image)) => vec![&image.name],
+            Some(Artifact::Services(services)) => services.all.iter().map(|image| image.name.as_str()).collect(),
+            Some(Artifact::Site(_)) | None => Vec::new(),
+        };
+        names.into_iter().filter(|name| !name.is_empty()).collect()
     }
 
     /// Whether it can be made live again.
@@ -163,7 +222,7 @@ pub async fn last_kept(conn: &mut Conn, application_id: Uuid) -> Result<Option<R
         "select ",
         columns!(),
         " from releases where application_id = $1 and live_at is not null and removed_at is null \
-         and (image_id <> '' or site <> '') order by live_at desc, id desc limit 1"
+         and (image_id <> '' or site <> '' or services <> '') order by live_at desc, id desc limit 1"
     );
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).fetch_optional(c).await)?)
 }
@@ -176,8 +235,8 @@ pub async fn set_commit(tx: &mut Tx, id: Uuid, hash: &str, author: &str, message
 
 /// None for one that has to be built again.
 pub async fn set_artifact(tx: &mut Tx, id: Uuid, artifact: Option<&Artifact>) -> Result<()> {
-    let query = "update releases set image = $2, image_id = $3, port = $4, site = $5, single_page = $6, artifact_bytes = $7 \
-                 where id = $1";
+    let query = "update releases set image = $2, image_id = $3, port = $4, site = $5, single_page = $6, artifact_bytes = $7, \
+                 services = $8 where id = $1";
     let columns = Columns::from(artifact);
     sql!(tx, |c| {
         sqlx::query(query)
@@ -188,10 +247,18 @@ pub async fn set_artifact(tx: &mut Tx, id: Uuid, artifact: Option<&Artifact>) ->
             .bind(&columns.site)
             .bind(columns.single_page)
             .bind(columns.artifact_bytes)
+            .bind(&columns.services)
             .execute(c)
             .await
             .map(drop)
     })?;
+    Ok(())
+}
+
+/// What the services of a compose file are, sealed.
+pub async fn set_sealed_services(tx: &mut Tx, id: Uuid, sealed: &[u8]) -> Result<()> {
+    let query = "update releases set sealed_services = $2 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(sealed).execute(c).await.map(drop))?;
     Ok(())
 }
 
@@ -218,7 +285,7 @@ pub async fn set_live_at(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
 
 /// It cannot be made live (any more). Only then is its artifact removed, so that no rollback can begin with it meanwhile.
 pub async fn set_removed(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
-    let query = "update releases set removed_at = $2 where id = $1 and removed_at is null";
+    let query = "update releases set removed_at = $2, sealed_services = null where id = $1 and removed_at is null";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).execute(c).await.map(drop))?;
     Ok(())
 }
@@ -242,13 +309,32 @@ pub async fn surplus(conn: &mut Conn, application_id: Uuid, kept: i64) -> Result
 /// The images that must stay, by the engine's id: of releases that can be made live, and of those being made.
 pub async fn wanted_images(conn: &mut Conn) -> Result<Vec<String>> {
     let query = "select image_id from releases where image_id <> '' and removed_at is null";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_all(c).await)?)
+    let mut all: Vec<String> = sql!(conn, |c| sqlx::query_scalar(query).fetch_all(c).await)?;
+    let query = "select services from releases where services <> '' and removed_at is null";
+    let services: Vec<String> = sql!(conn, |c| sqlx::query_scalar(query).fetch_all(c).await)?;
+    all.extend(services.iter().flat_map(|json| images_in(json)).map(|image| image.id));
+    Ok(all)
 }
 
 /// The images that an application has on the engine, by their names.
 pub async fn images_of(conn: &mut Conn, application_id: Uuid) -> Result<Vec<String>> {
     let query = "select image from releases where application_id = $1 and image <> '' and removed_at is null";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).fetch_all(c).await)?)
+    let mut all: Vec<String> = sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).fetch_all(c).await)?;
+    let query = "select services from releases where application_id = $1 and services <> '' and removed_at is null";
+    let services: Vec<String> = sql!(conn, |c| sqlx::query_scalar(query).bind(application_id).fetch_all(c).await)?;
+    all.extend(
+        services.iter().flat_map(|json| images_in(json)).map(|image| image.name).filter(|name| !name.is_empty()),
+    );
+    Ok(all)
+}
+
+/// Of the column `services`: the one that visitors of the main domain reach.
+pub(crate) fn main_service(json: &str) -> Option<String> {
+    serde_json::from_str::<StoredServices>(json).ok().map(|stored| stored.main)
+}
+
+fn images_in(json: &str) -> Vec<ServiceImage> {
+    serde_json::from_str::<StoredServices>(json).map(|stored| stored.all).unwrap_or_default()
 }
 
 /// The sites that must stay, each with its application: of releases that can be made live, of those being made, and of those that were

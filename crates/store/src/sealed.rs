@@ -27,11 +27,12 @@ pub const CONNECTION_APP: Column = Column { table: "connections", name: "sealed_
 pub const CERTIFICATE_KEY: Column = Column { table: "certificates", name: "sealed_key" };
 pub const CERTIFICATE_ORDER_KEY: Column = Column { table: "certificate_orders", name: "sealed_key" };
 pub const RELEASE_VARIABLES: Column = Column { table: "releases", name: "sealed_variables" };
+pub const RELEASE_SERVICES: Column = Column { table: "releases", name: "sealed_services" };
 pub const SERVICE_SPECIFICATION: Column = Column { table: "installed_services", name: "sealed_specification" };
 pub const EXECUTION_VALUES: Column = Column { table: "executions", name: "sealed_values" };
 
 /// Every one of them; a test compares with the schema.
-pub const COLUMNS: [Column; 14] = [
+pub const COLUMNS: [Column; 15] = [
     INSTANCE_SECRET,
     TOTP_SECRET,
     WEBHOOK_URL,
@@ -44,6 +45,7 @@ pub const COLUMNS: [Column; 14] = [
     CERTIFICATE_KEY,
     CERTIFICATE_ORDER_KEY,
     RELEASE_VARIABLES,
+    RELEASE_SERVICES,
     EXECUTION_VALUES,
     SERVICE_SPECIFICATION,
 ];

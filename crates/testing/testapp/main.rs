@@ -157,6 +157,7 @@ fn read_body(reader: &mut impl BufRead, headers: &HashMap<String, String>) -> io
 fn answer(request: &Request, version: &str, writer: &mut impl Write) -> io::Result<()> {
     let milliseconds = request.query.get("ms").copied().unwrap_or(0);
     match (request.method.as_str(), request.path.as_str()) {
+        ("GET", "/") if std::env::var_os("RELAY_TO").is_some() => relay(request, version, writer),
         ("GET" | "HEAD", "/" | "/api" | "/api/users" | "/apiary") => send(request, 200, version, version.as_bytes(), writer),
         ("GET", "/slow") => {
             thread::sleep(Duration::from_millis(milliseconds));
@@ -200,6 +201,28 @@ fn answer(request: &Request, version: &str, writer: &mut impl Write) -> io::Resu
         }
         ("POST", "/echo") => send(request, 200, version, &request.body, writer),
         _ => send(request, 404, version, b"not here", writer),
+    }
+}
+
+/// What it is, and what the one says that `RELAY_TO` names: `web>api>database`.
+fn relay(request: &Request, version: &str, writer: &mut impl Write) -> io::Result<()> {
+    let asked = std::env::var("RELAY_TO").map_err(io::Error::other).and_then(|peer| ask(&peer));
+    match asked {
+        Ok(said) => send(request, 200, version, format!("{version}>{said}").as_bytes(), writer),
+        Err(error) => send(request, 502, version, error.to_string().as_bytes(), writer),
+    }
+}
+
+fn ask(peer: &str) -> io::Result<String> {
+    let limit = Some(Duration::from_secs(10));
+    let mut stream = TcpStream::connect(peer)?;
+    stream.set_read_timeout(limit)?;
+    write!(stream, "GET / HTTP/1.1\r\nhost: {peer}\r\nconnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    match answer.split_once("\r\n\r\n") {
+        Some((head, body)) if head.contains(" 200 ") => Ok(body.to_owned()),
+        _ => Err(io::Error::other(format!("{peer} answered {answer}"))),
     }
 }
 

@@ -7,6 +7,7 @@ export type ApplicationState = Schemas["ApplicationState"];
 export type UpdateApplication = Schemas["UpdateApplication"];
 export type CreateDeployment = Schemas["CreateDeployment"];
 export type BuildPlan = Schemas["BuildPlan"];
+export type BuildPack = Schemas["BuildPack"];
 export type Language = Schemas["Language"];
 
 export interface ApplicationFilter {

@@ -2539,6 +2539,8 @@ export interface components {
             path?: string | null;
             /** @description Default: `none`. */
             redirect?: components["schemas"]["Redirect"] | null;
+            /** @description The service of the application's compose file that visitors reach. Default: the one of the main domain. */
+            service?: string | null;
         };
         AdminRegistered: {
             admin_registered: boolean;
@@ -2855,9 +2857,10 @@ export interface components {
          *     - `(empty)`: Nothing, or nothing yet: a build can fail.
          *     - `image`: Containers run it.
          *     - `site`: Files that are served without a container.
+         *     - `services`: Containers run the services of a compose file.
          * @enum {string}
          */
-        ArtifactKind: "" | "image" | "site";
+        ArtifactKind: "" | "image" | "site" | "services";
         /** @description Brings a volume to an application: one that is waiting to be removed, or one whose application was deleted. */
         AttachVolume: {
             /** Format: uuid */
@@ -2962,6 +2965,9 @@ export interface components {
             dockerfile_path: string;
             /** @description Its text, or that of the one that is made. Of a long one the beginning. */
             dockerfile: string;
+            /** @description With `docker-compose`: the file, and what it describes, each after those that it depends on. */
+            compose_file: string;
+            services: components["schemas"]["BuildService"][];
             /** @description What was found, and where. */
             reasons: components["schemas"]["BuildReason"][];
             warnings: string[];
@@ -2976,6 +2982,27 @@ export interface components {
             found: string;
             /** @description Empty if it was set, or follows from the others. */
             file: string;
+        };
+        /** @description A service of a compose file. */
+        BuildService: {
+            name: string;
+            /** @description The image that it is made of; empty if one is built. */
+            image: string;
+            /** @description The folder of the repository that its image is built in; empty if none is. */
+            context_path: string;
+            /**
+             * Format: uint16
+             * @description Where it listens, as far as the file says it; 0 if only its image will show it.
+             */
+            port: number;
+            /** @description Whether visitors of the main domain reach it. */
+            is_main: boolean;
+            /**
+             * @description The volumes that it mounts. A service with a volume keeps its container while nothing about it changes; else the container before
+             *     ends first, and visitors wait meanwhile.
+             */
+            volumes: string[];
+            depends_on: string[];
         };
         /** @description A certificate of an organization. Its private key is never shown. */
         Certificate: {
@@ -3237,6 +3264,16 @@ export interface components {
             single_page?: boolean | null;
             /** @description The stage of the Dockerfile that is built. Default: the last one. */
             build_target?: string | null;
+            /**
+             * @description With `docker-compose`: the compose file, below `base_path`. Default: the first that is there of `compose.yaml`, `compose.yml`,
+             *     `docker-compose.yaml` and `docker-compose.yml`.
+             */
+            compose_file?: string | null;
+            /**
+             * @description With `docker-compose`: the service that visitors of the main domain reach. Default: the only one with `ports`; of several, the only
+             *     one of them that is built; without any, the only one with `expose`, the only one that is built, or the only one.
+             */
+            service?: string | null;
             /** @description What it is written in. This and the five fields that follow matter where there is no Dockerfile. Default: what is found. */
             language?: components["schemas"]["Language"] | (string | null);
             /** @description A version of the language, such as `22` or `3.12`. Default: the one that the repository asks for. */
@@ -3454,9 +3491,11 @@ export interface components {
         DeploymentInstance: {
             /**
              * Format: int64
-             * @description From 1 to the application's `replicas`.
+             * @description From 1 to the application's `replicas`, or to the number of its services.
              */
             ordinal: number;
+            /** @description The service of a compose file that it is; empty for others. */
+            service: string;
             name: string;
             /** @description The engine's id of it; empty until it is made. */
             container_id: string;
@@ -3545,6 +3584,8 @@ export interface components {
             /** @description Visitors of this path, and of what is below it, come here. */
             path: string;
             redirect: components["schemas"]["Redirect"];
+            /** @description The service of a compose file that visitors reach; empty for the one of the main domain. */
+            service: string;
             /** Format: uuid */
             organization_id: string;
             /** Format: uuid */
@@ -4704,6 +4745,10 @@ export interface components {
             single_page: boolean;
             /** @description With a Dockerfile: the stage of it that is built; empty for the last one. */
             build_target: string;
+            /** @description With `docker-compose`: the compose file, below `base_path`; empty for the one with a usual name. */
+            compose_file: string;
+            /** @description The same: the service that visitors of the main domain reach; empty for the only one that can be meant. */
+            service: string;
             /** @description Without a Dockerfile: what it is written in. */
             language: components["schemas"]["Language"];
             /** @description The same: a version of the language; empty for the one that the repository asks for. */
@@ -5020,6 +5065,16 @@ export interface components {
             single_page?: boolean | null;
             /** @description The stage of the Dockerfile that is built. Default: the last one. */
             build_target?: string | null;
+            /**
+             * @description With `docker-compose`: the compose file, below `base_path`. Default: the first that is there of `compose.yaml`, `compose.yml`,
+             *     `docker-compose.yaml` and `docker-compose.yml`.
+             */
+            compose_file?: string | null;
+            /**
+             * @description With `docker-compose`: the service that visitors of the main domain reach. Default: the only one with `ports`; of several, the only
+             *     one of them that is built; without any, the only one with `expose`, the only one that is built, or the only one.
+             */
+            service?: string | null;
             /** @description What it is written in. This and the five fields that follow matter where there is no Dockerfile. Default: what is found. */
             language?: components["schemas"]["Language"] | (string | null);
             /** @description A version of the language, such as `22` or `3.12`. Default: the one that the repository asks for. */
@@ -5353,10 +5408,11 @@ export interface components {
          * @description Who asked for a volume.
          *
          *     - `image`: The image declares a `VOLUME` there.
+         *     - `compose`: A compose file names it.
          *     - `extension`: An extension was installed.
          * @enum {string}
          */
-        VolumeOrigin: "user" | "image" | "extension";
+        VolumeOrigin: "user" | "image" | "compose" | "extension";
         Volumes: {
             volumes: components["schemas"]["Volume"][];
         };

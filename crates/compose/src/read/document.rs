@@ -1,24 +1,45 @@
 use std::collections::HashMap;
 
-use super::{Lookup, Service, networks, ordered, service, volumes};
+use super::{Lookup, Service, networks, ordered, service, variables, volumes};
 use crate::at::At;
+use crate::beside::{Look, Room};
 use crate::bounds::{LONGEST_NAME, MOST_ITEMS, MOST_SERVICES};
 use crate::files::Contents;
 use crate::problems::Problems;
 use crate::{Project, keys, units};
 
-/// What services refer to by name.
+/// What services refer to.
 pub struct Declared<'a> {
     pub lookup: Lookup<'a>,
+    /// What lies beside the document, if it is in a repository.
+    pub beside: Option<Look<'a>>,
+    pub room: Room,
+    pub env_files: variables::Files<'a>,
     pub networks: Vec<String>,
+    /// Names of volumes, if the document declares any.
+    pub volumes: Option<Vec<String>>,
     pub configs: Contents,
     pub secrets: Contents,
 }
 
-pub fn read(at: &At<'_>, lookup: Lookup<'_>, problems: &mut Problems) -> Project {
-    let mut declared =
-        Declared { lookup, networks: Vec::new(), configs: Contents::configs(), secrets: Contents::secrets() };
-    let (mut name, mut services, mut declared_volumes) = (None, None, None);
+impl<'a> Declared<'a> {
+    pub fn new(lookup: Lookup<'a>, beside: Option<Look<'a>>) -> Self {
+        Self {
+            lookup,
+            beside,
+            room: Room::new(),
+            env_files: variables::Files::new(lookup),
+            networks: Vec::new(),
+            volumes: None,
+            configs: Contents::configs(),
+            secrets: Contents::secrets(),
+        }
+    }
+}
+
+pub fn read(at: &At<'_>, lookup: Lookup<'_>, beside: Option<Look<'_>>, problems: &mut Problems) -> Project {
+    let mut declared = Declared::new(lookup, beside);
+    let (mut name, mut services) = (None, None);
     for (key, field) in at.entries(MOST_ITEMS, problems) {
         match key.text.as_str() {
             // Of the format; every one of them is read the same way.
@@ -26,9 +47,13 @@ pub fn read(at: &At<'_>, lookup: Lookup<'_>, problems: &mut Problems) -> Project
             "name" => name = if field.is_blank() { None } else { field.text(problems) },
             "services" => services = Some(field),
             "networks" => declared.networks = networks::declared(&field, problems),
-            "volumes" => declared_volumes = Some(volumes::declared(&field, problems)),
-            "configs" => declared.configs.define(&field, lookup, problems),
-            "secrets" => declared.secrets.define(&field, lookup, problems),
+            "volumes" => declared.volumes = Some(volumes::declared(&field, problems)),
+            "configs" => declared.configs.define(&field, lookup, beside, problems),
+            "secrets" => declared.secrets.define(&field, lookup, beside, problems),
+            "include" if beside.is_some() => {
+                let instead = "is not supported: write the services of the other file into this one";
+                problems.add(key.place, &field.path, instead);
+            }
             "include" => {
                 problems.add(key.place, &field.path, "is not supported: there are no files beside the document");
             }
@@ -47,7 +72,7 @@ pub fn read(at: &At<'_>, lookup: Lookup<'_>, problems: &mut Problems) -> Project
         );
     }
     check_ports(&services, problems);
-    let volumes = volumes::used(&services, declared_volumes.as_deref(), problems);
+    let volumes = volumes::used(&services, declared.volumes.as_deref(), problems);
     Project { name, services, volumes, left_out }
 }
 

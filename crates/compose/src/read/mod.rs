@@ -6,11 +6,13 @@ mod images;
 mod isolation;
 mod networks;
 mod service;
+mod variables;
 mod volumes;
 
 use windlass_yaml::{Node, Place, Problem};
 
 use crate::at::At;
+use crate::beside::{Beside, Look};
 use crate::interpolate::{Lookup, interpolate};
 use crate::problems::Problems;
 use crate::service::{Condition, Service};
@@ -20,10 +22,26 @@ use crate::{Project, order};
 ///
 /// `lookup` knows the values of variables: those that texts name (`${NAME}`), and those of `environment` that have none.
 pub fn read(document: &Node, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Project, Vec<Problem>> {
+    project(document, lookup, None)
+}
+
+/// The project that a Compose document in a repository describes, or all that is wrong with it.
+///
+/// It may also build images, and name files: `beside` knows what lies at a path, as it is written, from the folder of the document. No path that
+/// it is asked for is absolute or has `..` in it; whether a link leads elsewhere is for `beside` to see.
+pub fn read_in_repository(
+    document: &Node,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    beside: &dyn Fn(&str) -> Beside,
+) -> Result<Project, Vec<Problem>> {
+    project(document, lookup, Some(beside))
+}
+
+fn project(document: &Node, lookup: Lookup<'_>, beside: Option<Look<'_>>) -> Result<Project, Vec<Problem>> {
     let document = document.clone().merged().map_err(|problem| vec![problem])?;
     let mut problems = Problems::default();
     let document = interpolate(document, lookup, &mut problems);
-    let project = document::read(&At::new(&document, ""), lookup, &mut problems);
+    let project = document::read(&At::new(&document, ""), lookup, beside, &mut problems);
     problems.into_result(project)
 }
 

@@ -3,14 +3,17 @@ use std::time::Duration;
 use windlass_yaml::Key;
 
 use super::document::Declared;
-use super::{Draft, depends, images, isolation, networks, volumes};
+use super::{Draft, depends, images, isolation, networks, variables, volumes};
 use crate::at::At;
 use crate::bounds::MOST_ITEMS;
 use crate::problems::{Problems, shown};
 use crate::service::{PullPolicy, Restart, Service, Sharing};
-use crate::{health, keys, limits, mounts, pairs, ports, units, words};
+use crate::{build, health, keys, limits, mounts, pairs, ports, units, words};
 
 const LONGEST_STOP: Duration = Duration::from_secs(3600);
+
+/// A policy for services that are built.
+const BUILD_POLICY: &str = "build";
 
 /// Keys that [`Service::dangers`] or a later check speaks of.
 const PLACED: &[&str] = &[
@@ -42,18 +45,20 @@ pub fn read(key: &Key, at: &At<'_>, declared: &Declared<'_>, problems: &mut Prob
     for (key, field) in &fields {
         set(key, field, &mut draft, declared, problems);
     }
-    check_whole(&fields, &draft, problems);
+    check_whole(&fields, &draft, declared.beside.is_some(), problems);
     draft
 }
 
 fn set(key: &Key, at: &At<'_>, draft: &mut Draft, declared: &Declared<'_>, problems: &mut Problems) {
     let name = key.text.as_str();
-    if let Some(reason) = keys::refused(name) {
+    let in_repository = declared.beside.is_some();
+    if let Some(reason) = keys::refused(name, in_repository) {
         return problems.add(key.place, &at.path, reason);
     }
-    if !keys::SERVICE.contains(&name) {
+    let more = if in_repository { keys::REPOSITORY } else { &[] };
+    if !keys::SERVICE.contains(&name) && !more.contains(&name) {
         if !keys::ignored(name) {
-            problems.add(key.place, &at.path, keys::unknown(name, keys::SERVICE));
+            problems.add(key.place, &at.path, keys::unknown(name, &[keys::SERVICE, more].concat()));
         }
         return;
     }
@@ -74,6 +79,7 @@ fn read_key(name: &str, at: &At<'_>, draft: &mut Draft, declared: &Declared<'_>,
         || network(name, at, draft, declared, problems)
         || limits::read(name, at, &mut draft.service, problems)
         || isolation::read(name, at, draft, problems)
+        || repository(name, at, &mut draft.service, declared, problems)
 }
 
 /// Remembers where a value and its items are.
@@ -95,7 +101,10 @@ fn process(key: &str, at: &At<'_>, service: &mut Service, declared: &Declared<'_
         "image" => service.image = at.parse(problems, images::reference).unwrap_or_default(),
         "command" => service.command = command(at, problems),
         "entrypoint" => service.entrypoint = command(at, problems),
-        "environment" => service.environment = pairs::environment(at, declared.lookup, problems),
+        "environment" => {
+            let of_files = std::mem::take(&mut service.environment);
+            service.environment = variables::merged(of_files, pairs::environment(at, declared.lookup, problems));
+        }
         "labels" => service.labels = pairs::labels(at, problems),
         "healthcheck" => service.health = Some(health::read(at, problems)),
         "restart" => restart(at, service, problems),
@@ -108,6 +117,8 @@ fn process(key: &str, at: &At<'_>, service: &mut Service, declared: &Declared<'_
         "stop_grace_period" => service.stop_grace = at.parse(problems, stop_grace),
         "stop_signal" => service.stop_signal = at.parse(problems, signal),
         "platform" => service.platform = at.parse(problems, units::word),
+        // It is built anyway.
+        "pull_policy" if declared.beside.is_some() && at.node.as_text() == Some(BUILD_POLICY) => {}
         "pull_policy" => service.pull_policy = at.parse(problems, pull_policy).unwrap_or_default(),
         _ => return false,
     }
@@ -116,10 +127,25 @@ fn process(key: &str, at: &At<'_>, service: &mut Service, declared: &Declared<'_
 
 fn storage(key: &str, at: &At<'_>, service: &mut Service, declared: &Declared<'_>, problems: &mut Problems) -> bool {
     match key {
-        "volumes" => volumes::read(at, service, problems),
+        "volumes" => volumes::read(at, service, declared, problems),
         "tmpfs" => service.tmpfs.extend(at.parse_each(problems, mounts::tmpfs)),
         "configs" => service.files.extend(declared.configs.used(at, problems)),
         "secrets" => service.files.extend(declared.secrets.used(at, problems)),
+        _ => return false,
+    }
+    true
+}
+
+/// What needs the files beside the document.
+fn repository(key: &str, at: &At<'_>, service: &mut Service, declared: &Declared<'_>, problems: &mut Problems) -> bool {
+    let Some(look) = declared.beside else { return false };
+    match key {
+        "build" => service.build = Some(build::read(at, declared.lookup, problems)),
+        // What "environment" says wins, wherever it stands.
+        "env_file" => {
+            let of_files = variables::read(at, look, &declared.env_files, problems);
+            service.environment = variables::merged(of_files, std::mem::take(&mut service.environment));
+        }
         _ => return false,
     }
     true
@@ -145,11 +171,15 @@ fn network(key: &str, at: &At<'_>, draft: &mut Draft, declared: &Declared<'_>, p
 }
 
 /// What can only be said once all keys are read.
-fn check_whole(fields: &[(&Key, At<'_>)], draft: &Draft, problems: &mut Problems) {
+fn check_whole(fields: &[(&Key, At<'_>)], draft: &Draft, in_repository: bool, problems: &mut Problems) {
     let service = &draft.service;
     let has = |name: &str| fields.iter().any(|(key, at)| key.text == name && !at.is_blank());
     if !has("image") && !has("build") {
-        problems.add(draft.place, &draft.path, "needs \"image\", the name of an image");
+        let or_build = if in_repository { ", or \"build\", the folder of a Dockerfile" } else { "" };
+        problems.add(draft.place, &draft.path, format!("needs \"image\", the name of an image{or_build}"));
+    }
+    if in_repository {
+        check_repository(fields, service, problems);
     }
     if matches!(service.network_mode, Some(Sharing::Service(_) | Sharing::Container(_))) {
         let of_the_other = ["ports", "expose", "hostname", "dns", "extra_hosts"];
@@ -161,6 +191,18 @@ fn check_whole(fields: &[(&Key, At<'_>)], draft: &Draft, problems: &mut Problems
         problems.add(draft.place, &draft.path, "has both \"network_mode\" and \"networks\"; remove one of them");
     }
     check_targets(service, draft, problems);
+}
+
+fn check_repository(fields: &[(&Key, At<'_>)], service: &Service, problems: &mut Problems) {
+    for (key, at) in fields {
+        match key.text.as_str() {
+            "env_file" => variables::check(&service.environment, at, problems),
+            "pull_policy" if service.build.is_none() && at.node.as_text() == Some(BUILD_POLICY) => {
+                at.problem(problems, "is build, and the service has no \"build\"; add it, or leave the policy out");
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A path of the container can be only one thing.
@@ -240,23 +282,20 @@ mod tests {
     use windlass_yaml::{Limits, Place, parse};
 
     use super::*;
-    use crate::files::Contents;
+    use crate::Beside;
 
     #[test]
     fn each_key_of_the_list_is_read_and_no_other() {
-        let declared = Declared {
-            lookup: &|_| None,
-            networks: Vec::new(),
-            configs: Contents::configs(),
-            secrets: Contents::secrets(),
-        };
+        let declared = Declared::new(&|_| None, None);
+        let in_repository = Declared::new(&|_| None, Some(&|_| Beside::Missing));
         let node = parse("x", &Limits::default()).unwrap();
         let key = Key { text: "web".into(), place: Place::START };
-        let is_read = |name: &str| {
+        let is_read_in = |declared: &Declared<'_>, name: &str| {
             let mut problems = Problems::default();
-            let mut draft = read(&key, &At::new(&parse("", &Limits::default()).unwrap(), ""), &declared, &mut problems);
-            read_key(name, &At::new(&node, name), &mut draft, &declared, &mut problems)
+            let mut draft = read(&key, &At::new(&parse("", &Limits::default()).unwrap(), ""), declared, &mut problems);
+            read_key(name, &At::new(&node, name), &mut draft, declared, &mut problems)
         };
+        let is_read = |name: &str| is_read_in(&declared, name);
         for name in keys::SERVICE {
             assert!(is_read(name), "{name}");
         }
@@ -265,6 +304,11 @@ mod tests {
             assert!(!is_read(name) && !keys::SERVICE.contains(name), "{name}");
         }
         assert_eq!(others.clone().collect::<std::collections::HashSet<_>>().len(), others.count());
+        for name in keys::REPOSITORY {
+            assert!(is_read_in(&in_repository, name) && keys::refused(name, true).is_none(), "{name}");
+            assert!(!is_read(name) && keys::refused(name, false).is_some(), "{name}");
+        }
+        assert!(keys::REFUSED_IN_REPOSITORY.iter().all(|(name, _)| keys::refused(name, false).is_some()));
         assert!(PLACED.iter().all(|name| keys::SERVICE.contains(name)));
         assert!(keys::SERVICE.is_sorted() && keys::IGNORED.is_sorted());
     }

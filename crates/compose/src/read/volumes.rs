@@ -1,11 +1,13 @@
 use windlass_yaml::nearest;
 
 use super::Service;
+use super::document::Declared;
 use crate::at::At;
+use crate::beside::{self, Beside};
 use crate::bounds::MOST_VOLUMES;
 use crate::mounts::{self, Mounted};
 use crate::problems::{Problems, shown};
-use crate::{Source, Volume};
+use crate::{Mount, Source, Volume};
 
 const KEYS: &[&str] = &["driver", "driver_opts", "external", "labels", "name"];
 
@@ -42,9 +44,14 @@ fn check_option(option: &str, at: &At<'_>, problems: &mut Problems) {
 }
 
 /// Reads `volumes` of a service: into its mounts, its folders in memory and its files.
-pub fn read(at: &At<'_>, service: &mut Service, problems: &mut Problems) {
+pub fn read(at: &At<'_>, service: &mut Service, declared: &Declared<'_>, problems: &mut Problems) {
     for item in at.one_or_more(problems) {
-        match mounts::read(&item, problems) {
+        match mounts::read(&item, declared.beside.is_some(), problems) {
+            Some(Mounted::Mount(mount)) if is_beside(&mount) => {
+                if let Err(message) = mount_beside(mount, service, declared) {
+                    item.problem(problems, message);
+                }
+            }
             // Nothing is wrong about the same one twice, and the engine takes it once only.
             Some(Mounted::Mount(mount)) if service.volumes.contains(&mount) => {}
             Some(Mounted::Mount(mount)) => {
@@ -56,6 +63,39 @@ pub fn read(at: &At<'_>, service: &mut Service, problems: &mut Problems) {
             None => {}
         }
     }
+}
+
+/// Whether it has a path of the repository, not of the host.
+fn is_beside(mount: &Mount) -> bool {
+    matches!(&mount.source, Source::Bind(path) if !path.starts_with('/'))
+}
+
+/// Puts what lies in the repository into the service. A host that runs it does not have the repository, so nothing is mounted from there.
+fn mount_beside(mut mount: Mount, service: &mut Service, declared: &Declared<'_>) -> Result<(), String> {
+    let (Source::Bind(path), Some(look), false) = (&mount.source, declared.beside, declared.room.is_full()) else {
+        return Ok(());
+    };
+    let files = match look(path) {
+        Beside::Text(content) => vec![declared.room.file(mount.target, content)?],
+        Beside::Folder(files) if !files.is_empty() => declared.room.files(&mount.target, files)?,
+        Beside::Folder(_) | Beside::Missing => {
+            let name = beside::volume(path, declared.volumes.as_deref().unwrap_or_default());
+            mount.source = Source::Volume(name);
+            // It has no place, because nothing is missing if the document does not declare it.
+            if !service.volumes.contains(&mount) {
+                service.volumes.push(mount);
+            }
+            return Ok(());
+        }
+        Beside::Refused(reason) => return Err(format!("{} {reason}", shown(path))),
+    };
+    for file in files {
+        // As with volumes, nothing is wrong about the same one twice.
+        if !service.files.contains(&file) {
+            service.files.push(file);
+        }
+    }
+    Ok(())
 }
 
 /// The named volumes that services mount. A document that declares some must declare all of them, because one that is missing there is

@@ -5,6 +5,7 @@ mod dangers;
 mod mutations;
 mod problems;
 mod projects;
+mod repository;
 
 use windlass_compose::{Problem, Project, read};
 use windlass_yaml::{Limits, parse};

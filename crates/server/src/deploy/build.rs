@@ -5,14 +5,14 @@ use std::path::Path;
 use tokio::sync::mpsc;
 use windlass_api::{DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
-use windlass_runtime::{Build, Dockerfile, Image};
+use windlass_runtime::{Build, Image};
 use windlass_store::releases::{self, Artifact};
 use windlass_store::{jobs, organizations};
 
 use super::attempt::Attempt;
 use super::failure::{Result, failed};
 use super::pack::{self, Basis, Choice, Pack, Recipe};
-use super::{ceiling, isolation, port, site};
+use super::{ceiling, isolation, port, services, site};
 use crate::config::{BuildNetwork, SecretText};
 use crate::labels::DEPLOYMENT_LABEL;
 use crate::service::queue;
@@ -29,14 +29,16 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     let tree = tokio::fs::canonicalize(tree).await.or_else(|error| failed(Failure::Internal, error))?;
     let artifact = match choose(attempt, &tree).await? {
         Pack::Image(recipe) => {
-            let (name, image) = ensure_image(attempt, &tree, recipe).await?;
+            let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
+            let (name, image) = ensure_image(attempt, &tree, recipe, tag).await?;
             let port = port::to_begin_with(attempt, &image);
             let bytes = i64::try_from(image.size).unwrap_or(i64::MAX);
             ceiling::refuse_beyond(attempt, bytes).await?;
             Artifact::Image(releases::Image { name, id: image.id, port, bytes })
         }
         Pack::BuiltFiles(recipe, files) => {
-            let (name, _) = ensure_image(attempt, &tree, recipe).await?;
+            let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
+            let (name, _) = ensure_image(attempt, &tree, recipe, tag).await?;
             let site = site::of_image(attempt, &name, &files).await?;
             attempt.held.check().await?;
             // What the site is made of is not needed any more; if it stays now, the reconciler removes it.
@@ -46,8 +48,13 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
             Artifact::Site(site)
         }
         Pack::Folder(files) => Artifact::Site(site::of_folder(attempt, &tree, &files).await?),
+        Pack::Services(compose) => Artifact::Services(services::build(attempt, &tree, *compose).await?),
     };
     let mut tx = attempt.held.begin().await?;
+    if let Some(services) = &attempt.services {
+        let sealed = attempt.host.app.vault.seal_release_services(&mut tx, attempt.release.id, services).await?;
+        releases::set_sealed_services(&mut tx, attempt.release.id, &sealed).await?;
+    }
     releases::set_artifact(&mut tx, attempt.release.id, Some(&artifact)).await?;
     // After a crash it waits for no build.
     jobs::set_kind(&mut tx, attempt.held.job.id, queue::ROLL_OUT).await?;
@@ -72,8 +79,7 @@ async fn choose(attempt: &Attempt<'_>, tree: &Path) -> Result<Pack> {
 }
 
 /// Builds the image, unless an attempt before this one has. Its name, and what the engine says of it.
-async fn ensure_image(attempt: &Attempt<'_>, tree: &Path, recipe: Recipe) -> Result<(String, Image)> {
-    let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
+pub async fn ensure_image(attempt: &Attempt<'_>, tree: &Path, recipe: Recipe, tag: String) -> Result<(String, Image)> {
     if built_before(attempt, &tag).await?.is_none() {
         ceiling::refuse_beyond(attempt, 0).await?;
         let built = run(attempt, tree, recipe, &tag).await;
@@ -108,11 +114,13 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, recipe: Recipe, tag: &str) -> R
         attempt.log.note("RUN has no network in this build: the operator has set build-network.".to_owned()).await;
     }
     // The last one of a name counts.
+    // The compose file's come first, so that build variables of the application go before those of the same name.
+    args.splice(0..0, recipe.args);
     args.extend(reach.proxy);
     let build = Build {
         context: recipe.context,
         tree: tree.to_owned(),
-        target: target(attempt, &recipe.dockerfile),
+        target: recipe.target,
         dockerfile: recipe.dockerfile,
         tag: tag.to_owned(),
         labels: attempt.host.labels(attempt.application.id, attempt.deployment.id),
@@ -142,14 +150,6 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, recipe: Recipe, tag: &str) -> R
     }
 }
 
-/// A Dockerfile that was made here is built as a whole.
-fn target(attempt: &Attempt<'_>, dockerfile: &Dockerfile) -> String {
-    match dockerfile {
-        Dockerfile::InContext(_) => attempt.configuration.settings.build_target.clone(),
-        Dockerfile::Given { .. } => String::new(),
-    }
-}
-
 /// What `RUN` can reach.
 struct Reach {
     has_network: bool,
@@ -168,7 +168,7 @@ async fn reach(attempt: &Attempt<'_>) -> Result<Reach> {
     Ok(Reach { has_network, proxy: proxy.map(arguments).unwrap_or_default() })
 }
 
-async fn check_architecture(attempt: &Attempt<'_>, image: &Image) -> Result<()> {
+pub async fn check_architecture(attempt: &Attempt<'_>, image: &Image) -> Result<()> {
     let host = attempt.host.engine().await?;
     if image.architecture.is_empty() || image.architecture == host.architecture {
         return Ok(());
@@ -180,4 +180,18 @@ async fn check_architecture(attempt: &Attempt<'_>, image: &Image) -> Result<()> 
             image.architecture, host.architecture, host.architecture
         ),
     )
+}
+
+/// Those that were built for a deployment that did not succeed.
+pub async fn remove_built_images(attempt: &Attempt<'_>) -> Result<()> {
+    let id = attempt.deployment.id.to_string();
+    for image in attempt.host.images().await? {
+        if image.labels.get(DEPLOYMENT_LABEL) == Some(&id) {
+            for tag in &image.tags {
+                attempt.held.check().await?;
+                attempt.host.remove_image(tag).await?;
+            }
+        }
+    }
+    Ok(())
 }

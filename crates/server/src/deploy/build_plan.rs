@@ -6,11 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use windlass_api::{ArtifactKind, BuildChoice, BuildPlan, BuildReason, Configuration, Failure, Language, Variables};
+use windlass_api::{
+    ArtifactKind, BuildChoice, BuildPlan, BuildReason, BuildService, Configuration, Failure, Language, Variables,
+};
 use windlass_buildpack::{Candidate, Plan, Reason};
+use windlass_compose::Service;
 use windlass_runtime::Dockerfile;
 use windlass_store::applications::Application;
 
+use super::compose_file::{self, Compose};
 use super::ending::bounded_reason;
 use super::failure::{Interruption, Result, failed};
 use super::git::{self, Source};
@@ -62,7 +66,7 @@ async fn plan(app: &App, application: &Application, folder: &Path) -> error::Res
     let mut plan = empty();
     let basis = Basis { configuration: &configuration, variables: &variables, base_images: &app.config.base_images };
     match fill(app, application, &basis, folder, &mut plan).await {
-        Ok(()) => Ok(plan),
+        Ok(()) => Ok(masked(&variables, plan)),
         // A deploy has more time.
         Err(Interruption::Failed(Failure::TimedOut, words)) if time_to_fetch(app) < app.config.fetch_limit => {
             let message = "The repository is too large, or its server too slow, to be looked at in the time of a request. A deploy has more.";
@@ -77,6 +81,18 @@ async fn plan(app: &App, application: &Application, folder: &Path) -> error::Res
         }
         Err(other) => Err(Error::internal(format!("{other:?}"))),
     }
+}
+
+/// What a compose file says is shown with the values of variables in it.
+fn masked(variables: &Variables, mut plan: BuildPlan) -> BuildPlan {
+    let secrets = Secrets::new(variables, []);
+    let mask = |text: &mut String| *text = secrets.mask(text).into_owned();
+    plan.warnings.iter_mut().for_each(mask);
+    for service in &mut plan.services {
+        let BuildService { name, image, context_path, volumes, depends_on, .. } = service;
+        [name, image, context_path].into_iter().chain(volumes).chain(depends_on).for_each(mask);
+    }
+    plan
 }
 
 fn words_for_caller(variables: &Variables, words: &str) -> String {
@@ -141,7 +157,37 @@ async fn describe(tree: &Path, basis: &Basis<'_>, chosen: Chosen, plan: &mut Bui
             plan.context_path.clone_from(&plan.output_path);
             Ok(())
         }
+        Pack::Services(compose) => {
+            describe_services(tree, basis, &compose, plan);
+            Ok(())
+        }
     }
+}
+
+fn describe_services(tree: &Path, basis: &Basis<'_>, compose: &Compose, plan: &mut BuildPlan) {
+    plan.artifact = ArtifactKind::Services;
+    plan.compose_file.clone_from(&compose.file);
+    let context = |build: &windlass_compose::Build| {
+        let folder = compose.folder.strip_prefix(tree).unwrap_or(&compose.folder);
+        format!("/{}", folder.join(&build.context).display())
+    };
+    let described = |service: &Service| BuildService {
+        name: service.name.clone(),
+        image: if service.build.is_none() { service.image.clone() } else { String::new() },
+        context_path: service.build.as_ref().map(context).unwrap_or_default(),
+        port: compose_file::port_of(service).unwrap_or_default(),
+        is_main: service.name == compose.main,
+        volumes: compose_file::volumes_of(service),
+        depends_on: service.depends_on.iter().map(|need| need.service.clone()).collect(),
+    };
+    plan.services = compose.project.services.iter().map(described).collect();
+    let main = plan.services.iter_mut().find(|service| service.is_main);
+    if let (Some(main), 1..) = (main, basis.configuration.port) {
+        main.port = basis.configuration.port;
+    }
+    plan.port = plan.services.iter().find(|service| service.is_main).map_or(0, |service| service.port);
+    let dangers = compose.project.services.iter().flat_map(Service::dangers);
+    plan.warnings.extend(dangers.map(|danger| format!("{} {}, which needs host access", danger.path, danger.what)));
 }
 
 fn describe_found(found: &Plan, plan: &mut BuildPlan) {
@@ -214,6 +260,8 @@ const fn empty() -> BuildPlan {
         context_path: String::new(),
         dockerfile_path: String::new(),
         dockerfile: String::new(),
+        compose_file: String::new(),
+        services: Vec::new(),
         reasons: Vec::new(),
         warnings: Vec::new(),
         choices: Vec::new(),

@@ -12,7 +12,7 @@ use windlass_store::deployments::Deployment;
 use windlass_store::networks::Network;
 
 use super::failure::{Interruption, Result, failed};
-use super::network;
+use super::{network, services};
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::labels::{PURPOSE_LABEL, short};
@@ -20,21 +20,42 @@ use crate::mounts::{self, Mounted};
 use crate::service::work::Work;
 use crate::subject::Subject;
 
+/// Which container of a deployment.
+pub struct Part<'a> {
+    pub purpose: Purpose,
+    pub ordinal: u32,
+    pub mounts: &'a [Mounted],
+    /// Of a service of a compose file: its name, where visitors reach it, and a hash of all that it is made of.
+    pub service: &'a str,
+    pub port: u16,
+    pub specification_hash: &'a str,
+}
+
+impl<'a> Part<'a> {
+    /// One of those that serve visitors.
+    pub const fn instance(ordinal: u32, mounts: &'a [Mounted]) -> Self {
+        Self { purpose: Purpose::App, ordinal, mounts, service: "", port: 0, specification_hash: "" }
+    }
+
+    pub const fn command(purpose: Purpose, mounts: &'a [Mounted]) -> Self {
+        Self { purpose, ..Self::instance(1, mounts) }
+    }
+}
+
 /// The row of a deployment's container for this purpose, made now unless an attempt before this one has made it.
 pub async fn row(
     host: &Host,
     held: &Held,
     deployment: &Deployment,
     network: &Network,
-    purpose: Purpose,
-    ordinal: u32,
-    mounts: &[Mounted],
+    part: &Part<'_>,
 ) -> Result<Container> {
     let mut tx = held.begin().await?;
+    let Part { purpose, ordinal, mounts, .. } = *part;
     let ending = match purpose {
-        Purpose::App | Purpose::Service => ordinal.to_string(),
-        Purpose::PreRun => "pre".to_owned(),
+        Purpose::PreRun if part.service.is_empty() => "pre".to_owned(),
         Purpose::PostRun => "post".to_owned(),
+        Purpose::App | Purpose::Service | Purpose::PreRun => ordinal.to_string(),
     };
     let name = format!("wl-{}-{}-{ending}", short(deployment.application_id), short(deployment.id));
     if let Some(stored) = containers::by_name(&mut tx, &name).await? {
@@ -52,6 +73,10 @@ pub async fn row(
         deployment_id: deployment.id,
         purpose,
         ordinal: ordinal.into(),
+        service: part.service.to_owned(),
+        port: part.port.into(),
+        specification_hash: part.specification_hash.to_owned(),
+        hosts: "[]".to_owned(),
         stage: Stage::Starting,
         name,
         engine_id: String::new(),
@@ -89,6 +114,9 @@ pub fn specification(
     container: &Container,
     subject: &Subject,
 ) -> Result<ContainerSpec> {
+    if !container.service.is_empty() {
+        return services::specification(host, network, container, subject);
+    }
     let (image, variables) = (subject.image()?, &subject.variables);
     let (settings, config) = (&subject.configuration.settings, &host.app.config);
     let mut labels = host.labels(container.application_id, container.deployment_id);

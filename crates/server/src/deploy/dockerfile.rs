@@ -55,7 +55,7 @@ pub async fn find(configuration: &Configuration, tree: &Path, context: &Path) ->
     failed(Failure::NoBuildPack, format!("dockerfile_path: there is no {path} in {base_path}.{others}"))
 }
 
-async fn is_file_inside(tree: &Path, path: &Path) -> bool {
+pub async fn is_file_inside(tree: &Path, path: &Path) -> bool {
     match inside(tree, path).await {
         Some(file) => tokio::fs::metadata(&file).await.is_ok_and(|found| found.is_file()),
         None => false,

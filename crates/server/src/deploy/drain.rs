@@ -12,8 +12,10 @@ use windlass_store::deployments;
 use windlass_store::releases::{self, Artifact, Release};
 
 use super::failure::{Interruption, Result};
+use super::services;
 use crate::host::Host;
 use crate::jobs::Held;
+use crate::route_publisher;
 use crate::service::{queue, states};
 use crate::subject::read_configuration;
 
@@ -70,12 +72,22 @@ impl Leaver {
         let mut conn = host.app.db.read().await?;
         let deployment = deployments::get(&mut conn, container.deployment_id).await?.ok_or(Interruption::Lost)?;
         let release = releases::get(&mut conn, deployment.release_id).await?.ok_or(Interruption::Lost)?;
+        drop(conn);
         let settings = read_configuration(&release.configuration)?.settings;
+        let usual = Duration::from_secs(settings.stop_seconds.into());
+        let grace = match container.service.as_str() {
+            "" => usual,
+            _ => services::grace(host, &release, container, usual).await?,
+        };
         Ok(Self {
-            service: container.application_id.to_string(),
+            service: route_publisher::edge_service_name(
+                container.application_id,
+                &container.service,
+                release.main_service().unwrap_or_default(),
+            ),
             address: target(container, &release).filter(|_| container.purpose == Purpose::App),
             drain: Duration::from_secs(settings.drain_seconds.into()),
-            grace: Duration::from_secs(settings.stop_seconds.into()),
+            grace,
         })
     }
 
@@ -115,8 +127,13 @@ async fn retire_one(host: &Host, held: &Held, container: &Container) -> Result<D
 
 /// Where the edge sent visitors.
 fn target(container: &Container, release: &Release) -> Option<SocketAddr> {
-    let Some(Artifact::Image(image)) = &release.artifact else { return None };
-    container.socket_address(image.port)
+    match &release.artifact {
+        Some(Artifact::Image(image)) => container.socket_address(image.port),
+        Some(Artifact::Services(_)) => {
+            container.socket_address(u16::try_from(container.port).ok().filter(|port| *port > 0)?)
+        }
+        Some(Artifact::Site(_)) | None => None,
+    }
 }
 
 /// Whether the container is still to go, and this worker's to end: a step that is about to destroy something looks

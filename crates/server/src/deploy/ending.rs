@@ -12,7 +12,7 @@ use windlass_store::{applications, containers, deployments, releases};
 use super::attempt::{Attempt, record_outcome};
 use super::failure::{Interruption, Result};
 use super::git;
-use super::{hold, isolation, resume, site};
+use super::{build, hold, resume, site};
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::text;
@@ -152,9 +152,7 @@ impl Attempt<'_> {
         }
         kill_point::reached("end-containers-gone");
         if self.owns_release() {
-            self.held.check().await?;
-            let tag = isolation::image_tag(&self.host.app, self.application.id, self.deployment.id);
-            self.host.remove_image(&tag).await?;
+            build::remove_built_images(self).await?;
             if let Some(made) = self.site() {
                 site::remove_unused(self, &made.name).await?;
             }

@@ -11,6 +11,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use windlass_api::{Failure, LogStep};
+use windlass_compose::Health;
 use windlass_durable::kill_point;
 use windlass_runtime::{self as runtime, ContainerHealth, HealthCheck, Image, State};
 use windlass_store::containers::Container;
@@ -21,6 +22,7 @@ use super::health_check::{Checking, Tried, shown};
 use super::port::{self, Listening, Search, listed};
 use super::start::evidence;
 use crate::host::Host;
+use crate::release_services::ReleaseService;
 
 /// Between two looks. The first ones come quickly: most applications are up in a moment.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -29,6 +31,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// How long a container may take when neither its user nor its image says so.
 const USUAL_LIMIT: Duration = Duration::from_secs(60);
+/// How long a service of which no connection and no check is expected must run until it counts as well.
+const STEADY: Duration = Duration::from_secs(2);
 /// The exit code of a program that was ended by SIGKILL.
 const KILLED: i64 = 137;
 
@@ -36,13 +40,77 @@ const KILLED: i64 = 137;
 pub async fn wait(attempt: &mut Attempt<'_>, instances: &[Container]) -> Result<()> {
     attempt.log.enter(LogStep::Health);
     let image = attempt.host.image(&attempt.image()?.id).await?;
-    let waiting = instances.iter().map(|instance| wait_for(attempt, instance, image.as_ref()));
+    let port = attempt.image()?.port;
+    let waiting = instances.iter().map(async |instance| {
+        let check = image.as_ref().and_then(|image| image.health_check.clone());
+        let search = image.as_ref().and_then(|image| Search::begin(attempt, image));
+        let path = attempt.configuration.settings.health_path.clone();
+        wait_for(attempt, instance, Expected { port, path, check, search }).await
+    });
     let found = try_join_all(waiting).await?;
-    if let Some(port) = found.into_iter().flatten().next() {
+    if let Some(port) = found.into_iter().find(|found| *found != port) {
         port::keep(attempt, port).await?;
     }
     kill_point::reached("deploy-healthy");
     Ok(())
+}
+
+/// Waits until a service is well: by its own check, and reachable if visitors reach it. One without a check must have run for a moment.
+pub async fn wait_for_service(
+    attempt: &Attempt<'_>,
+    instance: &Container,
+    one: &ReleaseService,
+    image: &Image,
+    is_visited: bool,
+) -> Result<()> {
+    attempt.log.enter(LogStep::Health);
+    let is_main = attempt.release.main_service() == Some(&instance.service);
+    let path = if is_main { attempt.configuration.settings.health_path.clone() } else { String::new() };
+    let port = if is_visited { one.port } else { 0 };
+    let check = service_check(one.service.health.as_ref(), image.health_check.as_ref());
+    wait_for(attempt, instance, Expected { port, path, check, search: None }).await?;
+    Ok(())
+}
+
+/// What the compose file says goes before what the image says.
+fn service_check(service: Option<&Health>, image: Option<&HealthCheck>) -> Option<HealthCheck> {
+    let Some(own) = service else { return image.cloned() };
+    if own.disabled {
+        return None;
+    }
+    let usual = image.cloned().unwrap_or(HealthCheck {
+        command: Vec::new(),
+        interval: Duration::from_secs(30),
+        timeout: Duration::from_secs(30),
+        start_period: Duration::ZERO,
+        retries: 3,
+    });
+    let command = match own.test.split_first() {
+        None => usual.command,
+        Some((kind, words)) if kind == "CMD-SHELL" => {
+            ["/bin/sh", "-c"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect()
+        }
+        Some((_, words)) => words.to_vec(),
+    };
+    let check = HealthCheck {
+        command,
+        interval: own.interval.unwrap_or(usual.interval),
+        timeout: own.timeout.unwrap_or(usual.timeout),
+        start_period: own.start_period.unwrap_or(usual.start_period),
+        retries: own.retries.unwrap_or(usual.retries),
+    };
+    Some(check).filter(|check| !check.command.is_empty())
+}
+
+/// What a container has to show before it is well.
+struct Expected {
+    /// Where it takes connections; 0 if it need not.
+    port: u16,
+    /// What answers there; empty if connections are enough.
+    path: String,
+    check: Option<HealthCheck>,
+    /// For another port, if nothing listens there.
+    search: Option<Search>,
 }
 
 /// One that was well may have ended while others were started.
@@ -53,10 +121,10 @@ pub async fn all_run(attempt: &Attempt<'_>, instances: &[Container]) -> Result<(
     Ok(())
 }
 
-/// Returns the port that it really listens on, when that had to be found.
-async fn wait_for(attempt: &Attempt<'_>, instance: &Container, image: Option<&Image>) -> Result<Option<u16>> {
+/// Returns the port that it really listens on.
+async fn wait_for(attempt: &Attempt<'_>, instance: &Container, expected: Expected) -> Result<u16> {
     let outcome = tokio::select! {
-        outcome = become_well(attempt, instance, image) => outcome,
+        outcome = become_well(attempt, instance, expected) => outcome,
         lost = engine_lost(attempt.host, &instance.name) => Err(lost),
     };
     outcome.map_err(|outcome| about(attempt, instance, outcome))
@@ -75,6 +143,7 @@ fn about(attempt: &Attempt<'_>, instance: &Container, outcome: Interruption) -> 
 /// Before words about one of several instances.
 fn which(attempt: &Attempt<'_>, instance: &Container) -> String {
     match attempt.configuration.settings.replicas {
+        _ if !instance.service.is_empty() => format!("{}: ", instance.service),
         0 | 1 => String::new(),
         all => format!("instance {} of {all}: ", instance.ordinal),
     }
@@ -90,28 +159,31 @@ async fn engine_lost(host: &Host, container: &str) -> Interruption {
     }
 }
 
-async fn become_well(attempt: &Attempt<'_>, container: &Container, image: Option<&Image>) -> Result<Option<u16>> {
-    let check = image.and_then(|image| image.health_check.clone());
+async fn become_well(attempt: &Attempt<'_>, container: &Container, expected: Expected) -> Result<u16> {
+    let Expected { mut port, path, check, mut search } = expected;
     let limit =
         Limit::new(attempt.configuration.settings.health_seconds, check.as_ref(), attempt.host.app.config.start_limit);
     let limit = match &attempt.hold {
         Some(hold) => limit.within(hold.time_left()),
         None => limit,
     };
+    let has_check = check.is_some();
     let checking = check
         .map(|check| Checking::begin(attempt.host.clone(), container.name.clone(), check, attempt.secrets.clone()));
-    let mut search = image.and_then(|image| Search::begin(attempt, image));
-    let told = attempt.image()?.port;
-    let mut port = told;
     let (began, mut pause) = (Instant::now(), FIRST_PAUSE);
     loop {
         let found = running(attempt, container).await?;
-        let last = look(attempt, container, port, &found, checking.as_ref()).await?;
+        let last = match check_fails(attempt, &found, checking.as_ref()) {
+            Some(words) => Look::NotYet(words),
+            None if port > 0 => look(attempt, container, port, &path).await?,
+            None if has_check || began.elapsed() >= STEADY => Look::Runs,
+            None => Look::NotYet("it has just been started".into()),
+        };
         if last.is_well() {
             let (which, words, seconds) =
-                (which(attempt, container), last.words(attempt, port), began.elapsed().as_secs_f64());
+                (which(attempt, container), last.words(&path, port), began.elapsed().as_secs_f64());
             attempt.log.note(format!("Health: {which}{words} after {seconds:.1} s")).await;
-            return Ok((port != told).then_some(port));
+            return Ok(port);
         }
         if let (Look::Refused, Some(search), Some(pid)) = (&last, &mut search, found.pid)
             && let Some((listening, words)) = search.look(pid).await
@@ -122,7 +194,8 @@ async fn become_well(attempt: &Attempt<'_>, container: &Container, image: Option
             attempt.log.note(words).await;
         }
         if let Some(seconds) = limit.over(began.elapsed() + pause, &found) {
-            return give_up(attempt, container, port, &last, &format!("{seconds} s ({})", limit.origin)).await;
+            let words = last.words(&path, port);
+            return give_up(attempt, container, port, &last, &words, &format!("{seconds} s ({})", limit.origin)).await;
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -182,23 +255,25 @@ enum Look {
     Connected,
     Answered(StatusCode),
     NoAnswer(String),
+    /// It runs, and no connection is expected of it.
+    Runs,
 }
 
 impl Look {
     fn is_well(&self) -> bool {
         match self {
-            Self::Connected => true,
+            Self::Connected | Self::Runs => true,
             Self::Answered(status) => (200..400).contains(&status.as_u16()),
             Self::NotYet(_) | Self::Refused | Self::NoAnswer(_) => false,
         }
     }
 
-    fn words(&self, attempt: &Attempt<'_>, port: u16) -> String {
-        let path = &attempt.configuration.settings.health_path;
+    fn words(&self, path: &str, port: u16) -> String {
         match self {
             Self::NotYet(words) => words.clone(),
             Self::Refused => format!("nothing listens on port {port}"),
             Self::Connected => format!("port {port} takes connections"),
+            Self::Runs => "it runs".to_owned(),
             Self::Answered(status) => format!("GET {path} answered {}", status.as_u16()),
             Self::NoAnswer(problem) => format!("GET {path} was not answered: {problem}"),
         }
@@ -216,20 +291,11 @@ async fn running(attempt: &Attempt<'_>, container: &Container) -> Result<runtime
     }
 }
 
-async fn look(
-    attempt: &Attempt<'_>,
-    container: &Container,
-    port: u16,
-    found: &runtime::Container,
-    checking: Option<&Checking>,
-) -> Result<Look> {
-    if let Some(words) = check_fails(attempt, found, checking) {
-        return Ok(Look::NotYet(words));
-    }
+async fn look(attempt: &Attempt<'_>, container: &Container, port: u16, path: &str) -> Result<Look> {
     let Some(target) = target(container, port) else {
         return failed(Failure::Internal, "the container has no address");
     };
-    Ok(visit(target, &attempt.configuration.settings.health_path, &attempt.application.domain).await)
+    Ok(visit(target, path, &attempt.application.domain).await)
 }
 
 /// What the image's own check says unless it has said yes: to the engine, or to Windlass.
@@ -242,8 +308,8 @@ fn check_fails(attempt: &Attempt<'_>, found: &runtime::Container, checking: Opti
     match checking.map_or(Tried::NotYet, Checking::last) {
         Tried::Well => None,
         Tried::Failed(words) => Some(words),
-        Tried::NotYet if engines.is_empty() => Some("the image's health check has not succeeded yet".into()),
-        Tried::NotYet => Some(format!("the image's health check fails: {engines}")),
+        Tried::NotYet if engines.is_empty() => Some("the health check has not succeeded yet".into()),
+        Tried::NotYet => Some(format!("the health check fails: {engines}")),
     }
 }
 
@@ -302,7 +368,12 @@ async fn ended(attempt: &Attempt<'_>, container: &Container, found: &runtime::Co
     if windlass_runtime::Error::tells_wrong_architecture(&found.error) {
         return Interruption::Failed(Failure::ImageArchitecture, found.error.clone());
     }
-    let mut words = format!("the container ended at once with exit code {}", found.exit_code);
+    let mut words = match (container.service.is_empty(), found.exit_code) {
+        (false, 0) => "it has ended. A service that is to end needs another one that depends on it with the condition \
+                       service_completed_successfully"
+            .to_owned(),
+        (_, code) => format!("the container ended at once with exit code {code}"),
+    };
     // The engine does not always learn that it was for memory, least of all in the first moments of a container.
     if found.exit_code == KILLED {
         words.push_str(" (it was killed, most often because it used more memory than it may: memory_mb)");
@@ -315,9 +386,15 @@ async fn ended(attempt: &Attempt<'_>, container: &Container, found: &runtime::Co
     Interruption::Failed(Failure::CrashedAtStart, words)
 }
 
-async fn give_up<T>(attempt: &Attempt<'_>, container: &Container, port: u16, last: &Look, time: &str) -> Result<T> {
+async fn give_up<T>(
+    attempt: &Attempt<'_>,
+    container: &Container,
+    port: u16,
+    last: &Look,
+    words: &str,
+    time: &str,
+) -> Result<T> {
     evidence(attempt, &container.name).await;
-    let words = last.words(attempt, port);
     if !matches!(last, Look::Refused) {
         return failed(Failure::UnhealthyAnswer, format!("{words}, for {time}"));
     }
@@ -337,6 +414,9 @@ async fn give_up<T>(attempt: &Attempt<'_>, container: &Container, port: u16, las
     let all = listening.all();
     let found = match all.is_empty() {
         true => "It listens on no port at all.".to_owned(),
+        false if !container.service.is_empty() => {
+            format!("It listens on {}: name that in ports or expose of the service.", listed(&all))
+        }
         false => format!("It listens on {}: set port to that, or let it listen on $PORT.", listed(&all)),
     };
     failed(Failure::NotListening, format!("{words} after {time}. {found}"))

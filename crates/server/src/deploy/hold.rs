@@ -38,7 +38,7 @@ pub async fn begin(attempt: &mut Attempt<'_>) -> Result<Option<Hold>> {
     kill_point::reached("hold-published");
     let words = "Visitors wait: the containers before end first, because both would write the same data.";
     attempt.log.note(words).await;
-    let drained = drain_all(attempt, &before, hold.limit / PART).await?;
+    let drained = drain_all(attempt, hold.limit / PART).await?;
     kill_point::reached("hold-drained");
     // The reconciler starts what is live, so it must not do so between the mark and the end.
     let _no_start = attempt.host.lock_containers(attempt.application.id).await;
@@ -109,9 +109,12 @@ async fn refuse_beside_command(attempt: &Attempt<'_>, work: &mut Work<'_>) -> Re
     Ok(())
 }
 
-/// Requests under way finish, unless they take too long for those who wait.
-async fn drain_all(attempt: &Attempt<'_>, before: &[Container], most: Duration) -> Result<Drained> {
-    let serving = before.iter().filter(|container| container.purpose == Purpose::App);
+/// Requests under way finish, unless they take too long for those who wait. Also those in containers that go on: they may need one that is
+/// about to end.
+async fn drain_all(attempt: &Attempt<'_>, most: Duration) -> Result<Drained> {
+    let rows = containers::of_application(&mut attempt.host.app.db.read().await?, attempt.application.id).await?;
+    let is_left = |row: &&Container| row.purpose == Purpose::App && row.deployment_id != attempt.deployment.id;
+    let serving = rows.iter().filter(is_left).filter(|row| matches!(row.stage, Stage::Live | Stage::Held));
     let draining =
         serving.map(async |container| Leaver::load(attempt.host, container).await?.drain(attempt.host, most).await);
     let mut all = Drained::default();

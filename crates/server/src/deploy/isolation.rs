@@ -38,6 +38,11 @@ pub fn image_tag(app: &App, application_id: Uuid, deployment_id: Uuid) -> String
     format!("windlass/{}:{}", secret_name(app, "image", application_id), deployment_id.simple())
 }
 
+/// The same for one of several images of a release.
+pub fn numbered_image_tag(app: &App, application_id: Uuid, deployment_id: Uuid, number: u32) -> String {
+    format!("{}-{number}", image_tag(app, application_id, deployment_id))
+}
+
 fn secret_name(app: &App, purpose: &str, id: Uuid) -> String {
     let hash = keyed_hash(&app.audit_key, &[b"build ", purpose.as_bytes(), b" ", id.as_bytes()]);
     hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()

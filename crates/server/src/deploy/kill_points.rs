@@ -1,7 +1,7 @@
 //! Points where a test kills the server.
 
 /// Where a test can end the process: before and after everything that leaves a trace outside of the database.
-pub const KILL_POINTS: [&str; 55] = [
+pub const KILL_POINTS: [&str; 59] = [
     "deploy-claimed",
     "deploy-before-fetch",
     "deploy-fetched",
@@ -18,6 +18,10 @@ pub const KILL_POINTS: [&str; 55] = [
     "deploy-switched",
     "deploy-published",
     "deploy-deployed",
+    "compose-stored",
+    "compose-created",
+    "compose-started",
+    "compose-task-created",
     "site-written",
     "hold-stored",
     "hold-published",

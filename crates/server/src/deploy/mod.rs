@@ -6,6 +6,7 @@ mod build;
 pub mod build_plan;
 mod ceiling;
 mod command;
+mod compose_file;
 mod container;
 mod detected;
 mod dockerfile;
@@ -31,6 +32,7 @@ mod remove;
 mod repository;
 mod restore;
 mod resume;
+mod services;
 mod site;
 mod snapshot;
 mod start;
@@ -56,6 +58,7 @@ pub use kill_points::KILL_POINTS;
 pub(crate) use network::{
     ensure as ensure_network, of_application as network_of, remove_unused as remove_unused_networks, take_address,
 };
+pub(crate) use services::{refuse_host_access, write_files as write_service_files};
 pub(crate) use volumes::{ensure_on_engine as ensure_volume_on_engine, refuse_vanished as refuse_vanished_volumes};
 
 /// Brings a release to visitors. Until the switch everything can be called off, and the release before goes on serving.
@@ -100,6 +103,9 @@ async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Conta
     if let Some(site) = attempt.site().cloned() {
         site::prepare(attempt, &site).await?;
         return Ok(Vec::new());
+    }
+    if let Some(services) = attempt.services.clone() {
+        return services::prepare(attempt, services, slot).await;
     }
     if !attempt.configuration.pre_run_command.is_empty() {
         leave(slot, attempt);

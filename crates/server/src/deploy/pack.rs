@@ -6,6 +6,7 @@ use windlass_api::{BuildPack, Configuration, Failure, Variables};
 use windlass_buildpack::{BaseImages, Candidate, Plan};
 use windlass_runtime::Dockerfile;
 
+use super::compose_file::{self, Compose};
 use super::detected;
 use super::dockerfile::{self, Found};
 use super::failure::{Result, failed};
@@ -18,12 +19,18 @@ pub enum Pack {
     BuiltFiles(Recipe, ServedFolder),
     /// Files of the tree, as they are.
     Folder(ServedFolder),
+    /// The services of a compose file, each with an image of its own.
+    Services(Box<Compose>),
 }
 
 /// How an image is built.
 pub struct Recipe {
     pub context: PathBuf,
     pub dockerfile: Dockerfile,
+    /// The stage that is built; empty for the last one.
+    pub target: String,
+    /// Arguments of this build alone.
+    pub args: Vec<(String, String)>,
 }
 
 /// What is to become a site.
@@ -63,6 +70,9 @@ pub struct OpenChoice {
     pub others: String,
 }
 
+/// Of a repository that is built another way.
+const COMPOSE_FILE: &str = "There is a compose file: set build_pack to docker-compose to deploy its services.";
+
 pub async fn choose(basis: &Basis<'_>, tree: &Path) -> Result<Choice> {
     let configuration = basis.configuration;
     let context = dockerfile::context(configuration, tree).await?;
@@ -73,16 +83,26 @@ pub async fn choose(basis: &Basis<'_>, tree: &Path) -> Result<Choice> {
         let path = served_folder(tree, &context, output).await?;
         return Ok(as_set(Pack::Folder(ServedFolder { path, single_page }), warnings.into_iter().collect()));
     }
+    if configuration.build_pack == BuildPack::DockerCompose {
+        let compose = compose_file::read(basis, tree, &context).await?;
+        let warnings = compose.warnings();
+        return Ok(as_set(Pack::Services(Box::new(compose)), warnings));
+    }
+    let other_way = compose_file::is_there(tree, &context).await.then_some(COMPOSE_FILE);
     match dockerfile::find(configuration, tree, &context).await? {
         Found::Path(path) => {
-            let recipe = Recipe { context, dockerfile: Dockerfile::InContext(path) };
+            let target = configuration.settings.build_target.clone();
+            let recipe = Recipe { context, dockerfile: Dockerfile::InContext(path), target, args: Vec::new() };
             let pack = match output.as_str() {
                 "" => Pack::Image(recipe),
                 path => Pack::BuiltFiles(recipe, ServedFolder { path: path.into(), single_page }),
             };
-            Ok(as_set(pack, Vec::new()))
+            Ok(as_set(pack, other_way.map(str::to_owned).into_iter().collect()))
         }
-        Found::None { others } => detected::choose(basis, tree, &context, others).await,
+        Found::None { others } => {
+            let others = format!("{others}{}", other_way.map(|words| format!(" {words}")).unwrap_or_default());
+            detected::choose(basis, tree, &context, others).await
+        }
     }
 }
 

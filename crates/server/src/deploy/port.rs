@@ -13,7 +13,7 @@ use super::failure::Result;
 use crate::subject::Subject;
 
 /// What an application is told to listen on when neither its user nor its image says so.
-const USUAL_PORT: u16 = 8080;
+pub const USUAL_PORT: u16 = 8080;
 /// How long what is listened on must stay the same before it is believed: some listen for their metrics first.
 const SETTLED: Duration = Duration::from_secs(3);
 /// The same when the image names one port, which may only be late.
@@ -27,11 +27,15 @@ fn given(configuration: &Configuration, variables: &Variables) -> Option<u16> {
 
 /// What a new release is told to listen on.
 pub fn to_begin_with(subject: &Subject, image: &Image) -> u16 {
-    let exposed = match image.exposed_ports.as_slice() {
-        [only] => *only,
-        _ => USUAL_PORT,
-    };
-    given(&subject.configuration, &subject.variables).unwrap_or(exposed)
+    given(&subject.configuration, &subject.variables).or_else(|| exposed(image)).unwrap_or(USUAL_PORT)
+}
+
+/// The only one that an image exposes.
+pub fn exposed(image: &Image) -> Option<u16> {
+    match image.exposed_ports.as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    }
 }
 
 /// Looks for the port while nothing listens where it should.

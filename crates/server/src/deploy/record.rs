@@ -6,7 +6,7 @@ use windlass_durable::kill_point;
 use windlass_edge::Drained;
 use windlass_store::containers::{self, Purpose};
 use windlass_store::deployments::{self, PostRun};
-use windlass_store::releases::{self, Artifact};
+use windlass_store::releases;
 use windlass_store::volumes;
 
 use super::attempt::open_log;
@@ -140,9 +140,10 @@ pub async fn prune(host: &Host, held: &Held, subject: &Subject) -> Result<()> {
     kill_point::reached("finish-releases-marked");
     for release in &surplus {
         held.check().await?;
-        let Some(Artifact::Image(image)) = &release.artifact else { continue };
-        if let Err(error) = host.remove_image(&image.name).await {
-            tracing::warn!(%error, image = image.name, "the image of an old release could not be removed yet");
+        for name in release.images() {
+            if let Err(error) = host.remove_image(name).await {
+                tracing::warn!(%error, image = name, "an image of an old release could not be removed yet");
+            }
         }
     }
     Ok(())

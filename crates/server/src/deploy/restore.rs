@@ -32,15 +32,20 @@ pub fn restored_volumes(deployment: &Deployment) -> Result<Vec<Uuid>> {
 /// Fills a new volume for each that is brought back, and lets the containers have it.
 pub async fn prepare(attempt: &Attempt<'_>, mounts: &mut [Mounted]) -> Result<()> {
     for restore in read_restores(&attempt.deployment.restores)? {
-        let Some(mounted) = mounts.iter_mut().find(|mounted| mounted.volume_id == restore.volume_id) else {
-            return failed(Failure::VolumeUnusable, "the volume that was to be restored was deleted");
-        };
+        if !mounts.iter().any(|mounted| mounted.volume_id == restore.volume_id) {
+            return failed(
+                Failure::VolumeUnusable,
+                "the volume that was to be restored was deleted, or is not used any more",
+            );
+        }
         attempt.log.enter(LogStep::Data);
         let beside = beside(attempt, restore).await?;
         if beside.used_at.is_none() {
             fill(attempt, &beside, restore.snapshot_id).await?;
         }
-        mounted.engine_name = beside.engine_name;
+        for mounted in mounts.iter_mut().filter(|mounted| mounted.volume_id == restore.volume_id) {
+            mounted.engine_name.clone_from(&beside.engine_name);
+        }
     }
     Ok(())
 }

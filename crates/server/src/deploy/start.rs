@@ -12,7 +12,7 @@ use windlass_store::releases;
 use windlass_store::{deployments, jobs};
 
 use super::attempt::Attempt;
-use super::container::{row, specification};
+use super::container::{Part, row, specification};
 use super::failure::{Interruption, Result, failed};
 use super::{command, network, restore, volumes};
 use crate::labels::DEPLOYMENT_LABEL;
@@ -69,27 +69,27 @@ async fn start_one(attempt: &mut Attempt<'_>, network: &Network, ordinal: u32) -
     // The points of the first instance are reached by every deployment.
     let reached = |first, other| kill_point::reached(if ordinal == 1 { first } else { other });
     let (host, held) = (attempt.host, attempt.held);
-    let container = row(host, held, &attempt.deployment, network, Purpose::App, ordinal, &attempt.mounts).await?;
+    let container = row(host, held, &attempt.deployment, network, &Part::instance(ordinal, &attempt.mounts)).await?;
     reached("deploy-container-stored", "replica-stored");
     let specification = specification(attempt.host, network, &container, attempt)?;
     let engine_id = create(attempt, &specification).await?;
     reached("deploy-container-created", "replica-created");
-    note_engine_id(attempt, &container, &engine_id).await?;
-    volumes::give_to_user(attempt, &container).await?;
+    note_engine_id(attempt, &container, &engine_id, ordinal == 1).await?;
+    volumes::give_to_user(attempt, &container, &attempt.image_user, &attempt.mounts).await?;
     attempt.log.note(format!("Starting container {} at {}", container.name, container.address)).await;
     match attempt.host.start_container(&container.name).await {
         Ok(()) => {}
         Err(windlass_runtime::Error::StartFailed { message }) => return failed(start_failure(&message), message),
         Err(error) => return Err(error.into()),
     }
-    volumes::note_use(attempt).await?;
+    volumes::note_use(attempt, &attempt.mounts).await?;
     attempt.host.collector.begin(&container.name).await?;
     reached("deploy-container-started", "replica-started");
     Ok(Container { engine_id, ..container })
 }
 
 /// Another program has removed it. A release that is being made is made again; any other cannot be gone back to.
-async fn image_missing(attempt: &Attempt<'_>) -> Result<Interruption> {
+pub async fn image_missing(attempt: &Attempt<'_>) -> Result<Interruption> {
     if let Some(again) = make_again(attempt, "the image of the release").await? {
         return Ok(again);
     }
@@ -112,7 +112,7 @@ pub async fn make_again(attempt: &Attempt<'_>, what: &str) -> Result<Option<Inte
     Ok(Some(Interruption::Later(format!("{what} cannot be found, and is made again"))))
 }
 
-fn start_failure(message: &str) -> Failure {
+pub fn start_failure(message: &str) -> Failure {
     match windlass_runtime::Error::tells_wrong_architecture(message) {
         true => Failure::ImageArchitecture,
         false => Failure::CrashedAtStart,
@@ -120,7 +120,7 @@ fn start_failure(message: &str) -> Failure {
 }
 
 /// The engine's id of it, made by this attempt or by one before it.
-async fn create(attempt: &Attempt<'_>, specification: &ContainerSpec) -> Result<String> {
+pub async fn create(attempt: &Attempt<'_>, specification: &ContainerSpec) -> Result<String> {
     match attempt.host.create_container(specification).await? {
         Creation::Created(id) => Ok(id),
         Creation::Exists(found) => {
@@ -134,11 +134,17 @@ async fn create(attempt: &Attempt<'_>, specification: &ContainerSpec) -> Result<
     }
 }
 
-async fn note_engine_id(attempt: &mut Attempt<'_>, container: &Container, engine_id: &str) -> Result<()> {
+/// `is_first` for the one that stands for all of them where only one is shown.
+pub async fn note_engine_id(
+    attempt: &mut Attempt<'_>,
+    container: &Container,
+    engine_id: &str,
+    is_first: bool,
+) -> Result<()> {
     let mut tx = attempt.held.begin().await?;
     let (status, now) = (ContainerStatus::Starting, attempt.host.app.now());
     containers::observe(&mut tx, container.id, engine_id, status).await?;
-    if container.ordinal == 1 {
+    if is_first {
         deployments::set_container(&mut tx, attempt.deployment.id, &container.name, engine_id, status, now).await?;
     }
     tx.commit().await?;

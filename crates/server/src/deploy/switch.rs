@@ -49,6 +49,9 @@ async fn make_live(attempt: &Attempt<'_>, instances: &[Container]) -> Result<()>
             return Err(Interruption::Later("a container of the deployment is gone".into()));
         }
         containers::observe(&mut tx, instance.id, &instance.engine_id, ContainerStatus::Running).await?;
+        if instance.deployment_id != deployment.id {
+            containers::set_deployment(&mut tx, instance.id, deployment.id, instance.ordinal).await?;
+        }
     }
     restore::exchange(&mut tx, attempt).await?;
     states::set_live(&mut tx, application.id, Some(deployment.id)).await?;

@@ -1,7 +1,7 @@
 //! volumes: what the containers of a deployment will have of them, on the engine too.
 
 use uuid::Uuid;
-use windlass_api::{ContainerPath, Failure, Slug};
+use windlass_api::{ContainerPath, Failure, Slug, VolumeOrigin};
 use windlass_runtime::Image;
 use windlass_store::containers::Container;
 use windlass_store::organizations;
@@ -35,6 +35,8 @@ pub async fn ensure(attempt: &Attempt<'_>, image: &Image, restored: &[Uuid]) -> 
 async fn with_those_of_image(attempt: &Attempt<'_>, image: &Image) -> Result<Vec<Volume>> {
     let mut work = attempt.held.begin().await?;
     let mut all = volumes::of_application(&mut work, attempt.application.id).await?;
+    // Those of services are not for one container; they stay for when there are services again.
+    all.retain(|volume| volume.origin != VolumeOrigin::Compose);
     let mut added = Vec::new();
     for path in &image.volumes {
         let Ok(path) = ContainerPath::try_from(path.as_str()) else {
@@ -80,7 +82,7 @@ fn free_name(path: &str, taken: &[Volume]) -> String {
 }
 
 /// Host access may have been taken away since the volume was made.
-async fn refuse_host_folders(attempt: &Attempt<'_>, all: &[Volume]) -> Result<()> {
+pub async fn refuse_host_folders(attempt: &Attempt<'_>, all: &[Volume]) -> Result<()> {
     let Some(folder) = all.iter().find(|volume| !volume.host_path.is_empty()) else { return Ok(()) };
     let id = attempt.application.organization_id;
     if organizations::has_host_access(&mut attempt.host.app.db.read().await?, id).await? {
@@ -130,17 +132,16 @@ pub async fn refuse_vanished(host: &Host, container: &Container) -> Result<()> {
 
 /// A volume that no container had yet is as the image has its path: the engine sees to that. Where the image has nothing, it is
 /// root's; then a user that is not root gets it, because it could write nothing.
-pub async fn give_to_user(attempt: &Attempt<'_>, container: &Container) -> Result<()> {
-    let user = attempt.image_user.as_str();
+pub async fn give_to_user(attempt: &Attempt<'_>, container: &Container, user: &str, mounts: &[Mounted]) -> Result<()> {
     if matches!(user, "" | "0" | "root" | "0:0" | "root:root") {
         return Ok(());
     }
-    for mounted in attempt.mounts.iter().filter(|mounted| mounted.host_path.is_empty()) {
+    for mounted in mounts.iter().filter(|mounted| mounted.host_path.is_empty()) {
         let volume = volumes::by_engine_name(&mut attempt.host.app.db.read().await?, &mounted.engine_name).await?;
         if volume.is_none_or(|volume| volume.used_at.is_some()) {
             continue;
         }
-        let paths: Vec<&str> = attempt.mounts.iter().map(|other| other.path.as_str()).collect();
+        let paths: Vec<&str> = mounts.iter().map(|other| other.path.as_str()).collect();
         let root = attempt.host.volume_root(&container.name, &mounted.path, &paths).await?;
         if root.uid == 0 && root.is_empty {
             let (uid, gid) = numbers(attempt, container, user).await?;
@@ -183,12 +184,12 @@ fn in_files(user: &str, passwd: &str, groups: &str) -> Option<(u64, u64)> {
 }
 
 /// Containers with these are running from now on.
-pub async fn note_use(attempt: &Attempt<'_>) -> Result<()> {
-    if attempt.mounts.is_empty() {
+pub async fn note_use(attempt: &Attempt<'_>, mounts: &[Mounted]) -> Result<()> {
+    if mounts.is_empty() {
         return Ok(());
     }
     let (mut work, now) = (attempt.held.begin().await?, attempt.host.app.now());
-    for mounted in &attempt.mounts {
+    for mounted in mounts {
         volumes::set_used(&mut work, &mounted.engine_name, now).await?;
     }
     work.commit().await?;

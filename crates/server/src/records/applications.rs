@@ -180,6 +180,7 @@ async fn record(
     };
     let live_port = match live.and_then(|live| live.artifact.as_ref()) {
         Some(Artifact::Image(image)) => image.port,
+        Some(Artifact::Services(services)) => services.port,
         Some(Artifact::Site(_)) | None => 0,
     };
     Ok(api::Application {
@@ -267,10 +268,11 @@ pub fn bare_deployment(viewer: &ApplicationViewer<'_>, shown: Shown) -> api::App
         application_id: row.application_id,
         application: Link::Cut,
         commit_hash: shown.commit_hash,
-        artifact: match (shown.image_id.is_empty(), shown.has_site) {
-            (_, true) => api::ArtifactKind::Site,
-            (false, false) => api::ArtifactKind::Image,
-            (true, false) => api::ArtifactKind::None,
+        artifact: match (shown.image_id.is_empty(), shown.has_site, shown.has_services) {
+            (_, true, _) => api::ArtifactKind::Site,
+            (_, _, true) => api::ArtifactKind::Services,
+            (false, false, false) => api::ArtifactKind::Image,
+            (true, false, false) => api::ArtifactKind::None,
         },
         container_id: row.container_id,
         container_image: shown.image_id,
@@ -310,6 +312,6 @@ pub fn bare_deployment(viewer: &ApplicationViewer<'_>, shown: Shown) -> api::App
 
 fn instance(row: Container) -> api::DeploymentInstance {
     let crash_loop = crash_loop(&row.crash_loop);
-    let Container { ordinal, name, engine_id: container_id, status, .. } = row;
-    api::DeploymentInstance { ordinal, name, container_id, status, crash_loop }
+    let Container { ordinal, service, name, engine_id: container_id, status, .. } = row;
+    api::DeploymentInstance { ordinal, service, name, container_id, status, crash_loop }
 }

@@ -23,6 +23,7 @@ pub fn domain(
         domain: row.domain,
         path: row.path,
         redirect: row.redirect,
+        service: row.service,
         organization_id: row.organization_id,
         application_id: row.application_id,
         installation_id: row.installation_id,

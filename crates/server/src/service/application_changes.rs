@@ -23,7 +23,7 @@ pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result
     match changes.build_pack {
         Given::Absent => {}
         Given::Empty => configuration.build_pack = default.build_pack,
-        Given::Value(pack) => configuration.build_pack = supported(pack)?,
+        Given::Value(pack) => configuration.build_pack = pack,
     }
     match changes.language {
         Given::Absent => {}
@@ -32,6 +32,8 @@ pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result
     }
     let settings = &mut configuration.settings;
     set(&mut settings.build_target, &changes.build_target, "");
+    set(&mut settings.compose_file, &changes.compose_file, "");
+    set(&mut settings.service, &changes.service, "");
     set(&mut settings.language_version, &changes.language_version, "");
     set(&mut settings.program, &changes.program, "");
     set(&mut settings.install_command, &changes.install_command, "");
@@ -51,6 +53,7 @@ pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result
     settings.snapshot_before_deploy = changes.snapshot_before_deploy.unwrap_or(settings.snapshot_before_deploy);
     settings.single_page = changes.single_page.unwrap_or(settings.single_page);
     settings.replicas = number(settings.replicas, changes.replicas.map(windlass_api::Whole::get));
+    refuse_for_services(configuration)?;
     wishes::check(configuration)
 }
 
@@ -67,13 +70,21 @@ fn number<T: TryFrom<i64>>(now: T, given: Option<i64>) -> T {
     given.and_then(|given| T::try_from(given).ok()).unwrap_or(now)
 }
 
-fn supported(pack: BuildPack) -> Result<BuildPack> {
-    match pack {
-        BuildPack::Auto | BuildPack::Dockerfile | BuildPack::Static => Ok(pack),
-        BuildPack::DockerCompose => {
-            let problem = format!("{} is not supported yet; auto, dockerfile and static are", pack.as_str());
-            Err(Error::field("build_pack", problem))
-        }
+/// What is about one image, and a compose file says in its own way.
+fn refuse_for_services(configuration: &Configuration) -> Result<()> {
+    if configuration.build_pack != BuildPack::DockerCompose {
+        return Ok(());
+    }
+    let in_its_place = "a service that others depend on with service_completed_successfully does that";
+    let asked = [
+        ("replicas", configuration.settings.replicas > 1, "each service has one container"),
+        ("pre_run_command", !configuration.pre_run_command.is_empty(), in_its_place),
+        ("post_run_command", !configuration.post_run_command.is_empty(), "put it into a service of the compose file"),
+        ("output_path", !configuration.settings.output_path.is_empty(), "sites are not made of services"),
+    ];
+    match asked.into_iter().find(|(_, is_asked, _)| *is_asked) {
+        Some((field, _, reason)) => Err(Error::field(field, format!("must be left out with docker-compose: {reason}"))),
+        None => Ok(()),
     }
 }
 

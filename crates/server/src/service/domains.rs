@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 use windlass_api as api;
-use windlass_api::{AddDomain, DomainName, ErrorCode, EventName, Given, GivenId, Redirect, Timestamp, UpdateDomain};
+use windlass_api::{
+    AddDomain, BuildPack, Configuration, DomainName, ErrorCode, EventName, Given, GivenId, Redirect, Timestamp,
+    UpdateDomain,
+};
 use windlass_store::application_domains::{self, ApplicationDomain};
 use windlass_store::applications::Application;
 use windlass_store::certificate_orders::{self, CertificateOrder};
@@ -53,6 +56,7 @@ pub async fn add(app: &App, granted: &Granted<Application>, input: &AddDomain) -
         owners: &owners,
     };
     refuse_main(&application, input, path)?;
+    refuse_service(&application, input)?;
     domain_choice::check(&mut work, app, &wanted).await?;
     let added = ApplicationDomain {
         id: app.new_id(),
@@ -60,6 +64,7 @@ pub async fn add(app: &App, granted: &Granted<Application>, input: &AddDomain) -
         domain: input.domain.to_string(),
         path: path.to_owned(),
         redirect: input.redirect.unwrap_or(Redirect::None),
+        service: input.service.as_deref().unwrap_or_default().to_owned(),
         created_at: app.now(),
     };
     application_domains::insert(&mut work, &added).await?;
@@ -69,6 +74,7 @@ pub async fn add(app: &App, granted: &Granted<Application>, input: &AddDomain) -
         domain: added.domain,
         path: added.path,
         redirect: added.redirect,
+        service: added.service,
         organization_id: application.organization_id,
         application_id: Some(application.id),
         installation_id: None,
@@ -85,6 +91,23 @@ fn refuse_main(application: &Application, input: &AddDomain, path: &str) -> Resu
         true if path == "/" => Err(domain_choice::taken(&input.domain)),
         true if is_redirect => {
             Err(Error::field("redirect", "would send visitors where they are: it is the main domain"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Only a compose file has services. Whether it has this one, only a deployment can tell: the file may be about to change.
+fn refuse_service(application: &Application, input: &AddDomain) -> Result<()> {
+    if input.service.is_none() {
+        return Ok(());
+    }
+    let configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
+    match input.redirect {
+        Some(Redirect::Permanent | Redirect::Temporary) => {
+            Err(Error::field("service", "must be left out: visitors are sent to the main domain"))
+        }
+        _ if configuration.build_pack != BuildPack::DockerCompose => {
+            Err(Error::field("service", "must be left out: build_pack is not docker-compose"))
         }
         _ => Ok(()),
     }

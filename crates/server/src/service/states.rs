@@ -7,6 +7,7 @@ use windlass_store::containers::{self, Container, Purpose};
 use windlass_store::deployments::{self, Deployment};
 use windlass_store::jobs;
 use windlass_store::previews::{self, Preview};
+use windlass_store::releases::{self, Release};
 
 use crate::crash_loops::Seen;
 use crate::service::queue::{self, OfPullRequest};
@@ -140,8 +141,11 @@ pub async fn observe(
     containers::observe(work, instance.id, &seen.engine_id, seen.status).await?;
     containers::set_crash_loop(work, instance.id, seen.steady_restarts, &seen.crash_loop_text()).await?;
     let instances = containers::instances_of(work, &[before.id]).await?;
-    let Some(first) = instances.first() else { return Ok(()) };
-    let status = combined_status(&instances.iter().map(|instance| instance.status).collect::<Vec<_>>());
+    let Some(first) = shown_instance(work, before, &instances).await? else { return Ok(()) };
+    let status = match first.service.as_str() {
+        "" => combined_status(&instances.iter().map(|instance| instance.status).collect::<Vec<_>>()),
+        _ => services_status(first, &instances),
+    };
     deployments::set_container(work, before.id, &first.name, &first.engine_id, status, now).await?;
     let was_there = matches!(before.container_status, ContainerStatus::Running | ContainerStatus::Unhealthy);
     if was_there && matches!(status, ContainerStatus::Exited | ContainerStatus::Crashing) {
@@ -163,6 +167,29 @@ pub async fn container_deleted(work: &mut Work<'_>, container: &Container) -> Re
         deployments::observe_container(work, container.deployment_id, ContainerStatus::Removed, now).await?;
     }
     Ok(())
+}
+
+/// The one that stands for all of them where only one is shown: of services, the one that visitors of the main domain reach.
+async fn shown_instance<'a>(
+    work: &mut Work<'_>,
+    deployment: &Deployment,
+    instances: &'a [Container],
+) -> Result<Option<&'a Container>> {
+    if instances.iter().all(|instance| instance.service.is_empty()) {
+        return Ok(instances.first());
+    }
+    let release = releases::get(work, deployment.release_id).await?;
+    let main = release.as_ref().and_then(Release::main_service);
+    Ok(instances.iter().find(|instance| Some(instance.service.as_str()) == main).or(instances.first()))
+}
+
+/// Without its main service the application serves no visitor, whatever else runs.
+fn services_status(main: &Container, instances: &[Container]) -> ContainerStatus {
+    let all_run = instances.iter().all(|instance| instance.status == ContainerStatus::Running);
+    match main.status {
+        ContainerStatus::Running if !all_run => ContainerStatus::Unhealthy,
+        status => status,
+    }
 }
 
 /// The status of a deployment, from those of its instances: as long as one of them runs, visitors are served.

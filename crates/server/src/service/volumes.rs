@@ -356,6 +356,18 @@ pub async fn insert_of_image(work: &mut Work<'_>, application: &Application, nam
     Ok(volume)
 }
 
+/// One that a compose file names. The caller holds the application.
+pub async fn insert_of_compose(
+    work: &mut Work<'_>,
+    application: &Application,
+    name: &str,
+    path: &str,
+) -> Result<Volume> {
+    let volume = new(work.app, application, name, path, VolumeOrigin::Compose);
+    insert(work, application, &volume).await?;
+    Ok(volume)
+}
+
 async fn insert(work: &mut Work<'_>, application: &Application, volume: &Volume) -> Result<()> {
     volumes::insert(work, volume).await?;
     let details = [("application", application.name.as_str()), ("volume", &volume.name), ("path", &volume.path)];
@@ -481,7 +493,10 @@ pub async fn check(work: &mut Work<'_>, application: &Application, blamed: &str)
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     for (index, volume) in all.iter().enumerate() {
-        if let Some(other) = all[..index].iter().find(|other| other.path == volume.path) {
+        // Services have containers of their own, so that their paths are their own too.
+        let is_of_service = |volume: &Volume| volume.origin == VolumeOrigin::Compose;
+        let clashes = |other: &&Volume| other.path == volume.path && !is_of_service(other) && !is_of_service(volume);
+        if let Some(other) = all[..index].iter().find(clashes) {
             let problem =
                 format!("{} is the path of {} already, so not of {} too", volume.path, other.name, volume.name);
             return Err(Error::field("path", problem));

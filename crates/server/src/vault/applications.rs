@@ -7,10 +7,11 @@ use windlass_api::{RepositoryCredentials, Variables};
 use windlass_store::Tx;
 use windlass_store::applications::Application;
 use windlass_store::releases::Release;
-use windlass_store::sealed::{APPLICATION_CREDENTIALS, APPLICATION_VARIABLES, RELEASE_VARIABLES};
+use windlass_store::sealed::{APPLICATION_CREDENTIALS, APPLICATION_VARIABLES, RELEASE_SERVICES, RELEASE_VARIABLES};
 
 use super::{SealedCell, Vault, damaged};
 use crate::error::{Error, Result};
+use crate::release_services::ReleaseServices;
 
 impl Vault {
     pub async fn application_variables(&self, application: &Application) -> Result<Variables> {
@@ -28,6 +29,19 @@ impl Vault {
 
     pub async fn seal_release_variables(&self, tx: &mut Tx, id: Uuid, variables: &Variables) -> Result<Vec<u8>> {
         self.seal_json(tx, SealedCell { column: RELEASE_VARIABLES, row: id }, variables).await
+    }
+
+    /// None if it has no services.
+    pub async fn release_services(&self, release: &Release) -> Result<Option<ReleaseServices>> {
+        let cell = SealedCell { column: RELEASE_SERVICES, row: release.id };
+        match &release.sealed_services {
+            Some(sealed) => self.open_json(cell, sealed).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub async fn seal_release_services(&self, tx: &mut Tx, id: Uuid, services: &ReleaseServices) -> Result<Vec<u8>> {
+        self.seal_json(tx, SealedCell { column: RELEASE_SERVICES, row: id }, services).await
     }
 
     /// Empty for a public repository.

@@ -138,11 +138,8 @@ async fn what_cannot_be_is_refused(server: TestServer) {
         ("branch", json!("-x"), "branch: must be the name of a branch"),
         ("base_path", json!("a/../.."), "base_path: must not contain \"..\""),
         ("dockerfile_path", json!("/"), "dockerfile_path: must be a file of the repository"),
-        (
-            "build_pack",
-            json!("docker-compose"),
-            "build_pack: docker-compose is not supported yet; auto, dockerfile and static are",
-        ),
+        ("compose_file", json!("../x"), "compose_file: must not contain"),
+        ("service", json!("a b"), "service: must be the name of a service"),
         ("language", json!("cobol"), "language: must be"),
         ("language_version", json!("20; true"), "language_version: "),
         ("program", json!("a b"), "program: "),

@@ -9,7 +9,10 @@ use windlass_testing::{Kind, on_both_databases};
 
 use crate::support::{Person, TestServer, kind, server};
 
-on_both_databases!(server: the_plan_of_an_application_that_is_not_there_yet, what_the_application_has_counts, who_may_ask);
+on_both_databases!(
+    server: the_plan_of_an_application_that_is_not_there_yet, the_services_of_a_compose_file, what_does_not_go_with_services,
+    what_the_application_has_counts, who_may_ask
+);
 on_both_databases!(kind: there_are_few_at_once_and_nothing_is_left);
 
 const PATH: &str = "/deploy/application/preview";
@@ -55,6 +58,62 @@ async fn until_clean(server: &TestServer) {
         (left == 0).then_some(())
     })
     .await;
+}
+
+async fn the_services_of_a_compose_file(server: TestServer) {
+    let (ada, git) = (server.admin().await, GitServer::start());
+    let compose = "
+services:
+  web: { build: app, ports: ['80:3000'], depends_on: [db], privileged: true }
+  db: { image: 'postgres:${KEY}', volumes: ['data:/data'], ports: ['5432:5432'] }
+  tools: { image: x, profiles: [tools] }
+volumes: { data: }
+";
+    let files = [("docker/compose.yaml", compose), ("docker/app/Dockerfile", "FROM scratch\n")];
+    let body = json!({
+        "name": "shop", "repository": repository(&git, "shop", &files).url(), "build_pack": "docker-compose", "base_path": "/docker",
+        "environment_variables": { "KEY": "sesame-sesame" }, "secret_names": ["KEY"],
+    });
+    let found = plan(&server, &ada, body.clone()).await;
+    assert_eq!(
+        (&found["artifact"], &found["compose_file"]),
+        (&json!("services"), &json!("docker/compose.yaml")),
+        "{found}"
+    );
+    let described = |name: &str, more: Value| {
+        let mut service = json!({
+            "name": name, "image": "", "context_path": "", "port": 0, "is_main": false, "volumes": [], "depends_on": [],
+        });
+        service.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        service
+    };
+    let db = described("db", json!({ "image": "postgres:********", "port": 5432, "volumes": ["data"] }));
+    let web = json!({ "context_path": "/docker/app", "port": 3000, "is_main": true, "depends_on": ["db"] });
+    assert_eq!(found["services"], json!([db, described("web", web)]));
+    let warnings = found["warnings"].to_string();
+    for words in ["they have profiles: tools", "No ports of the machine", "db", "which needs host access"] {
+        assert!(warnings.contains(words), "{words}: {found}");
+    }
+    let mut other = body;
+    other["service"] = json!("tools");
+    let refused = plan(&server, &ada, other).await;
+    assert!(refused["reason"].as_str().unwrap().contains("Choose one of: db, web."), "{refused}");
+}
+
+async fn what_does_not_go_with_services(server: TestServer) {
+    let ada = server.admin().await;
+    for (field, value) in [
+        ("replicas", json!(2)),
+        ("pre_run_command", json!("true")),
+        ("post_run_command", json!("true")),
+        ("output_path", json!("/dist")),
+    ] {
+        let mut body =
+            json!({ "name": "shop", "repository": "https://example.org/a.git", "build_pack": "docker-compose" });
+        body[field] = value;
+        let reply = server.post("/deploy/application", body).by(&ada).send().await;
+        assert!(reply.status == 400 && reply.text.contains(&format!("{field}: must be left out")), "{}", reply.text);
+    }
 }
 
 async fn the_plan_of_an_application_that_is_not_there_yet(server: TestServer) {

@@ -117,6 +117,11 @@ async fn what_cannot_be_a_domain_is_refused(server: TestServer) {
             json!({ "domain": "shop.localhost", "path": "/old", "redirect": "permanent" }),
             "redirect: would send visitors where they are",
         ),
+        (json!({ "domain": "a.example.org", "service": "a b" }), "service: must be the name of a service"),
+        (
+            json!({ "domain": "a.example.org", "service": "db" }),
+            "service: must be left out: build_pack is not docker-compose",
+        ),
         (json!({ "domain": "a.example.org", "redirect": "maybe" }), "redirect: must be none, permanent or temporary"),
     ] {
         let message = server.post(&to(&shop), body).by(&ada).fails(400, "invalid_request").await;

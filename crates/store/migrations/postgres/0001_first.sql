@@ -408,13 +408,17 @@ create table releases (
     single_page boolean not null default false,
     -- Bytes of its image, as the engine counts them, or of its site.
     artifact_bytes bigint not null default 0,
+    -- JSON of the services of a compose file, if it has them in the place of an image: which one is the main one, and their images.
+    services text not null default '',
     -- When it last became live; none if it never did.
     live_at bigint,
     -- When it was given up: its artifact goes then, or soon after, and it cannot be made live.
     removed_at bigint,
     created_at bigint not null,
     -- Last, because they are long: a query for the others need not read past them.
-    sealed_variables bytea not null
+    sealed_variables bytea not null,
+    -- JSON of what those services are. Their variables may be secret.
+    sealed_services bytea
 );
 create index releases_of_application on releases (application_id, id);
 create index releases_kept on releases (application_id, live_at, id) where live_at is not null and removed_at is null;
@@ -526,9 +530,18 @@ create table containers (
     -- what deletes those deletes these.
     application_id uuid not null,
     deployment_id uuid not null,
+    -- The deployment that made it, which its lines are of. A later one that has kept it is in `deployment_id`.
+    made_by uuid,
     purpose text not null,
     -- Which of the deployment's instances it is, from 1 on; 1 for a command.
     ordinal bigint not null,
+    -- The service of a compose file that it is, where visitors of that service reach it (0 for nowhere), and a hash of all that it was made
+    -- of. Empty for others.
+    service text not null default '',
+    port bigint not null default 0,
+    specification_hash text not null default '',
+    -- JSON: names of other services, and their addresses.
+    hosts text not null default '[]',
     stage text not null,
     name text not null unique,
     engine_id text not null default '',
@@ -875,6 +888,8 @@ create table application_domains (
     path text not null,
     -- Whether, and how, visitors are sent to the main domain instead.
     redirect text not null,
+    -- The service of a compose file that it leads to; empty for the one that visitors of the main domain reach.
+    service text not null default '',
     created_at bigint not null,
     unique (domain, path)
 );

@@ -157,5 +157,5 @@ async fn what_an_edge_must_know(db: TestDb) {
     let routed = applications::routed(&mut tx).await.unwrap();
     assert_eq!(routed.iter().map(|row| row.id).collect::<Vec<_>>(), [id(1), id(3)]);
     assert_eq!((routed[0].port, routed[1].port), (None, Some(3000)));
-    assert_eq!(routed[1].addresses, [""; 0]);
+    assert_eq!(routed[1].instances.len(), 0);
 }

@@ -1,4 +1,5 @@
 use windlass_api::ContainerStatus;
+use windlass_store::applications::Routed;
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::networks::{self, Network};
 use windlass_store::{Error, applications, deployments};
@@ -13,6 +14,10 @@ on_both_databases!(
 
 fn container(number: u128, name: &str, address: &str) -> Container {
     Container {
+        service: String::new(),
+        port: 0,
+        specification_hash: String::new(),
+        hosts: "[]".into(),
         id: id(number),
         application_id: id(1),
         deployment_id: id(11),
@@ -28,6 +33,10 @@ fn container(number: u128, name: &str, address: &str) -> Container {
         crash_loop: String::new(),
         created_at: NOW,
     }
+}
+
+fn addresses(routed: &Routed) -> Vec<&str> {
+    routed.instances.iter().map(|instance| instance.address.as_str()).collect()
 }
 
 fn network(organization: u128) -> Network {
@@ -47,10 +56,10 @@ async fn containers_come_and_go(db: TestDb) {
     let found = containers::by_name(&mut tx, "wl-a").await.unwrap().unwrap();
     assert_eq!((found.engine_id.as_str(), found.stage, found.purpose), ("c1", Stage::Live, Purpose::App));
     let routed = applications::routed(&mut tx).await.unwrap();
-    assert_eq!((routed[0].addresses.as_slice(), routed[0].port), (["10.192.1.2".to_owned()].as_slice(), Some(3000)));
+    assert_eq!((addresses(&routed[0]), routed[0].port), (vec!["10.192.1.2"], Some(3000)));
     containers::leave(&mut tx, id(11)).await.unwrap();
     assert_eq!(containers::of_deployment(&mut tx, id(11)).await.unwrap()[0].stage, Stage::Leaving);
-    assert_eq!(applications::routed(&mut tx).await.unwrap()[0].addresses, [""; 0]);
+    assert_eq!(addresses(&applications::routed(&mut tx).await.unwrap()[0]), [""; 0]);
     assert_eq!(containers::of_application(&mut tx, id(1)).await.unwrap().len(), 1);
     containers::delete(&mut tx, id(21), NOW).await.unwrap();
     assert!(containers::all(&mut tx).await.unwrap().is_empty());
@@ -77,8 +86,8 @@ async fn instances_come_in_order(db: TestDb) {
     containers::insert(&mut tx, &command).await.unwrap();
     let routed = applications::routed(&mut tx).await.unwrap();
     assert_eq!(routed.iter().map(|routed| routed.id).collect::<Vec<_>>(), [id(1), id(2)]);
-    assert_eq!(routed[0].addresses, ["wl-1", "wl-2", "wl-3"]);
-    assert_eq!(routed[1].addresses, [""; 0]);
+    assert_eq!(addresses(&routed[0]), ["wl-1", "wl-2", "wl-3"]);
+    assert_eq!(addresses(&routed[1]), [""; 0]);
     let instances = containers::instances_of(&mut tx, &[id(11), id(12)]).await.unwrap();
     assert_eq!(instances.iter().map(|one| one.ordinal).collect::<Vec<_>>(), [1, 2, 3]);
     let shown = deployments::shown(&mut tx, id(11)).await.unwrap().unwrap();

@@ -18,6 +18,7 @@ fn added(number: u128, application: u128, domain: &str, path: &str) -> Applicati
         domain: domain.into(),
         path: path.into(),
         redirect: Redirect::None,
+        service: String::new(),
         created_at: NOW,
     }
 }

@@ -72,6 +72,7 @@ function Plan({ plan, change }: { plan: BuildPlan; change: Change }) {
       )}
       <Choices plan={plan} change={change} />
       <Found plan={plan} />
+      <Services plan={plan} />
       {plan.warnings.map((warning) => (
         <p class="notice warn" key={warning}>
           {warning}
@@ -112,6 +113,28 @@ function Choices({ plan, change }: { plan: BuildPlan; change: Change }) {
         })}
       </ul>
     </>
+  );
+}
+
+/** Of a compose file, in the order in which they are started. */
+function Services({ plan }: { plan: BuildPlan }) {
+  const t = useText().buildPlan;
+  if (plan.services.length === 0) return null;
+  return (
+    <ul class="stack" aria-label={plan.compose_file}>
+      {plan.services.map(({ name, image, context_path, port, is_main, volumes }) => (
+        <li class="row" key={name}>
+          <strong>{name}</strong>
+          <span class="muted">{image ? <code>{image}</code> : t.builtIn(context_path)}</span>
+          {is_main && <span class="tag">{t.visited(port)}</span>}
+          {volumes.map((volume) => (
+            <span class="tag" key={volume}>
+              {t.volume(volume)}
+            </span>
+          ))}
+        </li>
+      ))}
+    </ul>
   );
 }
 

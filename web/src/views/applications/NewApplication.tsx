@@ -1,15 +1,16 @@
 import { useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { createApplication } from "../../api/applications";
+import { type BuildPack, createApplication } from "../../api/applications";
 import { randomId } from "../../api/random";
 import { useMay, useSession } from "../../session";
 import { useText } from "../../text";
 import { Button, ButtonLink } from "../../ui/Button";
 import { Empty } from "../../ui/Empty";
-import { AreaField, CheckField, TextField } from "../../ui/Field";
+import { AreaField, CheckField, SelectField, TextField } from "../../ui/Field";
 import { useKept } from "../../ui/kept";
 import { Page } from "../../ui/Page";
 import { ProblemText, splitProblem } from "../../ui/Problem";
+import { buildPacks } from "../settings/options";
 import { parse } from "../variables/dotenv";
 import { LineProblems } from "../variables/LineProblems";
 import { BuildPreview } from "./BuildPreview";
@@ -22,6 +23,7 @@ const FIELDS = [
   "branch",
   "name",
   "base_path",
+  "build_pack",
   "program",
   "port",
   "environment_variables",
@@ -100,6 +102,13 @@ function CreateForm() {
             value={draft.basePath}
             onValue={(basePath) => change({ basePath })}
             problem={problem("base_path")}
+          />
+          <SelectField
+            label={t.settings.field.build_pack[0]}
+            options={buildPacks(t)}
+            value={draft.buildPack}
+            onValue={(name) => change({ buildPack: name as BuildPack })}
+            problem={problem("build_pack")}
           />
           {draft.program !== "" && (
             <TextField

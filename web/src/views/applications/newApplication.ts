@@ -1,4 +1,4 @@
-import type { CreateDeployment, Language } from "../../api/applications";
+import type { BuildPack, CreateDeployment, Language } from "../../api/applications";
 import { looksSecret } from "../variables/changes";
 import { parse } from "../variables/dotenv";
 import { proposedName } from "./facts";
@@ -9,6 +9,7 @@ export interface NewApplicationDraft {
   token: string;
   branch: string;
   basePath: string;
+  buildPack: BuildPack;
   /** These two only if one of several was chosen. */
   language: Language;
   program: string;
@@ -26,6 +27,7 @@ export const EMPTY_DRAFT: NewApplicationDraft = {
   token: "",
   branch: "",
   basePath: "",
+  buildPack: "auto",
   language: "",
   program: "",
   name: null,
@@ -50,6 +52,7 @@ export function bodyOf(draft: NewApplicationDraft): CreateDeployment {
   const body: CreateDeployment = { name: nameOf(draft).trim(), repository: draft.repository.trim() };
   if (draft.branch.trim()) body.branch = draft.branch.trim();
   if (draft.basePath.trim()) body.base_path = draft.basePath.trim();
+  if (draft.buildPack !== EMPTY_DRAFT.buildPack) body.build_pack = draft.buildPack;
   if (draft.language) body.language = draft.language;
   if (draft.program.trim()) body.program = draft.program.trim();
   if (draft.port.trim()) body.port = Number(draft.port);

@@ -9,9 +9,9 @@ export function Instances({ of }: { of: Deployment }) {
   if (of.artifact === "site") return <>{t.application.filesAlone}</>;
   return (
     <span class="row">
-      {of.instances.map(({ ordinal, status }) => (
+      {of.instances.map(({ ordinal, service, status }) => (
         <span key={ordinal} class="tag">
-          {ordinal}: {t.state.container[status]}
+          {service || ordinal}: {t.state.container[status]}
         </span>
       ))}
     </span>

@@ -8,7 +8,7 @@ import { splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 import { addressOf } from "./facts";
 
-const FIELDS = ["domain", "path", "redirect"];
+const FIELDS = ["domain", "path", "redirect", "service"];
 const REDIRECTS: readonly Redirect[] = ["none", "permanent", "temporary"];
 
 /** Names and paths: the browser neither proposes nor corrects them. */
@@ -20,6 +20,8 @@ export function AddDomain({ application, onClose }: { application: Application; 
   const [domain, setDomain] = useState("");
   const [path, setPath] = useState("/");
   const [redirect, setRedirect] = useState<Redirect>("none");
+  const [service, setService] = useState("");
+  const hasServices = application.build_pack === "docker-compose" && redirect === "none";
   const [problem, rest] = splitProblem(add.error, FIELDS);
   return (
     <Confirm
@@ -30,7 +32,12 @@ export function AddDomain({ application, onClose }: { application: Application; 
       onClose={onClose}
       onConfirm={() =>
         add.mutate(
-          { domain: domain.trim(), path: path.trim(), redirect },
+          {
+            domain: domain.trim(),
+            path: path.trim(),
+            redirect,
+            ...(hasServices && service.trim() && { service: service.trim() }),
+          },
           {
             onSuccess: (added) => {
               tell(t.domains.added(addressOf(added)));
@@ -66,6 +73,17 @@ export function AddDomain({ application, onClose }: { application: Application; 
         onValue={(name) => setRedirect(name as Redirect)}
         problem={problem("redirect")}
       />
+      {hasServices && (
+        <TextField
+          {...EXACT}
+          label={t.domains.service}
+          hint={t.domains.serviceHint}
+          optional
+          value={service}
+          onValue={setService}
+          problem={problem("service")}
+        />
+      )}
       <p class="muted">{t.domains.addText}</p>
     </Confirm>
   );

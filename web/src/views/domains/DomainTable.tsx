@@ -36,7 +36,7 @@ export function DomainTable({ application, domains, onOpen }: Props) {
 
 function Name({ of, applicationUrl }: { of: Domain; applicationUrl: string }) {
   const t = useText();
-  const { id, domain, readable, redirect } = of;
+  const { id, domain, readable, redirect, service } = of;
   const kind = id === null ? t.domains.main : t.domains.redirects[redirect];
   return (
     <div class="row">
@@ -45,6 +45,7 @@ function Name({ of, applicationUrl }: { of: Domain; applicationUrl: string }) {
         {readable !== domain && <p class="small muted">{domain}</p>}
       </div>
       {kind && <span class="tag">{kind}</span>}
+      {service && <span class="tag">{service}</span>}
     </div>
   );
 }

@@ -32,6 +32,8 @@ export const SECTIONS: readonly [Section, readonly FieldKind[]][] = [
     "building",
     [
       field("build_target"),
+      field("compose_file"),
+      field("service"),
       field("language", "select"),
       field("language_version"),
       field("program"),
@@ -102,6 +104,8 @@ export function storedValues(application: Application): Values {
     language: settings.language,
     language_version: settings.language_version,
     build_target: settings.build_target,
+    compose_file: settings.compose_file,
+    service: settings.service,
     program: settings.program,
     install_command: settings.install_command,
     build_command: settings.build_command,

@@ -28,11 +28,11 @@ function connectionOptions(t: Text, connections: Connections): readonly Option[]
   return [["", t.settings.noConnection], ...named];
 }
 
-/** Those that the server supports. */
-const buildPacks = (t: Text): readonly Option[] => [
+export const buildPacks = (t: Text): readonly Option[] => [
   ["auto", t.settings.buildPacks.auto],
   ["dockerfile", t.settings.buildPacks.dockerfile],
   ["static", t.settings.buildPacks.static],
+  ["docker-compose", t.settings.buildPacks["docker-compose"]],
 ];
 
 /** Names that are the same in every language. */

@@ -7,14 +7,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use windlass_api::Failure;
-use windlass_compose::{Health, Mount as WantedMount, Protocol, Restart, Service, Sharing, Source};
-use windlass_runtime::{ContainerSpec, Device, HealthTest, LogLimits, Mount, MountSource, Options, Published, Ulimit};
+use windlass_compose::{Mount as WantedMount, Restart, Service, Source};
+use windlass_runtime::{ContainerSpec, LogLimits, Mount, MountSource, Options};
 use windlass_store::containers::Container;
 use windlass_store::installations;
 use windlass_store::networks::Network;
 use windlass_store::sealed::SERVICE_SPECIFICATION;
 
 use super::volumes::Mounts;
+use crate::compose_options;
 use crate::deploy::{self, Interruption};
 use crate::host::Host;
 use crate::labels::PURPOSE_LABEL;
@@ -97,7 +98,7 @@ pub async fn make_again(host: &Host, row: &Container) -> deploy::Result<()> {
     let organization_id = installation.ok_or(Interruption::Lost)?.organization_id;
     let network = deploy::ensure_network(host, organization_id).await?;
     host.create_container(&container_spec(host, &network, row, &specification)?).await?;
-    write_files(host, row, &specification.service).await?;
+    deploy::write_service_files(host, row, &specification.service).await?;
     start(host, row, specification.service.restart).await
 }
 
@@ -108,15 +109,6 @@ pub async fn start(host: &Host, row: &Container, restart: Restart) -> deploy::Re
         Restart::No | Restart::Always | Restart::UnlessStopped => host.restart_always(&row.name).await?,
     }
     Ok(host.start_container(&row.name).await?)
-}
-
-/// Files whose content is in the document, before the container is started.
-pub async fn write_files(host: &Host, row: &Container, service: &Service) -> deploy::Result<()> {
-    for file in &service.files {
-        let owner = (u64::from(file.uid.unwrap_or_default()), u64::from(file.gid.unwrap_or_default()));
-        host.write_container_file(&row.name, &file.path, file.content.as_bytes(), file.mode, owner).await?;
-    }
-    Ok(())
 }
 
 pub fn container_spec(
@@ -178,70 +170,11 @@ fn declared(specification: &Specification) -> impl Iterator<Item = Mount> + '_ {
 }
 
 fn options(specification: &Specification) -> Options {
-    let service = &specification.service;
-    let hosts = specification.hosts.iter().chain(&service.extra_hosts).cloned().collect();
-    let mut options = Options {
-        entrypoint: service.entrypoint.clone(),
-        arguments: service.command.clone(),
-        user: service.user.clone().unwrap_or_default(),
-        working_dir: service.working_dir.clone().unwrap_or_default(),
-        hostname: service.hostname.clone().unwrap_or_default(),
-        aliases: vec![specification.alias.clone()],
-        hosts,
-        dns: service.dns.iter().map(ToString::to_string).collect(),
-        health: service.health.as_ref().map(health),
-        read_only: service.read_only,
-        tmpfs: service.tmpfs.iter().map(|tmpfs| (tmpfs.target.clone(), tmpfs.options.join(","))).collect(),
-        shm_bytes: service.shm_bytes.unwrap_or(0),
-        ulimits: service.ulimits.iter().map(ulimit).collect(),
-        groups: service.group_add.clone(),
-        stop_signal: service.stop_signal.clone().unwrap_or_default(),
-        dropped_capabilities: service.cap_drop.clone(),
-        ..Options::default()
-    };
+    let (service, alias) = (&specification.service, specification.alias.clone());
+    let mut options = compose_options::options(service, &specification.hosts, vec![alias]);
     if specification.has_host_access {
-        reach_host(&mut options, service);
+        compose_options::reach_host(&mut options, service);
+        options.published = compose_options::published(service);
     }
     options
-}
-
-/// What only organizations with host access may have.
-fn reach_host(options: &mut Options, service: &Service) {
-    options.published = service.ports.iter().map(published).collect();
-    options.sysctls = service.sysctls.iter().cloned().collect();
-    options.added_capabilities.clone_from(&service.cap_add);
-    options.security.clone_from(&service.security_opt);
-    options.privileged = service.privileged;
-    options.devices = service.devices.iter().map(device).collect();
-    options.host_network = service.network_mode == Some(Sharing::Host);
-    let of_host =
-        |sharing: &Option<Sharing>| if *sharing == Some(Sharing::Host) { "host".to_owned() } else { String::new() };
-    (options.pid_mode, options.ipc_mode) = (of_host(&service.pid), of_host(&service.ipc));
-}
-
-fn published(port: &windlass_compose::Port) -> Published {
-    let protocol = match port.protocol {
-        Protocol::Tcp => "tcp",
-        Protocol::Udp => "udp",
-        Protocol::Sctp => "sctp",
-    };
-    Published { container: port.container, protocol: protocol.to_owned(), address: port.address, port: port.published }
-}
-
-fn device(device: &windlass_compose::Device) -> Device {
-    Device { host: device.host.clone(), container: device.container.clone(), permissions: device.permissions.clone() }
-}
-
-fn ulimit(limit: &windlass_compose::Ulimit) -> Ulimit {
-    Ulimit { name: limit.name.clone(), soft: limit.soft, hard: limit.hard }
-}
-
-fn health(health: &Health) -> HealthTest {
-    HealthTest {
-        test: if health.disabled { vec!["NONE".to_owned()] } else { health.test.clone() },
-        interval: health.interval,
-        timeout: health.timeout,
-        start_period: health.start_period,
-        retries: health.retries,
-    }
 }

@@ -9,7 +9,7 @@ use windlass_store::installations::{self, Seen};
 use windlass_store::networks::{self, Network};
 use windlass_store::volumes as volume_rows;
 
-use super::specification::{self, Specification, container_spec, write_files};
+use super::specification::{self, Specification, container_spec};
 use super::{Engine, image, volumes, wait};
 use crate::deploy;
 use crate::executions::failure::{StepFailure, StepResult};
@@ -164,6 +164,10 @@ async fn new_row(
         deployment_id: engine.execution.id,
         purpose: Purpose::Service,
         ordinal: 1,
+        service: String::new(),
+        port: 0,
+        specification_hash: String::new(),
+        hosts: "[]".to_owned(),
         stage: Stage::Starting,
         name: format!("wl-{}-{}-{}", short(id), short(engine.execution.id), short(app.new_id())),
         engine_id: String::new(),
@@ -239,7 +243,7 @@ async fn start(engine: &Engine<'_>, network: &Network, wanted: &Wanted<'_>, cont
     };
     kill_point::reached("service-created");
     if state == State::Created {
-        write_files(engine.host, container, wanted.service).await?;
+        deploy::write_service_files(engine.host, container, wanted.service).await?;
     }
     engine.log.note(format!("Starting {} ({}) at {}", wanted.service.name, container.name, container.address)).await;
     engine.host.start_container(&container.name).await?;

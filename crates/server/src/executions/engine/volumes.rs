@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
-use windlass_api::{Slug, VolumeOrigin};
-use windlass_compose::{Service, Source};
+use windlass_api::VolumeOrigin;
+use windlass_compose::Service;
 use windlass_runtime::Image;
 use windlass_store::volumes::{self, Volume};
 
 use super::Engine;
+use crate::compose_volumes;
 use crate::deploy::ensure_volume_on_engine;
 use crate::executions::failure::StepResult;
 use crate::service;
@@ -20,23 +20,8 @@ pub type Mounts = BTreeMap<String, Volume>;
 /// The volumes of a service by path, there on the engine. What its image declares gets one too: what the engine would make by itself
 /// goes with the container.
 pub async fn ensure(engine: &Engine<'_>, service: &Service, image: &Image) -> StepResult<Mounts> {
-    let mut wanted: Vec<(String, String)> = Vec::new();
-    for mount in &service.volumes {
-        match &mount.source {
-            Source::Volume(name) => wanted.push((mount.target.clone(), slug(name))),
-            Source::Anonymous => wanted.push((mount.target.clone(), of_path(&service.name, &mount.target))),
-            Source::Bind(_) => {}
-        }
-    }
-    let covered = |path: &str| {
-        service.volumes.iter().any(|mount| mount.target == path)
-            || service.tmpfs.iter().any(|tmpfs| tmpfs.target == path)
-    };
-    for path in image.volumes.iter().filter(|path| !covered(path)) {
-        wanted.push((path.clone(), of_path(&service.name, path)));
-    }
     let mut mounts = Mounts::new();
-    for (path, name) in wanted {
+    for (path, name) in compose_volumes::wanted(service, image) {
         mounts.insert(path.clone(), row(engine, &name, &path).await?);
     }
     for volume in mounts.values() {
@@ -87,25 +72,4 @@ fn new(work: &Work<'_>, engine: &Engine<'_>, name: &str, path: &str) -> Volume {
         created_at: app.now(),
         updated_at: app.now(),
     }
-}
-
-/// Made of the service's name and the path.
-fn of_path(service: &str, path: &str) -> String {
-    distinct(&format!("{service}:{path}"))
-}
-
-/// Names of volumes are lower-case letters, digits and hyphens. One that is not keeps what it can, and differs from all others.
-fn slug(name: &str) -> String {
-    match Slug::<63>::try_from(name) {
-        Ok(name) => name.to_string(),
-        Err(_) => distinct(name),
-    }
-}
-
-fn distinct(name: &str) -> String {
-    let lower = name.to_lowercase();
-    let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let readable: String = words.collect::<Vec<_>>().join("-").chars().take(50).collect();
-    let hash: String = Sha256::digest(name.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{hash}", if readable.is_empty() { "data" } else { readable.trim_matches('-') })
 }

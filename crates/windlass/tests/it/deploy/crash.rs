@@ -238,8 +238,9 @@ fn no_point_is_forgotten() {
         "hold-",
         "resume-",
         "snapshot-",
-        "data-", // in volumes.rs
-        "site-", // in sites.rs
+        "data-",    // in volumes.rs
+        "site-",    // in sites.rs
+        "compose-", // in compose.rs
     ];
     for point in KILL_POINTS {
         assert!(beginnings.iter().any(|beginning| point.starts_with(beginning)), "{point}");

@@ -3,6 +3,7 @@
 mod access;
 mod cancel;
 mod clock_set;
+mod compose;
 mod copies;
 mod crash;
 mod crash_loops;
