@@ -179,7 +179,8 @@ requests! {
     base_path: Given<FolderPath>,
     /// Below `base_path`. Default: `Dockerfile`.
     dockerfile_path: Given<FilePath>,
-    /// `static` serves the files of `base_path`, or of `output_path` below it, as they are. Default: `auto`. `docker-compose` is not supported yet.
+    /// `auto`: the Dockerfile, else what is found. `static` serves the files of `base_path`, or of `output_path` below it, as they are.
+    /// `docker-compose` deploys the services of a compose file. Default: `auto`.
     build_pack: Given<BuildPack>,
     /// Default: the name below the server's base domain, with something added when that is taken.
     domain: Given<HostName>,
@@ -239,7 +240,8 @@ requests! {
     /// `docker-compose.yaml` and `docker-compose.yml`.
     compose_file: Given<FilePath>,
     /// With `docker-compose`: the service that visitors of the main domain reach. Default: the only one with `ports`; of several, the only
-    /// one of them that is built; without any, the only one with `expose`, the only one that is built, or the only one.
+    /// one of them that is built; without any, the only one with `expose`, the only one that is built, or the only one. Services that others
+    /// wait for with `service_completed_successfully` do not count.
     service: Given<ServiceName>,
     /// What it is written in. This and the five fields that follow matter where there is no Dockerfile. Default: what is found.
     language: Given<Language>,

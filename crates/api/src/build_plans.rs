@@ -32,8 +32,9 @@ pub struct BuildPlan {
     pub dockerfile_path: String,
     /// Its text, or that of the one that is made. Of a long one the beginning.
     pub dockerfile: String,
-    /// With `docker-compose`: the file, and what it describes, each after those that it depends on.
+    /// With `docker-compose`: the compose file, from the repository's root.
     pub compose_file: String,
+    /// What it describes, each after those that it depends on.
     pub services: Vec<BuildService>,
     /// What was found, and where.
     pub reasons: Vec<BuildReason>,
@@ -58,8 +59,8 @@ pub struct BuildService {
     pub port: u16,
     /// Whether visitors of the main domain reach it.
     pub is_main: bool,
-    /// The volumes that it mounts. A service with a volume keeps its container while nothing about it changes; else the container before
-    /// ends first, and visitors wait meanwhile.
+    /// The volumes that the file names for it. A service with a volume keeps its container while nothing about it changes, unless visitors of
+    /// the main domain reach it; else the container before ends first, and visitors wait meanwhile.
     pub volumes: Vec<String>,
     pub depends_on: Vec<String>,
 }

@@ -109,7 +109,7 @@ closed_set! {
         UnhealthyAnswer = "unhealthy_answer",
         CrashedAtStart = "crashed_at_start",
         ImageArchitecture = "image_architecture",
-        /// The image, or the site, of an earlier release is no longer there.
+        /// The image, or the site, of an earlier release is no longer there; or an image of a compose file could not be pulled.
         ImageMissing = "image_missing",
         /// The engine no longer has a volume, or it cannot be used like this.
         VolumeUnusable = "volume_unusable",
@@ -133,11 +133,11 @@ pub struct ApplicationDeployment {
     pub commit_hash: String,
     /// What its release was made into. A site has no instances.
     pub artifact: ArtifactKind,
-    /// The engine's id of the first instance.
+    /// The engine's id of the first instance; of services, of the one of the main domain.
     pub container_id: String,
-    /// The engine's id of the image. It cannot be used in a Dockerfile.
+    /// The engine's id of the image; empty for services. It cannot be used in a Dockerfile.
     pub container_image: String,
-    /// The name of the first instance.
+    /// The name of that instance.
     pub container_name: String,
     /// Of all instances together: `running` when all of them run, `unhealthy` when only some do. Of a site: empty, or `removed` when its files
     /// are gone.

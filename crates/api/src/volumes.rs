@@ -60,7 +60,7 @@ closed_set! {
         User = "user",
         /// The image declares a `VOLUME` there.
         Image = "image",
-        /// A compose file names it.
+        /// A service of a compose file has it.
         Compose = "compose",
         /// An extension was installed.
         Extension = "extension",

@@ -17,6 +17,9 @@ pub const LONGEST_FILES: usize = 1024 * 1024;
 pub const MOST_FILES: usize = 1000;
 /// Of a service: each of them is read and parsed.
 pub const MOST_ENV_FILES: usize = 20;
+/// Of a service, and of all services together: each container is told all names.
+pub const MOST_ALIASES: usize = 20;
+pub const MOST_ALIASES_IN_ALL: usize = 200;
 pub const LONGEST_NAME: usize = 63;
 pub const LONGEST_PATH: usize = 1024;
 /// Of all texts of the document together once variables have their values.

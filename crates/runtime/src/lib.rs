@@ -27,7 +27,7 @@ mod volumes;
 pub use build::{Build, Dockerfile, MOST_ARGUMENT_BYTES, argument_bytes};
 pub use containers::{
     Archive, Container, ContainerHealth, ContainerSpec, ContainerSummary, Creation, Device, HealthTest, HelperSpec,
-    LogLimits, Mount, MountSource, Options, Published, State, Ulimit, VolumeRoot,
+    LogLimits, Mount, MountSource, NewFile, Options, Published, State, Ulimit, VolumeRoot,
 };
 pub use docker::{Docker, Engine, Label, Labels};
 pub use error::{Error, Result};

@@ -19,7 +19,7 @@ const LIMITS: Limits = Limits { time: Duration::from_secs(10), answer_bytes: 4 *
 
 /// For whom a code host is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asker {
+pub enum PullFor {
     /// How often is limited, because it is others' servers that are asked.
     Member,
     Job,
@@ -133,7 +133,7 @@ pub async fn api(
     app: &App,
     connection: &Connection,
     full_name: &str,
-    asker: Asker,
+    asker: PullFor,
 ) -> std::result::Result<Api, Failed> {
     Ok(api_with(connection, &token(app, connection, full_name, asker).await?)?)
 }
@@ -143,7 +143,7 @@ async fn token(
     app: &App,
     connection: &Connection,
     full_name: &str,
-    asker: Asker,
+    asker: PullFor,
 ) -> std::result::Result<String, Failed> {
     match connection.kind {
         ConnectionKind::Token => Ok(app.vault.connection_token(connection).await?),
@@ -158,7 +158,7 @@ pub async fn git_login(
     repository: &str,
 ) -> std::result::Result<Option<(String, String)>, Failed> {
     let Some(full_name) = full_name(connection, repository) else { return Ok(None) };
-    let token = token(app, connection, &full_name, Asker::Job).await?;
+    let token = token(app, connection, &full_name, PullFor::Job).await?;
     let user = api_with(connection, &token)?.git_username().to_owned();
     Ok(Some((token, user)))
 }
@@ -202,10 +202,10 @@ pub async fn ask<T>(app: &App, organization_id: Uuid, ask: Ask<T>) -> std::resul
     send(app, ask).await
 }
 
-async fn ask_for<T>(app: &App, asker: Asker, organization_id: Uuid, asked: Ask<T>) -> std::result::Result<T, Failed> {
+async fn ask_for<T>(app: &App, asker: PullFor, organization_id: Uuid, asked: Ask<T>) -> std::result::Result<T, Failed> {
     match asker {
-        Asker::Member => ask(app, organization_id, asked).await,
-        Asker::Job => send(app, asked).await,
+        PullFor::Member => ask(app, organization_id, asked).await,
+        PullFor::Job => send(app, asked).await,
     }
 }
 

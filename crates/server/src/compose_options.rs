@@ -3,7 +3,7 @@
 use windlass_compose::{Health, Protocol, Service, Sharing, is_harmless};
 use windlass_runtime::{Device, HealthTest, Options, Published, Ulimit};
 
-/// What every organization may ask for; [`reach_host`] and [`published`] add the rest.
+/// What every organization may ask for; [`add_host_access`] and [`published`] add the rest.
 pub fn options(service: &Service, hosts: &[(String, String)], aliases: Vec<String>) -> Options {
     let hosts = hosts.iter().chain(&service.extra_hosts).cloned().collect();
     Options {
@@ -29,7 +29,7 @@ pub fn options(service: &Service, hosts: &[(String, String)], aliases: Vec<Strin
 }
 
 /// What only organizations with host access may have.
-pub fn reach_host(options: &mut Options, service: &Service) {
+pub fn add_host_access(options: &mut Options, service: &Service) {
     options.sysctls = service.sysctls.iter().cloned().collect();
     options.added_capabilities.clone_from(&service.cap_add);
     options.security.clone_from(&service.security_opt);

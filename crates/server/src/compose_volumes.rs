@@ -2,20 +2,13 @@
 
 use sha2::{Digest, Sha256};
 use windlass_api::Slug;
-use windlass_compose::{Service, Source};
+use windlass_compose::{Mount, Service, Source};
 use windlass_runtime::Image;
 
 /// Path and name of each volume, as its row has it. What its image declares gets one too: what the engine would make by itself goes with the
 /// container.
 pub fn wanted(service: &Service, image: &Image) -> Vec<(String, String)> {
-    let mut wanted = Vec::new();
-    for mount in &service.volumes {
-        match &mount.source {
-            Source::Volume(name) => wanted.push((mount.target.clone(), slug(name))),
-            Source::Anonymous => wanted.push((mount.target.clone(), of_path(&service.name, &mount.target))),
-            Source::Bind(_) => {}
-        }
-    }
+    let mut wanted = of_file(service);
     let covered = |path: &str| {
         service.volumes.iter().any(|mount| mount.target == path)
             || service.tmpfs.iter().any(|tmpfs| tmpfs.target == path)
@@ -23,6 +16,16 @@ pub fn wanted(service: &Service, image: &Image) -> Vec<(String, String)> {
     let declared = image.volumes.iter().filter(|path| !covered(path));
     wanted.extend(declared.map(|path| (path.clone(), of_path(&service.name, path))));
     wanted
+}
+
+/// Those that the compose file names for it.
+pub fn of_file(service: &Service) -> Vec<(String, String)> {
+    let name = |mount: &Mount| match &mount.source {
+        Source::Volume(name) => Some(slug(name)),
+        Source::Anonymous => Some(of_path(&service.name, &mount.target)),
+        Source::Bind(_) => None,
+    };
+    service.volumes.iter().filter_map(|mount| Some((mount.target.clone(), name(mount)?))).collect()
 }
 
 /// Made of the service's name and the path.

@@ -24,7 +24,7 @@ use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, HELPER, PURPOSE_LABEL};
 use crate::logs::Secrets;
 use crate::service::{queue, states};
 use crate::subject::Subject;
-use crate::{firewall, host_route};
+use crate::{firewall, host_route, pulled_images};
 
 pub const INTERVAL: Duration = Duration::from_secs(5);
 /// While the engine does not answer, it is asked more often.
@@ -199,6 +199,7 @@ async fn look_after(host: &Arc<Host>, beside: &mut Beside, pass: u64, is_thoroug
             if pass.is_multiple_of(PASSES_PER_SWEEP) {
                 host.app.build_limits.apply(host).await?;
                 sweep_images(host).await?;
+                pulled_images::sweep(host).await?;
                 sweep_networks(host).await?;
                 if !beside.is_busy_with(EVERY_READER) {
                     beside.begin(EVERY_READER, forget_vanished(host.clone()));

@@ -17,6 +17,7 @@ use windlass_edge::routes::{
     self as edge, Challenge, FilesSpec, HoldSpec, HttpsPolicy, Limits, Notice, Owner, PrivateKey, RedirectSpec, Route,
     RouteSet, Serves, ServiceSpec, TargetsSpec,
 };
+use windlass_edge::stats::ServiceStats;
 use windlass_store::application_domains::{self, ApplicationDomain};
 use windlass_store::applications::{self, Routed, RoutedInstance};
 use windlass_store::containers::socket_address;
@@ -125,8 +126,8 @@ impl Routes {
         else {
             return 0;
         };
-        let name = application_id.to_string();
-        stats.services.iter().find(|service| service.name == name).map_or(0, |service| service.figures.held)
+        let is_of_application = |service: &&ServiceStats| application_of(&service.name) == Some(application_id);
+        stats.services.iter().filter(is_of_application).map(|service| service.figures.held).sum()
     }
 
     /// Waits until the last request in a target that is no longer routed is over, or the deadline is.
@@ -214,7 +215,7 @@ async fn prepare(
         let (limits, access) = (access.limits(), access.spec());
         for service in std::iter::once(&main).chain(&others) {
             let name = edge_service_name(application.id, service, &main);
-            let serves = serves(&application, service, routes, limits);
+            let serves = serves(&application, service, &main, routes, limits);
             set.services.push(ServiceSpec { name, serves, access_log: false, access: access.clone() });
         }
     }
@@ -389,8 +390,8 @@ fn serves_installed(domain: &installations::Routed) -> Serves {
     }
 }
 
-/// By what visitors of an application, or of one of its services, are served.
-fn serves(application: &Routed, service: &str, routes: &Routes, limits: Limits) -> Serves {
+/// What the edge answers visitors of an application, or of one of its services, with.
+fn serves(application: &Routed, service: &str, main: &str, routes: &Routes, limits: Limits) -> Serves {
     if application.wanted != Wanted::Running {
         return Serves::Page(Notice::Stopped);
     }
@@ -409,6 +410,8 @@ fn serves(application: &Routed, service: &str, routes: &Routes, limits: Limits) 
     match application.state {
         _ if !addresses.is_empty() => Serves::Targets(TargetsSpec { addresses, health: None, limits }),
         ApplicationState::Failed => Serves::Page(Notice::Failed),
+        // The live release has no such service, or does not say where it listens.
+        _ if service != main && !application.instances.is_empty() => Serves::Page(Notice::Failed),
         _ => Serves::Page(Notice::Starting),
     }
 }
@@ -434,6 +437,11 @@ pub fn edge_service_name(application_id: Uuid, service: &str, main: &str) -> Str
         _ if service == main => application_id.to_string(),
         _ => format!("{application_id}/{service}"),
     }
+}
+
+/// Whose service that is, by the edge's name of it. None for what is no application's.
+pub fn application_of(edge_service_name: &str) -> Option<Uuid> {
+    edge_service_name.split('/').next().and_then(|id| id.parse().ok())
 }
 
 #[cfg(test)]

@@ -54,10 +54,10 @@ impl Subject {
         let deployment = deployments::get(&mut conn, deployment_id).await?.ok_or(SubjectError::Gone)?;
         let application = applications::get(&mut conn, deployment.application_id).await?.ok_or(SubjectError::Gone)?;
         let release = releases::get(&mut conn, deployment.release_id).await?.ok_or(SubjectError::Gone)?;
+        let services = app.vault.release_services(&mut conn, release.id).await?;
         drop(conn);
         let configuration = read_configuration(&release.configuration)?;
         let variables = app.vault.release_variables(&release).await?;
-        let services = app.vault.release_services(&release).await?;
         // Only for masking: a value that cannot be read must not keep a release from being looked after.
         let variables_now = app.vault.application_variables(&application).await.unwrap_or_else(|error| {
             tracing::warn!(cause = error.cause, "the variables of an application cannot be read");

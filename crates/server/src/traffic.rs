@@ -11,6 +11,7 @@ use windlass_store::traffic::{self, Requests};
 
 use crate::app::App;
 use crate::edge;
+use crate::route_publisher;
 
 const INTERVAL: Duration = Duration::from_secs(10);
 /// How far back the API shows it, and one more of its longest slots.
@@ -21,7 +22,7 @@ pub const MINUTE_MICROS: i64 = 60_000_000;
 pub async fn run(app: Arc<App>) {
     let mut ticks = tokio::time::interval(INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut before: Option<HashMap<Uuid, Counted>> = None;
+    let mut before: Option<HashMap<String, Counted>> = None;
     loop {
         ticks.tick().await;
         let Ok(stats) = edge::stats(&app.config.data_dir).await else { continue };
@@ -45,7 +46,7 @@ async fn add(app: &App, news: &[(Uuid, Requests)]) -> windlass_store::Result<()>
     tx.commit().await
 }
 
-/// What an edge has counted for one application since it was started.
+/// What an edge has counted for one of its services since it was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counted {
     requests: u64,
@@ -69,14 +70,6 @@ impl Counted {
         }
     }
 
-    fn add(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.refused += other.refused;
-        self.failed += other.failed;
-        self.answers += other.answers;
-        self.answer_us += other.answer_us;
-    }
-
     fn since(&self, before: &Self) -> Requests {
         let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         let (refused, failed) =
@@ -91,36 +84,38 @@ impl Counted {
     }
 }
 
-/// Services are named by their application; of several services of one, the figures are added up.
-fn counted(stats: &Stats) -> HashMap<Uuid, Counted> {
-    let mut all: HashMap<Uuid, Counted> = HashMap::new();
-    for ServiceStats { name, figures, .. } in &stats.services {
-        let application = name.split_once('/').map_or(name.as_str(), |(application, _)| application);
-        if let Ok(id) = application.parse() {
-            all.entry(id).or_default().add(&Counted::new(figures));
-        }
-    }
-    all
+/// By the edge's names of its services.
+fn counted(stats: &Stats) -> HashMap<String, Counted> {
+    let counted = |service: &ServiceStats| (service.name.clone(), Counted::new(&service.figures));
+    stats.services.iter().map(counted).collect()
 }
 
-/// What was counted since. Less than before means that an edge was started anew: then all of it is new.
-fn news(before: &HashMap<Uuid, Counted>, now: &HashMap<Uuid, Counted>) -> Vec<(Uuid, Requests)> {
+/// What was counted since, by application. Less than before means that an edge was started anew: then all of it is new.
+fn news(before: &HashMap<String, Counted>, now: &HashMap<String, Counted>) -> Vec<(Uuid, Requests)> {
     let nothing = Counted::default();
-    let since = |id: &Uuid, now: &Counted| {
-        let before = before.get(id).filter(|before| before.requests <= now.requests);
-        now.since(before.unwrap_or(&nothing))
-    };
-    let news = now.iter().map(|(id, now)| (*id, since(id, now)));
-    news.filter(|(_, since)| *since != Requests::default()).collect()
+    let mut news: HashMap<Uuid, Requests> = HashMap::new();
+    for (name, now) in now {
+        let Some(application) = route_publisher::application_of(name) else { continue };
+        let before = before.get(name).filter(|before| before.requests <= now.requests);
+        news.entry(application).or_default().add(&now.since(before.unwrap_or(&nothing)));
+    }
+    news.into_iter().filter(|(_, since)| *since != Requests::default()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(requests: u64, refused: u64, failed: u64) -> HashMap<Uuid, Counted> {
+    fn seen(requests: u64, refused: u64, failed: u64) -> HashMap<String, Counted> {
         let counted = Counted { requests, refused, failed, answers: requests, answer_us: requests * 10 };
-        HashMap::from([(Uuid::from_u128(1), counted)])
+        HashMap::from([(Uuid::from_u128(1).to_string(), counted)])
+    }
+
+    /// The same beside another service of the application.
+    fn beside(other: u64, main: HashMap<String, Counted>) -> HashMap<String, Counted> {
+        let name = route_publisher::edge_service_name(Uuid::from_u128(1), "api", "web");
+        let of_other = seen(other, 0, 0).into_values().map(|counted| (name.clone(), counted));
+        of_other.chain(main).collect()
     }
 
     fn told(requests: i64, errors: i64) -> Vec<(Uuid, Requests)> {
@@ -143,5 +138,11 @@ mod tests {
     #[test]
     fn an_edge_that_was_started_anew_counts_from_nothing() {
         assert_eq!(news(&seen(50, 4, 0), &seen(3, 1, 0)), told(3, 1));
+    }
+    #[test]
+    fn a_service_that_comes_or_goes_leaves_the_others_as_they_are() {
+        assert_eq!(news(&beside(500, seen(50, 0, 0)), &seen(60, 1, 0)), told(10, 1));
+        assert_eq!(news(&seen(50, 0, 0), &beside(3, seen(60, 1, 0))), told(13, 1));
+        assert_eq!(news(&beside(500, seen(50, 0, 0)), &beside(503, seen(60, 1, 0))), told(13, 1));
     }
 }

@@ -46,11 +46,11 @@ pub struct Container {
     pub deployment_id: Uuid,
     #[sqlx(try_from = "Word<Purpose>")]
     pub purpose: Purpose,
-    /// Which of its deployment's instances it is, from 1 on; 1 for a command.
+    /// Which of its deployment's instances it is, from 1 on; 1 for a command. A service that others wait for has its place in their order.
     pub ordinal: i64,
     /// The service of a compose file that it is; empty for others.
     pub service: String,
-    /// Of such a service: where visitors reach it; 0 for nowhere. Others are reached at the port of their release.
+    /// Of such a service: where it listens; 0 if that is not known, and then no domain can lead to it. Others listen at the port of their release.
     pub port: i64,
     /// Of such a service: a hash of all that it was made of.
     pub specification_hash: String,

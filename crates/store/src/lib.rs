@@ -41,6 +41,7 @@ pub mod organizations;
 pub mod password_resets;
 pub mod placed_orders;
 pub mod previews;
+pub mod pulled_images;
 pub mod releases;
 pub mod sealed;
 pub mod second_factors;

@@ -47,7 +47,7 @@ pub struct Services {
     pub main: String,
     /// Where it listens.
     pub port: u16,
-    /// Of images that were built for it, as for [`Image`].
+    /// Of images that were built for it, as for [`Image`]; not of those that were pulled.
     pub bytes: i64,
 }
 
@@ -120,8 +120,6 @@ pub struct Release {
     /// JSON of [`windlass_api::Configuration`].
     pub configuration: String,
     pub sealed_variables: Vec<u8>,
-    /// JSON of what the services of a compose file are, if it has them.
-    pub sealed_services: Option<Vec<u8>>,
     pub commit_hash: String,
     pub commit_author: String,
     pub commit_message: String,
@@ -136,7 +134,7 @@ pub struct Release {
 
 macro_rules! columns {
     () => {
-        "id, application_id, configuration, sealed_variables, sealed_services, commit_hash, commit_author, commit_message, image, image_id, port, \
+        "id, application_id, configuration, sealed_variables, commit_hash, commit_author, commit_message, image, image_id, port, \
          site, single_page, services, artifact_bytes, live_at, removed_at, created_at"
     };
 }
@@ -255,7 +253,13 @@ pub async fn set_artifact(tx: &mut Tx, id: Uuid, artifact: Option<&Artifact>) ->
     Ok(())
 }
 
-/// What the services of a compose file are, sealed.
+/// What the services of a compose file are, sealed: JSON that is long, and only wanted where containers are made. None for other releases.
+pub async fn sealed_services(conn: &mut Conn, id: Uuid) -> Result<Option<Vec<u8>>> {
+    let query = "select sealed_services from releases where id = $1";
+    let found: Option<Option<Vec<u8>>> = sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_optional(c).await)?;
+    Ok(found.flatten())
+}
+
 pub async fn set_sealed_services(tx: &mut Tx, id: Uuid, sealed: &[u8]) -> Result<()> {
     let query = "update releases set sealed_services = $2 where id = $1";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(sealed).execute(c).await.map(drop))?;
@@ -285,8 +289,18 @@ pub async fn set_live_at(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
 
 /// It cannot be made live (any more). Only then is its artifact removed, so that no rollback can begin with it meanwhile.
 pub async fn set_removed(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {
-    let query = "update releases set removed_at = $2, sealed_services = null where id = $1 and removed_at is null";
+    let query = "update releases set removed_at = $2 where id = $1 and removed_at is null";
     sql!(tx, |c| sqlx::query(query).bind(id).bind(now.micros()).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// What services the application's releases had that cannot be made live again. What is live keeps them, so that containers of it that vanish can
+/// be made again, also when one of its images is gone.
+pub async fn forget_services(tx: &mut Tx, application_id: Uuid) -> Result<()> {
+    let query = "update releases set sealed_services = null where application_id = $1 and removed_at is not null \
+                 and sealed_services is not null and not exists (select 1 from deployments d join applications a \
+                     on a.live_deployment_id = d.id where d.release_id = releases.id)";
+    sql!(tx, |c| sqlx::query(query).bind(application_id).execute(c).await.map(drop))?;
     Ok(())
 }
 
@@ -333,7 +347,7 @@ pub(crate) fn main_service(json: &str) -> Option<String> {
     serde_json::from_str::<StoredServices>(json).ok().map(|stored| stored.main)
 }
 
-fn images_in(json: &str) -> Vec<ServiceImage> {
+pub(crate) fn images_in(json: &str) -> Vec<ServiceImage> {
     serde_json::from_str::<StoredServices>(json).map(|stored| stored.all).unwrap_or_default()
 }
 

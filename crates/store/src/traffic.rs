@@ -16,6 +16,15 @@ pub struct Requests {
     pub answer_us: i64,
 }
 
+impl Requests {
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.errors += other.errors;
+        self.answers += other.answers;
+        self.answer_us += other.answer_us;
+    }
+}
+
 /// So many applications are written by one statement.
 const AT_ONCE: usize = 100;
 

@@ -2668,11 +2668,11 @@ export interface components {
             commit_hash: string;
             /** @description What its release was made into. A site has no instances. */
             artifact: components["schemas"]["ArtifactKind"];
-            /** @description The engine's id of the first instance. */
+            /** @description The engine's id of the first instance; of services, of the one of the main domain. */
             container_id: string;
-            /** @description The engine's id of the image. It cannot be used in a Dockerfile. */
+            /** @description The engine's id of the image; empty for services. It cannot be used in a Dockerfile. */
             container_image: string;
-            /** @description The name of the first instance. */
+            /** @description The name of that instance. */
             container_name: string;
             /**
              * @description Of all instances together: `running` when all of them run, `unhealthy` when only some do. Of a site: empty, or `removed` when its files
@@ -2965,8 +2965,9 @@ export interface components {
             dockerfile_path: string;
             /** @description Its text, or that of the one that is made. Of a long one the beginning. */
             dockerfile: string;
-            /** @description With `docker-compose`: the file, and what it describes, each after those that it depends on. */
+            /** @description With `docker-compose`: the compose file, from the repository's root. */
             compose_file: string;
+            /** @description What it describes, each after those that it depends on. */
             services: components["schemas"]["BuildService"][];
             /** @description What was found, and where. */
             reasons: components["schemas"]["BuildReason"][];
@@ -2998,8 +2999,8 @@ export interface components {
             /** @description Whether visitors of the main domain reach it. */
             is_main: boolean;
             /**
-             * @description The volumes that it mounts. A service with a volume keeps its container while nothing about it changes; else the container before
-             *     ends first, and visitors wait meanwhile.
+             * @description The volumes that the file names for it. A service with a volume keeps its container while nothing about it changes, unless visitors of
+             *     the main domain reach it; else the container before ends first, and visitors wait meanwhile.
              */
             volumes: string[];
             depends_on: string[];
@@ -3192,7 +3193,10 @@ export interface components {
             base_path?: string | null;
             /** @description Below `base_path`. Default: `Dockerfile`. */
             dockerfile_path?: string | null;
-            /** @description `static` serves the files of `base_path`, or of `output_path` below it, as they are. Default: `auto`. `docker-compose` is not supported yet. */
+            /**
+             * @description `auto`: the Dockerfile, else what is found. `static` serves the files of `base_path`, or of `output_path` below it, as they are.
+             *     `docker-compose` deploys the services of a compose file. Default: `auto`.
+             */
             build_pack?: components["schemas"]["BuildPack"] | (string | null);
             /** @description Default: the name below the server's base domain, with something added when that is taken. */
             domain?: string | null;
@@ -3271,7 +3275,8 @@ export interface components {
             compose_file?: string | null;
             /**
              * @description With `docker-compose`: the service that visitors of the main domain reach. Default: the only one with `ports`; of several, the only
-             *     one of them that is built; without any, the only one with `expose`, the only one that is built, or the only one.
+             *     one of them that is built; without any, the only one with `expose`, the only one that is built, or the only one. Services that others
+             *     wait for with `service_completed_successfully` do not count.
              */
             service?: string | null;
             /** @description What it is written in. This and the five fields that follow matter where there is no Dockerfile. Default: what is found. */
@@ -4993,7 +4998,10 @@ export interface components {
             base_path?: string | null;
             /** @description Below `base_path`. Default: `Dockerfile`. */
             dockerfile_path?: string | null;
-            /** @description `static` serves the files of `base_path`, or of `output_path` below it, as they are. Default: `auto`. `docker-compose` is not supported yet. */
+            /**
+             * @description `auto`: the Dockerfile, else what is found. `static` serves the files of `base_path`, or of `output_path` below it, as they are.
+             *     `docker-compose` deploys the services of a compose file. Default: `auto`.
+             */
             build_pack?: components["schemas"]["BuildPack"] | (string | null);
             /** @description Default: the name below the server's base domain, with something added when that is taken. */
             domain?: string | null;
@@ -5072,7 +5080,8 @@ export interface components {
             compose_file?: string | null;
             /**
              * @description With `docker-compose`: the service that visitors of the main domain reach. Default: the only one with `ports`; of several, the only
-             *     one of them that is built; without any, the only one with `expose`, the only one that is built, or the only one.
+             *     one of them that is built; without any, the only one with `expose`, the only one that is built, or the only one. Services that others
+             *     wait for with `service_completed_successfully` do not count.
              */
             service?: string | null;
             /** @description What it is written in. This and the five fields that follow matter where there is no Dockerfile. Default: what is found. */
@@ -5408,7 +5417,7 @@ export interface components {
          * @description Who asked for a volume.
          *
          *     - `image`: The image declares a `VOLUME` there.
-         *     - `compose`: A compose file names it.
+         *     - `compose`: A service of a compose file has it.
          *     - `extension`: An extension was installed.
          * @enum {string}
          */

@@ -1088,6 +1088,7 @@ export const de: Text = {
     sharedTag: "geteilt",
     hostTag: "Ordner der Maschine",
     imageTag: "aus dem Image",
+    composeTag: "aus der Compose-Datei",
     snapshots: "Snapshots",
     byHand: "von Hand",
     every: (hours, kept) => `alle ${hours} h, ${kept} behalten`,

@@ -724,6 +724,7 @@ export const later = {
     sharedTag: "shared",
     hostTag: "folder of the machine",
     imageTag: "from the image",
+    composeTag: "from the compose file",
     snapshots: "Snapshots",
     byHand: "by hand",
     every: (hours: number, kept: number) => `every ${hours} h, ${kept} kept`,

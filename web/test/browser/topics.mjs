@@ -3,6 +3,7 @@ import access from "./topics/access.mjs";
 import account from "./topics/account.mjs";
 import buildPlan from "./topics/build-plan.mjs";
 import certificates from "./topics/certificates.mjs";
+import compose from "./topics/compose.mjs";
 import conflict from "./topics/conflict.mjs";
 import domains from "./topics/domains.mjs";
 import everyView from "./topics/every-view.mjs";
@@ -34,6 +35,7 @@ export const LANES = [
     access,
     sites,
     "build-plan": buildPlan,
+    compose,
     shell,
     invitation,
     account,

@@ -1,10 +1,10 @@
-use windlass_yaml::nearest;
+use windlass_yaml::{Place, nearest};
 
 use super::{Draft, Need};
 use crate::at::At;
-use crate::bounds::MOST_SERVICES;
+use crate::bounds::{MOST_ALIASES, MOST_ALIASES_IN_ALL, MOST_SERVICES};
 use crate::problems::{Problems, shown};
-use crate::service::{Condition, Dependency};
+use crate::service::{Condition, Dependency, Service};
 
 /// Reads `depends_on`: a list of names, or a map with a condition for each.
 pub fn read(at: &At<'_>, draft: &mut Draft, problems: &mut Problems) {
@@ -77,11 +77,27 @@ pub fn resolve(drafts: &mut [Draft], left_out: &[String], problems: &mut Problem
         }
     }
     let links: Vec<(String, String)> = drafts.iter_mut().flat_map(|draft| std::mem::take(&mut draft.links)).collect();
+    let mut left = MOST_ALIASES_IN_ALL;
     for draft in drafts {
         let aliases = links.iter().filter(|(name, _)| *name == draft.service.name).map(|(_, alias)| alias.clone());
         draft.service.aliases.extend(aliases);
         tidy(&mut draft.service.aliases, &draft.service.name);
+        check_aliases(&draft.service, &mut left, problems);
     }
+}
+
+/// Each service is told the names of all others.
+fn check_aliases(service: &Service, left: &mut usize, problems: &mut Problems) {
+    let count = service.aliases.len();
+    if count > MOST_ALIASES || count > *left {
+        let key = ["networks", "container_name", "links"].iter().find_map(|key| service.places.get(key));
+        let (path, place) = key.cloned().unwrap_or_else(|| (format!("services.{}", service.name), Place::START));
+        let message = format!(
+            "the service has {count} other names; at most {MOST_ALIASES} are possible, and {MOST_ALIASES_IN_ALL} of all services together"
+        );
+        problems.add(place, &path, message);
+    }
+    *left = left.saturating_sub(count);
 }
 
 /// Of two reasons for the same dependency, the one that waits longer counts.

@@ -70,6 +70,7 @@ pub fn read(at: &At<'_>, declared: &[String], service: &mut Service, problems: &
         }
         return;
     }
+    service.places.set("networks".into(), at.path.clone(), at.node.place);
     for (key, entry) in at.entries(MOST_ITEMS, problems) {
         check_known(&key.text, &entry, declared, problems);
         for (option, field) in entry.fields(MEMBERSHIP, problems) {

@@ -316,3 +316,20 @@ fn large_repositories_are_read_in_a_moment() {
     assert!(read_in_repository(&document, &lookup, &large).is_err());
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
+
+/// Each container is told the names of all others.
+#[test]
+fn other_names_are_bounded() {
+    let service = |number: usize, names: usize| {
+        let aliases: String = (0..names).map(|name| format!("n{number}-{name}, ")).collect();
+        format!("  s{number}: {{image: x, networks: {{default: {{aliases: [{aliases}]}}}}}}\n")
+    };
+    let document = |names: &[usize]| {
+        let services: String = names.iter().enumerate().map(|(number, names)| service(number, *names)).collect();
+        format!("services:\n{services}")
+    };
+    assert!(project(&document(&[20; 10])).is_ok());
+    let many = problems(&document(&[21]));
+    assert!(many.contains("services.s0.networks: the service has 21 other names; at most 20 are possible"), "{many}");
+    assert_eq!(problems(&document(&[20; 11])).matches("and 200 of all services together").count(), 1);
+}

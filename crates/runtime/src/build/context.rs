@@ -67,7 +67,11 @@ fn archive(folder: &Path, tree: &Path, dockerfile: &Dockerfile, chunks: Chunks) 
         }
         Dockerfile::Given { text, ignored } => {
             append_text(&mut archive, own, text)?;
-            (None, Ignore::parse(ignored, &[]).map_err(io::Error::other)?)
+            let ignore = match ignored {
+                Some(patterns) => Ignore::parse(patterns, &[]).map_err(io::Error::other)?,
+                None => ignore_file(&root, own)?,
+            };
+            (None, ignore)
         }
     };
     let is_given = matches!(dockerfile, Dockerfile::Given { .. });

@@ -51,9 +51,9 @@ pub struct Build {
 pub enum Dockerfile {
     /// A file of the context, by its path.
     InContext(String),
-    /// A text that is sent as a file of the context, in the place of one of that name, so that `COPY .` copies it too; and the patterns of what is not sent, as in a
-    /// `.dockerignore`.
-    Given { text: String, ignored: String },
+    /// A text that is sent as a file of the context, in the place of one of that name, so that `COPY .` copies it too; and the patterns of what
+    /// is not sent, in the place of those of the context's `.dockerignore`.
+    Given { text: String, ignored: Option<String> },
 }
 
 impl Dockerfile {

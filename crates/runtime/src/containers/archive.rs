@@ -27,6 +27,15 @@ pub struct Archive {
     entries: Entries,
 }
 
+/// A file that a container gets.
+pub struct NewFile<'a> {
+    pub path: &'a str,
+    pub content: &'a [u8],
+    pub mode: u32,
+    pub uid: u64,
+    pub gid: u64,
+}
+
 /// The folder at a volume's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VolumeRoot {
@@ -141,26 +150,21 @@ impl Docker {
         call.limit(HEAVY_LIMIT).done().await
     }
 
-    /// Puts a file into a container. Folders on the way are made; a file that is there is replaced.
-    pub async fn write_file(
-        &self,
-        container: &str,
-        path: &str,
-        content: &[u8],
-        mode: u32,
-        (uid, gid): (u64, u64),
-    ) -> Result<()> {
-        let mut header = Header::new_gnu();
-        header.set_size(content.len() as u64);
-        header.set_mode(mode);
-        header.set_uid(uid);
-        header.set_gid(gid);
+    /// Puts files into a container. Folders on the way are made; a file that is there is replaced.
+    pub async fn write_files(&self, container: &str, files: &[NewFile<'_>]) -> Result<()> {
         let mut tar = tar::Builder::new(Vec::new());
-        let name = path.trim_start_matches('/');
-        tar.append_data(&mut header, name, content).map_err(Error::unreadable)?;
+        for file in files {
+            let mut header = Header::new_gnu();
+            header.set_size(file.content.len() as u64);
+            header.set_mode(file.mode);
+            header.set_uid(file.uid);
+            header.set_gid(file.gid);
+            let name = file.path.trim_start_matches('/');
+            tar.append_data(&mut header, name, file.content).map_err(Error::unreadable)?;
+        }
         let tar = tar.into_inner().map_err(Error::unreadable)?;
         let call = self
-            .put("put a file into a container", archive_path(container))
+            .put("put files into a container", archive_path(container))
             .query("path", "/")
             .upload(TAR, RequestBody::Whole(Some(tar.into())));
         call.limit(HEAVY_LIMIT).done().await

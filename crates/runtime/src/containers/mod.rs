@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-pub use archive::{Archive, VolumeRoot};
+pub use archive::{Archive, NewFile, VolumeRoot};
 pub use description::{Container, ContainerHealth, ContainerSummary, State};
 pub use options::{Device, HealthTest, Options, Published, Ulimit};
 pub use spec::{ContainerSpec, HelperSpec, LogLimits, Mount, MountSource};

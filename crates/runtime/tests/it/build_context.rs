@@ -64,7 +64,7 @@ async fn a_dockerfile_may_be_given_with_what_it_ignores() {
     write(&context.join(".dockerignore"), "busybox\n");
     write(&context.join("secret"), "");
     let mut build = world.build_of(context);
-    build.dockerfile = Dockerfile::Given { text, ignored: "secret\nDockerfile\n.dockerignore\n".to_owned() };
+    build.dockerfile = Dockerfile::Given { text, ignored: Some("secret\nDockerfile\n.dockerignore\n".to_owned()) };
     let (result, lines) = world.build(build).await;
     result.unwrap();
     let printed: Vec<_> = lines.iter().filter(|line| line.stream == Stream::Stdout).map(|line| &line.text).collect();

@@ -4,7 +4,7 @@ use windlass_api::ErrorCode;
 use windlass_codehost::api::{ApiError, App as GithubApp, Ask, Installation, InstallationToken, Page};
 use windlass_store::connections::Connection;
 
-use super::{Asker, Failed, ask_for, base};
+use super::{Failed, PullFor, ask_for, base};
 use crate::app::App;
 use crate::error::Error;
 
@@ -18,11 +18,11 @@ struct Acting<'a> {
     app: &'a App,
     connection: &'a Connection,
     github: GithubApp,
-    asker: Asker,
+    asker: PullFor,
 }
 
 /// For one repository.
-pub async fn token(app: &App, connection: &Connection, full_name: &str, asker: Asker) -> Result<String> {
+pub async fn token(app: &App, connection: &Connection, full_name: &str, asker: PullFor) -> Result<String> {
     let acting = Acting::new(app, connection, &app.vault.app_secrets(connection).await?.private_key, asker)?;
     let ask = acting.github.installation_of(acting.seconds(), full_name).map_err(Failed::Api)?;
     let installation = match acting.ask(ask).await {
@@ -36,7 +36,7 @@ pub async fn token(app: &App, connection: &Connection, full_name: &str, asker: A
 /// For all repositories of each place where the app is installed and not suspended.
 pub async fn tokens_of_installations(app: &App, connection: &Connection) -> Result<Vec<String>> {
     let private_key = app.vault.app_secrets(connection).await?.private_key;
-    let acting = Acting::new(app, connection, &private_key, Asker::Member)?;
+    let acting = Acting::new(app, connection, &private_key, PullFor::Member)?;
     let installations = acting.installations().await?.items.into_iter().filter(|place| !place.is_suspended);
     let mut tokens = Vec::new();
     for Installation { id, .. } in installations.take(MOST_INSTALLATIONS) {
@@ -47,11 +47,11 @@ pub async fn tokens_of_installations(app: &App, connection: &Connection) -> Resu
 
 /// That GitHub accepts the key.
 pub async fn try_out(app: &App, connection: &Connection, private_key: &str) -> Result<()> {
-    Acting::new(app, connection, private_key, Asker::Member)?.installations().await.map(drop)
+    Acting::new(app, connection, private_key, PullFor::Member)?.installations().await.map(drop)
 }
 
 impl<'a> Acting<'a> {
-    fn new(app: &'a App, connection: &'a Connection, private_key: &str, asker: Asker) -> Result<Self> {
+    fn new(app: &'a App, connection: &'a Connection, private_key: &str, asker: PullFor) -> Result<Self> {
         let base = base(connection.host, &connection.base_url)?;
         let github = GithubApp::new(base, &connection.app_id, private_key).map_err(Failed::Api)?;
         Ok(Self { app, connection, github, asker })

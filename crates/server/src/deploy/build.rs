@@ -27,9 +27,9 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
     attempt.advance(DeploymentState::Building).await?;
     kill_point::reached("deploy-before-build");
     let tree = tokio::fs::canonicalize(tree).await.or_else(|error| failed(Failure::Internal, error))?;
+    let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
     let artifact = match choose(attempt, &tree).await? {
         Pack::Image(recipe) => {
-            let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
             let (name, image) = ensure_image(attempt, &tree, recipe, tag).await?;
             let port = port::to_begin_with(attempt, &image);
             let bytes = i64::try_from(image.size).unwrap_or(i64::MAX);
@@ -37,7 +37,6 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
             Artifact::Image(releases::Image { name, id: image.id, port, bytes })
         }
         Pack::BuiltFiles(recipe, files) => {
-            let tag = isolation::image_tag(&attempt.host.app, attempt.application.id, attempt.deployment.id);
             let (name, _) = ensure_image(attempt, &tree, recipe, tag).await?;
             let site = site::of_image(attempt, &name, &files).await?;
             attempt.held.check().await?;
@@ -113,8 +112,7 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, recipe: Recipe, tag: &str) -> R
     if !reach.has_network {
         attempt.log.note("RUN has no network in this build: the operator has set build-network.".to_owned()).await;
     }
-    // The last one of a name counts.
-    // The compose file's come first, so that build variables of the application go before those of the same name.
+    // Of several arguments of one name the last one counts, so build variables win over `args` of the compose file.
     args.splice(0..0, recipe.args);
     args.extend(reach.proxy);
     let build = Build {

@@ -1,6 +1,6 @@
 //! What a deploy would build, for a request that asks before it deploys. The repository is fetched and looked at, and forgotten.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,7 @@ use super::git::{self, Source};
 use super::pack::{self, Basis, Choice, Chosen, Pack, Recipe};
 use super::repository;
 use crate::app::App;
+use crate::compose_volumes;
 use crate::error::{self, Error};
 use crate::logs::Secrets;
 use crate::turns::Turn;
@@ -169,7 +170,10 @@ fn describe_services(tree: &Path, basis: &Basis<'_>, compose: &Compose, plan: &m
     plan.compose_file.clone_from(&compose.file);
     let context = |build: &windlass_compose::Build| {
         let folder = compose.folder.strip_prefix(tree).unwrap_or(&compose.folder);
-        format!("/{}", folder.join(&build.context).display())
+        // Without the `.` that it may begin with, or be.
+        let path: PathBuf =
+            folder.join(&build.context).components().filter(|part| *part != Component::CurDir).collect();
+        format!("/{}", path.display())
     };
     let described = |service: &Service| BuildService {
         name: service.name.clone(),
@@ -177,7 +181,7 @@ fn describe_services(tree: &Path, basis: &Basis<'_>, compose: &Compose, plan: &m
         context_path: service.build.as_ref().map(context).unwrap_or_default(),
         port: compose_file::port_of(service).unwrap_or_default(),
         is_main: service.name == compose.main,
-        volumes: compose_file::volumes_of(service),
+        volumes: compose_volumes::of_file(service).into_iter().map(|(_, name)| name).collect(),
         depends_on: service.depends_on.iter().map(|need| need.service.clone()).collect(),
     };
     plan.services = compose.project.services.iter().map(described).collect();

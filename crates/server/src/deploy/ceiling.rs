@@ -1,7 +1,7 @@
 //! How much disk the artifacts of one organization may take.
 
 use windlass_api::Failure;
-use windlass_store::releases;
+use windlass_store::{pulled_images, releases};
 
 use super::attempt::Attempt;
 use super::failure::{Result, failed};
@@ -34,6 +34,7 @@ pub async fn refuse_beyond(attempt: &Attempt<'_>, added: i64) -> Result<()> {
 }
 
 async fn used_by_artifacts(attempt: &Attempt<'_>) -> Result<i64> {
-    let mut conn = attempt.host.app.db.read().await?;
-    Ok(releases::artifact_bytes_of_organization(&mut conn, attempt.application.organization_id).await?)
+    let (mut conn, organization_id) = (attempt.host.app.db.read().await?, attempt.application.organization_id);
+    let made = releases::artifact_bytes_of_organization(&mut conn, organization_id).await?;
+    Ok(made.saturating_add(pulled_images::bytes_of_organization(&mut conn, organization_id).await?))
 }

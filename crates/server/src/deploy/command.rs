@@ -8,7 +8,7 @@ use windlass_runtime::{Creation, State};
 use windlass_store::containers::Purpose;
 use windlass_store::deployments::{self, PostRun};
 
-use super::container::{Part, row, specification};
+use super::container::{NewContainer, row, specification};
 use super::failure::{Result, failed};
 use super::network;
 use crate::host::Host;
@@ -33,7 +33,7 @@ pub async fn run(
         Purpose::PreRun | Purpose::App | Purpose::Service => ("pre-run", &subject.configuration.pre_run_command),
     };
     let network = network::of_application(host, &subject.application).await?;
-    let container = row(host, held, &subject.deployment, &network, &Part::command(purpose, mounts)).await?;
+    let container = row(host, held, &subject.deployment, &network, &NewContainer::command(purpose, mounts)).await?;
     let mut specification = specification(host, &network, &container, subject)?;
     // The one shell there is, and it is what the user asked for.
     specification.command = Some(vec!["/bin/sh".into(), "-c".into(), text.clone()]);

@@ -1,12 +1,12 @@
 //! The compose file of a repository: which one it is, what its services are, and which of them visitors reach.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use windlass_api::{Configuration, Failure, Variables};
-use windlass_compose::{Beside, Condition, Project, Protocol, Service, Source, dotenv};
+use windlass_compose::{Beside, Condition, Project, Protocol, Service, dotenv};
 use windlass_yaml::{Limits, Problem};
 
 use super::dockerfile;
@@ -23,8 +23,11 @@ const MOST_FILES: usize = 100;
 const MOST_FOLDER_BYTES: u64 = 1024 * 1024;
 /// Files that are there because git keeps no empty folder.
 const PLACEHOLDERS: [&str; 4] = [".empty", ".gitignore", ".gitkeep", ".keep"];
-/// Folders and links too.
-const MOST_LOOKED_AT: usize = 5_000;
+/// In the place of a value that is not to be seen.
+const SECRET: &str = "secret";
+/// Of all that a compose file names: entries of folders, links included, and bytes that are read.
+const MOST_LOOKED_AT: usize = 20_000;
+const MOST_READ_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What a compose file describes.
 pub struct Compose {
@@ -88,7 +91,7 @@ pub async fn read(basis: &Basis<'_>, tree: &Path, context: &Path) -> Result<Comp
     let file = path.strip_prefix(tree).unwrap_or(&path).display().to_string();
     let folder = path.parent().unwrap_or(context).to_owned();
     let (tree, variables) = (tree.to_owned(), basis.variables.clone());
-    let reader = Reader { tree, folder: folder.clone(), variables, copied: RefCell::default() };
+    let reader = Reader::new(tree, folder.clone(), variables);
     let reading = tokio::task::spawn_blocking(move || {
         let project = reader.read(&path);
         project.map(|project| (project, reader.copied.into_inner()))
@@ -148,15 +151,14 @@ fn main_service(project: &Project, set: &str) -> std::result::Result<String, Str
             )),
         };
     }
-    let rules: [fn(&Service) -> bool; 5] = [
-        |service| !service.ports.is_empty(),
-        |service| !service.ports.is_empty() && service.build.is_some(),
-        |service| !service.expose.is_empty(),
-        |service| service.build.is_some(),
-        |_| true,
-    ];
+    let published = serving.iter().copied().filter(|service| !service.ports.is_empty()).collect::<Vec<_>>();
+    let rules: &[fn(&Service) -> bool] = match published.is_empty() {
+        false => &[|_| true, |service| service.build.is_some()],
+        true => &[|service| !service.expose.is_empty(), |service| service.build.is_some(), |_| true],
+    };
+    let candidates = if published.is_empty() { &serving } else { &published };
     let only = |rule: &fn(&Service) -> bool| {
-        let mut found = serving.iter().filter(|service| rule(service));
+        let mut found = candidates.iter().filter(|service| rule(service));
         found.next().filter(|_| found.next().is_none())
     };
     match rules.iter().find_map(only) {
@@ -182,15 +184,6 @@ pub fn port_of(service: &Service) -> Option<u16> {
     opened.or_else(|| service.expose.first().copied())
 }
 
-/// The names of the volumes that it mounts.
-pub fn volumes_of(service: &Service) -> Vec<String> {
-    let name = |source: &Source| match source {
-        Source::Volume(name) => Some(name.clone()),
-        Source::Anonymous | Source::Bind(_) => None,
-    };
-    service.volumes.iter().filter_map(|mount| name(&mount.source)).collect()
-}
-
 /// Reads a file and what lies beside it, never out of the tree. For a thread that may block.
 struct Reader {
     tree: PathBuf,
@@ -198,9 +191,26 @@ struct Reader {
     variables: Variables,
     /// Folders that become files of containers.
     copied: RefCell<BTreeSet<String>>,
+    /// What was looked at: many services may name one path.
+    seen: RefCell<HashMap<String, Beside>>,
+    /// Entries of folders, and bytes, that may still be looked at.
+    entries_left: Cell<usize>,
+    bytes_left: Cell<u64>,
 }
 
 impl Reader {
+    fn new(tree: PathBuf, folder: PathBuf, variables: Variables) -> Self {
+        Self {
+            tree,
+            folder,
+            variables,
+            copied: RefCell::default(),
+            seen: RefCell::default(),
+            entries_left: Cell::new(MOST_LOOKED_AT),
+            bytes_left: Cell::new(MOST_READ_BYTES),
+        }
+    }
+
     fn read(&self, path: &Path) -> std::result::Result<Project, Vec<Problem>> {
         let problem = |message: String| vec![Problem::new(windlass_yaml::Place::START, "", message)];
         let limits = Limits::default();
@@ -211,21 +221,37 @@ impl Reader {
         };
         let document = windlass_yaml::parse(&text, &limits).map_err(|problem| vec![problem])?;
         let defaults = self.defaults().map_err(problem)?;
-        let lookup = |name: &str| {
-            let own = self.variables.environment.get(name).or_else(|| self.variables.build.get(name)).cloned();
-            own.or_else(|| defaults.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
+        let read = |variables: &Variables| {
+            let lookup = |name: &str| {
+                let own = variables.environment.get(name).or_else(|| variables.build.get(name)).cloned();
+                own.or_else(|| defaults.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
+            };
+            windlass_compose::read_in_repository(&document, &lookup, &|path| self.look(path))
         };
-        windlass_compose::read_in_repository(&document, &lookup, &|path| self.beside(path))
+        // Problems quote a part of what is wrong, in which the mask of the log would not find the whole value of a secret.
+        read(&self.variables).map_err(|problems| {
+            let masked = read(&without_secrets(&self.variables)).err().unwrap_or_default();
+            problems.into_iter().map(|problem| without_secret(problem, &masked)).collect()
+        })
     }
 
     /// What `.env` beside it says, if the repository has one. The application's own variables go before it.
     fn defaults(&self) -> std::result::Result<Vec<(String, String)>, String> {
-        let Beside::Text(text) = self.beside(".env") else { return Ok(Vec::new()) };
+        let Beside::Text(text) = self.look(".env") else { return Ok(Vec::new()) };
         dotenv::read(&text, &|name| self.variables.environment.get(name).cloned())
             .map_err(|(line, message)| format!(".env line {line}: {message}"))
     }
 
-    fn beside(&self, path: &str) -> Beside {
+    fn look(&self, path: &str) -> Beside {
+        if let Some(seen) = self.seen.borrow().get(path) {
+            return seen.clone();
+        }
+        let found = self.look_anew(path);
+        self.seen.borrow_mut().insert(path.to_owned(), found.clone());
+        found
+    }
+
+    fn look_anew(&self, path: &str) -> Beside {
         let Ok(real) = std::fs::canonicalize(self.folder.join(path)) else { return Beside::Missing };
         if !real.starts_with(&self.tree) {
             return Beside::Refused("leads out of the repository".into());
@@ -254,6 +280,13 @@ impl Reader {
         if let Err(error) = read {
             return Beside::Refused(format!("cannot be read: {error}"));
         }
+        let Some(left) = self.bytes_left.get().checked_sub(bytes.len() as u64) else {
+            return Beside::Refused(format!(
+                "is too much: of all files together, {} MiB are read; copy them into an image instead",
+                MOST_READ_BYTES / (1024 * 1024)
+            ));
+        };
+        self.bytes_left.set(left);
         if bytes.len() as u64 > most {
             return Beside::Refused(format!("has more than {} KiB; copy it into an image instead", most / 1024));
         }
@@ -266,14 +299,16 @@ impl Reader {
     /// Links below it are left out: they may lead anywhere, and in a circle.
     fn folder(&self, folder: &Path) -> Beside {
         let (mut files, mut bytes) = (Vec::new(), 0);
-        let (mut folders, mut left) = (vec![folder.to_owned()], MOST_LOOKED_AT);
+        let mut folders = vec![folder.to_owned()];
         while let Some(next) = folders.pop() {
             let mut entries: Vec<_> = std::fs::read_dir(&next).into_iter().flatten().flatten().collect();
             entries.sort_by_key(std::fs::DirEntry::file_name);
-            left = left.saturating_sub(entries.len() + 1);
-            if left == 0 {
-                return Self::too_much();
-            }
+            let Some(left) = self.entries_left.get().checked_sub(entries.len() + 1) else {
+                return Beside::Refused(format!(
+                    "is too much: of all folders together, {MOST_LOOKED_AT} entries are looked at"
+                ));
+            };
+            self.entries_left.set(left);
             for entry in entries {
                 let (Ok(kind), path) = (entry.file_type(), entry.path()) else { continue };
                 if kind.is_dir() {
@@ -309,4 +344,21 @@ impl Reader {
         let kib = MOST_FOLDER_BYTES / 1024;
         Beside::Refused(format!("has more than {MOST_FILES} files or {kib} KiB; copy it into an image instead"))
     }
+}
+
+/// The same, with a word in the place of each value that is marked secret.
+fn without_secrets(variables: &Variables) -> Variables {
+    let mut variables = variables.clone();
+    let Variables { environment, build, secret_names, .. } = &mut variables;
+    for (_, value) in environment.iter_mut().chain(build.iter_mut()).filter(|(name, _)| secret_names.contains(name)) {
+        SECRET.clone_into(value);
+    }
+    variables
+}
+
+/// In the words of the problem that is at the same place without secrets. Where there is none, a secret makes it.
+fn without_secret(problem: Problem, masked: &[Problem]) -> Problem {
+    let same = masked.iter().find(|other| (other.place, &other.path) == (problem.place, &problem.path));
+    let message = same.map_or("cannot be used: the value of a secret variable does not fit here", |same| &same.message);
+    Problem { message: message.to_owned(), ..problem }
 }

@@ -21,7 +21,7 @@ use crate::service::work::Work;
 use crate::subject::Subject;
 
 /// Which container of a deployment.
-pub struct Part<'a> {
+pub struct NewContainer<'a> {
     pub purpose: Purpose,
     pub ordinal: u32,
     pub mounts: &'a [Mounted],
@@ -31,7 +31,7 @@ pub struct Part<'a> {
     pub specification_hash: &'a str,
 }
 
-impl<'a> Part<'a> {
+impl<'a> NewContainer<'a> {
     /// One of those that serve visitors.
     pub const fn instance(ordinal: u32, mounts: &'a [Mounted]) -> Self {
         Self { purpose: Purpose::App, ordinal, mounts, service: "", port: 0, specification_hash: "" }
@@ -48,10 +48,10 @@ pub async fn row(
     held: &Held,
     deployment: &Deployment,
     network: &Network,
-    part: &Part<'_>,
+    part: &NewContainer<'_>,
 ) -> Result<Container> {
     let mut tx = held.begin().await?;
-    let Part { purpose, ordinal, mounts, .. } = *part;
+    let NewContainer { purpose, ordinal, mounts, .. } = *part;
     let ending = match purpose {
         Purpose::PreRun if part.service.is_empty() => "pre".to_owned(),
         Purpose::PostRun => "post".to_owned(),

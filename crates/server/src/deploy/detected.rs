@@ -60,7 +60,7 @@ fn built(basis: &Basis<'_>, tree: &Path, plan: Plan, others: Option<String>) -> 
     let unused =
         is_of_dockerfile.then(|| "build_target is not used: there is no Dockerfile of the repository.".to_owned());
     notes.extend(unused.clone());
-    let dockerfile = Dockerfile::Given { text, ignored: plan.dockerignore() };
+    let dockerfile = Dockerfile::Given { text, ignored: Some(plan.dockerignore()) };
     let (context, target) = (tree.join(&plan.context), String::new());
     let recipe = Recipe { context, dockerfile, target, args: Vec::new() };
     let pack = match &plan.serves {

@@ -11,9 +11,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use windlass_api::{Failure, LogStep};
-use windlass_compose::Health;
 use windlass_durable::kill_point;
-use windlass_runtime::{self as runtime, ContainerHealth, HealthCheck, Image, State};
+use windlass_runtime::{self as runtime, ContainerHealth, HealthCheck, State};
 use windlass_store::containers::Container;
 
 use super::attempt::Attempt;
@@ -22,7 +21,6 @@ use super::health_check::{Checking, Tried, shown};
 use super::port::{self, Listening, Search, listed};
 use super::start::evidence;
 use crate::host::Host;
-use crate::release_services::ReleaseService;
 
 /// Between two looks. The first ones come quickly: most applications are up in a moment.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -31,7 +29,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// How long a container may take when neither its user nor its image says so.
 const USUAL_LIMIT: Duration = Duration::from_secs(60);
-/// How long a service of which no connection and no check is expected must run until it counts as well.
+/// A service without a check and without visitors is well after it has run this long.
 const STEADY: Duration = Duration::from_secs(2);
 /// The exit code of a program that was ended by SIGKILL.
 const KILLED: i64 = 137;
@@ -55,62 +53,15 @@ pub async fn wait(attempt: &mut Attempt<'_>, instances: &[Container]) -> Result<
     Ok(())
 }
 
-/// Waits until a service is well: by its own check, and reachable if visitors reach it. One without a check must have run for a moment.
-pub async fn wait_for_service(
-    attempt: &Attempt<'_>,
-    instance: &Container,
-    one: &ReleaseService,
-    image: &Image,
-    is_visited: bool,
-) -> Result<()> {
-    attempt.log.enter(LogStep::Health);
-    let is_main = attempt.release.main_service() == Some(&instance.service);
-    let path = if is_main { attempt.configuration.settings.health_path.clone() } else { String::new() };
-    let port = if is_visited { one.port } else { 0 };
-    let check = service_check(one.service.health.as_ref(), image.health_check.as_ref());
-    wait_for(attempt, instance, Expected { port, path, check, search: None }).await?;
-    Ok(())
-}
-
-/// What the compose file says goes before what the image says.
-fn service_check(service: Option<&Health>, image: Option<&HealthCheck>) -> Option<HealthCheck> {
-    let Some(own) = service else { return image.cloned() };
-    if own.disabled {
-        return None;
-    }
-    let usual = image.cloned().unwrap_or(HealthCheck {
-        command: Vec::new(),
-        interval: Duration::from_secs(30),
-        timeout: Duration::from_secs(30),
-        start_period: Duration::ZERO,
-        retries: 3,
-    });
-    let command = match own.test.split_first() {
-        None => usual.command,
-        Some((kind, words)) if kind == "CMD-SHELL" => {
-            ["/bin/sh", "-c"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect()
-        }
-        Some((_, words)) => words.to_vec(),
-    };
-    let check = HealthCheck {
-        command,
-        interval: own.interval.unwrap_or(usual.interval),
-        timeout: own.timeout.unwrap_or(usual.timeout),
-        start_period: own.start_period.unwrap_or(usual.start_period),
-        retries: own.retries.unwrap_or(usual.retries),
-    };
-    Some(check).filter(|check| !check.command.is_empty())
-}
-
 /// What a container has to show before it is well.
-struct Expected {
+pub struct Expected {
     /// Where it takes connections; 0 if it need not.
-    port: u16,
+    pub port: u16,
     /// What answers there; empty if connections are enough.
-    path: String,
-    check: Option<HealthCheck>,
+    pub path: String,
+    pub check: Option<HealthCheck>,
     /// For another port, if nothing listens there.
-    search: Option<Search>,
+    pub search: Option<Search>,
 }
 
 /// One that was well may have ended while others were started.
@@ -121,8 +72,8 @@ pub async fn all_run(attempt: &Attempt<'_>, instances: &[Container]) -> Result<(
     Ok(())
 }
 
-/// Returns the port that it really listens on.
-async fn wait_for(attempt: &Attempt<'_>, instance: &Container, expected: Expected) -> Result<u16> {
+/// Waits until it is well. Returns the port that it really listens on.
+pub async fn wait_for(attempt: &Attempt<'_>, instance: &Container, expected: Expected) -> Result<u16> {
     let outcome = tokio::select! {
         outcome = become_well(attempt, instance, expected) => outcome,
         lost = engine_lost(attempt.host, &instance.name) => Err(lost),

@@ -39,7 +39,7 @@ pub fn image_tag(app: &App, application_id: Uuid, deployment_id: Uuid) -> String
 }
 
 /// The same for one of several images of a release.
-pub fn numbered_image_tag(app: &App, application_id: Uuid, deployment_id: Uuid, number: u32) -> String {
+pub fn numbered_image_tag(app: &App, application_id: Uuid, deployment_id: Uuid, number: usize) -> String {
     format!("{}-{number}", image_tag(app, application_id, deployment_id))
 }
 

@@ -70,8 +70,8 @@ pub struct OpenChoice {
     pub others: String,
 }
 
-/// Of a repository that is built another way.
-const COMPOSE_FILE: &str = "There is a compose file: set build_pack to docker-compose to deploy its services.";
+/// For a repository with a compose file and another build pack.
+const COMPOSE_FILE_UNUSED: &str = "There is a compose file: set build_pack to docker-compose to deploy its services.";
 
 pub async fn choose(basis: &Basis<'_>, tree: &Path) -> Result<Choice> {
     let configuration = basis.configuration;
@@ -88,7 +88,7 @@ pub async fn choose(basis: &Basis<'_>, tree: &Path) -> Result<Choice> {
         let warnings = compose.warnings();
         return Ok(as_set(Pack::Services(Box::new(compose)), warnings));
     }
-    let other_way = compose_file::is_there(tree, &context).await.then_some(COMPOSE_FILE);
+    let hint = compose_file::is_there(tree, &context).await.then_some(COMPOSE_FILE_UNUSED);
     match dockerfile::find(configuration, tree, &context).await? {
         Found::Path(path) => {
             let target = configuration.settings.build_target.clone();
@@ -97,10 +97,10 @@ pub async fn choose(basis: &Basis<'_>, tree: &Path) -> Result<Choice> {
                 "" => Pack::Image(recipe),
                 path => Pack::BuiltFiles(recipe, ServedFolder { path: path.into(), single_page }),
             };
-            Ok(as_set(pack, other_way.map(str::to_owned).into_iter().collect()))
+            Ok(as_set(pack, hint.map(str::to_owned).into_iter().collect()))
         }
         Found::None { others } => {
-            let others = format!("{others}{}", other_way.map(|words| format!(" {words}")).unwrap_or_default());
+            let others = format!("{others}{}", hint.map(|words| format!(" {words}")).unwrap_or_default());
             detected::choose(basis, tree, &context, others).await
         }
     }

@@ -136,6 +136,7 @@ pub async fn prune(host: &Host, held: &Held, subject: &Subject) -> Result<()> {
     for release in &surplus {
         releases::set_removed(&mut tx, release.id, host.app.now()).await?;
     }
+    releases::forget_services(&mut tx, subject.application.id).await?;
     tx.commit().await?;
     kill_point::reached("finish-releases-marked");
     for release in &surplus {

@@ -30,7 +30,7 @@ pub fn restored_volumes(deployment: &Deployment) -> Result<Vec<Uuid>> {
 }
 
 /// Fills a new volume for each that is brought back, and lets the containers have it.
-pub async fn prepare(attempt: &Attempt<'_>, mounts: &mut [Mounted]) -> Result<()> {
+pub async fn prepare(attempt: &Attempt<'_>, mounts: &mut [&mut Mounted]) -> Result<()> {
     for restore in read_restores(&attempt.deployment.restores)? {
         if !mounts.iter().any(|mounted| mounted.volume_id == restore.volume_id) {
             return failed(

@@ -12,7 +12,7 @@ use windlass_store::releases;
 use windlass_store::{deployments, jobs};
 
 use super::attempt::Attempt;
-use super::container::{Part, row, specification};
+use super::container::{NewContainer, row, specification};
 use super::failure::{Interruption, Result, failed};
 use super::{command, network, restore, volumes};
 use crate::labels::DEPLOYMENT_LABEL;
@@ -33,7 +33,7 @@ pub async fn prepare(attempt: &mut Attempt<'_>) -> Result<Network> {
         return Err(image_missing(attempt).await?);
     };
     let mut mounts = volumes::ensure(attempt, &image, &restore::restored_volumes(&attempt.deployment)?).await?;
-    restore::prepare(attempt, &mut mounts).await?;
+    restore::prepare(attempt, &mut mounts.iter_mut().collect::<Vec<_>>()).await?;
     (attempt.mounts, attempt.image_user) = (mounts, image.user);
     attempt.log.enter(LogStep::Start);
     network::of_application(attempt.host, &attempt.application).await
@@ -69,7 +69,8 @@ async fn start_one(attempt: &mut Attempt<'_>, network: &Network, ordinal: u32) -
     // The points of the first instance are reached by every deployment.
     let reached = |first, other| kill_point::reached(if ordinal == 1 { first } else { other });
     let (host, held) = (attempt.host, attempt.held);
-    let container = row(host, held, &attempt.deployment, network, &Part::instance(ordinal, &attempt.mounts)).await?;
+    let container =
+        row(host, held, &attempt.deployment, network, &NewContainer::instance(ordinal, &attempt.mounts)).await?;
     reached("deploy-container-stored", "replica-stored");
     let specification = specification(attempt.host, network, &container, attempt)?;
     let engine_id = create(attempt, &specification).await?;

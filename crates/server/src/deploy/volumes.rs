@@ -1,5 +1,7 @@
 //! volumes: what the containers of a deployment will have of them, on the engine too.
 
+use std::collections::HashSet;
+
 use uuid::Uuid;
 use windlass_api::{ContainerPath, Failure, Slug, VolumeOrigin};
 use windlass_runtime::Image;
@@ -34,9 +36,11 @@ pub async fn ensure(attempt: &Attempt<'_>, image: &Image, restored: &[Uuid]) -> 
 /// engine would make there by itself goes with its container.
 async fn with_those_of_image(attempt: &Attempt<'_>, image: &Image) -> Result<Vec<Volume>> {
     let mut work = attempt.held.begin().await?;
-    let mut all = volumes::of_application(&mut work, attempt.application.id).await?;
-    // Those of services are not for one container; they stay for when there are services again.
-    all.retain(|volume| volume.origin != VolumeOrigin::Compose);
+    // Those of services are not for one container; they stay for when there are services again, and keep their names.
+    let (mut all, of_services): (Vec<Volume>, Vec<Volume>) = volumes::of_application(&mut work, attempt.application.id)
+        .await?
+        .into_iter()
+        .partition(|volume| volume.origin != VolumeOrigin::Compose);
     let mut added = Vec::new();
     for path in &image.volumes {
         let Ok(path) = ContainerPath::try_from(path.as_str()) else {
@@ -45,7 +49,7 @@ async fn with_those_of_image(attempt: &Attempt<'_>, image: &Image) -> Result<Vec
         if all.iter().any(|volume| volume.path == *path) {
             continue;
         }
-        let name = free_name(&path, &all);
+        let name = free_name(&path, all.iter().chain(&of_services));
         service::volumes::refuse_beyond_ceiling(&mut work, attempt.application.organization_id)
             .await
             .or_else(|refusal| failed(Failure::VolumeUnusable, refusal.message))?;
@@ -70,13 +74,14 @@ async fn with_those_of_image(attempt: &Attempt<'_>, image: &Image) -> Result<Vec
 }
 
 /// Made of the path: `/var/lib/data` is `var-lib-data`.
-fn free_name(path: &str, taken: &[Volume]) -> String {
+fn free_name<'a>(path: &str, taken: impl Iterator<Item = &'a Volume>) -> String {
+    let taken: HashSet<&str> = taken.map(|volume| volume.name.as_str()).collect();
     let lower = path.to_lowercase();
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let name: String = words.collect::<Vec<_>>().join("-").chars().take(50).collect();
     let name =
         Slug::<63>::try_from(name.trim_matches('-')).map_or_else(|_| USUAL_NAME.to_owned(), |name| name.to_string());
-    let is_free = |name: &String| !taken.iter().any(|volume| volume.name == *name);
+    let is_free = |name: &String| !taken.contains(name.as_str());
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
 }
@@ -220,9 +225,9 @@ mod tests {
 
     #[test]
     fn names_are_made_of_paths() {
-        assert_eq!(free_name("/var/lib/postgresql/data", &[]), "var-lib-postgresql-data");
-        assert_eq!(free_name("/_", &[]), "data");
-        let long = free_name(&format!("/{}", "x".repeat(300)), &[]);
+        assert_eq!(free_name("/var/lib/postgresql/data", [].iter()), "var-lib-postgresql-data");
+        assert_eq!(free_name("/_", [].iter()), "data");
+        let long = free_name(&format!("/{}", "x".repeat(300)), [].iter());
         assert_eq!(long.len(), 50);
     }
 }

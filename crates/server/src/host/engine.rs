@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use tokio::sync::mpsc;
 use windlass_runtime::{
     Archive, Build, Container, ContainerSpec, ContainerSummary, Creation, Engine, Events, Exec, HelperSpec, Image,
-    ImageSummary, Labels, Network, NetworkSummary, PrintedLine, Result, VolumeRoot,
+    ImageSummary, Labels, Network, NetworkSummary, NewFile, PrintedLine, Result, VolumeRoot,
 };
 
 use super::Host;
@@ -167,15 +167,8 @@ impl Host {
     }
 
     /// Before the container is started. Folders on the way are made.
-    pub async fn write_container_file(
-        &self,
-        container: &str,
-        path: &str,
-        content: &[u8],
-        mode: u32,
-        owner: (u64, u64),
-    ) -> Result<()> {
-        self.docker.write_file(container, path, content, mode, owner).await
+    pub async fn write_container_files(&self, container: &str, files: &[NewFile<'_>]) -> Result<()> {
+        self.docker.write_files(container, files).await
     }
 
     /// An image of nothing, for containers that are never started.

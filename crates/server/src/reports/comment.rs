@@ -10,7 +10,7 @@ use windlass_store::previews::{self, Preview, Shown};
 use windlass_store::{Conn, applications};
 
 use crate::app::App;
-use crate::code_host::{Asker, Failed, api, full_name, send};
+use crate::code_host::{Failed, PullFor, api, full_name, send};
 use crate::error::Error;
 use crate::jobs::Held;
 use crate::service::queue::OfPullRequest;
@@ -107,7 +107,7 @@ async fn tell(app: &App, about: &OfPullRequest, subject: &Subject) -> Result<Opt
     if preview.as_ref().is_some_and(|(preview, _)| preview.commented == *text) {
         return Ok(None);
     }
-    let api = api(app, connection, full_name, Asker::Job).await?;
+    let api = api(app, connection, full_name, PullFor::Job).await?;
     let number = u64::try_from(about.pull_request).unwrap_or_default();
     let place = Place { app, api: &api, full_name, number, account: &connection.account };
     kill_point::reached("comment-before");

@@ -11,7 +11,7 @@ use windlass_store::logs::LogLine;
 use windlass_store::{deliveries, releases};
 
 use crate::app::App;
-use crate::code_host::{Asker, Failed, api, full_name, send};
+use crate::code_host::{Failed, PullFor, api, full_name, send};
 use crate::error::Error;
 use crate::jobs::Held;
 
@@ -71,7 +71,7 @@ async fn tell(app: &App, subject: &Subject) -> Result<Option<State>, Failed> {
         return Ok(None);
     }
     let Some(full_name) = full_name(connection, &application.repository) else { return Ok(None) };
-    let api = api(app, connection, &full_name, Asker::Job).await?;
+    let api = api(app, connection, &full_name, PullFor::Job).await?;
     let status = status(app, application, deployment, state);
     kill_point::reached("report-before");
     for commit in commits {

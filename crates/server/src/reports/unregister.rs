@@ -5,7 +5,7 @@ use windlass_codehost::api::{HookId, KeyId};
 use windlass_store::connections;
 
 use crate::app::App;
-use crate::code_host::{Asker, Failed, api, full_name, send};
+use crate::code_host::{Failed, PullFor, api, full_name, send};
 use crate::error::Error;
 use crate::jobs::Held;
 use crate::service::queue::Registered;
@@ -19,7 +19,7 @@ pub async fn unregister(app: &App, held: &Held, registered: &Registered) -> Resu
         Some((connection, name))
     });
     if let Some((connection, name)) = at_host {
-        let api = api(app, &connection, &name, Asker::Job).await?;
+        let api = api(app, &connection, &name, PullFor::Job).await?;
         if !registered.hook_id.is_empty() {
             let ask = api.delete_hook(&name, &HookId(registered.hook_id.clone())).map_err(Failed::Api)?;
             send(app, ask).await?;

@@ -70,7 +70,7 @@ fn number<T: TryFrom<i64>>(now: T, given: Option<i64>) -> T {
     given.and_then(|given| T::try_from(given).ok()).unwrap_or(now)
 }
 
-/// What is about one image, and a compose file says in its own way.
+/// Refuses settings that are for one image; a compose file has keys of its own for them.
 fn refuse_for_services(configuration: &Configuration) -> Result<()> {
     if configuration.build_pack != BuildPack::DockerCompose {
         return Ok(());

@@ -8,7 +8,7 @@ use windlass_store::applications::Application;
 
 use crate::app::App;
 use crate::auth::Granted;
-use crate::code_host::{self, Asker, Failed};
+use crate::code_host::{self, Failed, PullFor};
 use crate::error::{Error, Result};
 use crate::random;
 use crate::service::connections::at_code_host;
@@ -112,7 +112,7 @@ async fn register(app: &App, application: &Application, public_key: &str) -> Res
         );
         return Err(Error::new(ErrorCode::Conflict, message));
     }
-    let host = code_host::api(app, &connection, &full_name, Asker::Member).await?;
+    let host = code_host::api(app, &connection, &full_name, PullFor::Member).await?;
     let title = format!("Windlass: {}", application.name);
     let ask = host.create_deploy_key(&full_name, &title, public_key).map_err(Failed::Api)?;
     Ok(Some(code_host::ask(app, application.organization_id, ask).await?.0))
@@ -120,7 +120,7 @@ async fn register(app: &App, application: &Application, public_key: &str) -> Res
 
 async fn unregister(app: &App, application: &Application, id: String) -> Result<()> {
     let Some((connection, full_name)) = at_code_host(app, application).await? else { return Ok(()) };
-    let host = code_host::api(app, &connection, &full_name, Asker::Job).await?;
+    let host = code_host::api(app, &connection, &full_name, PullFor::Job).await?;
     let ask = host.delete_deploy_key(&full_name, &KeyId(id)).map_err(Failed::Api)?;
     Ok(code_host::send(app, ask).await?)
 }

@@ -157,7 +157,6 @@ async fn new_release(work: &mut Work<'_>, application: &Application, id: Uuid, c
     let app = work.app;
     let variables = app.vault.application_variables(application).await?.of_release();
     let release = Release {
-        sealed_services: None,
         id,
         application_id: application.id,
         configuration: application.configuration.clone(),

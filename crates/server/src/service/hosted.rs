@@ -6,7 +6,7 @@ use windlass_codehost::api::{Page, RefName, Repository};
 use windlass_store::connections::Connection;
 
 use crate::app::App;
-use crate::code_host::{self, Asker, of_field, of_input};
+use crate::code_host::{self, PullFor, of_field, of_input};
 use crate::error::Result;
 
 /// For one page of what is searched for.
@@ -60,7 +60,7 @@ pub async fn references(
     repository: &str,
     page: PageWanted,
 ) -> Result<api::HostedReferences> {
-    let host = code_host::api(app, connection, repository, Asker::Member).await;
+    let host = code_host::api(app, connection, repository, PullFor::Member).await;
     let host = host.map_err(|failed| of_field("repository", failed))?;
     let ask = match kind {
         Kind::Branches => host.branches(repository, page.number, page.size),

@@ -504,7 +504,7 @@ pub async fn check(work: &mut Work<'_>, application: &Application, blamed: &str)
     }
     let configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     let replicas = configuration.settings.replicas;
-    match all.iter().find(|volume| !volume.shared) {
+    match all.iter().find(|volume| !volume.shared && volume.origin != VolumeOrigin::Compose) {
         Some(volume) if replicas > 1 => Err(Error::field(blamed, not_for_replicas(replicas, &volume.name))),
         _ => Ok(()),
     }

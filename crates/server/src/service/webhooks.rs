@@ -11,7 +11,7 @@ use windlass_store::deliveries;
 use crate::app::App;
 use crate::auth::Granted;
 use crate::auth::token::Token;
-use crate::code_host::{self, Asker, Failed};
+use crate::code_host::{self, Failed, PullFor};
 use crate::error::{Error, Result};
 use crate::records::deliveries::delivery;
 use crate::service::connections::at_code_host;
@@ -67,7 +67,7 @@ pub async fn register(app: &App, granted: &Granted<Application>) -> Result<api::
     refuse_preview(&mut app.db.read().await?, application).await?;
     let (connection, name) = hosted(app, application).await?;
     refuse_app(application, &connection)?;
-    let host = code_host::api(app, &connection, &name, Asker::Member).await?;
+    let host = code_host::api(app, &connection, &name, PullFor::Member).await?;
     let url = registered_url(app, application);
     let mut ids = registered_hooks(app, &connection, &host, &name, &url).await?;
     // Its address is another one if people reach this server in another way since.
@@ -105,7 +105,7 @@ pub async fn unregister(app: &App, granted: &Granted<Application>) -> Result<api
         return Err(Error::new(ErrorCode::Conflict, "No webhook of this application is registered."));
     }
     let (connection, name) = hosted(app, application).await?;
-    let host = code_host::api(app, &connection, &name, Asker::Member).await?;
+    let host = code_host::api(app, &connection, &name, PullFor::Member).await?;
     let ask = host.delete_hook(&name, &HookId(application.hook_id.clone())).map_err(Failed::Api)?;
     code_host::ask(app, application.organization_id, ask).await?;
     set_hook(app, granted, String::new(), "removed the webhook of").await

@@ -4,10 +4,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 use windlass_api::{RepositoryCredentials, Variables};
-use windlass_store::Tx;
 use windlass_store::applications::Application;
-use windlass_store::releases::Release;
+use windlass_store::releases::{self, Release};
 use windlass_store::sealed::{APPLICATION_CREDENTIALS, APPLICATION_VARIABLES, RELEASE_SERVICES, RELEASE_VARIABLES};
+use windlass_store::{Conn, Tx};
 
 use super::{SealedCell, Vault, damaged};
 use crate::error::{Error, Result};
@@ -32,10 +32,9 @@ impl Vault {
     }
 
     /// None if it has no services.
-    pub async fn release_services(&self, release: &Release) -> Result<Option<ReleaseServices>> {
-        let cell = SealedCell { column: RELEASE_SERVICES, row: release.id };
-        match &release.sealed_services {
-            Some(sealed) => self.open_json(cell, sealed).await.map(Some),
+    pub async fn release_services(&self, conn: &mut Conn, id: Uuid) -> Result<Option<ReleaseServices>> {
+        match releases::sealed_services(conn, id).await? {
+            Some(sealed) => self.open_json(SealedCell { column: RELEASE_SERVICES, row: id }, &sealed).await.map(Some),
             None => Ok(None),
         }
     }

@@ -533,10 +533,10 @@ create table containers (
     -- The deployment that made it, which its lines are of. A later one that has kept it is in `deployment_id`.
     made_by uuid,
     purpose text not null,
-    -- Which of the deployment's instances it is, from 1 on; 1 for a command.
+    -- Which of the deployment's instances it is, from 1 on; 1 for a command. A service that others wait for has its place in their order.
     ordinal bigint not null,
-    -- The service of a compose file that it is, where visitors of that service reach it (0 for nowhere), and a hash of all that it was made
-    -- of. Empty for others.
+    -- The service of a compose file that it is, where it listens (0 if that is not known), and a hash of all that it was made of. Empty for
+    -- others.
     service text not null default '',
     port bigint not null default 0,
     specification_hash text not null default '',
@@ -921,6 +921,20 @@ create table domain_choice (
 );
 
 insert into domain_choice (id) values (1);
+
+-- Images that deployments of compose files brought to the engine, where they were not before. No foreign key: the organization may be gone, its images
+-- are not yet.
+create table pulled_images (
+    id uuid primary key,
+    organization_id uuid not null,
+    reference text not null,
+    -- The engine's id of it; empty while it is being pulled.
+    image_id text not null,
+    bytes bigint not null,
+    -- When a deployment last asked for it.
+    used_at bigint not null,
+    unique (organization_id, reference, image_id)
+);
 
 -- Domains that an organization has given up, which no other takes for a while. No foreign key: the organization may be gone.
 create table freed_domains (

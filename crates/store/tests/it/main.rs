@@ -22,6 +22,7 @@ mod master_keys;
 mod memberships;
 mod migrations;
 mod organizations;
+mod pulled_images;
 mod releases;
 mod sealed;
 mod second_factors;

@@ -130,7 +130,6 @@ pub fn application(number: u128) -> Application {
 
 pub fn release(number: u128, application: u128) -> Release {
     Release {
-        sealed_services: None,
         id: id(number),
         application_id: id(application),
         configuration: Configuration::default().to_json().unwrap(),

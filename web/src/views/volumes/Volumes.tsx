@@ -66,6 +66,7 @@ function columns(t: Text, applicationId: string): Column<Volume>[] {
           {shared && <span class="tag">{t.volumes.sharedTag}</span>}
           {host_path && <span class="tag">{t.volumes.hostTag}</span>}
           {origin === "image" && <span class="tag">{t.volumes.imageTag}</span>}
+          {origin === "compose" && <span class="tag">{t.volumes.composeTag}</span>}
         </span>
       ),
     },

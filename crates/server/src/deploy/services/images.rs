@@ -16,7 +16,7 @@ use crate::deploy::failure::{Result, failed};
 use crate::deploy::pack::Recipe;
 use crate::deploy::{ceiling, dockerfile, isolation, port};
 use crate::host::Host;
-use crate::pulled_images::{self, Asker};
+use crate::pulled_images::{self, PullFor};
 use crate::release_services::{ReleaseService, ReleaseServices};
 use crate::service::preparation;
 
@@ -25,11 +25,11 @@ const MOST_BYTES: usize = 2 * 1024 * 1024;
 
 /// Makes the images, and says what the release's services are.
 pub async fn build(attempt: &mut Attempt<'_>, tree: &Path, compose: Compose) -> Result<Services> {
-    let host_access = may_reach_host(attempt.host, &attempt.application).await?;
-    refuse(&compose, host_access)?;
+    let rights = Rights::of(attempt.host, &attempt.application).await?;
+    refuse(&compose, rights.host_access)?;
     // All of them together have the time of one build: others wait for the slot.
     let limit = attempt.host.app.config.build_limit;
-    let Ok(made) = tokio::time::timeout(limit, make_all(attempt, tree, &compose, host_access)).await else {
+    let Ok(made) = tokio::time::timeout(limit, make_all(attempt, tree, &compose, &rights)).await else {
         return failed(
             Failure::TimedOut,
             format!(
@@ -47,19 +47,31 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path, compose: Compose) -> 
     refuse_beyond_size(&all)?;
     let port = all.iter().find(|one| one.service.name == compose.main).map_or(0, |one| one.port);
     let reaches = compose.project.services.iter().any(|service| !service.dangers().is_empty());
-    attempt.services = Some(ReleaseServices { all, reaches_host: host_access && reaches });
+    let shares = if rights.is_preview { all.len() as u64 } else { 1 };
+    attempt.services = Some(ReleaseServices { all, reaches_host: rights.host_access && reaches, shares });
     let named = compose.project.services.iter().zip(images);
     let all = named.map(|(service, (name, image))| ServiceImage { service: service.name.clone(), name, id: image.id });
     Ok(Services { all: all.collect(), main: compose.main, port, bytes })
 }
 
-/// Whether what needs host access may be done. What a preview runs may be anyone's who can open a pull request.
-pub async fn may_reach_host(host: &Host, application: &Application) -> Result<bool> {
-    let mut conn = host.app.db.read().await?;
-    if previews::get(&mut conn, application.id).await?.is_some() {
-        return Ok(false);
+/// What the services of an application may have. A person who opens a pull request decides what its preview runs, so a preview has less.
+struct Rights {
+    host_access: bool,
+    is_preview: bool,
+}
+
+impl Rights {
+    async fn of(host: &Host, application: &Application) -> Result<Self> {
+        let mut conn = host.app.db.read().await?;
+        let is_preview = previews::get(&mut conn, application.id).await?.is_some();
+        let has_host_access = organizations::has_host_access(&mut conn, application.organization_id).await?;
+        Ok(Self { host_access: has_host_access && !is_preview, is_preview })
     }
-    Ok(organizations::has_host_access(&mut conn, application.organization_id).await?)
+}
+
+/// Whether what needs host access may be done.
+pub async fn may_reach_host(host: &Host, application: &Application) -> Result<bool> {
+    Ok(Rights::of(host, application).await?.host_access)
 }
 
 /// The image of each service, with its name if it was built, and the bytes of all.
@@ -67,7 +79,7 @@ async fn make_all(
     attempt: &Attempt<'_>,
     tree: &Path,
     compose: &Compose,
-    host_access: bool,
+    rights: &Rights,
 ) -> Result<(Vec<(String, Image)>, i64)> {
     let (mut all, mut bytes): (Vec<(String, Image)>, i64) = (Vec::new(), 0);
     for (index, service) in compose.project.services.iter().enumerate() {
@@ -79,10 +91,14 @@ async fn make_all(
             continue;
         }
         let made = match &service.build {
-            Some(build) => of_repository(attempt, tree, compose, service, build).await?,
-            None => (String::new(), of_registry(attempt, service, host_access).await?),
+            Some(build) => of_repository(attempt, tree, compose, index, build).await?,
+            None => {
+                ceiling::refuse_beyond(attempt, bytes).await?;
+                (String::new(), of_registry(attempt, service, rights).await?)
+            }
         };
-        if !all.iter().any(|(_, image)| image.id == made.1.id) {
+        // One that was pulled may be many releases' and many applications', and is there once.
+        if service.build.is_some() {
             bytes = bytes.saturating_add(i64::try_from(made.1.size).unwrap_or(i64::MAX));
         }
         ceiling::refuse_beyond(attempt, bytes).await?;
@@ -142,14 +158,13 @@ async fn of_repository(
     attempt: &Attempt<'_>,
     tree: &Path,
     compose: &Compose,
-    service: &Service,
+    index: usize,
     build: &Build,
 ) -> Result<(String, Image)> {
+    let service = &compose.project.services[index];
     let recipe = recipe(tree, compose, service, build).await?;
-    let number = compose.project.services.iter().position(|other| other.name == service.name).unwrap_or_default() + 1;
-    let number = u32::try_from(number).unwrap_or(u32::MAX);
     let (app, application) = (&attempt.host.app, &attempt.application);
-    let tag = isolation::numbered_image_tag(app, application.id, attempt.deployment.id, number);
+    let tag = isolation::numbered_image_tag(app, application.id, attempt.deployment.id, index + 1);
     attempt.log.note(format!("Building {}", service.name)).await;
     ensure_image(attempt, tree, recipe, tag).await
 }
@@ -165,7 +180,7 @@ async fn recipe(tree: &Path, compose: &Compose, service: &Service, build: &Build
         return wrong(format!("{} is no folder", build.context));
     }
     let dockerfile = match (&build.dockerfile_inline, &build.dockerfile) {
-        (Some(text), _) => Dockerfile::Given { text: text.clone(), ignored: String::new() },
+        (Some(text), _) => Dockerfile::Given { text: text.clone(), ignored: None },
         (None, given) => {
             let path = given.as_deref().unwrap_or("Dockerfile");
             if !dockerfile::is_file_inside(tree, &context.join(path)).await {
@@ -178,17 +193,16 @@ async fn recipe(tree: &Path, compose: &Compose, service: &Service, build: &Build
     Ok(Recipe { context, dockerfile, target, args: build.args.clone() })
 }
 
-async fn of_registry(attempt: &Attempt<'_>, service: &Service, has_host_access: bool) -> Result<Image> {
-    let application = &attempt.application;
-    let is_preview = previews::get(&mut attempt.host.app.db.read().await?, application.id).await?.is_some();
-    let asker = Asker {
-        organization_id: application.organization_id,
-        has_host_access,
-        may_use_built: !is_preview,
+async fn of_registry(attempt: &Attempt<'_>, service: &Service, rights: &Rights) -> Result<Image> {
+    let pull_for = PullFor {
+        organization_id: attempt.application.organization_id,
+        has_host_access: rights.host_access,
+        may_use_built: !rights.is_preview,
+        is_temporary: true,
         log: &attempt.log,
         step: LogStep::Build,
     };
-    let image = pulled_images::ensure(attempt.host, &asker, &service.image, service.pull_policy).await?;
+    let image = pulled_images::ensure(attempt.host, &pull_for, &service.image, service.pull_policy).await?;
     check_architecture(attempt, &image).await?;
     Ok(image)
 }

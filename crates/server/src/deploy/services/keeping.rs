@@ -13,10 +13,10 @@ use crate::deploy::failure::{Interruption, Result};
 use crate::mounts::{self, Mounted};
 use crate::release_services::ReleaseService;
 
-/// The same for a service that asks for the same. Where the others are is left out: see [`keep_unchanged`].
-pub fn hash(one: &ReleaseService, image: &Image, mounts: &[Mounted], others: impl Serialize) -> Result<String> {
+/// Of all that a container is made of, except the addresses of other services, which change with each release: see [`keep_unchanged`].
+pub fn hash(definition: &ReleaseService, image: &Image, mounts: &[Mounted], more: impl Serialize) -> Result<String> {
     // Each build has an image of its own, which may have the same in it.
-    let json = serde_json::to_vec(&(&one.service, one.port, &image.content, mounts, others))
+    let json = serde_json::to_vec(&(&definition.service, definition.port, &image.content, mounts, more))
         .map_err(|error| Interruption::Failed(Failure::Internal, error.to_string()))?;
     Ok(Sha256::digest(json).iter().map(|byte| format!("{byte:02x}")).collect())
 }
@@ -29,22 +29,23 @@ pub async fn keep_unchanged(attempt: &Attempt<'_>, all: &mut [Wanted]) -> Result
     let is_begun =
         |name: &str| rows.iter().any(|row| row.deployment_id == attempt.deployment.id && row.service == name);
     let main = main_service(attempt);
-    for wanted in all.iter_mut().filter(|wanted| wanted.has_own_data() && !wanted.one.is_task && wanted.name() != main)
+    for wanted in
+        all.iter_mut().filter(|wanted| wanted.has_own_data() && !wanted.definition.is_task && wanted.name() != main)
     {
         let is_same = |row: &&Container| {
             row.deployment_id != attempt.deployment.id
                 && row.purpose == Purpose::App
                 && row.stage == Stage::Live
-                && row.service == wanted.one.service.name
+                && row.service == wanted.definition.service.name
                 && row.specification_hash == wanted.hash
         };
-        if let Some(row) = rows.iter().find(is_same).filter(|_| !is_begun(&wanted.one.service.name))
+        if let Some(row) = rows.iter().find(is_same).filter(|_| !is_begun(&wanted.definition.service.name))
             && is_well(attempt, row).await?
         {
             wanted.kept = Some(row.clone());
         }
     }
-    while let Some(index) = all.iter().position(|wanted| wanted.kept.is_some() && must_go(wanted, all)) {
+    while let Some(index) = all.iter().position(|wanted| wanted.kept.is_some() && must_be_replaced(wanted, all)) {
         all[index].kept = None;
     }
     Ok(())
@@ -60,8 +61,9 @@ async fn is_well(attempt: &Attempt<'_>, row: &Container) -> Result<bool> {
 }
 
 /// Whether it depends on one that is replaced, or has data that one that is replaced writes too.
-fn must_go(wanted: &Wanted, all: &[Wanted]) -> bool {
-    let depends_on = |other: &Wanted| wanted.one.service.depends_on.iter().any(|need| need.service == other.name());
+fn must_be_replaced(wanted: &Wanted, all: &[Wanted]) -> bool {
+    let depends_on =
+        |other: &Wanted| wanted.definition.service.depends_on.iter().any(|need| need.service == other.name());
     let replaced = |other: &&Wanted| other.kept.is_none();
     all.iter().filter(replaced).any(|other| depends_on(other) || mounts::exclude(&wanted.mounts, &other.mounts))
 }

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use windlass_api::{Failure, Settings};
-use windlass_compose::Service;
-use windlass_runtime::{ContainerSpec, LogLimits};
+use windlass_compose::{File, Service};
+use windlass_runtime::{ContainerSpec, LogLimits, NewFile};
 use windlass_store::containers::Container;
 use windlass_store::networks::Network;
 use windlass_store::releases::Release;
@@ -35,9 +35,9 @@ pub fn specification(
     labels.insert(PURPOSE_LABEL.into(), container.purpose.as_str().into());
     let mut options = compose_options::options(service, &hosts, Vec::new());
     if services.reaches_host {
-        compose_options::reach_host(&mut options, service);
+        compose_options::add_host_access(&mut options, service);
     }
-    let (memory_bytes, nano_cpus, pids) = limits(host, service, settings);
+    let (memory_bytes, nano_cpus, pids) = limits(host, service, settings, services.shares);
     Ok(ContainerSpec {
         name: container.name.clone(),
         image: one.image_id.clone(),
@@ -56,14 +56,15 @@ pub fn specification(
     })
 }
 
-/// Memory, processors and processes: what the service asks for, and no more than the settings of the application and the operator allow.
-pub fn limits(host: &Host, service: &Service, settings: &Settings) -> (u64, u64, u64) {
+/// Memory, processors and processes: what the service asks for, and no more than its share of what the settings of the application allow, and
+/// than the operator does.
+pub fn limits(host: &Host, service: &Service, settings: &Settings, shares: u64) -> (u64, u64, u64) {
     let ceilings = &host.app.config.ceilings;
     // 0 is no limit of its own.
     let least = |asked: Option<u64>, set: u64| match asked.filter(|asked| *asked > 0) {
         Some(asked) if set == 0 => asked,
-        Some(asked) => asked.min(set),
-        None => set,
+        Some(asked) => asked.min(set.div_ceil(shares.max(1))),
+        None => set.div_ceil(shares.max(1)),
     };
     (
         ceilings.memory_bytes(least(service.memory_bytes, u64::from(settings.memory_mb) * 1024 * 1024)),
@@ -83,16 +84,27 @@ fn grace_of(service: &Service, usual: Duration) -> Duration {
 
 /// How long the container of a service has to end by itself.
 pub async fn grace(host: &Host, release: &Release, container: &Container, usual: Duration) -> Result<Duration> {
-    let services = host.app.vault.release_services(release).await?;
-    let one = services.as_ref().and_then(|services| services.get(&container.service));
-    Ok(one.map_or(usual, |one| grace_of(&one.service, usual)))
+    let services = host.app.vault.release_services(&mut host.app.db.read().await?, release.id).await?;
+    let definition = services.as_ref().and_then(|services| services.get(&container.service));
+    Ok(definition.map_or(usual, |definition| grace_of(&definition.service, usual)))
 }
 
 /// Files whose content is in the compose file or lies beside it, before the container is started.
 pub async fn write_files(host: &Host, row: &Container, service: &Service) -> Result<()> {
-    for file in &service.files {
-        let owner = (u64::from(file.uid.unwrap_or_default()), u64::from(file.gid.unwrap_or_default()));
-        host.write_container_file(&row.name, &file.path, file.content.as_bytes(), file.mode, owner).await?;
+    if service.files.is_empty() {
+        return Ok(());
     }
+    let files: Vec<NewFile<'_>> = service.files.iter().map(new_file).collect();
+    host.write_container_files(&row.name, &files).await?;
     Ok(())
+}
+
+fn new_file(file: &File) -> NewFile<'_> {
+    NewFile {
+        path: &file.path,
+        content: file.content.as_bytes(),
+        mode: file.mode,
+        uid: file.uid.unwrap_or_default().into(),
+        gid: file.gid.unwrap_or_default().into(),
+    }
 }

@@ -12,14 +12,17 @@ use windlass_store::application_domains;
 use windlass_store::containers::{self, Container, Purpose};
 use windlass_store::networks::Network;
 
+use super::health::wait_for_service;
 use super::{Wanted, specification, write_files};
 use crate::deploy::attempt::Attempt;
-use crate::deploy::container::{Part, row};
+use crate::deploy::container::{NewContainer, row};
 use crate::deploy::failure::{Interruption, Result, failed};
 use crate::deploy::{health, start, volumes};
 
 /// How long all services together may take that others wait for until they have ended.
 const TASK_LIMIT: Duration = Duration::from_secs(600);
+/// Of a row that is new.
+const NO_HOSTS: &str = "[]";
 
 /// The row of each service's container; that of before where it is kept.
 pub async fn rows(attempt: &Attempt<'_>, network: &Network, all: &[Wanted]) -> Result<Vec<Container>> {
@@ -31,49 +34,72 @@ pub async fn rows(attempt: &Attempt<'_>, network: &Network, all: &[Wanted]) -> R
         });
     }
     kill_point::reached("compose-stored");
-    tell_hosts(attempt, all, &mut rows).await?;
+    store_addresses_of_others(attempt, all, &mut rows).await?;
     Ok(rows)
 }
 
 async fn new_row(attempt: &Attempt<'_>, network: &Network, wanted: &Wanted) -> Result<Container> {
-    let purpose = if wanted.one.is_task { Purpose::PreRun } else { Purpose::App };
-    let part = Part {
+    let purpose = if wanted.definition.is_task { Purpose::PreRun } else { Purpose::App };
+    let part = NewContainer {
         purpose,
         ordinal: wanted.ordinal,
         mounts: &wanted.mounts,
         service: wanted.name(),
-        port: wanted.one.port,
+        port: wanted.definition.port,
         specification_hash: &wanted.hash,
     };
     row(attempt.host, attempt.held, &attempt.deployment, network, &part).await
 }
 
 /// Each finds the others by their names. What may stay when the others are replaced finds only those that it depends on.
-async fn tell_hosts(attempt: &Attempt<'_>, all: &[Wanted], rows: &mut [Container]) -> Result<()> {
+async fn store_addresses_of_others(attempt: &Attempt<'_>, all: &[Wanted], rows: &mut [Container]) -> Result<()> {
     let addresses: Vec<String> = rows.iter().map(|row| row.address.clone()).collect();
-    let mut tx = attempt.held.begin().await?;
     for (wanted, row) in all.iter().zip(rows.iter_mut()).filter(|(wanted, _)| wanted.kept.is_none()) {
-        let is_told = |other: &Wanted| {
-            let is_named = wanted.one.service.depends_on.iter().any(|need| need.service == other.name());
-            let finds_all = !wanted.has_own_data() || is_main(attempt, wanted.name());
-            !other.one.is_task && (finds_all || is_named || other.name() == wanted.name())
-        };
-        let told = all.iter().zip(&addresses).filter(|(other, _)| is_told(other));
+        let told = all.iter().zip(&addresses).filter(|(other, _)| finds(attempt, wanted, other));
         let hosts: Vec<(&str, &str)> =
             told.flat_map(|(other, address)| names(other).map(move |name| (name, address.as_str()))).collect();
-        row.hosts = serde_json::to_string(&hosts)
+        let hosts = serde_json::to_string(&hosts)
             .map_err(|error| Interruption::Failed(Failure::Internal, error.to_string()))?;
+        if row.hosts != NO_HOSTS && row.hosts != hosts {
+            remove_outdated(attempt, row).await?;
+        }
+        row.hosts = hosts;
+    }
+    let mut tx = attempt.held.begin().await?;
+    for (_, row) in all.iter().zip(rows).filter(|(wanted, _)| wanted.kept.is_none()) {
         containers::set_hosts(&mut tx, row.id, &row.hosts).await?;
     }
     tx.commit().await?;
     Ok(())
 }
 
-fn names(wanted: &Wanted) -> impl Iterator<Item = &str> {
-    std::iter::once(wanted.name()).chain(wanted.one.service.aliases.iter().map(String::as_str))
+fn finds(attempt: &Attempt<'_>, wanted: &Wanted, other: &Wanted) -> bool {
+    let is_named = wanted.definition.service.depends_on.iter().any(|need| need.service == other.name());
+    let finds_all = !wanted.has_own_data() || is_main(attempt, wanted.name());
+    !other.definition.is_task && (finds_all || is_named || other.name() == wanted.name())
 }
 
-/// Those that serve, once all are well.
+/// An attempt before this one has made it when other services were elsewhere, and the engine cannot tell a container anything new.
+async fn remove_outdated(attempt: &Attempt<'_>, row: &Container) -> Result<()> {
+    let Some(found) = attempt.host.container(&row.name).await? else { return Ok(()) };
+    if row.purpose == Purpose::PreRun && found.state != State::Created {
+        return failed(
+            Failure::PreRunFailed,
+            format!(
+                "{} runs once for each deployment, and has begun beside services that are replaced by now. Deploy again.",
+                row.service
+            ),
+        );
+    }
+    attempt.held.check().await?;
+    Ok(attempt.host.remove_container(&row.name).await?)
+}
+
+fn names(wanted: &Wanted) -> impl Iterator<Item = &str> {
+    std::iter::once(wanted.name()).chain(wanted.definition.service.aliases.iter().map(String::as_str))
+}
+
+/// Starts all services in order, waits until they are well, and returns the containers that serve.
 pub async fn start_all(
     attempt: &mut Attempt<'_>,
     network: &Network,
@@ -90,13 +116,13 @@ pub async fn start_all(
                 attempt.log.note(format!("{}: stays as it is ({})", wanted.name(), row.name)).await;
                 well.insert(wanted.name().to_owned());
             }
-            None if wanted.one.is_task => run_task(attempt, network, wanted, row, tasks_end).await?,
+            None if wanted.definition.is_task => run_task(attempt, network, wanted, row, tasks_end).await?,
             None => start_one(attempt, network, wanted, row).await?,
         }
     }
-    let serving: Vec<_> = all.iter().zip(rows).filter(|(wanted, _)| !wanted.one.is_task).collect();
+    let serving: Vec<_> = all.iter().zip(rows).filter(|(wanted, _)| !wanted.definition.is_task).collect();
     for (wanted, row) in &serving {
-        become_well(attempt, wanted, row, &mut well).await?;
+        wait_until_well(attempt, wanted, row, &mut well).await?;
     }
     let new: Vec<Container> =
         serving.iter().filter(|(wanted, _)| wanted.kept.is_none()).map(|(_, row)| (*row).clone()).collect();
@@ -118,26 +144,26 @@ async fn await_dependencies(
     rows: &[Container],
     well: &mut HashSet<String>,
 ) -> Result<()> {
-    for need in wanted.one.service.depends_on.iter().filter(|need| need.condition == Condition::Healthy) {
+    for need in wanted.definition.service.depends_on.iter().filter(|need| need.condition == Condition::Healthy) {
         let other = all.iter().zip(rows).find(|(other, _)| other.name() == need.service);
         if let Some((other, row)) = other {
-            become_well(attempt, other, row, well).await?;
+            wait_until_well(attempt, other, row, well).await?;
         }
     }
     Ok(())
 }
 
-async fn become_well(
+async fn wait_until_well(
     attempt: &mut Attempt<'_>,
     wanted: &Wanted,
     row: &Container,
     well: &mut HashSet<String>,
 ) -> Result<()> {
-    if well.contains(wanted.name()) || wanted.one.is_task {
+    if well.contains(wanted.name()) || wanted.definition.is_task {
         return Ok(());
     }
     let is_visited = is_visited(attempt, wanted).await?;
-    health::wait_for_service(attempt, row, &wanted.one, &wanted.image, is_visited).await?;
+    wait_for_service(attempt, row, &wanted.definition, &wanted.image, is_visited).await?;
     well.insert(wanted.name().to_owned());
     Ok(())
 }
@@ -150,7 +176,7 @@ async fn is_visited(attempt: &Attempt<'_>, wanted: &Wanted) -> Result<bool> {
     let mut conn = attempt.host.app.db.read().await?;
     let domains = application_domains::of_application(&mut conn, attempt.application.id).await?;
     let leads_here = domains.iter().any(|domain| domain.service == wanted.name());
-    Ok(leads_here && wanted.one.port > 0)
+    Ok(leads_here && wanted.definition.port > 0)
 }
 
 /// The one that visitors of the main domain reach.
@@ -168,7 +194,7 @@ async fn start_one(attempt: &mut Attempt<'_>, network: &Network, wanted: &Wanted
     kill_point::reached("compose-created");
     start::note_engine_id(attempt, row, &engine_id, is_main(attempt, wanted.name())).await?;
     volumes::give_to_user(attempt, row, &wanted.image.user, &wanted.mounts).await?;
-    write_files(attempt.host, row, &wanted.one.service).await?;
+    write_files(attempt.host, row, &wanted.definition.service).await?;
     let finds = match wanted.has_own_data() && !is_main(attempt, wanted.name()) {
         true => ". It has a volume and finds only the services that it depends on",
         false => "",
@@ -204,7 +230,7 @@ async fn run_task(
     kill_point::reached("compose-task-created");
     if state == State::Created {
         volumes::give_to_user(attempt, row, &wanted.image.user, &wanted.mounts).await?;
-        write_files(attempt.host, row, &wanted.one.service).await?;
+        write_files(attempt.host, row, &wanted.definition.service).await?;
         attempt.log.note(format!("Running {} ({}), which others wait for", wanted.name(), row.name)).await;
         attempt.host.start_container(&row.name).await?;
         volumes::note_use(attempt, &wanted.mounts).await?;

@@ -8,17 +8,18 @@ use super::Engine;
 use crate::executions::failure::StepResult;
 use crate::host::Host;
 use crate::logs::work_log::Log;
-use crate::pulled_images::{self, Asker};
+use crate::pulled_images::{self, PullFor};
 
 pub async fn ensure(engine: &Engine<'_>, reference: &str, policy: PullPolicy) -> StepResult<Image> {
-    let asker = Asker {
+    let pull_for = PullFor {
         organization_id: engine.installation.organization_id,
         has_host_access: engine.has_host_access,
         may_use_built: true,
+        is_temporary: false,
         log: &engine.log,
         step: LogStep::Run,
     };
-    Ok(pulled_images::ensure(engine.host, &asker, reference, policy).await?)
+    Ok(pulled_images::ensure(engine.host, &pull_for, reference, policy).await?)
 }
 
 pub async fn pull(host: &Host, log: &Log, reference: &str) -> StepResult<()> {

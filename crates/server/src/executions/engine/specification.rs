@@ -173,7 +173,7 @@ fn options(specification: &Specification) -> Options {
     let (service, alias) = (&specification.service, specification.alias.clone());
     let mut options = compose_options::options(service, &specification.hosts, vec![alias]);
     if specification.has_host_access {
-        compose_options::reach_host(&mut options, service);
+        compose_options::add_host_access(&mut options, service);
         options.published = compose_options::published(service);
     }
     options

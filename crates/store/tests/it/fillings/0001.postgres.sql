@@ -117,3 +117,5 @@ values ('000000000000000000000000000000a3', '00000000000000000000000000000002', 
 insert into placed_orders (id, organization_id, is_renewal, placed_at) values ('000000000000000000000000000000a4', '00000000000000000000000000000002', false, 1);
 insert into domain_settings (domain, organization_id, https_only, certificate_id, updated_at)
 values ('www.example.org', '00000000000000000000000000000002', false, '000000000000000000000000000000a2', 1);
+insert into pulled_images (id, organization_id, reference, image_id, bytes, used_at)
+values ('000000000000000000000000000000a5', '00000000000000000000000000000002', 'redis:8', 'sha256:1', 5, 1);

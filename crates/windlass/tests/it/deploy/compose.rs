@@ -8,6 +8,7 @@ use super::crowd::{Crowd, Visit, all_answered};
 use super::support::*;
 use super::tenants::{EVE, Tenants};
 use super::volumes::Lines;
+use crate::extensions::registry::Registry;
 
 /// What visitors reach, what that one asks, and what has the data.
 const COMPOSE: &str = r#"
@@ -320,4 +321,30 @@ async fn the_server_may_die_while_services_start() {
         platform.settled().await;
         assert_eq!(containers_of(&id).len(), 3, "{point}");
     }
+}
+
+/// What was brought from a registry goes again when no release needs it. What was on the machine before stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn images_of_a_registry_come_and_go() {
+    // They stay for twice that: a deployment could be about to need one.
+    let platform = Platform::on(Kind::Sqlite, &["--build-seconds", "5"]).await;
+    let registry = Registry::start();
+    let (brought, own) = (registry.take(testapp::IMAGE, "cache:1"), registry.take(testapp::IMAGE, "own:1"));
+    docker(&["tag", testapp::IMAGE, &own]);
+    let there = |reference: &str| !docker(&["image", "ls", "--quiet", reference]).is_empty();
+    let repository = platform.git.repository("shop");
+    let compose = format!(
+        "services: {{ web: {{ image: '{brought}', command: /testapp, ports: ['80:8080'] }}, other: {{ image: '{own}', command: /testapp, expose: [8080] }} }}"
+    );
+    repository.commit(&[("compose.yaml", compose.as_str())], "one");
+    let application = platform.deploy(&services("shop", &repository));
+    let id = id_of(&application);
+    platform.deployed(&newest_deployment(&application)).await;
+    assert_eq!(platform.visit(HOST, "/").await.0, 200);
+    assert!(there(&brought) && there(&own));
+    platform.call("DELETE", "/deploy/application", &json!({ "id": id, "name": "shop" }));
+    platform.settled().await;
+    until("it is gone", async || (!there(&brought)).then_some(())).await;
+    assert!(there(&own));
+    docker(&["rmi", "--no-prune", &own]);
 }

@@ -5,6 +5,6 @@ mod crash;
 mod engine_steps;
 mod machine;
 mod own_machine;
-mod registry;
+pub mod registry;
 mod services;
 mod support;
