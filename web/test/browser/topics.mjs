@@ -4,6 +4,7 @@ import account from "./topics/account.mjs";
 import buildPlan from "./topics/build-plan.mjs";
 import certificates from "./topics/certificates.mjs";
 import conflict from "./topics/conflict.mjs";
+import deployPlan from "./topics/deploy-plan.mjs";
 import domains from "./topics/domains.mjs";
 import everyView from "./topics/every-view.mjs";
 import failure from "./topics/failure.mjs";
@@ -34,6 +35,7 @@ export const LANES = [
     access,
     sites,
     "build-plan": buildPlan,
+    "deploy-plan": deployPlan,
     shell,
     invitation,
     account,
