@@ -143,6 +143,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<BuildChoice>();
     tried.json::<BuildPlan>();
     tried.json::<BuildReason>();
+    tried.json::<BuildService>();
     tried.json::<ChangePassword>();
     tried.json::<Certificate>();
     tried.json::<Certificates>();
