@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::VariableKind;
 use crate::closed_set::closed_set;
 
 closed_set! {
@@ -198,6 +199,14 @@ impl std::fmt::Debug for Variables {
 impl Variables {
     pub fn is_secret(&self, name: &str) -> bool {
         self.secret_names.iter().any(|secret| secret == name)
+    }
+
+    pub const fn of_kind(&self, kind: VariableKind) -> &BTreeMap<String, String> {
+        match kind {
+            VariableKind::Environment => &self.environment,
+            VariableKind::Build => &self.build,
+            VariableKind::Preview => &self.preview,
+        }
     }
 
     /// The names of the fields, as requests have them, in which the two differ.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::closed_set::closed_set;
 use crate::text::absent_when_empty;
-use crate::{Application, ApplicationLog, Link, Pagination, Timestamp, Whole};
+use crate::{Application, ApplicationLog, DeployEffect, Link, Pagination, Timestamp, Whole};
 
 closed_set! {
     pub enum DeploymentState {
@@ -236,19 +236,27 @@ pub struct ReleaseComparison {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReleaseChange {
-    /// As requests have it, or `commit_hash`.
+    /// As requests have it, or `commit_hash`, `commit_author`, `commit_message`, `artifact`.
     pub field: String,
-    /// The name of the variable, if the field holds variables; else empty.
+    /// The name of the variable or the volume, if the field holds several; else empty.
     pub variable: String,
     /// Null if there was none. `********` for what may not be seen.
     pub before: Option<String>,
     pub after: Option<String>,
+    /// Whether the values are hidden: they are secret, or the caller may not read variables.
+    pub is_masked: bool,
+    /// Whether a value is longer than what is shown of it, its first 2000 characters.
+    pub is_cut: bool,
+    /// What the difference is about: `nothing`, `containers` or `build`. Of a plan also `unknown`.
+    pub effect: DeployEffect,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonQuery {
-    /// The deployment to compare with, of the same application: the one before.
-    pub with: Uuid,
+    /// The deployment to begin with.
+    pub from: Uuid,
+    /// The deployment whose release is compared with that one's.
+    pub to: Uuid,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

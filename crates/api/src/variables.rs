@@ -74,6 +74,17 @@ impl Deref for VariableMap {
     }
 }
 
+/// As one that a request brings.
+impl TryFrom<BTreeMap<String, String>> for VariableMap {
+    type Error = String;
+
+    fn try_from(variables: BTreeMap<String, String>) -> Result<Self, String> {
+        let variables = Self(variables);
+        variables.check()?;
+        Ok(variables)
+    }
+}
+
 impl Sent for VariableMap {
     fn sent(&self) -> impl Serialize {
         &self.0
@@ -104,9 +115,7 @@ impl<'de> Deserialize<'de> for VariableMap {
                     }
                     variables.insert(name, value);
                 }
-                let variables = VariableMap(variables);
-                variables.check().map_err(Error::custom)?;
-                Ok(variables)
+                VariableMap::try_from(variables).map_err(Error::custom)
             }
         }
         deserializer.deserialize_map(Variables)
@@ -162,6 +171,14 @@ impl<const MOST: usize, const LENGTH: usize> TextSet<MOST, LENGTH> {
             all.push(text);
         }
         Ok(Self(all))
+    }
+}
+
+impl<const MOST: usize, const LENGTH: usize> TryFrom<Vec<String>> for TextSet<MOST, LENGTH> {
+    type Error = String;
+
+    fn try_from(texts: Vec<String>) -> Result<Self, String> {
+        Self::check(texts.iter().map(|text| Text::try_from(text.as_str())).collect::<Result<_, _>>()?)
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use windlass_api::{
     ApplicationName, Branch, BuildTarget, CertificateChain, CertificateKey, Command, ContainerPath, DomainName, Email,
     FilePath, FolderPath, HealthPath, Host, HostName, HostPath, IdempotencyName, LanguageTag, NewPassword,
-    RepositoryAddress, RoutePath, ServiceName, Slug, SshKey, Text,
+    RepositoryAddress, RoutePath, ServiceName, Slug, SshKey, Text, VariableText,
 };
 
 /// Texts near the edge of one rule or another, one on each line.
@@ -220,4 +220,5 @@ fn what_is_declared_of_texts_is_what_is_enforced() {
     hold::<SshKey>(&[]);
     hold::<CertificateChain>(&[]);
     hold::<CertificateKey>(&[]);
+    hold::<VariableText>(&[]);
 }

@@ -75,6 +75,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (_, "language") => "pt-BR",
         (_, "allow" | "deny") => "192.0.2.0/24",
         (_, "before" | "after") => "20",
+        (_, "text") => "NAME=value",
         _ => "correct-horse",
     }
 }
@@ -171,6 +172,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Delivery>();
     tried.json::<Dependency>();
     tried.json::<DeployKey>();
+    tried.json::<DeployPlan>();
     tried.json::<DeployPreview>();
     tried.json::<DeploymentId>();
     tried.json::<DeploymentInstance>();
@@ -194,6 +196,8 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<HostedReferences>();
     tried.json::<HostedRepositories>();
     tried.json::<HostedRepository>();
+    tried.json::<ImportVariables>();
+    tried.json::<ImportedVariables>();
     tried.json::<Installation>();
     tried.json::<InstallationLog>();
     tried.json::<InstallationLogs>();

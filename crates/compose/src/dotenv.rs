@@ -9,15 +9,23 @@ use crate::bounds::{LONGEST_ENVIRONMENT, LONGEST_TEXT, MOST_VARIABLES};
 use crate::interpolate::{DEEPEST, Lookup, expand};
 use crate::problems::shown;
 
-const LONGEST_NAME: usize = 256;
+pub(crate) const LONGEST_NAME: usize = 256;
 
 /// The variables of a file in their order, or the line that is wrong and why. Of a name that comes twice, the last one counts.
 ///
 /// `lookup` knows the values of variables that values name, which come before those of the file itself, and of names without a value. A name
 /// without a value that it does not know either is left out. No message shows a value.
 pub fn read(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Vec<(String, String)>, (usize, String)> {
+    statements(text, Variables { lookup, all: Vec::new(), bytes: 0, is_whole: false })
+}
+
+/// The same for a text that stands alone: its values name earlier variables of the text and no others, and each name has a value.
+pub fn read_alone(text: &str) -> Result<Vec<(String, String)>, (usize, String)> {
+    statements(text, Variables { lookup: &|_| None, all: Vec::new(), bytes: 0, is_whole: true })
+}
+
+fn statements(text: &str, mut variables: Variables<'_>) -> Result<Vec<(String, String)>, (usize, String)> {
     let text = unified(text);
-    let mut variables = Variables { lookup, all: Vec::new(), bytes: 0 };
     let (mut rest, mut line) = (text.as_str(), 1);
     while !rest.is_empty() {
         let after = statement(rest, &mut variables).map_err(|message| (line, message))?;
@@ -29,7 +37,7 @@ pub fn read(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Vec<(
 
 /// The same for a file whose values are taken as they stand, with their quotes and all.
 pub(crate) fn read_raw(text: &str, lookup: Lookup<'_>) -> Result<Vec<(String, String)>, (usize, String)> {
-    let mut variables = Variables { lookup, all: Vec::new(), bytes: 0 };
+    let mut variables = Variables { lookup, all: Vec::new(), bytes: 0, is_whole: false };
     for (index, line) in unified(text).split('\n').enumerate() {
         let line = line.trim_start();
         if line.is_empty() || line.starts_with('#') {
@@ -59,6 +67,8 @@ struct Variables<'a> {
     all: Vec<(String, String)>,
     /// Of all names and values together.
     bytes: usize,
+    /// Whether a name without a value is wrong, because no value is known beside the text.
+    is_whole: bool,
 }
 
 impl Variables<'_> {
@@ -87,6 +97,9 @@ impl Variables<'_> {
 
     /// A variable whose value only the caller knows, if at all.
     fn add_known(&mut self, name: &str) -> Result<(), String> {
+        if self.is_whole {
+            return Err(format!("{} has no value; write = after it for an empty one", shown(name)));
+        }
         (self.lookup)(name).map_or(Ok(()), |value| self.add(name, value))
     }
 
@@ -201,7 +214,7 @@ fn next_line(text: &str) -> &str {
     text.split_once('\n').map_or("", |(_, after)| after)
 }
 
-fn is_in_name(c: char) -> bool {
+pub(crate) fn is_in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')
 }
 
@@ -310,6 +323,22 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(variables(text), *expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_text_that_stands_alone_names_only_its_own() {
+        let read = read_alone("A=1\nB=\"<${A}>\"\nC='$A'\nA=2").unwrap();
+        let read: Vec<_> = read.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(read, ["A=2", "B=<1>", "C=$A"]);
+        assert_eq!(
+            read_alone("A=1\nexport KNOWN").unwrap_err(),
+            (2, "\"KNOWN\" has no value; write = after it for an empty one".into())
+        );
+        let (line, message) = read_alone("A=1\nB=s3cr3t$HOME").unwrap_err();
+        assert!(
+            line == 2 && message.contains("names the variable \"HOME\"") && !message.contains("s3cr3t"),
+            "{message}"
+        );
     }
 
     #[test]

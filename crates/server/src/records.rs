@@ -13,12 +13,14 @@ pub mod certificates;
 pub mod connections;
 pub mod deliveries;
 pub mod domains;
+pub mod effects;
 pub mod executions;
 pub mod extensions;
 pub mod installations;
 pub mod logs;
 pub mod previews;
 pub mod releases;
+pub mod variable_files;
 pub mod volumes;
 
 use uuid::Uuid;

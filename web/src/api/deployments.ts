@@ -31,14 +31,14 @@ export function useDeployment(id: string) {
   });
 }
 
-/** What a deployment's release has that another's has not. Releases do not change. */
-export function useComparison(id: string, withId: string) {
+/** What the release of one deployment has that another's has not. Releases do not change. */
+export function useComparison(applicationId: string, from: string, to: string) {
   return useQuery({
-    queryKey: inOrganization("comparison", id, withId),
+    queryKey: inOrganization("comparison", from, to),
     queryFn: ({ signal }) =>
-      request("get", "/deploy/application/deployments/{deployment_id}/compare", {
-        path: { deployment_id: id },
-        query: { with: withId },
+      request("get", "/deploy/application/{application_id}/compare", {
+        path: { application_id: applicationId },
+        query: { from, to },
         signal,
       }),
   });

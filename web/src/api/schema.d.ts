@@ -894,6 +894,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deploy/application/{application_id}/variables/{kind}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download variables
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. Lines of `NAME=value`, as a file `.env` has them; an import of it gives the same values. Values that are secret or that the caller may not read are left out, and so are names that such a file cannot have: a comment says which.
+         */
+        get: operations["download_variables"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/application/{application_id}/variables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import variables
+         * @description Needs the permission `deploy:update`, which the role `member` has, in the organization. Takes effect at the next deploy. Either the whole text is taken or nothing of it.
+         */
+        post: operations["import_variables"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/application/{application_id}/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Plan deploy
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. Compares the live release with the application as it is now, and asks the repository for its newest commit. Nothing is stored or fetched. `POST /deploy/application/preview` says what would be built.
+         */
+        get: operations["plan_deploy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deploy/application/start": {
         parameters: {
             query?: never;
@@ -1034,7 +1094,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/deploy/application/deployments/{deployment_id}/compare": {
+    "/api/v1/deploy/application/{application_id}/compare": {
         parameters: {
             query?: never;
             header?: never;
@@ -1043,7 +1103,7 @@ export interface paths {
         };
         /**
          * Compare releases
-         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. Of the releases of two deployments: commit, artifact, settings and variables.
          */
         get: operations["compare_releases"];
         put?: never;
@@ -3473,12 +3533,50 @@ export interface components {
             /** @description Why it is not ready; empty when it is. */
             reason: string;
         };
+        /**
+         * @description How far a change reaches. A deploy always fetches, builds and replaces the containers; this says whether anything comes out differently.
+         *
+         *     - `nothing`: Neither what is built nor how it runs.
+         *     - `containers`: The new containers, or how they are started and looked after; what is built stays the same.
+         *     - `build`: What is built.
+         *     - `first`: There is nothing to compare with: everything is made for the first time.
+         *     - `unknown`: Only what the repository has by now can tell, and it could not be asked.
+         * @enum {string}
+         */
+        DeployEffect: "nothing" | "containers" | "build" | "first" | "unknown";
         /** @description The key with which an application may read its repository over ssh. */
         DeployKey: {
             /** @description To be added to the repository at the code host, for reading only. */
             public_key: string;
             /** @description Whether the application's connection has added it there. */
             is_registered: boolean;
+        };
+        /** @description The live release beside the application as it is now. A deploy that begins later finds what is there then. */
+        DeployPlan: {
+            /** @description What visitors are served by; empty if nothing is live. */
+            live_deployment_id: string;
+            /**
+             * @description The id of the deployment that made the release which is compared: the live one, or of a stopped application the one that was live
+             *     last. Empty if there is none.
+             */
+            release_id: string;
+            /** @description Empty for the repository's default branch. */
+            branch: string;
+            /** @description Of the release which is compared. */
+            commit_hash: string;
+            commit_author: string;
+            commit_message: string;
+            /** @description The newest commit of the branch; empty if the repository could not be asked. */
+            newest_commit_hash: string;
+            /** @description Why it could not be asked, and what to do about it. */
+            commit_problem: string;
+            /** @description What differs from the release, field by field; variables and volumes one by one. None if there is no release. */
+            changes: components["schemas"]["ReleaseChange"][];
+            /** @description The farthest that any of them reaches. */
+            effect: components["schemas"]["DeployEffect"];
+            is_gapless: components["schemas"]["Gapless"];
+            /** @description Why visitors wait, or when they do; empty if they do not. */
+            gap: string;
         };
         /** @description A preview of a branch of the application's own repository; or another deployment of the one that the pull request has. */
         DeployPreview: {
@@ -3997,6 +4095,13 @@ export interface components {
             /** @description Whether to store it although something is wrong with it. Then it cannot be run. Default: false. */
             draft?: boolean | null;
         };
+        /**
+         * @description Whether no visitor waits because of a deploy.
+         *
+         *     - `depends`: Only the deploy itself finds out.
+         * @enum {string}
+         */
+        Gapless: "yes" | "no" | "depends";
         /** @description What a person opens to make the app. */
         GithubAppLink: {
             /**
@@ -4062,6 +4167,36 @@ export interface components {
          * @enum {string}
          */
         HttpsState: "served" | "ordering" | "failed" | "none";
+        /**
+         * @description What becomes of variables that an imported text does not have.
+         *
+         *     - `merge`: They stay.
+         *     - `replace`: They are removed, secret ones too.
+         * @enum {string}
+         */
+        ImportMode: "merge" | "replace";
+        /** @description Takes effect at the next deploy, as any change of variables. Either all of the text is taken or nothing. */
+        ImportVariables: {
+            kind: components["schemas"]["VariableKind"];
+            /**
+             * @description As a file `.env` has it. Values in double quotes or in none may name earlier variables of the text itself: `${NAME}`; those in single quotes are taken
+             *     as they stand. Of a name that comes twice, the last one counts. The value `********` stands for the one that is there.
+             */
+            text: string;
+            /** @description Default: `merge`. */
+            mode?: components["schemas"]["ImportMode"] | null;
+            /** @description Variables of the text whose values are never shown from now on, beside those that are secret already. */
+            secret_names?: string[] | null;
+        };
+        /** @description The names of variables, by what became of them. */
+        ImportedVariables: {
+            added: string[];
+            /** @description Those with another value than before. */
+            changed: string[];
+            removed: string[];
+            /** @description Those whose values are not shown any more. */
+            made_secret: string[];
+        };
         Installation: {
             /** Format: uuid */
             id: string;
@@ -4579,13 +4714,19 @@ export interface components {
             token?: string | null;
         };
         ReleaseChange: {
-            /** @description As requests have it, or `commit_hash`. */
+            /** @description As requests have it, or `commit_hash`, `commit_author`, `commit_message`, `artifact`. */
             field: string;
-            /** @description The name of the variable, if the field holds variables; else empty. */
+            /** @description The name of the variable or the volume, if the field holds several; else empty. */
             variable: string;
             /** @description Null if there was none. `********` for what may not be seen. */
             before: string | null;
             after: string | null;
+            /** @description Whether the values are hidden: they are secret, or the caller may not read variables. */
+            is_masked: boolean;
+            /** @description Whether a value is longer than what is shown of it, its first 2000 characters. */
+            is_cut: boolean;
+            /** @description What the difference is about: `nothing`, `containers` or `build`. Of a plan also `unknown`. */
+            effect: components["schemas"]["DeployEffect"];
         };
         /** @description What a deployment's release has that another's has not. */
         ReleaseComparison: {
@@ -5345,6 +5486,15 @@ export interface components {
          * @enum {string}
          */
         ValidationStatus: "valid" | "invalid";
+        /**
+         * @description Which variables of an application.
+         *
+         *     - `environment`: `environment_variables`: at run time.
+         *     - `build`: `build_variables`.
+         *     - `preview`: `preview_variables`: at run time, in previews only.
+         * @enum {string}
+         */
+        VariableKind: "environment" | "build" | "preview";
         Volume: {
             /** Format: uuid */
             id: string;
@@ -11187,6 +11337,336 @@ export interface operations {
             };
         };
     };
+    download_variables: {
+        parameters: {
+            query?: {
+                /** @description The same, for links and for browsers' own readers of events, which cannot send a header. */
+                organization_id?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+                kind: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    import_variables: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportVariables"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["ImportedVariables"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    plan_deploy: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["DeployPlan"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     start_application: {
         parameters: {
             query?: never;
@@ -12064,15 +12544,17 @@ export interface operations {
     compare_releases: {
         parameters: {
             query: {
-                /** @description The deployment to compare with, of the same application: the one before. */
-                with: string;
+                /** @description The deployment to begin with. */
+                from: string;
+                /** @description The deployment whose release is compared with that one's. */
+                to: string;
             };
             header?: {
                 /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
                 "X-Organization-Id"?: string;
             };
             path: {
-                deployment_id: string;
+                application_id: string;
             };
             cookie?: never;
         };

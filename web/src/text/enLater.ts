@@ -73,6 +73,37 @@ export const later = {
     acts: "They act at the next deployment.",
     changedMeanwhile:
       "The variables were changed meanwhile. What you see as a change is compared with what is stored now.",
+    export: "Save as a file",
+    import: "Import",
+    importTitle: "Import variables",
+    importHint:
+      "One NAME=value per line, as in a file .env. $NAME is the value of an earlier variable of the text; in single quotes each $ stays as it is.",
+    importSecrets: "Never show",
+    importSecretsHint: "Names of the text, with commas between them.",
+    file: "File",
+    replace: "Remove variables that the text does not have, secret ones too",
+    imported: (added: number, changed: number, removed: number) =>
+      `${added} added, ${changed} changed, ${removed} removed.`,
+  },
+  deployPlan: {
+    title: "Plan",
+    heading: "The next deploy",
+    hint: "What visitors are served by now is compared with the application as it is set now. Nothing is deployed by looking.",
+    deploy: "Deploy now",
+    live: "Live commit",
+    newest: "Newest commit",
+    effect: {
+      nothing: "Nothing changes: the same is built and started once more.",
+      containers: "What is built stays the same; the new containers differ.",
+      build: "Something new is built.",
+      first: "Everything is built and started for the first time.",
+      unknown: "Whether something new is built is not known: the repository could not be asked.",
+    },
+    gapless: {
+      yes: "No visitor waits.",
+      no: "Visitors wait.",
+      depends: "Perhaps visitors wait.",
+    },
   },
   buildPlan: {
     title: "What will be built",

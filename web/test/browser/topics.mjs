@@ -5,6 +5,7 @@ import buildPlan from "./topics/build-plan.mjs";
 import certificates from "./topics/certificates.mjs";
 import compose from "./topics/compose.mjs";
 import conflict from "./topics/conflict.mjs";
+import deployPlan from "./topics/deploy-plan.mjs";
 import domains from "./topics/domains.mjs";
 import everyView from "./topics/every-view.mjs";
 import failure from "./topics/failure.mjs";
@@ -36,6 +37,7 @@ export const LANES = [
     sites,
     "build-plan": buildPlan,
     compose,
+    "deploy-plan": deployPlan,
     shell,
     invitation,
     account,

@@ -32,6 +32,11 @@ export const VIEWS = [
   ofApplication("deployments", "/deployments", ["commit"]),
   ofApplication("deployment", ({ deployed }) => `/deployments/${deployed}`, ["commit", "line"]),
   ofApplication("deployment-failed", ({ failed }) => `/deployments/${failed}`, ["error"]),
+  {
+    ...ofApplication("plan", "/plan", []),
+    says: ["The next deploy", "What has changed"],
+    pictured: false,
+  },
   ofApplication("logs", "/logs", ["line", "error"]),
   ofApplication("variables", "/variables", ["variable"]),
   ofApplication("domains", "/domains", ["domain"], "domains", ["sent to the main domain (permanently)"]),

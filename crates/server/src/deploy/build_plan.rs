@@ -96,7 +96,8 @@ fn masked(variables: &Variables, mut plan: BuildPlan) -> BuildPlan {
     plan
 }
 
-fn words_for_caller(variables: &Variables, words: &str) -> String {
+/// Without values that are secret, and no longer than a person reads.
+pub fn words_for_caller(variables: &Variables, words: &str) -> String {
     bounded_reason(&Secrets::new(variables, []).mask(words))
 }
 

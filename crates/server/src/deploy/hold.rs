@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use uuid::Uuid;
-use windlass_api::{ContainerStatus, LogStep, Timestamp, Wanted};
+use windlass_api::{Configuration, ContainerStatus, LogStep, Timestamp, Wanted};
 use windlass_durable::kill_point;
 use windlass_edge::Drained;
 use windlass_runtime::State;
@@ -17,8 +17,9 @@ use super::attempt::Attempt;
 use super::drain::Leaver;
 use super::failure::{Interruption, Result};
 use super::hold_limit::Hold;
-use crate::mounts;
+use crate::mounts::{self, Mounted};
 use crate::service::work::Work;
+use crate::subject::SubjectError;
 
 /// Of the time that visitors wait at most, the part for requests under way, and the part for the containers to end.
 const PART: u32 = 6;
@@ -54,16 +55,28 @@ pub async fn begin(attempt: &mut Attempt<'_>) -> Result<Option<Hold>> {
 /// Those of other deployments that must not run beside the new ones. A post-run command is not ended halfway: see
 /// [`hold_visitors`].
 async fn containers_before(attempt: &Attempt<'_>) -> Result<Vec<Container>> {
-    let pauses = attempt.configuration.settings.pause && !attempt.configuration.pre_run_command.is_empty();
+    let pauses = pauses(&attempt.configuration);
     let rows = containers::of_application(&mut attempt.host.app.db.read().await?, attempt.application.id).await?;
     let mut before = Vec::new();
     for row in rows.into_iter().filter(|row| row.deployment_id != attempt.deployment.id) {
-        let serves = row.purpose == Purpose::App && row.stage != Stage::Starting;
-        if row.purpose != Purpose::PostRun && (excludes(attempt, &row)? || (pauses && serves)) {
+        if ends_first(&row, &attempt.mounts, pauses)? {
             before.push(row);
         }
     }
     Ok(before)
+}
+
+/// Whether the containers before are to end before a command runs that prepares the new ones.
+pub fn pauses(configuration: &Configuration) -> bool {
+    configuration.settings.pause && !configuration.pre_run_command.is_empty()
+}
+
+/// Whether a container of a release must end before those of another one begin, which have these mounts. `pauses`: a command before their start wants to be
+/// alone. [`super::gap`] asks too, before there is a deployment.
+pub fn ends_first(row: &Container, mounts: &[Mounted], pauses: bool) -> std::result::Result<bool, SubjectError> {
+    let serves = row.purpose == Purpose::App && row.stage != Stage::Starting;
+    let excluded = mounts::exclude(mounts, &mounts::of_container(row)?);
+    Ok(row.purpose != Purpose::PostRun && (excluded || (pauses && serves)))
 }
 
 fn excludes(attempt: &Attempt<'_>, row: &Container) -> Result<bool> {

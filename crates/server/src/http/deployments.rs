@@ -5,6 +5,7 @@ use windlass_api::{
     ApplicationDeployment, ApplicationId, ApplicationQuery, Can, ComparisonQuery, DeploymentId, Deployments,
     DeploymentsQuery, ErrorCode, Pagination, Redeploy, ReleaseComparison, Restart, Rollback, Whole,
 };
+use windlass_store::releases::Release;
 use windlass_store::{applications, deployments as rows, releases};
 
 use super::body::{Payload, named_id};
@@ -15,7 +16,7 @@ use crate::auth::Ctx;
 use crate::error::{Error, Result};
 use crate::records::applications as records;
 use crate::records::logs::deployment_with_lines;
-use crate::records::releases::changes;
+use crate::records::releases::{Contents, changes};
 use crate::service::deployments::{self, Restartable};
 
 const PAGE_SIZE: i64 = 10;
@@ -72,9 +73,11 @@ pub fn routes(table: Table) -> Table {
             member_who::<ApplicationDeployment>("Get deployment by id", Can::DeployRead),
         )
         .get(
-            "/deploy/application/deployments/{deployment_id}/compare",
+            "/deploy/application/{application_id}/compare",
             compare,
-            member_who::<ReleaseComparison>("Compare releases", Can::DeployRead).query::<ComparisonQuery>(),
+            member_who::<ReleaseComparison>("Compare releases", Can::DeployRead)
+                .note("Of the releases of two deployments: commit, artifact, settings and variables.")
+                .query::<ComparisonQuery>(),
         )
 }
 
@@ -90,21 +93,23 @@ pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
 }
 
 pub async fn compare(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer {
-    let after = ctx.deployment(id).await?;
-    let query: ComparisonQuery = params.parse()?;
-    let before = ctx.deployment(query.with).await?;
-    if before.row().application_id != after.row().application_id {
-        return Err(Error::field("with", "must be a deployment of the same application"));
-    }
-    let mut conn = ctx.app.db.read().await?;
-    let gone = || Error::not_found("release");
-    let before = releases::get(&mut conn, before.row().release_id).await?.ok_or_else(gone)?;
-    let release = releases::get(&mut conn, after.row().release_id).await?.ok_or_else(gone)?;
-    let application = applications::get(&mut conn, release.application_id).await?.ok_or_else(gone)?;
-    drop(conn);
-    let viewer = after.authority().application_viewer(&ctx.app);
-    let changes = changes(&viewer, &application, &before, &release).await?;
-    success("What has changed", ReleaseComparison { changes })
+    let granted = ctx.application(id).await?;
+    let ComparisonQuery { from, to } = params.parse()?;
+    let (before, after) = (release_of(&ctx, id, from).await?, release_of(&ctx, id, to).await?);
+    let viewer = granted.authority().application_viewer(&ctx.app);
+    let now = ctx.app.vault.application_variables(granted.row()).await?;
+    let before = Contents::of_release(&ctx.app.vault, &before).await?;
+    let after = Contents::of_release(&ctx.app.vault, &after).await?;
+    success("What has changed", ReleaseComparison { changes: changes(&viewer, &now, &before, &after)? })
+}
+
+/// A deployment of another application is none of this one's.
+async fn release_of(ctx: &Ctx, application_id: Uuid, deployment_id: Uuid) -> Result<Release> {
+    let deployment = ctx.deployment(deployment_id).await?;
+    let row = deployment.row();
+    let release = releases::get(&mut ctx.app.db.read().await?, row.release_id).await?;
+    let release = release.filter(|_| row.application_id == application_id);
+    release.ok_or_else(|| Error::not_found("deployment"))
 }
 
 pub async fn list(ctx: Ctx, params: RawParams) -> Answer {

@@ -11,6 +11,7 @@ mod compress;
 mod connections;
 mod dashboard;
 mod deliveries;
+mod deploy_plans;
 mod deployments;
 mod docs;
 mod domains;
@@ -42,6 +43,7 @@ mod system;
 mod table;
 mod traffic;
 mod users;
+mod variables;
 mod volumes;
 
 use std::sync::Arc;
@@ -77,6 +79,8 @@ fn table() -> Table {
         members::routes,
         invitations::routes,
         applications::routes,
+        variables::routes,
+        deploy_plans::routes,
         deployments::routes,
         traffic::routes,
         deliveries::routes,

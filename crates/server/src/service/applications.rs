@@ -23,6 +23,7 @@ use crate::service::deployments::{self, DeploymentRequest};
 use crate::service::domain_owners::{self, Owners};
 use crate::service::held_applications::{hold_to_change, lock, lock_to_change, refuse_preview};
 use crate::service::idempotency::Once;
+use crate::service::variables::Touched;
 use crate::service::work::Work;
 use crate::service::{connections, deploy_keys, domain_choice, previews, queue, removal, states, volumes, webhooks};
 
@@ -144,7 +145,7 @@ fn refuse_local(organization: &Organization, repository: &RepositoryAddress) -> 
 async fn create(work: &mut Work<'_>, authority: &Authority, input: &DeployInput<'_>) -> Result<Option<Application>> {
     let app = work.app;
     let mut application = new_application(work, authority, input).await?;
-    fill(work, authority, &mut application, input.changes).await?;
+    let (_, touched) = fill(work, authority, &mut application, input.changes).await?;
     let limit = app.config.organization_applications;
     if applications::count_of_organization(work, authority.organization_id()).await? >= limit {
         let message = format!("An organization can have {limit} applications. Delete one first.");
@@ -160,7 +161,7 @@ async fn create(work: &mut Work<'_>, authority: &Authority, input: &DeployInput<
         Err(windlass_store::Error::Duplicate) => return Ok(None),
         Err(error) => return Err(error.into()),
     }
-    record(work, authority, Action::Create, &application, "created the application", "");
+    record(work, authority, Action::Create, &application, "created the application", "", &touched);
     work.wake_log_readers();
     tell(work, EventName::ApplicationCreated, &application);
     volumes::apply(work, authority, &application, input.changes.volumes.as_ref()).await?;
@@ -202,7 +203,7 @@ async fn new_application(work: &mut Work<'_>, authority: &Authority, input: &Dep
 /// The application that has the name already, with what the request wants to be different.
 async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, input: &DeployInput<'_>) -> Result<Application> {
     let mut application = lock_to_change(work, authority, id).await?;
-    let mut changed = fill(work, authority, &mut application, input.changes).await?;
+    let (mut changed, touched) = fill(work, authority, &mut application, input.changes).await?;
     if volumes::apply(work, authority, &application, input.changes.volumes.as_ref()).await? {
         changed.push("volumes".into());
     }
@@ -222,7 +223,8 @@ async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, input: &De
         require_to_change(work.app, authority, &application.name, &changed)?;
         let before = move_to(work, &mut application, &input.changes.domain, input.owners).await?;
         write_moved(work, &mut application, before).await?;
-        record(work, authority, Action::Update, &application, "changed the application", &changed.join(", "));
+        let fields = changed.join(", ");
+        record(work, authority, Action::Update, &application, "changed the application", &fields, &touched);
     }
     Ok(application)
 }
@@ -253,7 +255,7 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateAppl
         let problem = "cannot change; make another application for another repository";
         return Err(Error::field("repository", problem));
     }
-    fill(&mut work, &authority, &mut application, &changes).await?;
+    let (_, touched) = fill(&mut work, &authority, &mut application, &changes).await?;
     volumes::apply(&mut work, &authority, &application, changes.volumes.as_ref()).await?;
     check_volumes(&mut work, &application, &changes).await?;
     let mut names = changes.names();
@@ -266,7 +268,8 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateAppl
     }
     let before = move_to(&mut work, &mut application, &changes.domain, &owners).await?;
     write_moved(&mut work, &mut application, before).await?;
-    record(&mut work, &authority, Action::Update, &application, "changed the application", &names.join(", "));
+    let fields = names.join(", ");
+    record(&mut work, &authority, Action::Update, &application, "changed the application", &fields, &touched);
     finish(work, &authority, application.id).await
 }
 
@@ -290,13 +293,13 @@ async fn check_volumes(work: &mut Work<'_>, application: &Application, changes: 
 }
 
 /// Configuration, variables and credentials as the request wants them; not written yet. The names of the fields that
-/// differ from before.
+/// differ from before, and which variables.
 async fn fill(
     work: &mut Work<'_>,
     authority: &Authority,
     application: &mut Application,
     changes: &Changes,
-) -> Result<Vec<String>> {
+) -> Result<(Vec<String>, Touched)> {
     let before = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     let mut configuration = before.clone();
     configure(&mut configuration, changes)?;
@@ -305,9 +308,10 @@ async fn fill(
     let mut changed = configuration.differences(&before);
     changed.extend(fill_triggers(work, authority, application, changes).await?);
     changed.extend(fill_connection(work, authority, application, changes).await?);
-    changed.extend(fill_variables(work, application, changes).await?);
+    let (fields, touched) = fill_variables(work, application, changes).await?;
+    changed.extend(fields);
     changed.extend(fill_credentials(work, application, changes).await?);
-    Ok(changed)
+    Ok((changed, touched))
 }
 
 /// What was registered through another connection is taken back.
@@ -358,9 +362,13 @@ async fn fill_triggers(
     Ok(triggers.differences(&before))
 }
 
-async fn fill_variables(work: &mut Work<'_>, application: &mut Application, changes: &Changes) -> Result<Vec<String>> {
+async fn fill_variables(
+    work: &mut Work<'_>,
+    application: &mut Application,
+    changes: &Changes,
+) -> Result<(Vec<String>, Touched)> {
     if !touches_variables(changes) {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Touched::default()));
     }
     let vault = &work.app.vault;
     let before = vault.application_variables(application).await?;
@@ -370,7 +378,7 @@ async fn fill_variables(work: &mut Work<'_>, application: &mut Application, chan
     if !changed.is_empty() {
         application.sealed_variables = vault.seal_application_variables(work, application.id, &variables).await?;
     }
-    Ok(changed)
+    Ok((changed, Touched::between(&before, &variables)))
 }
 
 async fn fill_credentials(
@@ -440,7 +448,7 @@ async fn write_moved(work: &mut Work<'_>, application: &mut Application, before:
 }
 
 /// Names are unique in the organization, which is held: what is there already can only be the domain.
-async fn write(work: &mut Work<'_>, application: &mut Application) -> Result<()> {
+pub async fn write(work: &mut Work<'_>, application: &mut Application) -> Result<()> {
     application.updated_at = work.app.now();
     applications::update(work, application).await.map_err(|error| match error {
         windlass_store::Error::Duplicate => domain_choice::taken(&application.domain),
@@ -460,7 +468,8 @@ pub async fn set_labels(app: &App, granted: &Granted<Application>, labels: &[Str
     }
     application.labels = serde_json::to_string(labels).map_err(Error::internal)?;
     write(&mut work, &mut application).await?;
-    record(&mut work, &authority, Action::Update, &application, "labelled the application", "labels");
+    let none = Touched::default();
+    record(&mut work, &authority, Action::Update, &application, "labelled the application", "labels", &none);
     finish(work, &authority, application.id).await
 }
 
@@ -475,7 +484,8 @@ pub async fn stop(app: &App, granted: &Granted<Application>) -> Result<(&'static
     }
     let job = queue::stop(&application, app.new_id());
     removal::end(&mut work, &application, Wanted::Stopped, &job, "the application was stopped").await?;
-    record(&mut work, &authority, Action::Update, &application, "stopped the application", "");
+    let none = Touched::default();
+    record(&mut work, &authority, Action::Update, &application, "stopped the application", "", &none);
     Ok(("Application is being stopped", finish(work, &authority, application.id).await?))
 }
 
@@ -525,22 +535,27 @@ fn tell(work: &mut Work<'_>, name: EventName, application: &Application) {
     work.tell(name, states::subject(application, None), &[("application", &application.name)]);
 }
 
-fn record(
+/// The audit entry of a change.
+pub fn record(
     work: &mut Work<'_>,
     authority: &Authority,
     action: Action,
     application: &Application,
     verb: &str,
     fields: &str,
+    touched: &Touched,
 ) {
+    // Only the names of fields and variables: among their values are secrets.
+    let variables = touched.details();
+    let mut details = vec![("name", application.name.as_str()), ("domain", &application.domain), ("fields", fields)];
+    details.extend(variables.iter().map(|(name, names)| (*name, names.as_str())));
     let change = Change {
         organization_id: Some(application.organization_id),
         action,
         resource: Resource::Application,
         resource_id: application.id,
         summary: &format!("{verb} {}", application.name),
-        // Only the names of fields: among their values are secrets.
-        details: &[("name", &application.name), ("domain", &application.domain), ("fields", fields)],
+        details: &details,
     };
     work.record(&authority.actor(), &change);
 }

@@ -49,6 +49,7 @@ pub mod states;
 pub mod tries;
 pub mod uninstall;
 pub mod users;
+pub mod variables;
 pub mod volumes;
 pub mod webhooks;
 pub mod work;

@@ -176,6 +176,7 @@ fn text_of(length: usize, schema: &Value) -> Option<String> {
         // The slash that a folder begins with counts, also where it is left out.
         filled("/", "x", ""),
         filled("", "x", ""),
+        filled("NAME=", "x", ""),
         filled("", &labels, "x"),
         filled("a@", &labels, "x"),
         filled("a@b", "", ""),

@@ -411,10 +411,8 @@ async fn two_releases_are_compared(server: TestServer) {
     });
     server.put("/deploy/application", change).by(&ada).ok().await;
     let second = server.act(&ada, "redeploy", &first["id"]).await;
-    let path = |after: &Value, before: &Value| {
-        let (after, before) = (after["id"].as_str().unwrap(), before["id"].as_str().unwrap());
-        format!("/deploy/application/deployments/{after}/compare?with={before}")
-    };
+    let compare = format!("/deploy/application/{}/compare", id_of(&first));
+    let path = |after: &Value, before: &Value| format!("{compare}?from={}&to={}", id_of(before), id_of(after));
     let forth = path(&second, &first["deployments"][0]);
     let compared = server.get(&forth).by(&ada).ok().await;
     snapshot("two_releases_are_compared", &compared);
@@ -429,8 +427,21 @@ async fn two_releases_are_compared(server: TestServer) {
     let none = server.get(&path(&second, &second)).by(&ada).ok().await;
     assert_eq!(none["changes"], json!([]));
     let other = server.running(&ada, least("other")).await;
-    let foreign = path(&second, &other["deployments"][0]);
-    server.get(&foreign).by(&ada).fails(400, "invalid_request").await;
+    for foreign in [path(&second, &other["deployments"][0]), path(&other["deployments"][0], &second)] {
+        let message = server.get(&foreign).by(&ada).fails(404, "not_found").await;
+        assert_eq!(message, "No such deployment.");
+    }
     let eve = server.stranger(&ada, "eve").await;
     server.get(&forth).by(&eve).fails(404, "not_found").await;
+    let theirs = server.running(&eve, least("theirs")).await;
+    let mixed = path(&second, &theirs["deployments"][0]);
+    server.get(&mixed).by(&ada).fails(404, "not_found").await;
+    for (query, message) in [
+        (format!("from=17&to={}", id_of(&second)), "from: must be a UUID"),
+        (format!("from={}&to=17", id_of(&second)), "to: must be a UUID"),
+        (format!("from={}", id_of(&second)), "to: is required"),
+    ] {
+        let refused = server.get(&format!("{compare}?{query}")).by(&ada).fails(400, "invalid_request").await;
+        assert!(refused.starts_with(message), "{refused}");
+    }
 }

@@ -171,6 +171,17 @@ impl World {
         self.server.running(self.owner(), self.application()).await
     }
 
+    /// The same, changed since, of a repository that can be asked.
+    async fn changed(&self) -> Value {
+        let mut body = self.application();
+        body["repository"] = json!(format!("{}/shop.git", self.git.url()));
+        body.as_object_mut().unwrap().retain(|field, _| !["branch", "repository_token"].contains(&field.as_str()));
+        let application = self.server.running(self.owner(), body).await;
+        let change =
+            json!({ "id": application["id"], "port": 4000, "environment_variables": { "GREETING": "good morning" } });
+        self.server.put("/deploy/application", change).by(self.owner()).ok().await
+    }
+
     /// A call about an application.
     pub async fn about_application(&self, operation: &Operation) -> (String, Value) {
         let path = operation.path.clone();
@@ -229,8 +240,24 @@ impl World {
                 (path.replace("{deployment_id}", &id.to_string()), Value::Null)
             }
             "compare_releases" => {
-                let id = id_of(&self.running().await["deployments"][0]);
-                (path.replace("{deployment_id}", &id.to_string()) + &format!("?with={id}"), Value::Null)
+                let application = self.running().await;
+                let id = id_of(&application["deployments"][0]);
+                let path = path.replace("{application_id}", &id_of(&application).to_string());
+                (format!("{path}?from={id}&to={id}"), Value::Null)
+            }
+            "plan_deploy" => {
+                let id = id_of(&self.changed().await);
+                (path.replace("{application_id}", &id.to_string()), Value::Null)
+            }
+            "download_variables" => {
+                let path = path.replace("{application_id}", &id_of(&self.running().await).to_string());
+                (path.replace("{kind}", "environment"), Value::Null)
+            }
+            "import_variables" => {
+                let body = json!({
+                    "kind": "environment", "text": "GREETING='good morning'\nNEW=1\n", "mode": "replace", "secret_names": ["NEW"],
+                });
+                (path.replace("{application_id}", &id_of(&self.running().await).to_string()), body)
             }
             "get_traffic" => {
                 let id = id_of(&self.running().await);

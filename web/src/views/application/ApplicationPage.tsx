@@ -17,6 +17,7 @@ import "./application.css";
 
 const Deployments = lazy(() => import("../deployments/Deployments"));
 const DeploymentPage = lazy(() => import("../deployments/DeploymentPage"));
+const DeployPlan = lazy(() => import("../deployPlans/DeployPlan"));
 const Logs = lazy(() => import("./Logs"));
 const Variables = lazy(() => import("../variables/Variables"));
 const Domains = lazy(() => import("../domains/Domains"));
@@ -38,6 +39,7 @@ function usePreload(): void {
 const TABS = [
   "overview",
   "deployments",
+  "plan",
   "logs",
   "variables",
   "domains",
@@ -53,6 +55,7 @@ type TabName = (typeof TABS)[number];
 const NOT_OF_PREVIEWS: readonly TabName[] = ["pushes", "previews"];
 
 function labelOf(t: Text, name: TabName): string {
+  if (name === "plan") return t.deployPlan.title;
   if (name === "pushes") return t.pushes.title;
   if (name === "previews") return t.previews.title;
   if (name === "volumes") return t.volumes.title;
@@ -117,6 +120,7 @@ function Head({ application }: { application: Application }) {
 function Part({ application, tab, item }: { application: Application; tab: TabName; item: string | undefined }) {
   if (tab === "deployments" && item) return <DeploymentPage key={item} application={application} id={item} />;
   if (tab === "deployments") return <Deployments application={application} />;
+  if (tab === "plan") return <DeployPlan application={application} />;
   if (tab === "logs") return <Logs application={application} />;
   if (tab === "variables") return <Variables application={application} />;
   if (tab === "domains") return <Domains application={application} />;

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Application } from "../../api/applications";
 import { type Deployment, stateOf, useComparison } from "../../api/deployments";
-import { useText } from "../../text";
+import { type Text, useText } from "../../text";
 import { Loading } from "../../ui/Empty";
 import { SelectField } from "../../ui/Field";
 import { ProblemText } from "../../ui/Problem";
@@ -17,10 +17,6 @@ export function Compare({ application, deployment }: { application: Application;
   const [chosen, setChosen] = useState("");
   const withId = chosen || (before?.id ?? "");
   if (others.length === 0) return null;
-  const name = (other: Deployment) =>
-    [t.deployments.kind[other.kind], shortCommit(other.commit_hash), exact(Date.parse(other.created_at), t.language)]
-      .filter(Boolean)
-      .join(" · ");
   return (
     <section class="card stack">
       <div class="row between">
@@ -30,18 +26,48 @@ export function Compare({ application, deployment }: { application: Application;
           value={withId}
           options={[
             ...(before ? [] : [["", "–"] as const]),
-            ...others.map((other) => [other.id, name(other)] as const),
+            ...others.map((other) => [other.id, nameOf(t, other)] as const),
           ]}
           onValue={setChosen}
         />
       </div>
-      {withId && <Compared id={deployment.id} withId={withId} />}
+      {withId && <Compared application={application} from={withId} to={deployment.id} />}
     </section>
   );
 }
 
-function Compared({ id, withId }: { id: string; withId: string }) {
-  const { data, error } = useComparison(id, withId);
+/** For a list to choose from. */
+function nameOf(t: Text, { kind, commit_hash, created_at }: Deployment): string {
+  const parts = [t.deployments.kind[kind], shortCommit(commit_hash), exact(Date.parse(created_at), t.language)];
+  return parts.filter(Boolean).join(" · ");
+}
+
+/** What any two of some deployments differ in: first what the newest one has changed. */
+export function CompareTwo({
+  application,
+  deployments,
+}: {
+  application: Application;
+  deployments: readonly Deployment[];
+}) {
+  const t = useText();
+  const [from, setFrom] = useState(deployments[1]?.id ?? "");
+  const [to, setTo] = useState(deployments[0]?.id ?? "");
+  const options = deployments.map((one) => [one.id, nameOf(t, one)] as const);
+  return (
+    <section class="card stack">
+      <h2>{t.deployments.changes}</h2>
+      <div class="row">
+        <SelectField label={t.deployments.compareFrom} value={from} options={options} onValue={setFrom} />
+        <SelectField label={t.deployments.compareTo} value={to} options={options} onValue={setTo} />
+      </div>
+      <Compared application={application} from={from} to={to} />
+    </section>
+  );
+}
+
+function Compared({ application, from, to }: { application: Application; from: string; to: string }) {
+  const { data, error } = useComparison(application.id, from, to);
   if (error) return <ProblemText error={error} />;
   return data ? <Changes changes={data.changes} /> : <Loading />;
 }

@@ -10,8 +10,8 @@ import { Time } from "../../ui/Time";
 import { Changes } from "./Changes";
 import { Commit } from "./Commit";
 
-function WillChange({ id, withId }: { id: string; withId: string }) {
-  const { data } = useComparison(id, withId);
+function WillChange({ applicationId, from, to }: { applicationId: string; from: string; to: string }) {
+  const { data } = useComparison(applicationId, from, to);
   return data ? <Changes changes={data.changes} /> : null;
 }
 
@@ -61,7 +61,7 @@ export function RollBack({
         ]}
       />
       <p>{t.deployments.rollBackChanges}</p>
-      {live && <WillChange id={to.id} withId={live.id} />}
+      {live && <WillChange applicationId={application.id} from={live.id} to={to.id} />}
       <p>{t.deployments.rollBackStays}</p>
       {to.can_restore_data && (
         <CheckField label={t.deployments.rollBackData} checked={withData} onChecked={setWithData} />

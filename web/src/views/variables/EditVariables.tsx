@@ -10,8 +10,8 @@ import { ProblemText } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 import { type Change, changes, looksSecret, readVariables } from "./changes";
 import { format, parse } from "./dotenv";
+import type { VariableKind } from "./kinds";
 import { LineProblems } from "./LineProblems";
-import type { VariableKind } from "./Variables";
 
 interface Props {
   application: Application;

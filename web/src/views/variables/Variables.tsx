@@ -7,10 +7,9 @@ import { type Column, Table } from "../../ui/Table";
 import { Pending } from "../application/Pending";
 import { HIDDEN, readVariables } from "./changes";
 import { EditVariables } from "./EditVariables";
+import { KINDS, type VariableKind } from "./kinds";
+import { VariableFiles } from "./VariableFiles";
 import "./variables.css";
-
-export type VariableKind = "environment_variables" | "build_variables";
-const KINDS: readonly VariableKind[] = ["environment_variables", "build_variables"];
 
 export default function Variables({ application }: { application: Application }) {
   const t = useText();
@@ -25,7 +24,10 @@ export default function Variables({ application }: { application: Application })
         <section key={kind} class="stack">
           <div class="row between">
             <h2>{kind === "environment_variables" ? t.variables.run : t.variables.build}</h2>
-            {mayUpdate && <Button onClick={() => setEdited(kind)}>{t.variables.edit}</Button>}
+            <div class="row">
+              <VariableFiles application={application} kind={kind} />
+              {mayUpdate && <Button onClick={() => setEdited(kind)}>{t.variables.edit}</Button>}
+            </div>
           </div>
           <List application={application} kind={kind} />
         </section>

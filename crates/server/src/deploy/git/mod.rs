@@ -46,6 +46,20 @@ pub async fn fetch(
     }
 }
 
+/// The hash of the commit that a fetch would get, without its tree: one question to the server. Nothing is left beside the folder, except where the
+/// caller drops the future, as for [`fetch`].
+pub async fn newest(source: &Source<'_>, folder: &Path, limits: &Limits) -> Result<String, FetchError> {
+    let paths = FetchPaths::of(folder)?;
+    paths.make()?;
+    let found = async {
+        let run = GitRun::begin(source, FetchPaths::of(folder)?, limits, Instant::now() + limits.time, None).await?;
+        reference::newest(&run).await
+    }
+    .await;
+    end_left_over(folder).await?;
+    found
+}
+
 async fn fetch_once(
     source: &Source<'_>,
     folder: &Path,

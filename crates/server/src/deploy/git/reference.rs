@@ -12,6 +12,8 @@ const SHOWN: usize = 20;
 const MAX_NAME: usize = 500;
 /// How far back a commit is looked for at first when the server gives branches only.
 const NEAR: &str = "--depth=100";
+/// What git adds to the name of a tag for the commit that it leads to.
+const PEELED: &str = "^{}";
 /// What git takes for everything.
 const FAR: &str = "--depth=2147483647";
 
@@ -31,6 +33,26 @@ pub async fn fetch(run: &GitRun<'_>) -> Result<String, FetchError> {
             let hash = run.run(&["rev-parse", "--verify", "FETCH_HEAD^{commit}"]).await?;
             Ok(hash.trim().to_owned())
         }
+    }
+}
+
+/// The hash of the commit that is meant, as the server says it; that it is there is not looked at for one that is named by its hash.
+pub async fn newest(run: &GitRun<'_>) -> Result<String, FetchError> {
+    if let Reference::Commit { hash, .. } = run.source.reference {
+        return Ok(hash.to_ascii_lowercase());
+    }
+    let candidates = candidates(&run.source.reference);
+    // A tag with a message is an object of its own; what it leads to is listed beside it.
+    let peeled = candidates.iter().map(|name| format!("{name}{PEELED}"));
+    let asked: Vec<String> = candidates.iter().cloned().chain(peeled).collect();
+    let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
+    let answer = if asked.is_empty() { String::new() } else { list(run, &[], &asked).await? };
+    let listed: Vec<(&str, &str)> = answer.lines().filter_map(|line| line.split_once('\t')).collect();
+    let hash_of = |name: &str| listed.iter().find(|(_, listed)| *listed == name).map(|(hash, _)| *hash);
+    let found = candidates.iter().find_map(|name| hash_of(&format!("{name}{PEELED}")).or_else(|| hash_of(name)));
+    match found.filter(|hash| is_whole_hash(hash)) {
+        Some(hash) => Ok(hash.to_owned()),
+        None => Err(not_found(run).await),
     }
 }
 

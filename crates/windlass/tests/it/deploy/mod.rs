@@ -20,6 +20,7 @@ mod gapless;
 mod happy;
 mod health;
 mod life;
+mod plan;
 mod port;
 mod reach;
 mod replicas;

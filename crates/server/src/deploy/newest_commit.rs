@@ -1,0 +1,68 @@
+//! The commit that a deploy would fetch, for a request that asks before it deploys: one question to the repository's server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use windlass_api::{Configuration, Failure};
+use windlass_store::applications::Application;
+
+use super::build_plan::words_for_caller;
+use super::failure::{Interruption, Result, failed};
+use super::git::{self, Source};
+use super::repository;
+use crate::app::App;
+use crate::turns::Turn;
+
+/// A request waits for the answer; a deploy has more time.
+const LONGEST: Duration = Duration::from_secs(10);
+const LATER: &str = "This cannot be found out just now. Try again in a moment.";
+
+/// The hash, or why it cannot be known, in words for the caller.
+pub async fn ask(
+    app: &Arc<App>,
+    application: Application,
+    turn: crate::error::Result<Turn>,
+) -> std::result::Result<String, String> {
+    let turn = turn.map_err(|busy| busy.message)?;
+    let (app, (answer, asked)) = (app.clone(), oneshot::channel());
+    // What git leaves is removed also when the client is gone.
+    tokio::spawn(async move {
+        let _ = answer.send(ask_in_words(&app, &application).await);
+        drop(turn);
+    });
+    asked.await.unwrap_or_else(|_| Err(LATER.to_owned()))
+}
+
+async fn ask_in_words(app: &App, application: &Application) -> std::result::Result<String, String> {
+    match ask_repository(app, application).await {
+        Ok(hash) => Ok(hash),
+        Err(Interruption::Failed(Failure::TimedOut, _)) => {
+            let seconds = limit(app).as_secs();
+            Err(format!("The repository's server did not answer within {seconds} seconds. A deploy has more time."))
+        }
+        Err(Interruption::Failed(_, words)) => match app.vault.application_variables(application).await {
+            Ok(variables) => Err(words_for_caller(&variables, &words)),
+            Err(_) => Err(LATER.to_owned()),
+        },
+        Err(_) => Err(LATER.to_owned()),
+    }
+}
+
+async fn ask_repository(app: &App, application: &Application) -> Result<String> {
+    let configuration =
+        Configuration::from_json(&application.configuration).or_else(|problem| failed(Failure::Internal, problem))?;
+    let url = repository::address(app, application).await?;
+    let credentials = repository::credentials(app, application, &url).await?;
+    let reference = repository::reference(&configuration.branch, "");
+    let mut limits = repository::limits(&app.config);
+    limits.time = limit(app);
+    let trust = repository::trust(app, application).await?;
+    let folder = app.config.data_dir.join("work").join(format!("newest-{}", app.new_id()));
+    let source = Source { url: &url, reference, credentials: &credentials, trust };
+    Ok(git::newest(&source, &folder, &limits).await?)
+}
+
+fn limit(app: &App) -> Duration {
+    app.config.fetch_limit.min(app.config.request_limit / 2).min(LONGEST)
+}
