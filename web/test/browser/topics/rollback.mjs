@@ -21,8 +21,9 @@ export default async function rollback(platform) {
   const first = page.getByRole("row").filter({ hasText: "First version" });
   await first.getByRole("button", { name: "Roll back" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("First version").waitFor();
-  await dialog.getByText("Second version").waitFor();
+  // Beside the commits, the changes name them too.
+  await dialog.getByText("First version").first().waitFor();
+  await dialog.getByText("Second version").first().waitFor();
   await look(page, "roll-back");
   await dialog.getByRole("button", { name: "Roll back" }).click();
   await deployed(page, "Rollback");
