@@ -178,13 +178,14 @@ mod tests {
 
     /// Every other transaction of the server, by file, and why it is none of [`super::Work`]. Nothing of them is a change of what
     /// people see.
-    const OTHERS: [(&str, &str); 13] = [
+    const OTHERS: [(&str, &str); 14] = [
         ("auth/bearer.rs", "when a credential was last used: reading must not wait for an audit chain"),
         ("holder.rs", "which engine the servers of a database use"),
         ("jobs/heartbeat.rs", "which servers live"),
         ("jobs/held.rs", "looks whether a job is still held, and changes nothing"),
         ("jobs/lease.rs", "how long a job is held"),
         ("jobs/mod.rs", "who works on a job; what the job does is a Work"),
+        ("pulled_images.rs", "which images were brought to the engine, so that they go again"),
         ("service/adoption.rs", "the installation's own mark, made before anything else"),
         ("service/first_start.rs", "the keys of the audit chains, made before there is a chain"),
         ("service/housekeeping.rs", "what has expired is of no more use, and is removed by the hour"),
