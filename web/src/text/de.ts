@@ -429,7 +429,7 @@ export const de: Text = {
     keepSecret: (name) => `Den Wert von ${name} nie zeigen`,
     acts: "Sie wirken ab dem nächsten Deployment.",
     changedMeanwhile: "Die Variablen wurden inzwischen geändert. Verglichen wird mit dem, was jetzt gespeichert ist.",
-    export: "Als Datei laden",
+    export: "Exportieren",
     import: "Einlesen",
     importTitle: "Variablen einlesen",
     importHint:

@@ -73,7 +73,7 @@ export const later = {
     acts: "They act at the next deployment.",
     changedMeanwhile:
       "The variables were changed meanwhile. What you see as a change is compared with what is stored now.",
-    export: "Save as a file",
+    export: "Export",
     import: "Import",
     importTitle: "Import variables",
     importHint:

@@ -21,7 +21,7 @@ export const OFFERS = {
     Stop: "deploy:update",
     "Roll back": "deploy:update",
     "Edit as text": "deploy:update",
-    "Save as a file": "variable:read",
+    Export: "variable:read",
     Import: "deploy:update",
     "Compare two": "",
     "Deploy now": "deploy:update",

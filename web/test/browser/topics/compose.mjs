@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { look } from "../look.mjs";
 import { says } from "../repository.mjs";
+import { until } from "../until.mjs";
 
 const COMPOSE = `services:
   web:
@@ -42,7 +43,10 @@ export default async function compose(platform) {
 
   const [, id] = /applications\/([^/]+)/.exec(page.url());
   await addDomain(page, `${platform.origin}/applications/${id}/domains`);
-  assert.match((await platform.visit(HOST)).text, /These are notes/);
+  // The edge is told a moment after the answer.
+  await until("the domain leads to the service", async () =>
+    (await platform.visit(HOST)).text.includes("These are notes"),
+  );
   await page.getByRole("link", { name: "Volumes", exact: true }).click();
   await page.getByText("from the compose file").waitFor();
   await platform.api("DELETE", "/deploy/application", { id, name: "bundle", volumes: ["data"] });

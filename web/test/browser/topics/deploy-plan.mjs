@@ -55,7 +55,7 @@ async function importFile(page) {
 
 async function saveFile(page) {
   const saving = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Save as a file" }).first().click();
+  await page.getByRole("button", { name: "Export" }).first().click();
   const saved = await saving;
   const text = readFileSync(await saved.path(), "utf8");
   assert.ok(saved.suggestedFilename() === "environment.env" && text.includes("GREETING='good morning'\n"), text);
