@@ -36,6 +36,8 @@ volumes:
 "#;
 const HOST: &str = "shop.localhost";
 const DATA_HOST: &str = "data.localhost";
+/// Three services are stopped and started one after the other while visitors wait, beside the containers of other tests.
+const LONG_HOLD: [&str; 2] = ["--hold-seconds", "300"];
 
 /// With these versions of what is built, and of what has the data.
 fn write(repository: &Repository, compose: &str, version: &str, data_version: &str) {
@@ -95,7 +97,7 @@ async fn nothing_is_lost_for_long() {
 
 /// Under visitors of two services, with deploys, rollbacks, and an end of the server.
 async fn nothing_is_lost(kind: Kind, deploys: usize, rollbacks: usize) {
-    let mut platform = Platform::on(kind, &[]).await;
+    let mut platform = Platform::on(kind, &LONG_HOLD).await;
     let repository = platform.git.repository("shop");
     write(&repository, COMPOSE, "v0", "one");
     let mut body = services("shop", &repository);
@@ -170,7 +172,7 @@ async fn nothing_is_lost(kind: Kind, deploys: usize, rollbacks: usize) {
 /// The release before serves on, and has its data back if it was taken from it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_release_that_fails_leaves_nothing() {
-    let platform = Platform::on(Kind::Sqlite, &["--hold-seconds", "30"]).await;
+    let platform = Platform::on(Kind::Sqlite, &LONG_HOLD).await;
     let repository = platform.git.repository("shop");
     write(&repository, COMPOSE, "good", "one");
     let body = services("shop", &repository);
@@ -295,7 +297,7 @@ async fn what_cannot_be_deployed_fails_with_its_reason() {
 /// The server may end at each step of starting services; the next one goes on, and nothing runs twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_server_may_die_while_services_start() {
-    let mut platform = Platform::start().await;
+    let mut platform = Platform::on(Kind::Sqlite, &LONG_HOLD).await;
     let repository = platform.git.repository("shop");
     let with_task = COMPOSE.replace("    depends_on: [api]", "    depends_on: { api: { condition: service_started }, task: { condition: service_completed_successfully } }")
         .replace("  api:\n", "  task:\n    build: .\n    command: [\"true\"]\n  api:\n");
