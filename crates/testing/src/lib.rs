@@ -14,6 +14,7 @@ pub mod pebble;
 pub mod small_disk;
 pub mod testapp;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ use windlass_store::{Db, Options};
 
 /// Where the PostgreSQL server for tests is; `make test` starts one and sets this.
 pub const URL_VARIABLE: &str = "TEST_DATABASE_URL";
+/// How long PostgreSQL may take over the last statements of a process that has ended.
+const SETTLED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Runs one async test function on both databases: `on_both_databases!(fresh: a_test, another_test);` calls
 /// `a_test(fresh(kind).await)` for each kind, as tests of their own.
@@ -138,22 +141,48 @@ impl DatabaseLocation {
     /// Everything that the database holds, as bytes: SQLite's files as they are on the disk, PostgreSQL's rows as text,
     /// which shows binary columns in hexadecimal.
     pub async fn bytes(&self) -> Vec<u8> {
+        self.parts().await.into_values().flatten().collect()
+    }
+
+    /// The same by the names of files and tables.
+    pub async fn parts(&self) -> BTreeMap<String, Vec<u8>> {
         let Some(url) = &self.url else {
             let files = std::fs::read_dir(self.folder.path()).expect("the folder").filter_map(Result::ok);
-            let files = files.filter(|file| file.file_name().to_string_lossy().starts_with("windlass.db"));
-            return files.flat_map(|file| std::fs::read(file.path()).expect("a file")).collect();
+            let named = files.map(|file| (file.file_name().to_string_lossy().into_owned(), file.path()));
+            let named = named.filter(|(name, _)| name.starts_with("windlass.db"));
+            return named.map(|(name, path)| (name, std::fs::read(path).expect("a file"))).collect();
         };
         let mut connection = PgConnection::connect(url).await.expect("PostgreSQL answers");
         let tables = "select table_name::text from information_schema.tables where table_schema = current_schema()";
         let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&mut connection).await.expect("the tables");
-        let mut all = Vec::new();
+        let mut all = BTreeMap::new();
         for table in tables {
             let rows = AssertSqlSafe(format!("select t::text from {table} t"));
             let rows: Vec<String> = sqlx::query_scalar(rows).fetch_all(&mut connection).await.expect("the rows");
-            all.extend(rows.join("\n").into_bytes());
+            all.insert(table, rows.join("\n").into_bytes());
         }
         connection.close().await.expect("the connection closes");
         all
+    }
+
+    /// Waits for what a process that has ended had begun: PostgreSQL goes on with it, and a process that could not wait for the disk
+    /// leaves it in SQLite's journal, which the next one writes into the database.
+    pub async fn settle(&self) {
+        let Some(url) = &self.url else {
+            let mut connection = self.sqlite().await;
+            let moved = sqlx::raw_sql("pragma wal_checkpoint(truncate)").execute(&mut connection).await;
+            moved.expect("nothing else has the database open");
+            return connection.close().await.expect("the connection closes");
+        };
+        let mut connection = PgConnection::connect(url).await.expect("PostgreSQL answers");
+        let locks = "select count(*) from pg_locks l join pg_class c on c.oid = l.relation \
+                     where c.relnamespace = current_schema()::regnamespace and l.pid <> pg_backend_pid()";
+        let deadline = std::time::Instant::now() + SETTLED_WITHIN;
+        while sqlx::query_scalar::<_, i64>(locks).fetch_one(&mut connection).await.expect("the locks") > 0 {
+            assert!(std::time::Instant::now() < deadline, "something still works on the database");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        connection.close().await.expect("the connection closes");
     }
 
     async fn sqlite(&self) -> SqliteConnection {

@@ -22,8 +22,8 @@ const NODE: [(&str, &str); 2] = [
 ];
 
 /// Asks again until there is an answer.
-async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(20);
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         if let Some(found) = look().await {
             return found;
@@ -256,7 +256,7 @@ async fn who_may_ask(server: TestServer) {
 
 /// The first one waits for a code host that does not answer.
 async fn there_are_few_at_once_and_nothing_is_left(kind: Kind) {
-    let server = TestServer::with(kind, &[("request-seconds", "8")]).await;
+    let server = TestServer::with(kind, &[("request-seconds", "20")]).await;
     let (ada, git) = (server.admin().await, GitServer::start());
     let body = json!({ "name": "shop", "repository": repository(&git, "shop", &NODE).url() });
     git.hang();

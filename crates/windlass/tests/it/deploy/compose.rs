@@ -210,7 +210,7 @@ async fn a_release_that_fails_leaves_nothing() {
 /// A service that others wait for runs once for each deployment, before them.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_to_end_runs_before_the_others() {
-    let platform = Platform::start().await;
+    let platform = Platform::on(Kind::Sqlite, &LONG_HOLD).await;
     let repository = platform.git.repository("shop");
     let compose = |code: u8| {
         format!(
@@ -329,7 +329,7 @@ async fn the_server_may_die_while_services_start() {
 #[tokio::test(flavor = "multi_thread")]
 async fn images_of_a_registry_come_and_go() {
     // They stay for twice that: a deployment could be about to need one.
-    let platform = Platform::on(Kind::Sqlite, &["--build-seconds", "5"]).await;
+    let platform = Platform::on(Kind::Sqlite, &["--build-seconds", "15"]).await;
     let registry = Registry::start();
     let (brought, own) = (registry.take(testapp::IMAGE, "cache:1"), registry.take(testapp::IMAGE, "own:1"));
     docker(&["tag", testapp::IMAGE, &own]);
