@@ -2,7 +2,7 @@ import type { Schemas } from "../api/client";
 import type { Line } from "./line";
 
 /** What the API sends. Most of it is the same in all lines, and is let go. */
-export type Sent = Pick<Schemas["ApplicationLog"], "log" | "stream" | "step" | "created_at" | "cursor">;
+export type Sent = Pick<Schemas["ApplicationLog"], "log" | "stream" | "step" | "service" | "created_at" | "cursor">;
 export type SentOfExecution = Pick<
   Schemas["ExecutionLog"],
   "message" | "stream" | "step_id" | "created_at" | "sequence"
@@ -14,6 +14,7 @@ export const sentLine = (sent: Sent): Line => ({
   text: sent.log,
   stream: sent.stream,
   step: sent.step,
+  service: sent.service,
 });
 
 export const executionLine = (sent: SentOfExecution): Line => ({
@@ -22,13 +23,14 @@ export const executionLine = (sent: SentOfExecution): Line => ({
   text: sent.message,
   stream: sent.stream,
   step: sent.step_id,
+  service: "",
 });
 
 /** The data of a followed event. */
 export function followedLine(data: string, cursor: number): Line {
   const sent = JSON.parse(data) as Sent | SentOfExecution | { missing: number };
   if ("missing" in sent) {
-    return { cursor, at: "", text: "", stream: "windlass", step: "", missing: sent.missing };
+    return { cursor, at: "", text: "", stream: "windlass", step: "", service: "", missing: sent.missing };
   }
   return "log" in sent ? sentLine(sent) : executionLine(sent);
 }

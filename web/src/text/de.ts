@@ -387,6 +387,8 @@ export const de: Text = {
     filterIs: (n) => `Filter (${n})`,
     filterNone: "Alles zeigen",
     streams: "Ströme",
+    service: "Dienst",
+    everyService: "Alle Zeilen",
     steps: "Schritte",
     stream: { stdout: "Ausgabe", stderr: "Fehler", windlass: "Windlass" },
     time: "Zeit",

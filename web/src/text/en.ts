@@ -337,6 +337,8 @@ export const en = {
     filterIs: (n: number) => `Filter (${n})`,
     filterNone: "Show all",
     streams: "Streams",
+    service: "Service",
+    everyService: "All lines",
     steps: "Steps",
     stream: { stdout: "Output", stderr: "Errors", windlass: "Windlass" },
     time: "Time",

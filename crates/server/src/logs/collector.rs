@@ -15,7 +15,7 @@ use windlass_store::logs::Claim;
 
 use super::reader::{LogOrigin, Reader, Waiter};
 use crate::app::App;
-use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL};
+use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL, SERVICE_LABEL};
 
 /// Readers that hold lines in memory at once; each holds a limited number. The others wait for their turn.
 const READERS_AT_ONCE: usize = 8;
@@ -152,5 +152,6 @@ fn origin(labels: &Labels) -> Option<LogOrigin> {
         Some(Purpose::PostRun) => LogStep::PostRun,
         Some(Purpose::App | Purpose::Service) | None => LogStep::Run,
     };
-    Some(LogOrigin { application_id: id(APPLICATION_LABEL)?, deployment_id: id(DEPLOYMENT_LABEL)?, step })
+    let service = labels.get(SERVICE_LABEL).cloned().unwrap_or_default();
+    Some(LogOrigin { application_id: id(APPLICATION_LABEL)?, deployment_id: id(DEPLOYMENT_LABEL)?, step, service })
 }

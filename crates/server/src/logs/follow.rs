@@ -310,8 +310,9 @@ fn text_bytes(lines: &[Stored]) -> usize {
 
 /// A line that was just stored, as the store would show it.
 fn as_asked(query: &Query, stored: &Stored) -> Stored {
-    let LogLine { at, stream, step, text } = &stored.line;
-    let line = LogLine { at: *at, stream: *stream, step: *step, text: query.filter.shown(text).into_owned() };
+    let LogLine { at, stream, step, service, text } = &stored.line;
+    let (service, text) = (service.clone(), query.filter.shown(text).into_owned());
+    let line = LogLine { at: *at, stream: *stream, step: *step, service, text };
     Stored { seq: stored.seq, deployment_id: stored.deployment_id, line }
 }
 

@@ -22,8 +22,8 @@ const NODE: [(&str, &str); 2] = [
 ];
 
 /// Asks again until there is an answer.
-async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(20);
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         if let Some(found) = look().await {
             return found;

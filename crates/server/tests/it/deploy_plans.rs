@@ -7,6 +7,7 @@ use windlass_store::{releases, volumes};
 use windlass_testing::git::{GitServer, Repository};
 use windlass_testing::{Kind, on_both_databases};
 
+use crate::build_plans::until;
 use crate::deploys::{least, most};
 use crate::support::{Person, START, TestServer, id_of, kind, server};
 
@@ -154,18 +155,16 @@ async fn the_repository_may_not_answer(server: TestServer) {
 }
 
 async fn a_repository_that_hangs_is_not_waited_for(kind: Kind) {
-    let server = TestServer::with(kind, &[("request-seconds", "8")]).await;
+    let server = TestServer::with(kind, &[("request-seconds", "16")]).await;
     let (ada, git) = (server.admin().await, GitServer::start());
     let (_, shop) = deployed(&server, &ada, &git, dockerfile("shop")).await;
     git.hang();
     let mia = server.join(&ada, "mia", Role::Member).await;
     let (first, second) = tokio::join!(plan(&server, &ada, &shop), async {
-        while git.requests() == 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        until("the repository is asked", async || (git.requests() > 0).then_some(())).await;
         plan(&server, &mia, &shop).await
     });
-    assert!(first["commit_problem"].as_str().unwrap().contains("did not answer within 4 seconds"), "{first}");
+    assert!(first["commit_problem"].as_str().unwrap().contains("did not answer within 8 seconds"), "{first}");
     assert!(second["commit_problem"].as_str().unwrap().contains("under way in this organization"), "{second}");
     git.go_on();
 }

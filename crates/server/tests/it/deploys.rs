@@ -155,7 +155,7 @@ impl TestServer {
     }
 
     pub fn line(&self, stream: LogStream, step: LogStep, text: String) -> LogLine {
-        LogLine { at: self.app.now(), stream, step, text }
+        LogLine { stream, ..LogLine::note(self.app.now(), step, text) }
     }
 }
 

@@ -29,7 +29,7 @@ on_both_databases!(logs: lines_are_read_from_both_ends, lines_of_a_deployment_st
 
 fn line(number: i64, text: impl Into<String>) -> LogLine {
     let at = Timestamp::from_micros(NOW.micros() + number);
-    LogLine { at, stream: LogStream::Stdout, step: LogStep::Run, text: text.into() }
+    LogLine { at, stream: LogStream::Stdout, step: LogStep::Run, service: String::new(), text: text.into() }
 }
 
 fn batch(application: u128, deployment: u128, lines: Vec<LogLine>) -> Batch {

@@ -112,6 +112,25 @@ async fn nothing_is_lost(kind: Kind, deploys: usize, rollbacks: usize) {
     assert!(platform.visit(HOST, "/env").await.1.contains("hello"));
     let domain = json!({ "domain": DATA_HOST, "service": "db" });
     platform.call("POST", &format!("/deploy/application/{id}/domains"), &domain);
+    let printed_by = |service: &str| {
+        let logs = platform.call(
+            "GET",
+            &format!("/deploy/application/logs/{id}?relations=none&service={service}"),
+            &Value::Null,
+        );
+        logs["logs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| line["service"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(platform.visit(HOST, "/print?count=2").await.0, 200);
+    until("what a service prints has its name", async || {
+        let (web, other) = (printed_by("web"), printed_by("none"));
+        (other.is_empty() && !web.is_empty() && web.iter().all(|service| service == "web")).then_some(())
+    })
+    .await;
     let mut lines = Lines::default();
     until("the domain leads to it", async || (platform.visit(DATA_HOST, "/").await.0 == 200).then_some(())).await;
     lines.grow(&platform, DATA_HOST).await;
@@ -210,7 +229,7 @@ async fn a_release_that_fails_leaves_nothing() {
 /// A service that others wait for runs once for each deployment, before them.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_to_end_runs_before_the_others() {
-    let platform = Platform::start().await;
+    let platform = Platform::on(Kind::Sqlite, &LONG_HOLD).await;
     let repository = platform.git.repository("shop");
     let compose = |code: u8| {
         format!(
@@ -329,7 +348,7 @@ async fn the_server_may_die_while_services_start() {
 #[tokio::test(flavor = "multi_thread")]
 async fn images_of_a_registry_come_and_go() {
     // They stay for twice that: a deployment could be about to need one.
-    let platform = Platform::on(Kind::Sqlite, &["--build-seconds", "5"]).await;
+    let platform = Platform::on(Kind::Sqlite, &["--build-seconds", "15"]).await;
     let registry = Registry::start();
     let (brought, own) = (registry.take(testapp::IMAGE, "cache:1"), registry.take(testapp::IMAGE, "own:1"));
     docker(&["tag", testapp::IMAGE, &own]);
