@@ -240,6 +240,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Session>();
     tried.json::<SetUpTwoFactor>();
     tried.json::<Settings>();
+    tried.json::<SharedVariables>();
     tried.json::<SmtpConfig>();
     tried.json::<Snapshot>();
     tried.json::<Snapshots>();
@@ -258,6 +259,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<UpdateLabels>();
     tried.json::<UpdateLanguage>();
     tried.json::<UpdateOrganization>();
+    tried.json::<UpdateSharedVariables>();
     tried.json::<UpdateSmtpConfig>();
     tried.json::<UpdateTheme>();
     tried.json::<UpdateUserName>();
@@ -301,6 +303,7 @@ fn queries_are_written_as_they_are_read() {
     query::<OrganizationQuery>();
     query::<ReferencesQuery>();
     query::<RepositoriesQuery>();
+    query::<SharedVariablesQuery>();
 }
 
 #[test]

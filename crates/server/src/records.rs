@@ -20,6 +20,7 @@ pub mod installations;
 pub mod logs;
 pub mod previews;
 pub mod releases;
+pub mod shared_variables;
 pub mod variable_files;
 pub mod volumes;
 

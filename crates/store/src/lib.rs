@@ -47,6 +47,7 @@ pub mod sealed;
 pub mod second_factors;
 pub mod servers;
 pub mod sessions;
+pub mod shared_variables;
 pub mod smtp_configs;
 pub mod snapshots;
 pub mod traffic;

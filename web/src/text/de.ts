@@ -442,6 +442,13 @@ export const de: Text = {
     replace: "Variablen entfernen, die der Text nicht hat, auch geheime",
     imported: (added, changed, removed) => `${added} neu, ${changed} geändert, ${removed} entfernt.`,
   },
+  sharedVariables: {
+    title: "Gemeinsame Variablen",
+    hint: "In einer Variable einer Anwendung steht ${{shared.NAME}} für die mit diesem Namen. Die ihrer Umgebung gehen denen der Organisation vor. Vorschauen sind in der Umgebung preview.",
+    of: "Von",
+    organization: "Der Organisation",
+    acts: "Sie wirken ab dem nächsten Deployment jeder Anwendung, die sich auf sie bezieht.",
+  },
   deployPlan: {
     title: "Plan",
     heading: "Das nächste Deployment",
@@ -1199,6 +1206,7 @@ export const de: Text = {
     tabs: "Teile der Organisation",
     members: "Mitglieder",
     invitations: "Einladungen",
+    variables: "Variablen",
     certificates: "Zertifikate",
     keys: "API-Schlüssel",
     notifications: "Benachrichtigungen",

@@ -355,6 +355,7 @@ export const en = {
     tabs: "Parts of the organization",
     members: "Members",
     invitations: "Invitations",
+    variables: "Variables",
     certificates: "Certificates",
     keys: "API keys",
     notifications: "Notifications",

@@ -85,6 +85,13 @@ export const later = {
     imported: (added: number, changed: number, removed: number) =>
       `${added} added, ${changed} changed, ${removed} removed.`,
   },
+  sharedVariables: {
+    title: "Shared variables",
+    hint: "In a variable of an application, ${{shared.NAME}} stands for the one of that name. Those of its environment win over those of the organization. Previews are in the environment preview.",
+    of: "Of",
+    organization: "The organization",
+    acts: "They act at the next deployment of each application that refers to them.",
+  },
   deployPlan: {
     title: "Plan",
     heading: "The next deploy",

@@ -43,6 +43,7 @@ async function people(platform, words) {
   await platform.api("PUT", "/organizations", { name: words.organization, description: words.description });
   await platform.api("PATCH", "/user/name", { name: words.user });
   await platform.api("POST", "/organizations/invite/send", { email: words.invitation, role: "member" });
+  await platform.api("PUT", "/variables/shared", { variables: { [words.variable]: words.value } });
   await platform.api("POST", "/auth/api-keys", { name: words.key, permissions: ["deploy:read", "deploy:create"] });
   await logInAs(platform, words.agent);
 }

@@ -94,6 +94,8 @@ export const OFFERS = {
     Leave: "",
     "New link for $invitation": "member:create",
     "Withdraw the invitation for $invitation": "member:create",
+    "Edit as text": "organization:update",
+    "Show: $variable": "variable:read",
     "Upload a certificate": "domain:create",
     "Delete: furnished.example.org": "domain:delete",
     "Revoke: $key": "api_key:delete",

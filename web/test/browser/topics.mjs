@@ -16,6 +16,7 @@ import log from "./topics/log.mjs";
 import roles from "./topics/roles.mjs";
 import rollback from "./topics/rollback.mjs";
 import session from "./topics/session.mjs";
+import sharedVariables from "./topics/shared-variables.mjs";
 import shell from "./topics/shell.mjs";
 import sites from "./topics/sites.mjs";
 import walk from "./topics/walk.mjs";
@@ -38,6 +39,7 @@ export const LANES = [
     "build-plan": buildPlan,
     compose,
     "deploy-plan": deployPlan,
+    "shared-variables": sharedVariables,
     shell,
     invitation,
     account,

@@ -76,6 +76,7 @@ export const VIEWS = [
   },
   ofOrganization("members", "", ["user"]),
   ofOrganization("invitations", "/invitations", ["invitation"]),
+  { ...ofOrganization("shared-variables", "/variables", ["variable"]), pictured: false },
   ofOrganization("certificates", "/certificates", ["issuer"]),
   ofOrganization("organization-keys", "/keys", ["key", "user"]),
   ofOrganization("notifications", "/notifications", []),

@@ -38,6 +38,7 @@ mod read_only;
 mod respond;
 mod second_factor;
 mod sessions;
+mod shared_variables;
 mod snapshots;
 mod system;
 mod table;
@@ -80,6 +81,7 @@ fn table() -> Table {
         invitations::routes,
         applications::routes,
         variables::routes,
+        shared_variables::routes,
         deploy_plans::routes,
         deployments::routes,
         traffic::routes,

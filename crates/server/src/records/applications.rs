@@ -25,6 +25,7 @@ use super::volumes::volume;
 use super::{Viewer, bare_organization, bare_user, full_user};
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::shared_variables::SharedVariables;
 use crate::vault::Vault;
 
 pub const EMBEDDED_DEPLOYMENTS: i64 = 20;
@@ -71,9 +72,10 @@ async fn listed(
     let mut crash_loops = crash_loops(conn, &ids).await?;
     let creators = creators(conn, viewer, rows).await?;
     let (mut records, mut budget) = (Vec::new(), Budget::of_a_list());
+    let mut shared = SharedVariables::of(viewer.vault, viewer.organization.id);
     for row in rows {
         let creator = creators.get(&row.user_id).cloned().map(bare_user);
-        let mut record = record(viewer, row, live.get(&row.id).copied(), creator).await?;
+        let mut record = record(conn, viewer, row, live.get(&row.id).copied(), creator, &mut shared).await?;
         record.crash_loop = crash_loops.remove(&row.id);
         let api::Application { build_variables, environment_variables, preview_variables, .. } = &mut record;
         budget.spend(&mut [build_variables, environment_variables, preview_variables]);
@@ -118,7 +120,8 @@ async fn without_arrays(
         Some(user) => Some(full_user(conn, &user, viewer.caller).await?),
         None => None,
     };
-    let mut record = record(viewer, row, live.first(), creator).await?;
+    let mut shared = SharedVariables::of(viewer.vault, viewer.organization.id);
+    let mut record = record(conn, viewer, row, live.first(), creator, &mut shared).await?;
     record.crash_loop = crash_loops(conn, &[row.id]).await?.remove(&row.id);
     Ok(record)
 }
@@ -167,15 +170,20 @@ async fn creators(
 }
 
 async fn record(
+    conn: &mut Conn,
     viewer: &ApplicationViewer<'_>,
     row: &Application,
     live: Option<&Release>,
     creator: Option<api::User>,
+    shared: &mut SharedVariables<'_>,
 ) -> Result<api::Application> {
     let configuration = Configuration::from_json(&row.configuration).map_err(Error::internal)?;
     let variables = viewer.vault.application_variables(row).await?;
     let pending_fields = match live {
-        Some(live) => pending(viewer.vault, &configuration, &variables, live).await?,
+        Some(live) => {
+            let filled_in = shared.fill(conn, &configuration.environment, &variables).await?;
+            pending(viewer.vault, &configuration, &filled_in, live).await?
+        }
         None => Vec::new(),
     };
     let live_port = match live.and_then(|live| live.artifact.as_ref()) {

@@ -44,6 +44,7 @@ pub mod removal;
 pub mod restores;
 pub mod second_factor;
 pub mod sessions;
+pub mod shared_variables;
 pub mod snapshots;
 pub mod states;
 pub mod tries;

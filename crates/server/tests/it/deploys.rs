@@ -55,6 +55,14 @@ pub fn most(name: &str) -> Value {
     all
 }
 
+/// Variables that the applications of an environment share.
+pub fn shared() -> Value {
+    json!({
+        "environment": "staging", "secret_names": ["password"],
+        "variables": { "HOST": "db.example.org", "password": "a very secret shared variable" },
+    })
+}
+
 impl TestServer {
     pub async fn deploy(&self, person: &Person, body: Value) -> Value {
         self.post("/deploy/application", body).by(person).ok().await
@@ -259,6 +267,11 @@ impl World {
                 });
                 (path.replace("{application_id}", &id_of(&self.running().await).to_string()), body)
             }
+            "get_shared_variables" => {
+                self.server.put(&path, shared()).by(owner).ok().await;
+                (format!("{path}?environment=staging"), Value::Null)
+            }
+            "update_shared_variables" => (path, shared()),
             "get_traffic" => {
                 let id = id_of(&self.running().await);
                 (format!("{path}?id={id}"), Value::Null)

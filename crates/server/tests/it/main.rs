@@ -46,6 +46,7 @@ mod registration;
 mod request_bodies;
 mod request_heads;
 mod sessions;
+mod shared_variables;
 mod stalled;
 mod tenants;
 mod traffic;

@@ -320,6 +320,19 @@ create index github_app_registrations_expiry on github_app_registrations (expire
 
 -- What is deployed, and the work of deploying it.
 
+-- Variables that the applications of an organization share.
+create table shared_variables (
+    id uuid primary key,
+    organization_id uuid not null references organizations (id) on delete cascade,
+    -- Empty for those of the organization.
+    environment text not null,
+    -- JSON: values, and which of them are secret.
+    sealed_variables bytea not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    unique (organization_id, environment)
+);
+
 create table applications (
     id uuid primary key,
     -- Not deleted with it: what runs must end first.
@@ -341,6 +354,8 @@ create table applications (
     configuration text not null,
     -- JSON: when it is deployed without being asked to.
     triggers text not null,
+    -- Whether a variable of it refers to one that is shared.
+    refers_to_shared boolean not null default false,
     -- JSON: a list.
     labels text not null,
     -- What its users want; `state` is what is.

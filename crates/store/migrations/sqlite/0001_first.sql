@@ -320,6 +320,19 @@ create index github_app_registrations_expiry on github_app_registrations (expire
 
 -- What is deployed, and the work of deploying it.
 
+-- Variables that the applications of an organization share.
+create table shared_variables (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null references organizations (id) on delete cascade,
+    -- Empty for those of the organization.
+    environment text not null,
+    -- JSON: values, and which of them are secret.
+    sealed_variables blob not null,
+    created_at integer not null,
+    updated_at integer not null,
+    unique (organization_id, environment)
+) strict, without rowid;
+
 create table applications (
     id blob primary key check (length(id) = 16),
     -- Not deleted with it: what runs must end first.
@@ -341,6 +354,8 @@ create table applications (
     configuration text not null,
     -- JSON: when it is deployed without being asked to.
     triggers text not null,
+    -- Whether a variable of it refers to one that is shared.
+    refers_to_shared integer not null default 0 check (refers_to_shared in (0, 1)),
     -- JSON: a list.
     labels text not null,
     -- What its users want; `state` is what is.

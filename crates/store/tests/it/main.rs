@@ -28,6 +28,7 @@ mod sealed;
 mod second_factors;
 mod servers;
 mod sessions;
+mod shared_variables;
 mod smtp_configs;
 mod users;
 mod volumes;

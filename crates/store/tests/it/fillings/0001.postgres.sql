@@ -35,6 +35,8 @@ insert into smtp_configs (id, organization_id, user_id, host, port, username, se
 values ('0000000000000000000000000000000d', '00000000000000000000000000000002', '00000000000000000000000000000001', 'mail.example.org', 587, '',
     null, 'ops@example.org', '', 'starttls', true, 1, 1);
 update instance set engine_label = '00000000000000000000000000000015';
+insert into shared_variables (id, organization_id, environment, sealed_variables, created_at, updated_at)
+values ('00000000-0000-0000-0000-000000005a1d', '00000000000000000000000000000002', 'staging', decode('01', 'hex'), 1, 1);
 insert into applications (id, organization_id, user_id, name, repository, repository_key, domain, configuration, triggers, sealed_variables,
     sealed_credentials, sealed_webhook, labels, wanted, live_deployment_id, status_id, state, state_changed_at, created_at, updated_at)
 values ('0000000000000000000000000000000e', '00000000000000000000000000000002', '00000000000000000000000000000001', 'shop',

@@ -34,6 +34,8 @@ insert into smtp_configs (id, organization_id, user_id, host, port, username, se
 values (x'0000000000000000000000000000000d', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'mail.example.org', 587, '',
     null, 'ops@example.org', '', 'starttls', 1, 1, 1);
 update instance set engine_label = x'00000000000000000000000000000015';
+insert into shared_variables (id, organization_id, environment, sealed_variables, created_at, updated_at)
+values (x'00000000000000000000000000005a1d', x'00000000000000000000000000000002', 'staging', x'01', 1, 1);
 insert into applications (id, organization_id, user_id, name, repository, repository_key, domain, configuration, triggers, sealed_variables,
     sealed_credentials, sealed_webhook, labels, wanted, live_deployment_id, status_id, state, state_changed_at, created_at, updated_at)
 values (x'0000000000000000000000000000000e', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'shop',

@@ -28,6 +28,7 @@ mod repositories;
 mod routes;
 mod secrets;
 pub mod several;
+mod shared_variables;
 mod sites;
 mod slow_logs;
 pub mod support;
