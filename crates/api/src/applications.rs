@@ -236,6 +236,9 @@ requests! {
     single_page: Option<bool>,
     /// The stage of the Dockerfile that is built. Default: the last one.
     build_target: Given<BuildTarget>,
+    /// Whether the folder that is built has the repository itself as `.git`, for versions by `git describe` and the like: the whole history
+    /// of the commit, and the tags on it. Default: false.
+    git_in_context: Option<bool>,
     /// With `docker-compose`: the compose file, below `base_path`. Default: the first that is there of `compose.yaml`, `compose.yml`,
     /// `docker-compose.yaml` and `docker-compose.yml`.
     compose_file: Given<FilePath>,

@@ -127,6 +127,8 @@ pub struct Settings {
     pub single_page: bool,
     /// With a Dockerfile: the stage of it that is built; empty for the last one.
     pub build_target: String,
+    /// Whether a build gets the repository itself as `.git`: the history of the commit, and its tags.
+    pub git_in_context: bool,
     /// With `docker-compose`: the compose file, below `base_path`; empty for the one with a usual name.
     pub compose_file: String,
     /// The same: the service that visitors of the main domain reach; empty for the only one that can be meant.
@@ -165,6 +167,7 @@ impl Default for Settings {
             snapshot_before_deploy: false,
             single_page: false,
             build_target: String::new(),
+            git_in_context: false,
             compose_file: String::new(),
             service: String::new(),
             language: Language::Found,

@@ -95,7 +95,6 @@ impl Plan {
 
 /// What tools leave behind and the build makes again.
 const IGNORED: &str = "\
-.git
 **/.DS_Store
 **/node_modules
 ";

@@ -24,7 +24,7 @@ mod networks;
 mod output;
 mod volumes;
 
-pub use build::{Build, Dockerfile, MOST_ARGUMENT_BYTES, argument_bytes};
+pub use build::{Build, Dockerfile, GIVEN_DOCKERFILE, MOST_ARGUMENT_BYTES, argument_bytes};
 pub use containers::{
     Archive, Container, ContainerHealth, ContainerSpec, ContainerSummary, Creation, Device, HealthTest, HelperSpec,
     LogLimits, Mount, MountSource, NewFile, Options, Published, State, Ulimit, VolumeRoot,

@@ -510,6 +510,10 @@ export const de: Text = {
       language: pair("Geschrieben in", "Dies und das Folgende gilt für Repositorys ohne Dockerfile."),
       language_version: pair("Version der Sprache", "Leer: die, die das Repository verlangt."),
       build_target: pair("Stufe des Dockerfiles", "Leer: die letzte."),
+      git_in_context: pair(
+        "Builds bekommen die Geschichte des Repositorys als .git",
+        "Für Versionen durch git describe und Ähnliches.",
+      ),
       compose_file: pair("Compose-Datei", "Unterhalb des Ordners. Leer: die mit einem üblichen Namen."),
       service: pair(
         "Dienst für Besucher",

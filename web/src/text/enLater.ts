@@ -153,6 +153,7 @@ export const later = {
       language: pair("Written in", "This and what follows is for repositories without a Dockerfile."),
       language_version: pair("Version of the language", "Empty: the one that the repository asks for."),
       build_target: pair("Stage of the Dockerfile", "Empty: the last one."),
+      git_in_context: pair("Builds get the repository's history as .git", "For versions by git describe and the like."),
       compose_file: pair("Compose file", "Below the folder. Empty: the one with a usual name."),
       service: pair(
         "Service for visitors",

@@ -356,7 +356,7 @@ impl Config {
             fetch_limit: deployments
                 .row("fetch-seconds", "Longest time for fetching a repository")
                 .seconds(300, 1..=7_200),
-            fetch_bytes: deployments.row("fetch-mib", "Largest tree of a repository").mib(2_048, 1..=1_048_576),
+            fetch_bytes: deployments.row("fetch-mib", "Largest tree of a repository, files in Git LFS included, and largest history").mib(2_048, 1..=1_048_576),
             fetch_files: deployments
                 .row("fetch-files", "Files and folders in the tree of a repository")
                 .limit(500_000, 1..=100_000_000),

@@ -120,7 +120,7 @@ async fn fill(
     tokio::fs::create_dir_all(parent).await.or_else(|error| failed(Failure::DiskFull, error))?;
     let trust = repository::trust(app, application).await?;
     let source = Source { url: &url, reference, credentials: &credentials, trust };
-    let commit = git::fetch(&source, folder, &limits, None).await?;
+    let commit = git::fetch_for_look(&source, folder, &limits).await?;
     (plan.commit_hash, plan.commit_message) = (commit.hash, commit.message);
     let tree = tokio::fs::canonicalize(folder).await.or_else(|error| failed(Failure::Internal, error))?;
     match pack::choose(basis, &tree).await? {

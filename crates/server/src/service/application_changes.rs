@@ -53,6 +53,7 @@ pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result
     settings.pause = changes.pause.unwrap_or(settings.pause);
     settings.snapshot_before_deploy = changes.snapshot_before_deploy.unwrap_or(settings.snapshot_before_deploy);
     settings.single_page = changes.single_page.unwrap_or(settings.single_page);
+    settings.git_in_context = changes.git_in_context.unwrap_or(settings.git_in_context);
     settings.replicas = number(settings.replicas, changes.replicas.map(windlass_api::Whole::get));
     refuse_for_services(configuration)?;
     wishes::check(configuration)

@@ -48,7 +48,7 @@ pub fn most(name: &str) -> Value {
         "preview_secret_names": ["password"],
     });
     let building = json!({
-        "language": "node", "language_version": "22", "program": "cmd/api", "build_target": "release", "compose_file": "deploy/compose.yaml", "service": "web", "install_command": "npm ci",
+        "language": "node", "language_version": "22", "program": "cmd/api", "build_target": "release", "git_in_context": true, "compose_file": "deploy/compose.yaml", "service": "web", "install_command": "npm ci",
         "build_command": "npm run build", "start_command": "npm start", "output_path": "/dist", "single_page": true,
     });
     all.as_object_mut().unwrap().extend(building.as_object().unwrap().clone());
