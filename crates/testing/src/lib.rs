@@ -14,6 +14,7 @@ pub mod pebble;
 pub mod small_disk;
 pub mod testapp;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -138,19 +139,25 @@ impl DatabaseLocation {
     /// Everything that the database holds, as bytes: SQLite's files as they are on the disk, PostgreSQL's rows as text,
     /// which shows binary columns in hexadecimal.
     pub async fn bytes(&self) -> Vec<u8> {
+        self.parts().await.into_values().flatten().collect()
+    }
+
+    /// The same by the names of files and tables.
+    pub async fn parts(&self) -> BTreeMap<String, Vec<u8>> {
         let Some(url) = &self.url else {
             let files = std::fs::read_dir(self.folder.path()).expect("the folder").filter_map(Result::ok);
-            let files = files.filter(|file| file.file_name().to_string_lossy().starts_with("windlass.db"));
-            return files.flat_map(|file| std::fs::read(file.path()).expect("a file")).collect();
+            let named = files.map(|file| (file.file_name().to_string_lossy().into_owned(), file.path()));
+            let named = named.filter(|(name, _)| name.starts_with("windlass.db"));
+            return named.map(|(name, path)| (name, std::fs::read(path).expect("a file"))).collect();
         };
         let mut connection = PgConnection::connect(url).await.expect("PostgreSQL answers");
         let tables = "select table_name::text from information_schema.tables where table_schema = current_schema()";
         let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&mut connection).await.expect("the tables");
-        let mut all = Vec::new();
+        let mut all = BTreeMap::new();
         for table in tables {
             let rows = AssertSqlSafe(format!("select t::text from {table} t"));
             let rows: Vec<String> = sqlx::query_scalar(rows).fetch_all(&mut connection).await.expect("the rows");
-            all.extend(rows.join("\n").into_bytes());
+            all.insert(table, rows.join("\n").into_bytes());
         }
         connection.close().await.expect("the connection closes");
         all

@@ -187,7 +187,7 @@ fn local_requirement(line: &str) -> Option<String> {
         let is_address = path.contains("://");
         return direct_path(path).or_else(|| Some(if is_address { "." } else { path }.to_owned()));
     }
-    let is_path = line.starts_with('.') && !line.starts_with("...");
+    let is_path = line.starts_with('.');
     direct_path(line).filter(|_| !line.starts_with('#')).or_else(|| is_path.then(|| line.to_owned()))
 }
 

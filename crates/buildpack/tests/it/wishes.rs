@@ -70,10 +70,12 @@ fn variables_of_the_build_are_declared_where_commands_run() {
     assert_eq!(dockerfile.matches("ARG ").count(), 1, "{dockerfile}");
 }
 
-/// In the stage that builds, and only there.
+/// Where it installs and builds, and nowhere else.
 #[test]
-fn secrets_of_the_build_are_mounted_where_it_installs_and_builds() {
-    let mut fixture = node();
+fn secrets_of_the_build_are_mounted_for_commands_that_need_them() {
+    let package =
+        r#"{"scripts": {"start": "node ."}, "dependencies": {"prisma": "7"}, "devDependencies": {"tsx": "4"}}"#;
+    let mut fixture = Fixture::of(&[("package.json", package), ("package-lock.json", "{}")]);
     fixture.wishes.build = Some("build-it".into());
     let Ok(Detected::Plan(plan)) = fixture.detect() else { panic!() };
     let names = ["NPM_TOKEN", "no name", "X\nRUN y", "$(id)"];
@@ -83,10 +85,14 @@ fn secrets_of_the_build_are_mounted_where_it_installs_and_builds() {
     let commands = check(&dockerfile);
     let (build, run) = dockerfile.split_once("\n\n").unwrap();
     for line in build.lines().filter(|line| line.starts_with("RUN ")) {
-        assert!(line.contains(" --mount=type=secret,id=NPM_TOKEN "), "{line}");
+        let is_given = line.contains(" --mount=type=secret,id=NPM_TOKEN ") && line.contains("done; ");
+        assert!(is_given != line.contains("apt-get"), "{line}");
     }
-    assert!(build.contains("done; npm ci") && build.contains("done; build-it"), "{build}");
-    assert!(!run.contains("secret") && !dockerfile.contains("ARG") && !dockerfile.contains("no name"), "{dockerfile}");
+    for command in ["done; npm ci", "done; build-it", "done; npm prune", "apt-get"] {
+        assert!(build.contains(command), "{command}: {build}");
+    }
+    assert!(run.contains("apt-get") && !run.contains("secret"), "{run}");
+    assert!(!dockerfile.contains("ARG") && !dockerfile.contains("no name"), "{dockerfile}");
     assert!(commands.iter().all(|command| !command.contains("NPM_TOKEN")), "{commands:?}");
     assert!(!fixture.dockerfile().contains("secret"));
 }

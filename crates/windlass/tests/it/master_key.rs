@@ -1,5 +1,6 @@
 //! The master key: made once, never guessed, exchanged while the server runs.
 
+use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Output;
@@ -55,16 +56,20 @@ impl Home {
     }
 
     fn refuses_to_start(&self, environment: &[(&str, &str)]) -> String {
-        let before = self.bytes();
+        let before = self.parts();
         let output = self.run(&["serve", "--listen", "127.0.0.1:0"], environment);
         assert_eq!(output.status.code(), Some(1));
-        assert!(self.bytes() == before, "the database was changed");
+        let after = self.parts();
+        let changed: Vec<_> =
+            before.keys().chain(after.keys()).filter(|name| before.get(*name) != after.get(*name)).collect();
+        assert!(changed.is_empty(), "{changed:?} were changed");
         String::from_utf8(output.stderr).unwrap()
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    /// What the database holds, by files and tables.
+    fn parts(&self) -> BTreeMap<String, Vec<u8>> {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        runtime.block_on(self.place.bytes())
+        runtime.block_on(self.place.parts())
     }
 
     fn execute(&self, sql: &str) -> u64 {

@@ -91,6 +91,32 @@ fn engine_has(text: &str, since: SystemTime) -> bool {
     false
 }
 
+/// What a manifest names by a path is there although `base_path` is beside it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_package_beside_the_folder_is_installed() {
+    let image = base_images::node().await;
+    let platform = Platform::on(Kind::Sqlite, &["--base-images", &format!("node={image}")]).await;
+    let repository = platform.git.repository("beside");
+    let package =
+        r#"{ "name": "web", "scripts": { "start": "node server.js" }, "dependencies": { "lib": "file:../lib" } }"#;
+    let server = "\
+const { createServer } = require('http');
+createServer((_, response) => response.end(require('lib').words)).listen(process.env.PORT);
+";
+    let library = [
+        ("lib/package.json", r#"{ "name": "lib", "version": "1.0.0" }"#),
+        ("lib/index.js", "exports.words = 'from beside';"),
+    ];
+    repository.commit(&[&[("web/package.json", package), ("web/server.js", server)][..], &library].concat(), "one");
+    let mut body = body("beside", &repository);
+    body["base_path"] = json!("/web");
+    let deployment = newest_deployment(&platform.deploy(&body));
+    platform.deployed(&deployment).await;
+    assert_eq!(platform.visit("beside.localhost", "/").await, (200, "from beside".to_owned()));
+    let story = platform.story(&deployment);
+    assert!(story.contains("web/package.json: it needs ../lib, so the whole repository is sent"), "{story}");
+}
+
 const PYTHON: &str = "\
 import http.server, os
 open('db.sqlite3', 'w').close()
@@ -122,26 +148,33 @@ async fn a_python_application_is_built_and_served() {
 const GO: &str = "\
 package main
 
-import (\"fmt\"; \"net/http\"; \"os\")
+import (\"example.org/lib\"; \"fmt\"; \"net/http\"; \"os\")
 
 func main() {
     if err := os.WriteFile(\"db.sqlite3\", nil, 0o600); err != nil { panic(err) }
-    http.HandleFunc(\"/\", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, \"go %d\", os.Getuid()) })
+    http.HandleFunc(\"/\", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, \"%s %d\", lib.Words, os.Getuid()) })
     http.ListenAndServe(\":\" + os.Getenv(\"PORT\"), nil)
 }
 ";
 
-/// Which of two programs is asked for. The image has nothing but the program.
+/// A part of a workspace, of which one of two programs is asked for. The image has nothing but the program.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "long: make test-long"]
 async fn a_go_application_is_built_and_served() {
     let image = base_images::go().await;
     let platform = Platform::on(Kind::Sqlite, &["--base-images", &format!("go={image}")]).await;
     let repository = platform.git.repository("gopher");
-    let files =
-        [("go.mod", "module example.org/gopher\n\ngo 1.22\n"), ("cmd/web/main.go", GO), ("cmd/other/main.go", GO)];
+    let files = [
+        ("go.work", "go 1.22\n\nuse (\n\t./services/gopher\n\t./lib\n)\n"),
+        ("services/gopher/go.mod", "module example.org/gopher\n\ngo 1.22\n"),
+        ("services/gopher/cmd/web/main.go", GO),
+        ("services/gopher/cmd/other/main.go", GO),
+        ("lib/go.mod", "module example.org/lib\n\ngo 1.22\n"),
+        ("lib/lib.go", "package lib\n\nconst Words = \"go\"\n"),
+    ];
     repository.commit(&files, "one");
     let mut body = body("gopher", &repository);
+    body["base_path"] = json!("/services/gopher");
     body["program"] = json!("cmd/web");
     deployed_at_last(&platform, &body).await;
     assert_eq!(platform.visit("gopher.localhost", "/").await, (200, "go 10001".to_owned()));
@@ -164,11 +197,13 @@ fn main() {
     for stream in std::net::TcpListener::bind(format!(\"0.0.0.0:{port}\")).unwrap().incoming() {
         let mut stream = stream.unwrap();
         let _ = stream.read(&mut [0; 4096]);
-        let _ = stream.write_all(b\"HTTP/1.1 200 OK\\r\\nContent-Length: 4\\r\\nConnection: close\\r\\n\\r\\nrust\");
+        let answer = format!(\"HTTP/1.1 200 OK\\r\\nContent-Length: 4\\r\\nConnection: close\\r\\n\\r\\n{}\", lib::WORDS);
+        let _ = stream.write_all(answer.as_bytes());
     }
 }
 ";
 
+/// With a package beside its folder.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "long: make test-long"]
 async fn a_rust_application_is_built_and_served() {
@@ -176,10 +211,20 @@ async fn a_rust_application_is_built_and_served() {
     let arguments = ["--base-images", &format!("rust={rust}"), "--base-images", &format!("debian={debian}")];
     let platform = Platform::on(Kind::Sqlite, &arguments).await;
     let repository = platform.git.repository("crab");
-    let manifest = "[package]\nname = \"crab\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
-    let lock = "version = 3\n\n[[package]]\nname = \"crab\"\nversion = \"0.1.0\"\n";
-    repository.commit(&[("Cargo.toml", manifest), ("Cargo.lock", lock), ("src/main.rs", RUST)], "one");
-    deployed_at_last(&platform, &body("crab", &repository)).await;
+    let manifest = "[package]\nname = \"crab\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\nlib = { path = \"../../lib\" }\n";
+    let lock = "version = 3\n\n[[package]]\nname = \"crab\"\nversion = \"0.1.0\"\ndependencies = [\n \"lib\",\n]\n\n\
+        [[package]]\nname = \"lib\"\nversion = \"0.1.0\"\n";
+    let files = [
+        ("services/crab/Cargo.toml", manifest),
+        ("services/crab/Cargo.lock", lock),
+        ("services/crab/src/main.rs", RUST),
+        ("lib/Cargo.toml", "[package]\nname = \"lib\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+        ("lib/src/lib.rs", "pub const WORDS: &str = \"rust\";\n"),
+    ];
+    repository.commit(&files, "one");
+    let mut body = body("crab", &repository);
+    body["base_path"] = json!("/services/crab");
+    deployed_at_last(&platform, &body).await;
     assert_eq!(platform.visit("crab.localhost", "/").await, (200, "rust".to_owned()));
 }
 
