@@ -46,6 +46,8 @@ closed_set! {
         Report = "report",
         /// The application itself.
         Run = "run",
+        /// A command run.
+        Command = "command",
     }
 }
 

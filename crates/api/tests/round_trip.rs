@@ -72,6 +72,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (_, "base_path" | "health_path" | "path" | "host_path" | "output_path") => "/web",
         (_, "connection_id" | "certificate_id") => ID,
         (_, "secret") => "correct-horse-battery",
+        (_, "cron") => "30 3 * * *",
         (_, "language") => "pt-BR",
         (_, "allow" | "deny") => "192.0.2.0/24",
         (_, "before" | "after") => "20",
@@ -154,6 +155,10 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<DomainCheck>();
     tried.json::<Domain>();
     tried.json::<Domains>();
+    tried.json::<CommandRun>();
+    tried.json::<CommandRunLog>();
+    tried.json::<CommandRunLogs>();
+    tried.json::<CommandRuns>();
     tried.json::<Connection>();
     tried.json::<Connections>();
     tried.json::<CreateApiKey>();
@@ -163,6 +168,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<CreateExtension>();
     tried.json::<CreateGithubApp>();
     tried.json::<CreateOrganization>();
+    tried.json::<CreateSchedule>();
     tried.json::<CreateSmtpConfig>();
     tried.json::<CreateWebhookConfig>();
     tried.json::<DeleteApplication>();
@@ -235,7 +241,10 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<RestoreSnapshot>();
     tried.json::<Rollback>();
     tried.json::<RotateWebhook>();
+    tried.json::<RunCommand>();
     tried.json::<RunExtension>();
+    tried.json::<Schedule>();
+    tried.json::<Schedules>();
     tried.json::<SendInvitation>();
     tried.json::<Session>();
     tried.json::<SetUpTwoFactor>();
@@ -259,6 +268,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<UpdateLabels>();
     tried.json::<UpdateLanguage>();
     tried.json::<UpdateOrganization>();
+    tried.json::<UpdateSchedule>();
     tried.json::<UpdateSharedVariables>();
     tried.json::<UpdateSmtpConfig>();
     tried.json::<UpdateTheme>();
@@ -303,6 +313,7 @@ fn queries_are_written_as_they_are_read() {
     query::<OrganizationQuery>();
     query::<ReferencesQuery>();
     query::<RepositoriesQuery>();
+    query::<RunsQuery>();
     query::<SharedVariablesQuery>();
 }
 

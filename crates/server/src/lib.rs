@@ -51,6 +51,7 @@ mod release_services;
 pub mod reports;
 mod resolver;
 pub mod route_publisher;
+pub mod runs;
 pub mod serve;
 mod served_certificates;
 pub mod service;

@@ -20,6 +20,8 @@ pub mod installations;
 pub mod logs;
 pub mod previews;
 pub mod releases;
+pub mod runs;
+pub mod schedules;
 pub mod shared_variables;
 pub mod variable_files;
 pub mod volumes;

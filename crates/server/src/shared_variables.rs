@@ -9,7 +9,7 @@ use windlass_api::{Configuration, ErrorCode, VariableKind, Variables, shown_name
 use windlass_store::applications::Application;
 use windlass_store::{Conn, shared_variables};
 
-use crate::error::{Error, Result};
+use crate::error::{self, Error};
 use crate::references::{self, Definition, Problem, Scope, Trouble};
 use crate::vault::Vault;
 
@@ -36,11 +36,11 @@ impl SharedSet {
 pub struct SharedSets(BTreeMap<String, SharedSet>);
 
 impl SharedSets {
-    pub async fn read(conn: &mut Conn, vault: &Vault, organization_id: Uuid) -> Result<Self> {
+    pub async fn read(conn: &mut Conn, vault: &Vault, organization_id: Uuid) -> error::Result<Self> {
         Self::opened(vault, &shared_variables::of_organization(conn, organization_id).await?).await
     }
 
-    pub async fn opened(vault: &Vault, rows: &[shared_variables::SharedVariables]) -> Result<Self> {
+    pub async fn opened(vault: &Vault, rows: &[shared_variables::SharedVariables]) -> error::Result<Self> {
         let mut sets = BTreeMap::new();
         for row in rows {
             sets.insert(row.environment.clone(), vault.shared_variables(row).await?);
@@ -181,26 +181,41 @@ impl<'a> SharedVariables<'a> {
     }
 
     /// The variables of an application in that environment, as the next release would be made with them.
-    pub async fn fill(&mut self, conn: &mut Conn, environment: &str, variables: &Variables) -> Result<Variables> {
+    pub async fn fill(
+        &mut self,
+        conn: &mut Conn,
+        environment: &str,
+        variables: &Variables,
+    ) -> error::Result<Variables> {
         let scope = self.scope_for(conn, environment, variables).await?;
         filled_in(variables, &scope).map_err(|misfit| impossible(&misfit.words(environment)))
     }
 
     /// What a preview of an application gets.
-    pub async fn of_preview(&mut self, conn: &mut Conn, variables: &Variables, is_fork: bool) -> Result<Variables> {
+    pub async fn of_preview(
+        &mut self,
+        conn: &mut Conn,
+        variables: &Variables,
+        is_fork: bool,
+    ) -> error::Result<Variables> {
         let scope = self.scope_for(conn, PREVIEWS, variables).await?;
         of_preview(variables, &scope, is_fork).map_err(|misfit| impossible(&misfit.words(PREVIEWS)))
     }
 
     /// Most applications need nothing of it.
-    async fn scope_for(&mut self, conn: &mut Conn, environment: &str, variables: &Variables) -> Result<Arc<Scope>> {
+    async fn scope_for(
+        &mut self,
+        conn: &mut Conn,
+        environment: &str,
+        variables: &Variables,
+    ) -> error::Result<Arc<Scope>> {
         match refers(variables) {
             true => self.scope(conn, environment).await,
             false => Ok(Arc::default()),
         }
     }
 
-    pub async fn scope(&mut self, conn: &mut Conn, environment: &str) -> Result<Arc<Scope>> {
+    pub async fn scope(&mut self, conn: &mut Conn, environment: &str) -> error::Result<Arc<Scope>> {
         if let Some(scope) = self.scopes.get(environment) {
             return Ok(scope.clone());
         }
@@ -224,7 +239,7 @@ fn impossible(problem: &str) -> Error {
 }
 
 /// The variables of an application as they are now, filled in.
-pub async fn of_application(conn: &mut Conn, vault: &Vault, application: &Application) -> Result<Variables> {
+pub async fn of_application(conn: &mut Conn, vault: &Vault, application: &Application) -> error::Result<Variables> {
     let configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     let variables = vault.application_variables(application).await?;
     SharedVariables::of(vault, application.organization_id).fill(conn, &configuration.environment, &variables).await

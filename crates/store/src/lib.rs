@@ -43,6 +43,8 @@ pub mod placed_orders;
 pub mod previews;
 pub mod pulled_images;
 pub mod releases;
+pub mod runs;
+pub mod schedules;
 pub mod sealed;
 pub mod second_factors;
 pub mod servers;

@@ -17,20 +17,22 @@ export const sentLine = (sent: Sent): Line => ({
   service: sent.service,
 });
 
-export const executionLine = (sent: SentOfExecution): Line => ({
+export type SentOfRun = Pick<Schemas["CommandRunLog"], "message" | "stream" | "created_at" | "sequence">;
+
+export const numberedLine = (sent: SentOfExecution | SentOfRun): Line => ({
   cursor: sent.sequence,
   at: sent.created_at,
   text: sent.message,
   stream: sent.stream,
-  step: sent.step_id,
+  step: "step_id" in sent ? sent.step_id : "",
   service: "",
 });
 
 /** The data of a followed event. */
 export function followedLine(data: string, cursor: number): Line {
-  const sent = JSON.parse(data) as Sent | SentOfExecution | { missing: number };
+  const sent = JSON.parse(data) as Sent | SentOfExecution | SentOfRun | { missing: number };
   if ("missing" in sent) {
     return { cursor, at: "", text: "", stream: "windlass", step: "", service: "", missing: sent.missing };
   }
-  return "log" in sent ? sentLine(sent) : executionLine(sent);
+  return "log" in sent ? sentLine(sent) : numberedLine(sent);
 }

@@ -295,6 +295,7 @@ export const en = {
       post_run: "Command after the switch",
       report: "Report",
       run: "Run",
+      command: "Command",
     },
     waiting: "It waits for its turn, or for the container engine.",
     facts: "Facts",

@@ -37,6 +37,12 @@ export const OFFERS = {
     "New API key": "",
     "Revoke: $key": "",
   },
+  commands: {
+    "Run a command": "deploy:update",
+    "Add a schedule": "deploy:update",
+    "Change: $schedule": "deploy:update",
+    "Delete: $schedule": "deploy:update",
+  },
   volumes: {
     "Add a volume": "deploy:update",
     Change: "deploy:update",

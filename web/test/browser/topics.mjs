@@ -3,6 +3,7 @@ import access from "./topics/access.mjs";
 import account from "./topics/account.mjs";
 import buildPlan from "./topics/build-plan.mjs";
 import certificates from "./topics/certificates.mjs";
+import commands from "./topics/commands.mjs";
 import compose from "./topics/compose.mjs";
 import conflict from "./topics/conflict.mjs";
 import deployPlan from "./topics/deploy-plan.mjs";
@@ -39,6 +40,7 @@ export const LANES = [
     "build-plan": buildPlan,
     compose,
     "deploy-plan": deployPlan,
+    commands,
     "shared-variables": sharedVariables,
     shell,
     invitation,

@@ -334,6 +334,24 @@ impl Config {
             kept_executions: deployments
                 .row("kept-executions", "Runs of extensions of one organization that are remembered, beside those of what is installed")
                 .limit(500, 10..=100_000),
+            parallel_runs: deployments
+                .row("parallel-runs", "Commands of applications under way at once, beside those of deployments")
+                .limit(16, 1..=1_000),
+            application_runs: deployments
+                .row("application-runs", "Commands of one application that wait or are under way")
+                .limit(10, 1..=1_000),
+            organization_runs: deployments
+                .row("organization-runs", "Commands of one organization that wait or are under way")
+                .limit(50, 1..=10_000),
+            run_seconds: deployments
+                .row("run-seconds", "Longest time for a command of an application; it is ended after it")
+                .limit(3_600, 1..=604_800),
+            kept_runs: deployments
+                .row("kept-runs", "Commands of one application that are remembered when they are over, beside those of schedules")
+                .limit(100, 1..=10_000),
+            application_schedules: deployments
+                .row("application-schedules", "Schedules of one application")
+                .limit(20, 1..=1_000),
             snapshot_limit: deployments
                 .row("snapshot-seconds", "Longest time for writing or restoring a snapshot of a volume")
                 .seconds(600, 1..=86_400),
@@ -407,6 +425,9 @@ impl Config {
                     "Text of log lines that is kept for one organization; the applications with the most lose their oldest first",
                 )
                 .mib(10_240, 1..=16_777_216),
+            run_log_bytes: logs
+                .row("run-log-mib", "Text of log lines that is kept of one command of an application; the oldest go first")
+                .mib(8, 1..=1_048_576),
             log_line_bytes: logs
                 .row("log-line-kib", "Longest log line; the rest of it is cut off, with a mark")
                 .kib(256, 1..=1_024),

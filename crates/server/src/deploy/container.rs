@@ -55,7 +55,7 @@ pub async fn row(
     let ending = match purpose {
         Purpose::PreRun if part.service.is_empty() => "pre".to_owned(),
         Purpose::PostRun => "post".to_owned(),
-        Purpose::App | Purpose::Service | Purpose::PreRun => ordinal.to_string(),
+        Purpose::App | Purpose::Service | Purpose::PreRun | Purpose::Run => ordinal.to_string(),
     };
     let name = format!("wl-{}-{}-{ending}", short(deployment.application_id), short(deployment.id));
     if let Some(stored) = containers::by_name(&mut tx, &name).await? {

@@ -36,6 +36,8 @@ mod previews;
 mod push;
 mod read_only;
 mod respond;
+mod runs;
+mod schedules;
 mod second_factor;
 mod sessions;
 mod shared_variables;
@@ -94,6 +96,8 @@ fn table() -> Table {
         github_apps::routes,
         volumes::routes,
         snapshots::routes,
+        runs::routes,
+        schedules::routes,
         logs::routes,
         events::routes,
         extensions::routes,

@@ -15,7 +15,7 @@ use windlass_store::logs::Claim;
 
 use super::reader::{LogOrigin, Reader, Waiter};
 use crate::app::App;
-use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL, SERVICE_LABEL};
+use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL, RUN_LABEL, SERVICE_LABEL};
 
 /// Readers that hold lines in memory at once; each holds a limited number. The others wait for their turn.
 const READERS_AT_ONCE: usize = 8;
@@ -150,8 +150,19 @@ fn origin(labels: &Labels) -> Option<LogOrigin> {
     let step = match purpose {
         Some(Purpose::PreRun) => LogStep::PreRun,
         Some(Purpose::PostRun) => LogStep::PostRun,
+        Some(Purpose::Run) => LogStep::Command,
         Some(Purpose::App | Purpose::Service) | None => LogStep::Run,
     };
-    let service = labels.get(SERVICE_LABEL).cloned().unwrap_or_default();
-    Some(LogOrigin { application_id: id(APPLICATION_LABEL)?, deployment_id: id(DEPLOYMENT_LABEL)?, step, service })
+    let made_for = id(DEPLOYMENT_LABEL)?;
+    match purpose {
+        // A run has lines of its own.
+        Some(Purpose::Run) => {
+            let (run_id, service) = (id(RUN_LABEL)?, String::new());
+            Some(LogOrigin { application_id: run_id, deployment_id: run_id, made_for, step, service })
+        }
+        _ => {
+            let service = labels.get(SERVICE_LABEL).cloned().unwrap_or_default();
+            Some(LogOrigin { application_id: id(APPLICATION_LABEL)?, deployment_id: made_for, made_for, step, service })
+        }
+    }
 }

@@ -39,6 +39,8 @@ const SECRETS_AGE: Duration = Duration::from_secs(60);
 pub struct LogOrigin {
     pub application_id: Uuid,
     pub deployment_id: Uuid,
+    /// The deployment, or the service of an installation, that the container is of: what must not be shown.
+    pub made_for: Uuid,
     pub step: LogStep,
     /// Of a compose file; empty for others.
     pub service: String,
@@ -239,7 +241,7 @@ impl Reader {
 
     /// Lines are not stored without knowing what they must not show.
     async fn secrets(&self) -> Result<Arc<Secrets>, Stop> {
-        match Subject::load(&self.app, self.origin.deployment_id).await {
+        match Subject::load(&self.app, self.origin.made_for).await {
             Ok(subject) => Ok(Arc::new(Secrets::of(&subject))),
             Err(SubjectError::Gone) => self.secrets_of_service().await,
             Err(SubjectError::Unreadable(problem)) => {
@@ -254,7 +256,7 @@ impl Reader {
     async fn secrets_of_service(&self) -> Result<Arc<Secrets>, Stop> {
         let failed = |error: windlass_store::Error| Stop::Failed(error.to_string());
         let mut conn = self.app.db.read().await.map_err(failed)?;
-        let service = installations::service(&mut conn, self.origin.deployment_id).await.map_err(failed)?;
+        let service = installations::service(&mut conn, self.origin.made_for).await.map_err(failed)?;
         // Its application or installation is gone, so no user can read its lines any more.
         let execution_id = service.ok_or(Stop::Ended)?.execution_id;
         let material = executions::material(&mut conn, execution_id).await.map_err(failed)?.ok_or(Stop::Ended)?;

@@ -42,6 +42,8 @@ pub mod queue;
 pub mod registration;
 pub mod removal;
 pub mod restores;
+pub mod runs;
+pub mod schedules;
 pub mod second_factor;
 pub mod sessions;
 pub mod shared_variables;

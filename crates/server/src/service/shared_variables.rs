@@ -130,7 +130,7 @@ async fn check_applications(work: &mut Work<'_>, organization_id: Uuid, sets: &S
             let variables = work.app.vault.application_variables(application).await?;
             for environment in [configuration.environment.as_str(), PREVIEWS] {
                 if let Entry::Vacant(place) = scopes.entry(environment.to_owned()) {
-                    place.insert(sets.scope(environment).map_err(internal)?);
+                    place.insert(sets.scope(environment).map_err(|trouble| internal(&trouble))?);
                 }
             }
             let scopes = [&scopes[&configuration.environment], &scopes[PREVIEWS]];
@@ -145,7 +145,7 @@ async fn check_applications(work: &mut Work<'_>, organization_id: Uuid, sets: &S
     }
 }
 
-fn internal(trouble: Trouble) -> Error {
+fn internal(trouble: &Trouble) -> Error {
     Error::internal(format!("{trouble:?}"))
 }
 

@@ -175,7 +175,7 @@ impl World {
     }
 
     /// An application of the owner's that visitors are served by.
-    async fn running(&self) -> Value {
+    pub async fn running(&self) -> Value {
         self.server.running(self.owner(), self.application()).await
     }
 
@@ -571,7 +571,10 @@ impl World {
                 let (application, snapshot) = self.snapshot().await;
                 (named(application), json!({ "snapshot_id": snapshot }))
             }
-            _ => self.about_extension(operation).await,
+            _ => match self.about_run(operation).await {
+                Some(call) => call,
+                None => self.about_extension(operation).await,
+            },
         }
     }
 }

@@ -45,6 +45,7 @@ mod queries;
 mod registration;
 mod request_bodies;
 mod request_heads;
+mod runs;
 mod sessions;
 mod shared_variables;
 mod stalled;

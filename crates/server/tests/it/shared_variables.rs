@@ -263,7 +263,8 @@ async fn what_leads_nowhere_is_refused(server: TestServer) {
         match is_port {
             true => drop(call.ok().await),
             false => {
-                assert!(call.fails(400, "invalid_request").await.starts_with("environment_variables: PORT: must be"))
+                let problem = call.fails(400, "invalid_request").await;
+                assert!(problem.starts_with("environment_variables: PORT: must be"), "{problem}");
             }
         }
         server.configure(&ada, &shop, json!({ "environment_variables": {} })).await;

@@ -187,6 +187,7 @@ pub fn config(settings: &[(&str, &str)]) -> Config {
         ("parallel-logins", "2"),
         // Nothing is carried out here, so what was asked for waits for ever.
         ("organization-executions", "1000"),
+        ("organization-runs", "10000"),
         ("organization-installations", "10000"),
         ("organization-extensions", "10000"),
         // Nothing listens there: what DNS says is told by tests.

@@ -639,6 +639,58 @@ create index snapshots_of_application on snapshots (application_id, id);
 create index snapshots_of_volume on snapshots (volume_id, id);
 create index snapshots_of_release on snapshots (live_release_id) where live_release_id is not null;
 
+-- When a command of an application is run again and again. What runs is in `runs`.
+create table schedules (
+    id uuid primary key,
+    organization_id uuid not null,
+    application_id uuid not null references applications (id) on delete cascade,
+    name text not null,
+    cron text not null,
+    command text not null,
+    service text not null default '',
+    overlap text not null,
+    timeout_seconds bigint not null,
+    -- How many of its runs are remembered.
+    kept_runs bigint not null,
+    -- The next time; none while it is not enabled.
+    next_at bigint,
+    created_at bigint not null,
+    updated_at bigint not null,
+    unique (application_id, name)
+);
+create index schedules_due on schedules (next_at) where next_at is not null;
+
+-- Command runs. One that has a container has its id for it.
+create table runs (
+    id uuid primary key,
+    organization_id uuid not null,
+    application_id uuid not null references applications (id) on delete cascade,
+    schedule_id uuid references schedules (id) on delete set null,
+    schedule_name text not null default '',
+    -- The time of the schedule that it is for.
+    scheduled_at bigint,
+    user_id uuid,
+    actor text not null,
+    command text not null,
+    service text not null default '',
+    timeout_seconds bigint not null,
+    status text not null,
+    -- As what it is to end once its container has ended; mostly empty.
+    ending text not null default '',
+    reason text not null default '',
+    exit_code bigint,
+    -- What was live when it began. No foreign keys: it may be forgotten before the run is.
+    deployment_id uuid,
+    release_id uuid,
+    has_begun boolean not null default false,
+    created_at bigint not null,
+    started_at bigint,
+    finished_at bigint
+);
+create index runs_of_application on runs (application_id, id);
+create index runs_of_schedule on runs (schedule_id, id);
+create index runs_under_way on runs (organization_id) where status in ('queued', 'running');
+
 -- Addresses that were given out. One that is free again has no container; the longest free is given out first.
 create table addresses (
     owner_id uuid not null references networks (owner_id) on delete cascade,

@@ -640,6 +640,58 @@ create index snapshots_of_application on snapshots (application_id, id);
 create index snapshots_of_volume on snapshots (volume_id, id);
 create index snapshots_of_release on snapshots (live_release_id) where live_release_id is not null;
 
+-- When a command of an application is run again and again. What runs is in `runs`.
+create table schedules (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null,
+    application_id blob not null references applications (id) on delete cascade,
+    name text not null,
+    cron text not null,
+    command text not null,
+    service text not null default '',
+    overlap text not null,
+    timeout_seconds integer not null,
+    -- How many of its runs are remembered.
+    kept_runs integer not null,
+    -- The next time; none while it is not enabled.
+    next_at integer,
+    created_at integer not null,
+    updated_at integer not null,
+    unique (application_id, name)
+) strict, without rowid;
+create index schedules_due on schedules (next_at) where next_at is not null;
+
+-- Command runs. One that has a container has its id for it.
+create table runs (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null,
+    application_id blob not null references applications (id) on delete cascade,
+    schedule_id blob references schedules (id) on delete set null,
+    schedule_name text not null default '',
+    -- The time of the schedule that it is for.
+    scheduled_at integer,
+    user_id blob,
+    actor text not null,
+    command text not null,
+    service text not null default '',
+    timeout_seconds integer not null,
+    status text not null,
+    -- As what it is to end once its container has ended; mostly empty.
+    ending text not null default '',
+    reason text not null default '',
+    exit_code integer,
+    -- What was live when it began. No foreign keys: it may be forgotten before the run is.
+    deployment_id blob,
+    release_id blob,
+    has_begun integer not null default 0 check (has_begun in (0, 1)),
+    created_at integer not null,
+    started_at integer,
+    finished_at integer
+) strict, without rowid;
+create index runs_of_application on runs (application_id, id);
+create index runs_of_schedule on runs (schedule_id, id);
+create index runs_under_way on runs (organization_id) where status in ('queued', 'running');
+
 -- Addresses that were given out. One that is free again has no container; the longest free is given out first.
 create table addresses (
     owner_id blob not null references networks (owner_id) on delete cascade,

@@ -193,6 +193,7 @@ const fn step_code(step: LogStep) -> u8 {
         LogStep::Hold => 11,
         LogStep::Data => 12,
         LogStep::Report => 13,
+        LogStep::Command => 14,
     }
 }
 

@@ -136,7 +136,16 @@ async fn filters_hold_together(logs: TestLogs) {
     );
     let (term, expression) = (Some(pattern), Some(Regex::new("[47]").unwrap()));
     let streams = vec![LogStream::Stderr];
-    let all = Filter { term, expression, streams, colors: false, steps: Vec::new(), from: at(300), to: at(900) };
+    let all = Filter {
+        term,
+        expression,
+        streams,
+        colors: false,
+        steps: Vec::new(),
+        service: None,
+        from: at(300),
+        to: at(900),
+    };
     assert_eq!(found(all).await, [799, 499]);
 }
 

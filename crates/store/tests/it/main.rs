@@ -24,6 +24,7 @@ mod migrations;
 mod organizations;
 mod pulled_images;
 mod releases;
+mod runs;
 mod sealed;
 mod second_factors;
 mod servers;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use windlass_api::{Can, DeploymentState, ErrorCode, Failure, LogStep, LogStream, Role};
+use windlass_api::{Can, DeploymentState, ErrorCode, Failure, LogStep, LogStream, Role, RunStatus};
 
 use crate::process::{run, windlass};
 
@@ -288,6 +288,17 @@ fn the_guide_to_data_has_every_field_of_a_volume() {
     let fields = description["components"]["schemas"]["NewVolume"]["properties"].as_object().unwrap();
     let said = first_column(&rows(&read("docs/data.md"), "| Field of a volume |"));
     assert_eq!(said, set(fields.keys().map(String::as_str)));
+}
+
+#[test]
+fn the_guide_to_commands_has_every_field_and_status() {
+    let (guide, description) = (read("docs/commands.md"), description());
+    for (head, schema) in [("| Field of a run |", "RunCommand"), ("| Field of a schedule |", "CreateSchedule")] {
+        let fields = description["components"]["schemas"][schema]["properties"].as_object().unwrap();
+        assert_eq!(first_column(&rows(&guide, head)), set(fields.keys().map(String::as_str)));
+    }
+    let statuses = RunStatus::ALL.iter().map(|status| status.as_str());
+    assert_eq!(first_column(&rows(&guide, "| Status of a run |")), set(statuses));
 }
 
 #[test]

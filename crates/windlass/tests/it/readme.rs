@@ -30,10 +30,11 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 12] = [
+const TYPED: [&str; 13] = [
     "docs/access.md",
     "docs/api.md",
     "docs/code-hosts.md",
+    "docs/commands.md",
     "docs/data.md",
     "docs/deploying.md",
     "docs/domains.md",
@@ -69,6 +70,11 @@ fn the_readme_and_the_guide_to_domains() {
 #[test]
 fn the_readme_and_the_guide_to_code_hosts() {
     Session::after_typing("docs/code-hosts.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_commands() {
+    Session::after_typing("docs/commands.md");
 }
 
 #[test]

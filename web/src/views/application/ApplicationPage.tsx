@@ -26,6 +26,8 @@ const Settings = lazy(() => import("../settings/Settings"));
 const Pushes = lazy(() => import("../pushes/Pushes"));
 const DeliveryPage = lazy(() => import("../pushes/DeliveryPage"));
 const Previews = lazy(() => import("../previews/Previews"));
+const Commands = lazy(() => import("../commands/Commands"));
+const RunPage = lazy(() => import("../commands/RunPage"));
 const Volumes = lazy(() => import("../volumes/Volumes"));
 const VolumePage = lazy(() => import("../volumes/VolumePage"));
 
@@ -41,6 +43,7 @@ const TABS = [
   "deployments",
   "plan",
   "logs",
+  "commands",
   "variables",
   "domains",
   "access",
@@ -59,6 +62,7 @@ function labelOf(t: Text, name: TabName): string {
   if (name === "pushes") return t.pushes.title;
   if (name === "previews") return t.previews.title;
   if (name === "volumes") return t.volumes.title;
+  if (name === "commands") return t.runs.title;
   if (name === "domains") return t.domains.title;
   if (name === "access") return t.access.title;
   return t.application[name];
@@ -122,6 +126,8 @@ function Part({ application, tab, item }: { application: Application; tab: TabNa
   if (tab === "deployments") return <Deployments application={application} />;
   if (tab === "plan") return <DeployPlan application={application} />;
   if (tab === "logs") return <Logs application={application} />;
+  if (tab === "commands" && item) return <RunPage key={item} application={application} id={item} />;
+  if (tab === "commands") return <Commands application={application} />;
   if (tab === "variables") return <Variables application={application} />;
   if (tab === "domains") return <Domains application={application} />;
   if (tab === "access") return <Access application={application} />;

@@ -112,7 +112,7 @@ async fn what_the_real_client_has_pushed_is_there() {
     let pointer = repository.git(&["show", "main:one.bin"]);
     assert!(pointer.starts_with("version https://git-lfs.github.com/spec/v1"), "{pointer}");
 
-    let server = server.with_token("sesame");
+    let _server = server.with_token("sesame");
     let scene = Scene::new();
     let commit = scene.fetch(repository.url()).await.unwrap();
     for (name, text) in files {

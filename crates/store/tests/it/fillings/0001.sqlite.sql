@@ -72,6 +72,10 @@ values (x'00000000000000000000000000000016', x'00000000000000000000000000000002'
 insert into snapshots (id, organization_id, application_id, application_name, volume_id, volume_name, origin, state, created_at)
 values (x'00000000000000000000000000000017', x'00000000000000000000000000000002', x'0000000000000000000000000000000e', 'shop',
     x'00000000000000000000000000000016', 'data', 'user', 'ready', 1);
+insert into schedules (id, organization_id, application_id, name, cron, command, overlap, timeout_seconds, kept_runs, next_at, created_at, updated_at)
+values (x'00000000000000000000000000000061', x'00000000000000000000000000000002', x'0000000000000000000000000000000e', 'nightly', '30 3 * * *', 'bin/backup', 'skip', 600, 20, 2, 1, 1);
+insert into runs (id, organization_id, application_id, schedule_id, schedule_name, scheduled_at, actor, command, timeout_seconds, status, created_at)
+values (x'00000000000000000000000000000062', x'00000000000000000000000000000002', x'0000000000000000000000000000000e', x'00000000000000000000000000000061', 'nightly', 1, 'schedule', 'bin/backup', 600, 'skipped', 1);
 insert into extensions (id, organization_id, extension_key, name, description, author, category, icon, extension_type, version, content_hash,
     validation_status, validation_errors, search_text, created_at, updated_at, yaml_content, parsed_content)
 values (x'00000000000000000000000000000018', x'00000000000000000000000000000002', 'wiki', 'Wiki', '', '', 'Other', '', 'install', '1.0.0', '00', 'valid', '', 'wiki', 1, 1, 'metadata: {}', '{}');

@@ -26,6 +26,7 @@ mod reach;
 mod replicas;
 mod repositories;
 mod routes;
+mod runs;
 mod secrets;
 pub mod several;
 mod shared_variables;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -133,7 +133,7 @@ pub async fn fetch(
         let call = Call { method: Method::GET, url, headers, body: Bytes::new(), limits };
         let (pieces, taken) = mpsc::channel(PIECES);
         let path = to.to_owned();
-        let writing = tokio::task::spawn_blocking(move || write_pieces(path, taken));
+        let writing = tokio::task::spawn_blocking(move || write_pieces(&path, taken));
         let answer = outgoing.download(call, &pieces).await;
         drop(pieces);
         let written = writing.await.map_err(io::Error::from)??;
@@ -191,8 +191,8 @@ impl Writer {
     }
 }
 
-fn write_pieces(path: PathBuf, mut taken: mpsc::Receiver<Bytes>) -> io::Result<Written> {
-    let mut writer = Writer::create(&path)?;
+fn write_pieces(path: &Path, mut taken: mpsc::Receiver<Bytes>) -> io::Result<Written> {
+    let mut writer = Writer::create(path)?;
     while let Some(piece) = taken.blocking_recv() {
         writer.add(&piece)?;
     }

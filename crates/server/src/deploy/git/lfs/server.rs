@@ -62,8 +62,8 @@ pub async fn find(lfs: &Lfs<'_>, hash: &str, has_settings: bool) -> Result<Store
 async fn given(lfs: &Lfs<'_>, hash: &str) -> Result<Option<String>, FetchError> {
     let file = format!("{hash}:{SETTINGS}");
     let listed = lfs.run.run(&["config", "--no-includes", "--null", "--blob", &file, "--list"]).await?;
-    let urls = listed.split('\0').filter_map(|entry| entry.strip_prefix("lfs.url\n"));
-    Ok(urls.last().map(str::to_owned))
+    let mut urls = listed.split('\0').filter_map(|entry| entry.strip_prefix("lfs.url\n"));
+    Ok(urls.next_back().map(str::to_owned))
 }
 
 fn given_server(lfs: &Lfs<'_>, text: &str) -> Result<Server, FetchError> {
