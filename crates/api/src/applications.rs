@@ -10,9 +10,9 @@ use crate::sent;
 use crate::text::absent_when_empty;
 use crate::{
     AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, BuildTarget, Command,
-    CrashLoop, FilePath, FolderPath, Given, GivenId, HealthPath, HostName, Labels, Language, Link, NewVolumes,
-    Organization, Pagination, RepositoryAddress, ServiceName, Settings, Slug, SshKey, TagPattern, Text, Timestamp,
-    Triggers, User, VariableMap, VariableNames, Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
+    CrashLoop, CurrentFigures, FilePath, FolderPath, Given, GivenId, HealthPath, HostName, Labels, Language, Link,
+    NewVolumes, Organization, Pagination, RepositoryAddress, ServiceName, Settings, Slug, SshKey, TagPattern, Text,
+    Timestamp, Triggers, User, VariableMap, VariableNames, Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
 };
 
 closed_set! {
@@ -93,6 +93,8 @@ pub struct Application {
     pub volumes: Vec<Volume>,
     /// Of the live instance that crashed last; null if none is crashing.
     pub crash_loop: Option<CrashLoop>,
+    /// Null when nothing was measured in the last two minutes, and where the application is part of something else.
+    pub figures: Option<CurrentFigures>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

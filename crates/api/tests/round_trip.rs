@@ -44,6 +44,7 @@ impl Filler {
         match kind.as_str() {
             Some("boolean") => json!(true),
             Some("integer") => json!(20),
+            Some("number") => json!(20.5),
             Some("string") => json!(text(name, schema["format"].as_str())),
             // What contains itself without a link has to end somewhere.
             Some("array") if depth > DEPTH => json!([]),
@@ -165,6 +166,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<CreateConnection>();
     tried.json::<CreateDeployment>();
     tried.json::<CrashLoop>();
+    tried.json::<CurrentFigures>();
     tried.json::<CreateExtension>();
     tried.json::<CreateGithubApp>();
     tried.json::<CreateOrganization>();
@@ -195,9 +197,14 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ExtensionPlan>();
     tried.json::<ExtensionVariable>();
     tried.json::<Extensions>();
+    tried.json::<FigureInstance>();
+    tried.json::<FigureLines>();
+    tried.json::<Figures>();
     tried.json::<ForkExtension>();
     tried.json::<GithubAppLink>();
     tried.json::<Health>();
+    tried.json::<HostFigures>();
+    tried.json::<HostLines>();
     tried.json::<HostedReference>();
     tried.json::<HostedReferences>();
     tried.json::<HostedRepositories>();
@@ -305,6 +312,7 @@ fn queries_are_written_as_they_are_read() {
     query::<ExecutionLogsQuery>();
     query::<ExecutionsQuery>();
     query::<ExtensionsQuery>();
+    query::<FiguresQuery>();
     query::<FollowLogsQuery>();
     query::<InstallationsQuery>();
     query::<LogDeployment>();

@@ -22,6 +22,7 @@ pub mod engine_health;
 pub mod error;
 mod event_follower;
 pub mod executions;
+pub mod figures;
 pub mod firewall;
 mod folders;
 mod git_program;

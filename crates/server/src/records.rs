@@ -16,6 +16,7 @@ pub mod domains;
 pub mod effects;
 pub mod executions;
 pub mod extensions;
+pub mod figures;
 pub mod installations;
 pub mod logs;
 pub mod previews;

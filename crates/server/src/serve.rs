@@ -33,7 +33,7 @@ use crate::service::first_start::unlock;
 use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
-use crate::{caches, jobs, listen, reconcile, runs, site_upkeep, traffic, volume_upkeep};
+use crate::{caches, figures, jobs, listen, reconcile, runs, site_upkeep, traffic, volume_upkeep};
 use crate::{deploy, executions, orders, reports};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
@@ -156,6 +156,7 @@ impl Server {
         let volumes = tokio::spawn(volume_upkeep::run(host.clone()));
         let sites = tokio::spawn(site_upkeep::run(host.clone()));
         let traffic = tokio::spawn(traffic::run(self.app.clone()));
+        let figures = tokio::spawn(figures::run(host.clone()));
         let reconciler = tokio::spawn(reconcile::run(host.clone(), stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
@@ -168,6 +169,7 @@ impl Server {
         volumes.abort();
         sites.abort();
         traffic.abort();
+        figures.abort();
         reconciler.abort();
         if tokio::time::timeout(DATABASE_WAIT, worker).await.is_err() {
             tracing::warn!("jobs under way could not be put back; they come back when their time is up");

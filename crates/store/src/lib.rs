@@ -26,6 +26,7 @@ pub mod domains;
 pub mod events;
 pub mod executions;
 pub mod extensions;
+pub mod figures;
 pub mod freed_domains;
 pub mod github_apps;
 pub mod idempotency_keys;

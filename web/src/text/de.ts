@@ -1460,6 +1460,53 @@ export const de: Text = {
       "Besucher kommen nicht mehr darüber zur Anwendung: Links dorthin funktionieren sofort nicht mehr. Ihre anderen Domains bleiben.",
     removed: (name) => `${name} ist entfernt.`,
   },
+  figures: {
+    title: "Messwerte",
+    period: "Zeitraum",
+    hours: (n) =>
+      n === 1
+        ? "letzte Stunde"
+        : n <= 24
+          ? `letzte ${n} Stunden`
+          : n <= 168
+            ? "letzte 7 Tage"
+            : `letzte ${n / 24} Tage`,
+    instance: "Instanz",
+    allInstances: "alle Instanzen",
+    instanceSince: (service, ordinal, since) => `${service ? `${service}, ` : ""}Instanz ${ordinal}, seit ${since}`,
+    none: "In dieser Zeit wurde nichts gemessen",
+    noneText: "Messwerte beginnen einige Sekunden nach dem ersten Deployment.",
+    nothing: "nicht bekannt",
+    processor: "Prozessor",
+    processors: "Prozessoren",
+    memory: "Speicher",
+    requests: "Anfragen",
+    answers: "Zeit bis zur Antwort",
+    network: "Netzwerk",
+    disk: "Festplatte",
+    restarts: "Neustarts",
+    load: "Last",
+    used: "genutzt",
+    average: "im Mittel",
+    most: "höchstens",
+    all: "alle",
+    errors: "Fehler",
+    received: "empfangen",
+    sent: "gesendet",
+    read: "gelesen",
+    written: "geschrieben",
+    time: "Zeit",
+    asTable: "Als Tabelle",
+    tableOf: (title) => `${title}, als Tabelle`,
+    moment: (title) => `Zeitpunkt: ${title}`,
+    step: (seconds) =>
+      seconds < 60
+        ? `Ein Punkt ist ${seconds} Sekunden.`
+        : `Ein Punkt ist ${seconds / 60} ${seconds === 60 ? "Minute" : "Minuten"}.`,
+    machine: (processors, memory) =>
+      `Die Maschine: ${processors} ${processors === 1 ? "Prozessor" : "Prozessoren"}, ${memory}`,
+    engineDisk: "Festplatte der Container-Engine",
+  },
   access: {
     title: "Zugang",
     text: "Was Besuchern vor der Anwendung begegnet. Eine Änderung wirkt sofort, ohne Deployment und auch für Previews.",

@@ -982,6 +982,48 @@ export const later = {
       "Visitors no longer come to the application by it: links that lead there stop working at once. Its other domains stay.",
     removed: (name: string) => `${name} is removed.`,
   },
+  figures: {
+    title: "Figures",
+    period: "Period",
+    hours: (n: number) =>
+      n === 1 ? "last hour" : n <= 24 ? `last ${n} hours` : n <= 168 ? "last 7 days" : `last ${n / 24} days`,
+    instance: "Instance",
+    allInstances: "all instances",
+    instanceSince: (service: string, ordinal: number, since: string) =>
+      `${service ? `${service}, ` : ""}instance ${ordinal}, since ${since}`,
+    none: "Nothing was measured in this time",
+    noneText: "Figures begin some seconds after the first deployment.",
+    nothing: "not known",
+    processor: "Processor",
+    processors: "Processors",
+    memory: "Memory",
+    requests: "Requests",
+    answers: "Time to the answer",
+    network: "Network",
+    disk: "Disk",
+    restarts: "Restarts",
+    load: "Load",
+    used: "used",
+    average: "on average",
+    most: "at the most",
+    all: "all",
+    errors: "errors",
+    received: "received",
+    sent: "sent",
+    read: "read",
+    written: "written",
+    time: "Time",
+    asTable: "As a table",
+    tableOf: (title: string) => `${title}, as a table`,
+    moment: (title: string) => `Moment: ${title}`,
+    step: (seconds: number) =>
+      seconds < 60
+        ? `One point is ${seconds} seconds.`
+        : `One point is ${seconds / 60} ${seconds === 60 ? "minute" : "minutes"}.`,
+    machine: (processors: number, memory: string) =>
+      `The machine: ${processors} ${processors === 1 ? "processor" : "processors"}, ${memory}`,
+    engineDisk: "Disk of the container engine",
+  },
   access: {
     title: "Access",
     text: "What visitors meet before the application. A change acts at once, without a deployment, and for previews too.",

@@ -10,6 +10,7 @@ import deployPlan from "./topics/deploy-plan.mjs";
 import domains from "./topics/domains.mjs";
 import everyView from "./topics/every-view.mjs";
 import failure from "./topics/failure.mjs";
+import figures from "./topics/figures.mjs";
 import firstStart from "./topics/first-start.mjs";
 import forms from "./topics/forms.mjs";
 import invitation from "./topics/invitation.mjs";
@@ -42,6 +43,7 @@ export const LANES = [
     "deploy-plan": deployPlan,
     commands,
     "shared-variables": sharedVariables,
+    figures,
     shell,
     invitation,
     account,

@@ -40,6 +40,7 @@ export const VIEWS = [
   ofApplication("logs", "/logs", ["line", "error"]),
   { ...ofApplication("commands", "/commands", ["command", "schedule"], "commands"), pictured: false },
   { ...ofApplication("command", ({ run }) => `/commands/${run}`, ["command", "line"], "commands"), pictured: false },
+  { ...ofApplication("figures", "/figures", [], "figures"), pictured: false },
   ofApplication("variables", "/variables", ["variable"]),
   ofApplication("domains", "/domains", ["domain"], "domains", ["sent to the main domain (permanently)"]),
   ofApplication("access", "/access", ["visitor", "realm", "header", "html"], "access", ["removed from answers"]),

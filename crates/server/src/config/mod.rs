@@ -140,6 +140,9 @@ pub struct Config {
     pub event_followers: usize,
     pub event_seconds: i64,
     pub search_limit: Duration,
+    /// Seconds; 0 for never.
+    pub figures_interval: i64,
+    pub figures_seconds: i64,
     pub engine_log_bytes: u64,
     pub engine_log_files: u32,
     pub parallel_logins: usize,

@@ -409,6 +409,12 @@ impl Config {
                     "What the engine may keep of builds so that the next one is faster; 0 leaves it to the engine",
                 )
                 .mib(20_480, 0..=16_777_216),
+            figures_interval: deployments
+                .row("figures-seconds", "How often what applications use and visitors ask of them is measured; 0 for never")
+                .one_of("10", [("10", 10), ("20", 20), ("30", 30), ("60", 60), ("0", 0)]),
+            figures_seconds: deployments
+                .row("figures-days", "How long figures are kept: by ten seconds for an hour, by the minute for a day, by ten minutes for so many days")
+                .days(30, 1..=365),
             log_source: logs
                 .row(
                     "log-source",

@@ -18,6 +18,7 @@ mod domains;
 mod events;
 mod executions;
 mod extensions;
+mod figures;
 mod github_apps;
 mod head;
 mod installations;
@@ -87,6 +88,7 @@ fn table() -> Table {
         deploy_plans::routes,
         deployments::routes,
         traffic::routes,
+        figures::routes,
         deliveries::routes,
         previews::routes,
         certificates::routes,

@@ -25,6 +25,7 @@ use super::volumes::volume;
 use super::{Viewer, bare_organization, bare_user, full_user};
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::figures::read as figures;
 use crate::shared_variables::SharedVariables;
 use crate::vault::Vault;
 
@@ -36,6 +37,7 @@ pub struct ApplicationViewer<'a> {
     pub vault: &'a Vault,
     /// Where visitors reach applications.
     pub config: &'a Config,
+    pub now: Timestamp,
     /// How long deleted volumes wait.
     pub volume_grace_seconds: i64,
     pub caller: Viewer,
@@ -57,6 +59,7 @@ pub async fn application(
     record.deployments = newest.into_iter().map(|shown| bare_deployment(viewer, shown)).collect();
     let volumes = volumes::of_application(conn, row.id).await?;
     record.volumes = volumes.into_iter().map(|row| volume(row, viewer.volume_grace_seconds)).collect();
+    record.figures = figures::current(conn, &[row.id], viewer.now).await?.remove(&row.id);
     Ok(record)
 }
 
@@ -96,6 +99,8 @@ pub async fn applications(
         let its = records.iter_mut().find(|record| record.id == shown.deployment.application_id);
         its.into_iter().for_each(|record| record.deployments.push(bare_deployment(viewer, shown.clone())));
     }
+    let mut figures = figures::current(conn, &ids, viewer.now).await?;
+    records.iter_mut().for_each(|record| record.figures = figures.remove(&record.id));
     Ok(records)
 }
 
@@ -229,6 +234,7 @@ async fn record(
         pending_fields,
         volumes: Vec::new(),
         crash_loop: None,
+        figures: None,
     })
 }
 

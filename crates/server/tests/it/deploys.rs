@@ -272,6 +272,10 @@ impl World {
                 (format!("{path}?environment=staging"), Value::Null)
             }
             "update_shared_variables" => (path, shared()),
+            "get_figures" => {
+                let id = id_of(&self.running().await);
+                (format!("{}?step=1200", path.replace("{application_id}", &id.to_string())), Value::Null)
+            }
             "get_traffic" => {
                 let id = id_of(&self.running().await);
                 (format!("{path}?id={id}"), Value::Null)

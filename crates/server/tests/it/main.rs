@@ -28,6 +28,7 @@ mod domains;
 mod downloads;
 mod events;
 mod extensions;
+mod figures;
 mod follow;
 mod full_disk;
 mod github_apps;

@@ -453,6 +453,18 @@ create table traffic (
 );
 create index traffic_by_minute on traffic (minute);
 
+-- What an application uses and what visitors ask of it, as one server has measured it, packed. Times are seconds: `step` from one point to the
+-- next, `start` when the row begins. No foreign key to the server: what it measured outlives it.
+create table figures (
+    application_id uuid not null references applications (id) on delete cascade,
+    server_id uuid not null,
+    step bigint not null,
+    start bigint not null,
+    points bytea not null,
+    primary key (application_id, step, start, server_id)
+);
+create index figures_by_start on figures (step, start);
+
 create table deployments (
     id uuid primary key,
     application_id uuid not null references applications (id) on delete cascade,

@@ -12,6 +12,7 @@ mod db;
 mod deployments;
 mod domains;
 mod events;
+mod figures;
 mod freed_domains;
 mod github_apps;
 mod idempotency_keys;

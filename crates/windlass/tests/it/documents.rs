@@ -310,6 +310,19 @@ fn the_guide_to_access_has_every_field() {
 }
 
 #[test]
+fn the_guide_to_figures_has_every_line_and_parameter() {
+    let (guide, description) = (read("docs/figures.md"), description());
+    let lines = description["components"]["schemas"]["FigureLines"]["properties"].as_object().unwrap();
+    assert_eq!(first_column(&rows(&guide, "| Line |")), set(lines.keys().map(String::as_str)));
+    let words = quoted(&guide).into_iter().collect::<BTreeSet<_>>();
+    let parameters = &description["paths"]["/api/v1/deploy/application/{application_id}/figures"]["get"]["parameters"];
+    for parameter in parameters.as_array().unwrap().iter().filter(|parameter| parameter["in"] == "query") {
+        let name = parameter["name"].as_str().unwrap();
+        assert!(words.contains(name), "the guide to figures does not name {name}");
+    }
+}
+
+#[test]
 fn the_guide_to_logs_has_every_parameter_step_and_stream() {
     let guide = quoted(&read("docs/logs.md")).into_iter().collect::<BTreeSet<_>>();
     let description = description();

@@ -40,6 +40,7 @@ const TYPED: [&str; 13] = [
     "docs/domains.md",
     "docs/edge.md",
     "docs/extensions.md",
+    "docs/figures.md",
     "docs/https.md",
     "docs/logs.md",
     "docs/operating.md",
@@ -95,6 +96,11 @@ fn the_readme_and_the_guide_to_the_edge() {
 #[test]
 fn the_readme_and_the_guide_to_extensions() {
     Session::after_typing("docs/extensions.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_figures() {
+    Session::after_typing("docs/figures.md");
 }
 
 #[test]

@@ -19,6 +19,7 @@ const Deployments = lazy(() => import("../deployments/Deployments"));
 const DeploymentPage = lazy(() => import("../deployments/DeploymentPage"));
 const DeployPlan = lazy(() => import("../deployPlans/DeployPlan"));
 const Logs = lazy(() => import("./Logs"));
+const Figures = lazy(() => import("../figures/Figures"));
 const Variables = lazy(() => import("../variables/Variables"));
 const Domains = lazy(() => import("../domains/Domains"));
 const Access = lazy(() => import("../access/Access"));
@@ -44,6 +45,7 @@ const TABS = [
   "plan",
   "logs",
   "commands",
+  "figures",
   "variables",
   "domains",
   "access",
@@ -59,6 +61,7 @@ const NOT_OF_PREVIEWS: readonly TabName[] = ["pushes", "previews"];
 
 function labelOf(t: Text, name: TabName): string {
   if (name === "plan") return t.deployPlan.title;
+  if (name === "figures") return t.figures.title;
   if (name === "pushes") return t.pushes.title;
   if (name === "previews") return t.previews.title;
   if (name === "volumes") return t.volumes.title;
@@ -128,6 +131,7 @@ function Part({ application, tab, item }: { application: Application; tab: TabNa
   if (tab === "logs") return <Logs application={application} />;
   if (tab === "commands" && item) return <RunPage key={item} application={application} id={item} />;
   if (tab === "commands") return <Commands application={application} />;
+  if (tab === "figures") return <Figures application={application} />;
   if (tab === "variables") return <Variables application={application} />;
   if (tab === "domains") return <Domains application={application} />;
   if (tab === "access") return <Access application={application} />;

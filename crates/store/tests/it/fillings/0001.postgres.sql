@@ -43,6 +43,7 @@ values ('0000000000000000000000000000000e', '00000000000000000000000000000002', 
     'https://git.example.org/shop.git', 'git.example.org/shop', 'shop.localhost', '{}', '{}', decode('01', 'hex'), null, decode('01', 'hex'), '[]', 'running', '0000000000000000000000000000000f',
     '00000000000000000000000000000010', 'running', 1, 1, 1);
 insert into traffic (application_id, minute, requests, errors, answers, answer_us) values ('0000000000000000000000000000000e', 1, 2, 1, 2, 3);
+insert into figures (application_id, server_id, step, start, points) values ('0000000000000000000000000000000e', '00000000000000000000000000000001', 600, 86400, decode('0100', 'hex'));
 insert into releases (id, application_id, configuration, sealed_variables, image, image_id, port, live_at, created_at)
 values ('0000000000000000000000000000000f', '0000000000000000000000000000000e', '{}', decode('01', 'hex'), 'shop', 'sha256:01', 8080, 1, 1);
 insert into deployments (id, application_id, release_id, triggered_by, user_id, kind, without_cache, status_id, state, state_changed_at, created_at, updated_at)

@@ -42,6 +42,7 @@ values (x'0000000000000000000000000000000e', x'00000000000000000000000000000002'
     'https://git.example.org/shop.git', 'git.example.org/shop', 'shop.localhost', '{}', '{}', x'01', null, x'01', '[]', 'running', x'0000000000000000000000000000000f',
     x'00000000000000000000000000000010', 'running', 1, 1, 1);
 insert into traffic (application_id, minute, requests, errors, answers, answer_us) values (x'0000000000000000000000000000000e', 1, 2, 1, 2, 3);
+insert into figures (application_id, server_id, step, start, points) values (x'0000000000000000000000000000000e', x'00000000000000000000000000000001', 600, 86400, x'0100');
 insert into releases (id, application_id, configuration, sealed_variables, image, image_id, port, live_at, created_at)
 values (x'0000000000000000000000000000000f', x'0000000000000000000000000000000e', '{}', x'01', 'shop', 'sha256:01', 8080, 1, 1);
 insert into deployments (id, application_id, release_id, triggered_by, user_id, kind, without_cache, status_id, state, state_changed_at, created_at, updated_at)

@@ -16,6 +16,7 @@ mod encrypted;
 mod engine_hangs;
 mod engine_lost;
 mod failures;
+mod figures;
 mod gapless;
 mod happy;
 mod health;
