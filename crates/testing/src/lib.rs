@@ -26,6 +26,8 @@ use windlass_store::{Db, Options};
 
 /// Where the PostgreSQL server for tests is; `make test` starts one and sets this.
 pub const URL_VARIABLE: &str = "TEST_DATABASE_URL";
+/// How long PostgreSQL may take over the last statements of a process that has ended.
+const SETTLED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Runs one async test function on both databases: `on_both_databases!(fresh: a_test, another_test);` calls
 /// `a_test(fresh(kind).await)` for each kind, as tests of their own.
@@ -161,6 +163,26 @@ impl DatabaseLocation {
         }
         connection.close().await.expect("the connection closes");
         all
+    }
+
+    /// Waits for what a process that has ended had begun: PostgreSQL goes on with it, and a process that could not wait for the disk
+    /// leaves it in SQLite's journal, which the next one writes into the database.
+    pub async fn settle(&self) {
+        let Some(url) = &self.url else {
+            let mut connection = self.sqlite().await;
+            let moved = sqlx::raw_sql("pragma wal_checkpoint(truncate)").execute(&mut connection).await;
+            moved.expect("nothing else has the database open");
+            return connection.close().await.expect("the connection closes");
+        };
+        let mut connection = PgConnection::connect(url).await.expect("PostgreSQL answers");
+        let locks = "select count(*) from pg_locks l join pg_class c on c.oid = l.relation \
+                     where c.relnamespace = current_schema()::regnamespace and l.pid <> pg_backend_pid()";
+        let deadline = std::time::Instant::now() + SETTLED_WITHIN;
+        while sqlx::query_scalar::<_, i64>(locks).fetch_one(&mut connection).await.expect("the locks") > 0 {
+            assert!(std::time::Instant::now() < deadline, "something still works on the database");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        connection.close().await.expect("the connection closes");
     }
 
     async fn sqlite(&self) -> SqliteConnection {

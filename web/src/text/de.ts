@@ -477,7 +477,8 @@ export const de: Text = {
     deployment: "Deployment",
     toDeployment: "was in Betrieb war",
     log: "Log",
-    waiting: "Er wartet, bis er an der Reihe ist, auf ein Deployment, das dasselbe Volume braucht, oder auf die Container-Engine.",
+    waiting:
+      "Er wartet, bis er an der Reihe ist, auf ein Deployment, das dasselbe Volume braucht, oder auf die Container-Engine.",
     cancel: "Abbrechen",
     cancelTitle: "Diesen Befehl abbrechen?",
     cancelText: "Er hat 10 Sekunden, um selbst zu enden. Was er getan hat, bleibt getan.",
@@ -494,7 +495,11 @@ export const de: Text = {
     off: "aus",
     last: "Letzter Lauf",
     overlap: "Solange ein Lauf nicht vorbei ist",
-    overlaps: { skip: "nichts ausführen", queue: "den nächsten warten lassen", replace: "ihn abbrechen und den nächsten ausführen" },
+    overlaps: {
+      skip: "nichts ausführen",
+      queue: "den nächsten warten lassen",
+      replace: "ihn abbrechen und den nächsten ausführen",
+    },
     keep: "Läufe, die man behält",
     enabled: "Eingeschaltet",
     edit: "Ändern",
@@ -506,7 +511,7 @@ export const de: Text = {
   },
   sharedVariables: {
     title: "Gemeinsame Variablen",
-    hint: "In einer Variable einer Anwendung steht ${{shared.NAME}} für die mit diesem Namen. Die ihrer Umgebung gehen denen der Organisation vor. Vorschauen sind in der Umgebung preview.",
+    hint: `In einer Variable einer Anwendung steht \${{shared.NAME}} für die mit diesem Namen. Die ihrer Umgebung gehen denen der Organisation vor. Vorschauen sind in der Umgebung preview.`,
     of: "Von",
     organization: "Der Organisation",
     acts: "Sie wirken ab dem nächsten Deployment jeder Anwendung, die sich auf sie bezieht.",

@@ -148,7 +148,7 @@ export const later = {
   },
   sharedVariables: {
     title: "Shared variables",
-    hint: "In a variable of an application, ${{shared.NAME}} stands for the one of that name. Those of its environment win over those of the organization. Previews are in the environment preview.",
+    hint: `In a variable of an application, \${{shared.NAME}} stands for the one of that name. Those of its environment win over those of the organization. Previews are in the environment preview.`,
     of: "Of",
     organization: "The organization",
     acts: "They act at the next deployment of each application that refers to them.",

@@ -1,4 +1,4 @@
-import type { KeyboardEvent, PointerEvent } from "preact";
+import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useState } from "preact/hooks";
 import { useText } from "../text";
 import { ceiling, lastOf, pathOf, type Values } from "./chart";
@@ -38,7 +38,7 @@ export function Chart({ title, lines, from, stepSeconds, format, ofBytes = false
   const said = (value: number | null | undefined) => (value == null ? t.figures.nothing : format(value));
   const told = lines.map(({ name, values }) => `${name} ${said(values[at])}`).join(", ");
 
-  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
     const moves: Record<string, number> = {
       ArrowLeft: at - 1,
       ArrowDown: at - 1,
@@ -54,7 +54,7 @@ export function Chart({ title, lines, from, stepSeconds, format, ofBytes = false
     event.preventDefault();
     choose(Math.min(count - 1, Math.max(0, to)));
   };
-  const onPointerMove = (event: PointerEvent<HTMLDivElement>) => {
+  const onPointerMove = (event: TargetedPointerEvent<HTMLDivElement>) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     const part = (event.clientX - left) / Math.max(1, width);
     choose(Math.min(count - 1, Math.max(0, Math.floor(part * count))));

@@ -15,7 +15,7 @@ use super::failure::{Interruption, Result, failed};
 use super::{network, services};
 use crate::host::Host;
 use crate::jobs::Held;
-use crate::labels::{PURPOSE_LABEL, short};
+use crate::labels::{PURPOSE_LABEL, SERVICE_LABEL, short};
 use crate::mounts::{self, Mounted};
 use crate::service::work::Work;
 use crate::subject::Subject;
@@ -121,6 +121,8 @@ pub fn specification(
     let (settings, config) = (&subject.configuration.settings, &host.app.config);
     let mut labels = host.labels(container.application_id, container.deployment_id);
     labels.insert(PURPOSE_LABEL.into(), container.purpose.as_str().into());
+    // Else the image's own label would count.
+    labels.insert(SERVICE_LABEL.into(), String::new());
     let mut environment = variables.environment.clone();
     environment.insert("PORT".into(), image.port.to_string());
     let address: Ipv4Addr = container.address.parse().map_err(|_| unreadable(container.id))?;

@@ -80,10 +80,11 @@ impl Keeper {
     /// Of each ten minutes that are over. After a start those of which there are still rows are made once more, in case they were not.
     async fn make_coarser(&mut self, app: &App, at: i64) -> Result<()> {
         let over = COARSE.point_of(at);
-        if self.coarse_until.is_some_and(|until| until >= over) {
+        if self.coarse_until == Some(over) {
             return Ok(());
         }
-        let mut begin = self.coarse_until.unwrap_or_default();
+        // A clock that was ahead and was put right has left a time that is still to come.
+        let mut begin = self.coarse_until.unwrap_or_default().min(over);
         while let Some(next) = self.first_row(app, begin..over).await? {
             let time = COARSE.point_of(next)..COARSE.point_of(next) + COARSE.seconds;
             begin = time.end;
@@ -155,11 +156,17 @@ pub(super) fn unpacked(row: &Row, step: Step) -> Figures {
 
 /// A little at a time: others write meanwhile. Rows go when all of them is too old.
 async fn forget(app: &App, now: i64) -> Result<()> {
-    let kept = [(FINE, FINE_SECONDS + COARSE.seconds), (MINUTE, MINUTE_SECONDS), (COARSE, app.config.figures_seconds)];
-    for (step, seconds) in kept {
+    // Only whole intervals of ten minutes go: after a start they are made once more of what is left of them.
+    let fine = COARSE.point_of(now - FINE_SECONDS - COARSE.seconds - FINE.row);
+    let before = [
+        (FINE, fine),
+        (MINUTE, now - MINUTE_SECONDS - MINUTE.row),
+        (COARSE, now - app.config.figures_seconds - COARSE.row),
+    ];
+    for (step, before) in before {
         loop {
             let mut tx = app.db.begin().await?;
-            let some = rows::delete_before(&mut tx, step.seconds, now - seconds - step.row, FORGOTTEN_AT_ONCE).await?;
+            let some = rows::delete_before(&mut tx, step.seconds, before, FORGOTTEN_AT_ONCE).await?;
             tx.commit().await?;
             if some == 0 {
                 break;

@@ -47,6 +47,10 @@ impl Machine {
         let cpu_millis = processors.zip(before).and_then(|(now, before)| now.used_since(&before));
         let memory = memory(&texts.meminfo).map(|(whole, free)| whole.saturating_sub(free));
         self.looks += 1;
+        // The clock was set back.
+        while self.points.back().is_some_and(|point| point.at >= at) {
+            self.points.pop_back();
+        }
         self.points.push_back(MachinePoint { at, cpu_millis, memory, load: load(&texts.loadavg) });
         let oldest = at - FINE_SECONDS;
         while self.points.len() > POINTS || self.points.front().is_some_and(|point| point.at < oldest) {

@@ -59,14 +59,14 @@ impl Total {
         self.memory = 0;
         let (mut requests, mut errors) = (0_i64, 0_i64);
         for (subject, Point { usage, visits }) in points {
-            for usage in usage.iter().filter(|_| *subject != Subject::Whole) {
+            if let Some(usage) = usage.as_ref().filter(|_| *subject != Subject::Whole) {
                 self.memory = self.memory.saturating_add(usage.memory);
                 self.cpu_us = self.cpu_us.saturating_add(usage.cpu_us);
                 self.restarts = self.restarts.saturating_add(usage.restarts);
                 self.network = added(self.network, usage.network);
                 self.disk = added(self.disk, usage.disk);
             }
-            for visits in visits {
+            if let Some(visits) = visits {
                 requests = requests.saturating_add(visits.requests);
                 errors = errors.saturating_add(visits.errors);
             }

@@ -22,6 +22,8 @@ const READERS_AT_ONCE: usize = 8;
 /// How long a container that is to go may wait until the last of its lines is stored. Then the caller tries again
 /// later.
 const LAST_LINES_LIMIT: Duration = Duration::from_secs(10);
+/// In bytes. Each line carries the name.
+const LONGEST_SERVICE_NAME: usize = 255;
 
 pub struct Collector {
     app: Arc<App>,
@@ -161,7 +163,9 @@ fn origin(labels: &Labels) -> Option<LogOrigin> {
             Some(LogOrigin { application_id: run_id, deployment_id: run_id, made_for, step, service })
         }
         _ => {
-            let service = labels.get(SERVICE_LABEL).cloned().unwrap_or_default();
+            // Of a container that Windlass did not label, the image's own label would be here, however long.
+            let service = labels.get(SERVICE_LABEL).filter(|name| name.len() <= LONGEST_SERVICE_NAME);
+            let service = service.cloned().unwrap_or_default();
             Some(LogOrigin { application_id: id(APPLICATION_LABEL)?, deployment_id: made_for, made_for, step, service })
         }
     }

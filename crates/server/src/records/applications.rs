@@ -185,11 +185,12 @@ async fn record(
     let configuration = Configuration::from_json(&row.configuration).map_err(Error::internal)?;
     let variables = viewer.vault.application_variables(row).await?;
     let pending_fields = match live {
-        Some(live) => {
+        // What one that is being deleted refers to may be gone already.
+        Some(live) if row.wanted != api::Wanted::Deleted => {
             let filled_in = shared.fill(conn, &configuration.environment, &variables).await?;
             pending(viewer.vault, &configuration, &filled_in, live).await?
         }
-        None => Vec::new(),
+        _ => Vec::new(),
     };
     let live_port = match live.and_then(|live| live.artifact.as_ref()) {
         Some(Artifact::Image(image)) => image.port,

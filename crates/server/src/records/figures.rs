@@ -18,7 +18,10 @@ pub fn machine(app: &App, data_folder: Option<Space>, engine: Option<Space>) -> 
         0 => USUAL_INTERVAL,
         interval => interval,
     };
-    let (first, last) = points.first().zip(points.last()).map_or((0, -step), |(first, last)| (first.at, last.at));
+    // Before the first look there is no point, and the next one begins now.
+    let now = app.now().micros().div_euclid(1_000_000);
+    let (first, last) =
+        points.first().zip(points.last()).map_or((now, now - step), |(first, last)| (first.at, last.at));
     let count = ((last - first).div_euclid(step) + 1).min(HOUR / step);
     let from = last - (count - 1) * step;
     let (processors, memory) = whole();

@@ -28,7 +28,7 @@ pub async fn carry_out(host: &Arc<Host>, held: &Held, run_id: Uuid, lease: &mut 
     let run = runs::get(&mut host.app.db.read().await?, run_id).await?;
     // Its row goes with the application's.
     if let Some(run) = run.filter(|run| !run.status.is_over()) {
-        let ended = match attempt(host, held, &run, lease).await {
+        let ended = match Box::pin(attempt(host, held, &run, lease)).await {
             Ok(ended) => ended,
             Err(Interruption::Failed(_, words)) => over(RunStatus::Failed, words),
             Err(other) => return Err(other),
@@ -56,17 +56,16 @@ pub async fn begin<'a>(held: &'a Held, application_id: Uuid) -> Result<(Work<'a>
 
 /// From wherever an attempt before this one has come to.
 async fn attempt(host: &Arc<Host>, held: &Held, run: &Run, lease: &mut Lease) -> Result<End> {
-    let started = lease
-        .during(async {
-            match run.status {
-                RunStatus::Queued => match container::prepare(host, held, run).await? {
-                    Ok(prepared) => start_new(host, held, run, &prepared).await,
-                    Err(ended) => Ok(Err(ended)),
-                },
-                _ => start_again(host, held, run).await,
-            }
-        })
-        .await;
+    let starting = Box::pin(async {
+        match run.status {
+            RunStatus::Queued => match container::prepare(host, held, run).await? {
+                Ok(prepared) => start_new(host, held, run, &prepared).await,
+                Err(ended) => Ok(Err(ended)),
+            },
+            _ => start_again(host, held, run).await,
+        }
+    });
+    let started = lease.during(starting).await;
     match started {
         None => Err(Interruption::Lost),
         Some(started) => match started? {

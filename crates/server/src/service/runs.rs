@@ -210,7 +210,7 @@ pub async fn call_off(
     Ok(is_withdrawn)
 }
 
-/// The application is stopped or deleted: those that wait are over, and the containers of the others end with all that it has.
+/// The application is stopped or deleted: those that wait are over, and the others end.
 pub async fn interrupt_all(work: &mut Work<'_>, application: &Application, reason: &str) -> windlass_store::Result<()> {
     for run in runs::under_way(work, application.id).await? {
         if run.status == RunStatus::Queued && jobs::withdraw(work, run.id).await? {
@@ -218,6 +218,9 @@ pub async fn interrupt_all(work: &mut Work<'_>, application: &Application, reaso
             end(work, application, &run, &ended).await?;
         } else {
             runs::set_ending(work, run.id, RunStatus::Interrupted, reason).await?;
+            // It ends by itself too: the application may be started again before what it had was ended.
+            let now = work.app.now();
+            jobs::request_cancel(work, run.id, now).await?;
         }
     }
     Ok(())

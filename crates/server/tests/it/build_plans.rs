@@ -256,7 +256,7 @@ async fn who_may_ask(server: TestServer) {
 
 /// The first one waits for a code host that does not answer.
 async fn there_are_few_at_once_and_nothing_is_left(kind: Kind) {
-    let server = TestServer::with(kind, &[("request-seconds", "8")]).await;
+    let server = TestServer::with(kind, &[("request-seconds", "20")]).await;
     let (ada, git) = (server.admin().await, GitServer::start());
     let body = json!({ "name": "shop", "repository": repository(&git, "shop", &NODE).url() });
     git.hang();

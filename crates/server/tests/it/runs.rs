@@ -37,7 +37,7 @@ impl TestServer {
     async fn begin_run(&self) -> Uuid {
         let mut tx = self.app.db.begin().await.unwrap();
         let search = Search { kinds: &[queue::RUN], sharing: &[queue::RUN], share: 100 };
-        let claimed = jobs::claim(&mut tx, &search, Uuid::from_u128(77), self.app.now(), 3_600).await.unwrap();
+        let claimed = jobs::claim(&mut tx, &search, Uuid::from_u128(77), self.app.now(), 100_000).await.unwrap();
         let id = claimed.expect("one that waits").id;
         let run = runs::get(&mut tx, id).await.unwrap().unwrap();
         assert!(runs::start(&mut tx, &run, self.app.now()).await.unwrap());
@@ -50,7 +50,7 @@ impl TestServer {
         let mut tx = self.app.db.begin().await.unwrap();
         let end = End { status, exit_code: Some(0), reason: String::new() };
         assert!(runs::end(&mut tx, id, &end, self.app.now()).await.unwrap());
-        let job = windlass_store::jobs::release_all(&mut tx, Uuid::from_u128(77)).await.unwrap();
+        let job = jobs::release_all(&mut tx, Uuid::from_u128(77)).await.unwrap();
         assert!(job > 0 && jobs::withdraw(&mut tx, id).await.unwrap());
         tx.commit().await.unwrap();
     }
@@ -482,8 +482,8 @@ async fn two_servers_take_a_time_once(kind: Kind) {
     assert_eq!(due.len(), 10);
     for schedule in &due {
         let look = || windlass_server::service::schedules::queue_due(&server.app, schedule);
-        let (a, b, c) = tokio::join!(look(), look(), look());
-        (a.unwrap(), b.unwrap(), c.unwrap());
+        let (first, second, third) = tokio::join!(look(), look(), look());
+        [first, second, third].into_iter().for_each(|looked| looked.unwrap());
     }
     let all = server.runs_of(&ada, shop, "page_size=100").await;
     assert_eq!(all.len(), 10);

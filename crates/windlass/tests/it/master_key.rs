@@ -56,6 +56,7 @@ impl Home {
     }
 
     fn refuses_to_start(&self, environment: &[(&str, &str)]) -> String {
+        self.settle();
         let before = self.parts();
         let output = self.run(&["serve", "--listen", "127.0.0.1:0"], environment);
         assert_eq!(output.status.code(), Some(1));
@@ -64,6 +65,11 @@ impl Home {
             before.keys().chain(after.keys()).filter(|name| before.get(*name) != after.get(*name)).collect();
         assert!(changed.is_empty(), "{changed:?} were changed");
         String::from_utf8(output.stderr).unwrap()
+    }
+
+    fn settle(&self) {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(self.place.settle());
     }
 
     /// What the database holds, by files and tables.

@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import type { Application } from "../../api/applications";
 import { useRuns } from "../../api/runs";
 import { type Schedule, useSchedules } from "../../api/schedules";
-import { useMay } from "../../session";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { Empty, Loading } from "../../ui/Empty";
@@ -14,6 +13,7 @@ import { RunCommand } from "./RunCommand";
 import { RunTable } from "./RunTable";
 import { ScheduleDialog } from "./ScheduleDialog";
 import { ScheduleTable } from "./ScheduleTable";
+import { useMayRun } from "./useMayRun";
 
 /** What an application runs beside what serves its visitors: now, and again and again. */
 export default function Commands({ application }: { application: Application }) {
@@ -23,12 +23,6 @@ export default function Commands({ application }: { application: Application }) 
       {!application.preview_of && <Schedules application={application} />}
     </>
   );
-}
-
-/** A command can print what variables hold. */
-export function useMayRun(): boolean {
-  const [mayUpdate, mayRead] = [useMay("deploy:update"), useMay("variable:read")];
-  return mayUpdate && mayRead;
 }
 
 function Runs({ application }: { application: Application }) {
@@ -97,12 +91,8 @@ function Schedules({ application }: { application: Application }) {
           onDelete={(schedule) => setOpen({ what: "delete", schedule })}
         />
       )}
-      {open?.what === "edit" && (
-        <ScheduleDialog application={application} schedule={open.schedule} onClose={close} />
-      )}
-      {open?.what === "delete" && (
-        <DeleteSchedule application={application} schedule={open.schedule} onClose={close} />
-      )}
+      {open?.what === "edit" && <ScheduleDialog application={application} schedule={open.schedule} onClose={close} />}
+      {open?.what === "delete" && <DeleteSchedule application={application} schedule={open.schedule} onClose={close} />}
     </section>
   );
 }

@@ -1,17 +1,18 @@
 import { useState } from "preact/hooks";
-import { type CommandRun, isUnderWay, useCancelRun, useCommandRun } from "../../api/runs";
 import type { Application } from "../../api/applications";
+import { type CommandRun, isUnderWay, useCancelRun, useCommandRun } from "../../api/runs";
 import { LogView } from "../../logs/LogView";
 import { type Text, useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { Confirm } from "../../ui/Confirm";
 import { Loading } from "../../ui/Empty";
+import { Evidence } from "../../ui/Evidence";
 import { Facts } from "../../ui/Facts";
 import { Problem } from "../../ui/Problem";
 import { Duration, Time } from "../../ui/Time";
 import { tell } from "../../ui/Toast";
-import { useMayRun } from "./Commands";
 import { RunStatusBadge } from "./RunStatusBadge";
+import { useMayRun } from "./useMayRun";
 
 /** One run, watched as it goes on. */
 export default function RunPage({ application, id }: { application: Application; id: string }) {
@@ -31,7 +32,7 @@ export default function RunPage({ application, id }: { application: Application;
           </h2>
           <Cancel run={run} />
         </div>
-        <pre class="break">{run.command}</pre>
+        <Evidence label={t.runs.command} text={run.command} />
         {run.status === "queued" && <p class="notice">{t.runs.waiting}</p>}
         <Facts rows={facts(t, run)} />
       </section>

@@ -106,11 +106,7 @@ export function ScheduleDialog({ application, schedule, onClose }: Props) {
         onValue={(keep) => change({ keep })}
         problem={problem("keep")}
       />
-      <CheckField
-        label={t.schedules.enabled}
-        checked={draft.enabled}
-        onChecked={(enabled) => change({ enabled })}
-      />
+      <CheckField label={t.schedules.enabled} checked={draft.enabled} onChecked={(enabled) => change({ enabled })} />
     </Confirm>
   );
 }

@@ -3,9 +3,9 @@ import { type Text, useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { type Column, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
-import { useMayRun } from "./Commands";
 import { RunStatusBadge } from "./RunStatusBadge";
 import { addressOfRun, firstLine } from "./RunTable";
+import { useMayRun } from "./useMayRun";
 
 interface Props {
   schedules: readonly Schedule[];
@@ -25,11 +25,7 @@ export function ScheduleTable({ schedules, onEdit, onDelete }: Props) {
         <Button aria-label={`${t.schedules.edit}: ${schedule.name}`} onClick={() => onEdit(schedule)}>
           {t.schedules.edit}
         </Button>
-        <Button
-          kind="danger"
-          aria-label={`${t.schedules.remove}: ${schedule.name}`}
-          onClick={() => onDelete(schedule)}
-        >
+        <Button kind="danger" aria-label={`${t.schedules.remove}: ${schedule.name}`} onClick={() => onDelete(schedule)}>
           {t.schedules.remove}
         </Button>
       </span>

@@ -3,7 +3,7 @@ import { bytes } from "../../ui/bytes";
 
 /** Thousandths of a processor as a part of one. */
 export const percent = (t: Text) => (millis: number) =>
-  `${(millis / 10).toLocaleString(t.language, { maximumFractionDigits: millis < 100 ? 1 : 0 })} %`;
+  `${(millis / 10).toLocaleString(t.language, { maximumFractionDigits: millis < 10 ? 2 : millis < 100 ? 1 : 0 })} %`;
 
 export const count = (t: Text) => (number: number) => number.toLocaleString(t.language);
 

@@ -1,5 +1,9 @@
 import { useState } from "preact/hooks";
-import { type SharedVariables as Shared, useSharedVariables, useUpdateSharedVariables } from "../../api/sharedVariables";
+import {
+  type SharedVariables as Shared,
+  useSharedVariables,
+  useUpdateSharedVariables,
+} from "../../api/sharedVariables";
 import { useMay } from "../../session";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";

@@ -142,20 +142,18 @@ async fn a_group_of_requests_comes_in() {
     assert!(group.join_all().await.iter().all(Result::is_ok));
 }
 
-/// How long the shortest of many comparisons takes: the others may have been interrupted.
-fn shortest(compare: impl Fn() -> bool) -> Duration {
-    let took = (0..50).map(|_| {
-        let started = Instant::now();
-        assert!(!compare());
-        started.elapsed()
-    });
-    took.min().unwrap()
-}
-
 #[test]
 fn a_name_takes_as_long_whether_it_is_known_or_not() {
     let sign_in = sign_in(vec![user("ann", "secret", 3000), user("bob", "secret", 10)]);
-    let times = ["ann", "bob", "eve"].map(|name| shortest(|| sign_in.user(name).has_password(b"wrong")));
+    let mut times = [Duration::MAX; 3];
+    // The shortest of each, in turns: others may use the processor for a while.
+    for _ in 0..100 {
+        for (name, shortest) in ["ann", "bob", "eve"].into_iter().zip(&mut times) {
+            let started = Instant::now();
+            assert!(!sign_in.user(name).has_password(b"wrong"));
+            *shortest = (*shortest).min(started.elapsed());
+        }
+    }
     let (least, most) = (times.iter().min().unwrap(), times.iter().max().unwrap());
     assert!(*most < *least * 2, "{times:?}");
 }

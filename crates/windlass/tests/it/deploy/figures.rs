@@ -78,7 +78,6 @@ async fn measured(platform: &Platform, id: &str, line: &str, points: usize) -> V
     .await
 }
 
-/// Both ways of measuring, on one container.
 #[tokio::test(flavor = "multi_thread")]
 async fn processor_and_memory_are_what_the_engine_says() {
     let platform = Platform::start().await;

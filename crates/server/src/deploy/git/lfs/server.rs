@@ -72,6 +72,10 @@ fn given_server(lfs: &Lfs<'_>, text: &str) -> Result<Server, FetchError> {
     let Some(url) = url.filter(|url| matches!(url.scheme(), "http" | "https")) else {
         return Err(lfs.refused("its lfs.url is no address that begins with https://"));
     };
+    // The path of a call is put behind it: it must not become a part of something else, to which a token is sent then.
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(lfs.refused("its lfs.url has a ? or a #"));
+    }
     let is_own_origin = source.url.origin().and_then(|origin| Url::parse(&origin).ok());
     let is_own_origin = is_own_origin.is_some_and(|own| own.origin() == url.origin());
     match source.trust {
