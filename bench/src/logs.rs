@@ -244,7 +244,7 @@ fn line(number: usize, random: &mut Random) -> LogLine {
         "INFO request id={id:016x} method=GET path=/api/items/{item} status={status} took={took}ms agent={last}"
     );
     let at = Timestamp::from_micros(1_760_000_000_000_000 + number as i64 * 1_000);
-    LogLine { at, stream: LogStream::Stdout, step: LogStep::Run, text }
+    LogLine { at, stream: LogStream::Stdout, step: LogStep::Run, service: String::new(), text }
 }
 
 /// Good enough to be unpredictable for a packer, and the same every time.

@@ -10,6 +10,7 @@ const lines = (from: number, to: number): Line[] =>
     text: "",
     stream: "stdout",
     step: "run",
+    service: "",
   }));
 const twenty = () => 20;
 const place = (layout: Layout, cursor: number) =>

@@ -9,7 +9,7 @@ import { parse, SHOWN_CHARACTERS } from "../src/logs/parse.ts";
 import { structured } from "../src/logs/structured.ts";
 
 const E = "\u001b";
-const line = (text: string): Line => ({ cursor: 1, at: "", text, stream: "stdout", step: "run" });
+const line = (text: string): Line => ({ cursor: 1, at: "", text, stream: "stdout", step: "run", service: "" });
 
 test("colours become looks: 16, 256 and any", () => {
   assert.deepEqual(parseAnsi(`a${E}[31mb${E}[0mc`), [

@@ -9,6 +9,7 @@ const line = (cursor: number, text = `line ${cursor}`): Line => ({
   text,
   stream: "stdout",
   step: "run",
+  service: "",
 });
 const arrived = (cursor: number): Arrived => ({ cursor, read: () => line(cursor) });
 const upTo = (from: number, to: number) => Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at);

@@ -10,9 +10,9 @@ use crate::sent;
 use crate::text::absent_when_empty;
 use crate::{
     AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, BuildTarget, Command,
-    CrashLoop, FilePath, FolderPath, Given, GivenId, HealthPath, HostName, Labels, Language, Link, NewVolumes,
-    Organization, Pagination, RepositoryAddress, ServiceName, Settings, Slug, SshKey, TagPattern, Text, Timestamp,
-    Triggers, User, VariableMap, VariableNames, Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
+    CrashLoop, CurrentFigures, FilePath, FolderPath, Given, GivenId, HealthPath, HostName, Labels, Language, Link,
+    NewVolumes, Organization, Pagination, RepositoryAddress, ServiceName, Settings, Slug, SshKey, TagPattern, Text,
+    Timestamp, Triggers, User, VariableMap, VariableNames, Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
 };
 
 closed_set! {
@@ -93,6 +93,8 @@ pub struct Application {
     pub volumes: Vec<Volume>,
     /// Of the live instance that crashed last; null if none is crashing.
     pub crash_loop: Option<CrashLoop>,
+    /// Null when nothing was measured in the last two minutes, and where the application is part of something else.
+    pub figures: Option<CurrentFigures>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -236,6 +238,9 @@ requests! {
     single_page: Option<bool>,
     /// The stage of the Dockerfile that is built. Default: the last one.
     build_target: Given<BuildTarget>,
+    /// Whether the folder that is built has the repository itself as `.git`, for versions by `git describe` and the like: the whole history
+    /// of the commit, and the tags on it. Default: false.
+    git_in_context: Option<bool>,
     /// With `docker-compose`: the compose file, below `base_path`. Default: the first that is there of `compose.yaml`, `compose.yml`,
     /// `docker-compose.yaml` and `docker-compose.yml`.
     compose_file: Given<FilePath>,

@@ -127,6 +127,8 @@ pub struct Settings {
     pub single_page: bool,
     /// With a Dockerfile: the stage of it that is built; empty for the last one.
     pub build_target: String,
+    /// Whether a build gets the repository itself as `.git`: the history of the commit, and its tags.
+    pub git_in_context: bool,
     /// With `docker-compose`: the compose file, below `base_path`; empty for the one with a usual name.
     pub compose_file: String,
     /// The same: the service that visitors of the main domain reach; empty for the only one that can be meant.
@@ -165,6 +167,7 @@ impl Default for Settings {
             snapshot_before_deploy: false,
             single_page: false,
             build_target: String::new(),
+            git_in_context: false,
             compose_file: String::new(),
             service: String::new(),
             language: Language::Found,
@@ -188,6 +191,8 @@ pub struct Variables {
     pub preview: BTreeMap<String, String>,
     /// Those of `secret_names` that previews get too. None in a release.
     pub preview_secret_names: Vec<String>,
+    /// Secret shared variables that were filled into the values: each by itself must not be seen either.
+    pub shared_secrets: Vec<String>,
 }
 
 impl std::fmt::Debug for Variables {
@@ -209,6 +214,14 @@ impl Variables {
         }
     }
 
+    pub const fn of_kind_mut(&mut self, kind: VariableKind) -> &mut BTreeMap<String, String> {
+        match kind {
+            VariableKind::Environment => &mut self.environment,
+            VariableKind::Build => &mut self.build,
+            VariableKind::Preview => &mut self.preview,
+        }
+    }
+
     /// The names of the fields, as requests have them, in which the two differ.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let all = [
@@ -224,7 +237,8 @@ impl Variables {
     /// The values that must not be seen anywhere.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let all = self.build.iter().chain(&self.environment).chain(&self.preview);
-        all.filter(|(name, _)| self.is_secret(name)).map(|(_, value)| value.as_str())
+        let marked = all.filter(|(name, _)| self.is_secret(name)).map(|(_, value)| value.as_str());
+        marked.chain(self.shared_secrets.iter().map(String::as_str))
     }
 
     /// Without what is for previews.
@@ -266,6 +280,7 @@ mod tests {
             secret_names: ["BUILD_KEY", "KEY", "MARKED", "TEST_KEY"].map(String::from).into(),
             preview: map(&[("GREETING", "preview"), ("TEST_KEY", "t")]),
             preview_secret_names: vec!["MARKED".into()],
+            shared_secrets: Vec::new(),
         };
         let preview = variables.of_preview();
         assert_eq!(preview.build, map(&[("MODE", "fast")]));

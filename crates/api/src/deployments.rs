@@ -96,9 +96,9 @@ closed_set! {
     pub enum Failure {
         RepositoryUnreachable = "repository_unreachable",
         ReferenceNotFound = "reference_not_found",
-        /// The repository has something in it that is not supported, such as files in Git LFS.
+        /// The repository has something in it that is not supported, such as a submodule at an address that is not called.
         RepositoryUnsupported = "repository_unsupported",
-        /// Its server cannot read all of it.
+        /// Its server cannot read all of it, or does not have all files that are in Git LFS.
         RepositoryDamaged = "repository_damaged",
         NoBuildPack = "no_build_pack",
         BuildFailed = "build_failed",

@@ -38,6 +38,15 @@ closed_set! {
         VolumeDeleted = "volume.deleted",
         SnapshotSucceeded = "snapshot.succeeded",
         SnapshotFailed = "snapshot.failed",
+        /// A command is to be run.
+        RunQueued = "run.queued",
+        RunStarted = "run.started",
+        RunSucceeded = "run.succeeded",
+        /// It failed, took too long, or was interrupted.
+        RunFailed = "run.failed",
+        RunCancelled = "run.cancelled",
+        /// The time of a schedule came, and nothing was run.
+        RunSkipped = "run.skipped",
         /// An extension is to be carried out.
         ExecutionQueued = "execution.queued",
         ExecutionSucceeded = "execution.succeeded",
@@ -68,7 +77,13 @@ impl EventName {
             | Self::VolumeCreated
             | Self::VolumeDeleted
             | Self::SnapshotSucceeded
-            | Self::SnapshotFailed => Can::DeployRead,
+            | Self::SnapshotFailed
+            | Self::RunQueued
+            | Self::RunStarted
+            | Self::RunSucceeded
+            | Self::RunFailed
+            | Self::RunCancelled
+            | Self::RunSkipped => Can::DeployRead,
             Self::ExecutionQueued | Self::ExecutionSucceeded | Self::ExecutionFailed | Self::ExecutionCancelled => {
                 Can::ExtensionRead
             }

@@ -46,6 +46,8 @@ closed_set! {
         Report = "report",
         /// The application itself.
         Run = "run",
+        /// A command run.
+        Command = "command",
     }
 }
 
@@ -61,6 +63,8 @@ pub struct ApplicationLog {
     pub updated_at: Timestamp,
     pub stream: LogStream,
     pub step: LogStep,
+    /// The service of a compose file whose container has printed it; empty for others.
+    pub service: String,
     /// Its place among the application's lines, for `before` and `after`.
     pub cursor: String,
 }
@@ -90,6 +94,9 @@ pub struct LogFilter {
     /// Given several times, or separated by commas: any of them.
     #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub step: Option<Several<LogStep>>,
+    /// Only what the containers of this service of a compose file have printed.
+    #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
+    pub service: Option<Sought<200>>,
     /// `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`.
     #[serde(deserialize_with = "absent_when_empty", skip_serializing_if = "Option::is_none")]
     pub colors: Option<Switch>,

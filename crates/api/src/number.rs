@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error};
+use serde::{Serialize, Serializer};
 
 /// A whole number from `MIN` to `MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -60,6 +60,53 @@ impl<const MIN: i64, const MAX: i64> JsonSchema for ZeroOr<MIN, MAX> {
     }
 }
 
+/// A number that was measured, with three decimals at most. It can be compared, which other fractions cannot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Decimal(i64);
+
+/// More than anything that is measured.
+const MOST_DECIMAL: f64 = 1e15;
+
+impl Decimal {
+    pub fn new(number: f64) -> Self {
+        let number = if number.is_nan() { 0.0 } else { number.clamp(-MOST_DECIMAL, MOST_DECIMAL) };
+        Self((number * 1_000.0).round() as i64)
+    }
+
+    pub fn get(self) -> f64 {
+        self.0 as f64 / 1_000.0
+    }
+}
+
+impl Serialize for Decimal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 % 1_000 {
+            0 => serializer.serialize_i64(self.0 / 1_000),
+            _ => serializer.serialize_f64(self.get()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Decimal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        f64::deserialize(deserializer).map(Self::new)
+    }
+}
+
+impl JsonSchema for Decimal {
+    fn schema_name() -> Cow<'static, str> {
+        "Decimal".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number" })
+    }
+}
+
 /// As a query parameter.
 impl<const MIN: i64, const MAX: i64> TryFrom<&str> for Whole<MIN, MAX> {
     type Error = String;
@@ -95,6 +142,16 @@ impl<const MIN: i64, const MAX: i64> JsonSchema for Whole<MIN, MAX> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decimals_are_rounded_and_read_as_they_were_written() {
+        for (number, text) in [(0.0, "0"), (1.0004, "1"), (12.3456, "12.346"), (-0.5, "-0.5"), (f64::NAN, "0")] {
+            let decimal = Decimal::new(number);
+            assert_eq!(serde_json::to_string(&decimal).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Decimal>(text).unwrap(), decimal);
+        }
+        assert_eq!(Decimal::new(f64::INFINITY), Decimal::new(1e300));
+    }
 
     #[test]
     fn limits_hold_for_json_and_for_text() {

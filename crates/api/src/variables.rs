@@ -23,15 +23,15 @@ pub struct VariableMap(BTreeMap<String, String>);
 impl VariableMap {
     const MOST: usize = 500;
     const NAME_LENGTH: usize = 200;
-    const VALUE_BYTES: usize = 32 * 1024;
-    const BYTES: usize = 64 * 1024;
+    pub const VALUE_BYTES: usize = 32 * 1024;
+    pub const BYTES: usize = 64 * 1024;
 
     fn check(&self) -> Result<(), String> {
         if self.len() > Self::MOST {
             return Err(format!("must have at most {} variables", Self::MOST));
         }
         for (name, value) in &self.0 {
-            check_variable(name, value).map_err(|problem| format!("{}: {problem}", shown(name)))?;
+            check_variable(name, value).map_err(|problem| format!("{}: {problem}", shown_name(name)))?;
         }
         Self::check_size(&self.0)
     }
@@ -62,7 +62,7 @@ fn check_variable(name: &str, value: &str) -> Result<(), String> {
 }
 
 /// A name in a message: it is the caller's own and can be as long as a body.
-fn shown(name: &str) -> String {
+pub fn shown_name(name: &str) -> String {
     name.chars().take(60).flat_map(char::escape_debug).collect()
 }
 
@@ -111,7 +111,7 @@ impl<'de> Deserialize<'de> for VariableMap {
                 let mut variables = BTreeMap::new();
                 while let Some((name, value)) = access.next_entry::<String, String>()? {
                     if variables.contains_key(&name) {
-                        return Err(Error::custom(format!("{}: is given twice", shown(&name))));
+                        return Err(Error::custom(format!("{}: is given twice", shown_name(&name))));
                     }
                     variables.insert(name, value);
                 }
@@ -166,7 +166,7 @@ impl<const MOST: usize, const LENGTH: usize> TextSet<MOST, LENGTH> {
         let mut all: Vec<String> = Vec::new();
         for text in texts.into_iter().map(Text::into_string) {
             if all.contains(&text) {
-                return Err(format!("has {} twice", shown(&text)));
+                return Err(format!("has {} twice", shown_name(&text)));
             }
             all.push(text);
         }

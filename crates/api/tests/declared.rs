@@ -7,8 +7,8 @@ use regex::Regex;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 use windlass_api::{
-    ApplicationName, Branch, BuildTarget, CertificateChain, CertificateKey, Command, ContainerPath, DomainName, Email,
-    FilePath, FolderPath, HealthPath, Host, HostName, HostPath, IdempotencyName, LanguageTag, NewPassword,
+    ApplicationName, Branch, BuildTarget, CertificateChain, CertificateKey, Command, ContainerPath, Cron, DomainName,
+    Email, FilePath, FolderPath, HealthPath, Host, HostName, HostPath, IdempotencyName, LanguageTag, NewPassword,
     RepositoryAddress, RoutePath, ServiceName, Slug, SshKey, Text, VariableText,
 };
 
@@ -118,6 +118,12 @@ file:///srv/git
 file://host/x
 https://git.example.org/a b
 ssh-ed25519 AAAA ada@example.org
+0 3 * * mon
+0  3 * * *
+60 3 * * *
+0 0 31 2 *
+@daily
+@never
 -----BEGIN x
 "#;
 
@@ -205,6 +211,8 @@ fn what_is_declared_of_texts_is_what_is_enforced() {
     // No segment is a dot or two.
     hold::<RoutePath>(&["must be a path"]);
     hold::<Command>(&[]);
+    // Which values a field may have.
+    hold::<Cron>(&["has \"", "one of the names", "must be a time that comes"]);
     hold::<BuildTarget>(&[]);
     hold::<ServiceName>(&[]);
     hold::<HealthPath>(&[]);

@@ -44,6 +44,7 @@ impl Filler {
         match kind.as_str() {
             Some("boolean") => json!(true),
             Some("integer") => json!(20),
+            Some("number") => json!(20.5),
             Some("string") => json!(text(name, schema["format"].as_str())),
             // What contains itself without a link has to end somewhere.
             Some("array") if depth > DEPTH => json!([]),
@@ -72,6 +73,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (_, "base_path" | "health_path" | "path" | "host_path" | "output_path") => "/web",
         (_, "connection_id" | "certificate_id") => ID,
         (_, "secret") => "correct-horse-battery",
+        (_, "cron") => "30 3 * * *",
         (_, "language") => "pt-BR",
         (_, "allow" | "deny") => "192.0.2.0/24",
         (_, "before" | "after") => "20",
@@ -154,15 +156,21 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<DomainCheck>();
     tried.json::<Domain>();
     tried.json::<Domains>();
+    tried.json::<CommandRun>();
+    tried.json::<CommandRunLog>();
+    tried.json::<CommandRunLogs>();
+    tried.json::<CommandRuns>();
     tried.json::<Connection>();
     tried.json::<Connections>();
     tried.json::<CreateApiKey>();
     tried.json::<CreateConnection>();
     tried.json::<CreateDeployment>();
     tried.json::<CrashLoop>();
+    tried.json::<CurrentFigures>();
     tried.json::<CreateExtension>();
     tried.json::<CreateGithubApp>();
     tried.json::<CreateOrganization>();
+    tried.json::<CreateSchedule>();
     tried.json::<CreateSmtpConfig>();
     tried.json::<CreateWebhookConfig>();
     tried.json::<DeleteApplication>();
@@ -189,9 +197,14 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ExtensionPlan>();
     tried.json::<ExtensionVariable>();
     tried.json::<Extensions>();
+    tried.json::<FigureInstance>();
+    tried.json::<FigureLines>();
+    tried.json::<Figures>();
     tried.json::<ForkExtension>();
     tried.json::<GithubAppLink>();
     tried.json::<Health>();
+    tried.json::<HostFigures>();
+    tried.json::<HostLines>();
     tried.json::<HostedReference>();
     tried.json::<HostedReferences>();
     tried.json::<HostedRepositories>();
@@ -235,11 +248,15 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<RestoreSnapshot>();
     tried.json::<Rollback>();
     tried.json::<RotateWebhook>();
+    tried.json::<RunCommand>();
     tried.json::<RunExtension>();
+    tried.json::<Schedule>();
+    tried.json::<Schedules>();
     tried.json::<SendInvitation>();
     tried.json::<Session>();
     tried.json::<SetUpTwoFactor>();
     tried.json::<Settings>();
+    tried.json::<SharedVariables>();
     tried.json::<SmtpConfig>();
     tried.json::<Snapshot>();
     tried.json::<Snapshots>();
@@ -258,6 +275,8 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<UpdateLabels>();
     tried.json::<UpdateLanguage>();
     tried.json::<UpdateOrganization>();
+    tried.json::<UpdateSchedule>();
+    tried.json::<UpdateSharedVariables>();
     tried.json::<UpdateSmtpConfig>();
     tried.json::<UpdateTheme>();
     tried.json::<UpdateUserName>();
@@ -293,6 +312,7 @@ fn queries_are_written_as_they_are_read() {
     query::<ExecutionLogsQuery>();
     query::<ExecutionsQuery>();
     query::<ExtensionsQuery>();
+    query::<FiguresQuery>();
     query::<FollowLogsQuery>();
     query::<InstallationsQuery>();
     query::<LogDeployment>();
@@ -301,6 +321,8 @@ fn queries_are_written_as_they_are_read() {
     query::<OrganizationQuery>();
     query::<ReferencesQuery>();
     query::<RepositoriesQuery>();
+    query::<RunsQuery>();
+    query::<SharedVariablesQuery>();
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::command::checked;
 use crate::detect::Sign;
-use crate::draft::{APP, BUILD, Draft};
+use crate::draft::{BUILD, Draft};
 use crate::error::Result;
 use crate::images::Base;
 use crate::kind::Kind;
@@ -89,10 +89,11 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
     stage.environment(&[("DENO_DIR", CACHE)]);
     stage.copy(&["."], "./");
     for command in [install, build].into_iter().flatten() {
-        stage.run(&[], command);
+        stage.run_with_secrets(&[], command);
     }
     let mut run = draft.run_stage(Base::Deno, &version);
     run.environment(&[("DENO_DIR", CACHE), ("DENO_NO_UPDATE_CHECK", "1")]);
-    run.copy_from(BUILD, APP, "./").copy_writable(BUILD, CACHE, CACHE);
+    run.copy_writable(BUILD, CACHE, CACHE);
+    draft.copy_built(&mut run);
     Ok(draft.serve(Some(stage), run, &start))
 }

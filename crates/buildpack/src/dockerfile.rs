@@ -4,6 +4,7 @@
 //! plain. Nothing here is newer than version 1.2 of the format, which Docker 20.10 understands without a `# syntax` line.
 
 use crate::images::{Base, BaseImages};
+use crate::variables::BuildVariables;
 
 /// Who runs the application.
 pub const USER: &str = "10001:10001";
@@ -25,11 +26,14 @@ pub enum From {
 pub enum Step {
     /// Here the variables of the build are declared.
     Variables,
+    /// What commands of the build find in their environment, unless a variable of the build of the same name says otherwise.
+    Defaults(Vec<(&'static str, &'static str)>),
     Folder(String),
     Environment(Vec<(&'static str, String)>),
     Copy(Copy),
     Run {
         caches: Vec<String>,
+        has_secrets: bool,
         command: String,
     },
     User,
@@ -75,9 +79,19 @@ impl Stage {
         self.add(Step::Environment(variables))
     }
 
+    pub fn defaults(&mut self, variables: &[(&'static str, &'static str)]) -> &mut Self {
+        self.add(Step::Defaults(variables.to_vec()))
+    }
+
     pub fn run(&mut self, caches: &[&str], command: impl Into<String>) -> &mut Self {
         let caches = caches.iter().map(|path| (*path).to_owned()).collect();
-        self.add(Step::Run { caches, command: command.into() })
+        self.add(Step::Run { caches, has_secrets: false, command: command.into() })
+    }
+
+    /// A command that installs or builds: a registry may ask it for a token.
+    pub fn run_with_secrets(&mut self, caches: &[&str], command: impl Into<String>) -> &mut Self {
+        let caches = caches.iter().map(|path| (*path).to_owned()).collect();
+        self.add(Step::Run { caches, has_secrets: true, command: command.into() })
     }
 
     /// Packages of Debian, without the lists that apt leaves behind.
@@ -94,6 +108,12 @@ impl Stage {
         )
     }
 
+    /// From here on nothing is done as root, and what is done is done in a folder of the application's user. The engine makes it for
+    /// whom `USER` names by then.
+    pub fn own_folder(&mut self, path: &str) -> &mut Self {
+        self.add(Step::User).add(Step::Folder(path.to_owned()))
+    }
+
     /// From the context.
     pub fn copy(&mut self, sources: &[impl AsRef<str>], to: &str) -> &mut Self {
         let sources = sources.iter().map(|source| source.as_ref().to_owned()).collect();
@@ -105,14 +125,14 @@ impl Stage {
         self.add(Step::Copy(Copy { from, sources: vec![source.to_owned()], to: to.to_owned(), is_writable: false }))
     }
 
+    /// What the application may change. The engine gives it to its user while it copies: a `chown` after that would store all files once more.
     pub fn copy_writable(&mut self, stage: &'static str, source: &str, to: &str) -> &mut Self {
         let from = Some(Origin::Stage(stage));
         self.add(Step::Copy(Copy { from, sources: vec![source.to_owned()], to: to.to_owned(), is_writable: true }))
     }
 }
 
-/// The text. Names of variables that are no names of variables are left out.
-pub fn write(stages: &[Stage], images: &BaseImages, variables: &[&str]) -> String {
+pub fn write(stages: &[Stage], images: &BaseImages, variables: BuildVariables<'_>) -> String {
     let mut lines = Vec::new();
     for (index, stage) in stages.iter().enumerate() {
         let is_last = index + 1 == stages.len();
@@ -129,11 +149,11 @@ pub fn write(stages: &[Stage], images: &BaseImages, variables: &[&str]) -> Strin
     lines.join("\n") + "\n"
 }
 
-fn instructions(step: &Step, images: &BaseImages, variables: &[&str]) -> Vec<String> {
+fn instructions(step: &Step, images: &BaseImages, variables: BuildVariables<'_>) -> Vec<String> {
     let one = match step {
-        Step::Variables => {
-            let is_name = |name: &&&str| crate::text::is_identifier(name);
-            return variables.iter().filter(is_name).map(|name| format!("ARG {name}")).collect();
+        Step::Variables => return variables.arguments().map(|name| format!("ARG {name}")).collect(),
+        Step::Defaults(defaults) => {
+            return defaults.iter().map(|(name, value)| format!("ARG {name}={value}")).collect();
         }
         Step::Folder(path) => format!("WORKDIR {path}"),
         Step::Environment(variables) => {
@@ -150,11 +170,13 @@ fn instructions(step: &Step, images: &BaseImages, variables: &[&str]) -> Vec<Str
             let paths: Vec<_> = copy.sources.iter().chain([&copy.to]).map(String::as_str).collect();
             format!("COPY {owner}{from}{}", json(&paths))
         }
-        Step::Run { caches, command } => {
+        Step::Run { caches, has_secrets, command } => {
             // One build at a time writes to a cache: not every package manager expects another.
             let mount = |path: &String| format!("--mount=type=cache,target={path},sharing=locked ");
             let mounts: String = caches.iter().map(mount).collect();
-            format!("RUN {mounts}{}", json(&["/bin/sh", "-c", command]))
+            let variables = if *has_secrets { variables } else { BuildVariables::default() };
+            let (secrets, command) = variables.given(command);
+            format!("RUN {mounts}{secrets}{}", json(&["/bin/sh", "-c", &command]))
         }
         Step::User => format!("USER {USER}"),
         Step::Port(port) => format!("EXPOSE {port}"),

@@ -6,12 +6,12 @@ use crate::images::Base;
 use crate::kind::Kind;
 use crate::plan::{Plan, Reason, Serves};
 use crate::source::Source;
-use crate::text::shown;
+use crate::text::{is_plain_path, shown};
 use crate::version::{Lines, Version};
 use crate::wishes::Wishes;
 use crate::{command, node, procfile};
 
-/// Where the application is, in all stages.
+/// What the engine is sent is there, in all stages.
 pub const APP: &str = "/app";
 /// Where files are that are served. Not the root, which engines add files of their own to.
 const FILES: &str = "/site";
@@ -29,6 +29,8 @@ pub struct Draft<'a> {
     /// Of the `Procfile`.
     web: Option<String>,
     has_assets: bool,
+    /// Where the application is in all stages: `APP`, or a folder below it if the whole repository is there.
+    folder: String,
 }
 
 impl<'a> Draft<'a> {
@@ -52,7 +54,7 @@ impl<'a> Draft<'a> {
             stages: Vec::new(),
             ignored: source.text(OWN_IGNORE)?.map(|text| text.to_string()),
         };
-        let mut draft = Self { source, wishes, plan, web: None, has_assets: false };
+        let mut draft = Self { source, wishes, plan, web: None, has_assets: false, folder: APP.to_owned() };
         draft.read_procfile()?;
         Ok(draft)
     }
@@ -172,6 +174,37 @@ impl<'a> Draft<'a> {
         Ok(start)
     }
 
+    /// Sends the whole repository to the engine, because something around the application's folder belongs to it. Commands run in the folder.
+    pub fn send_repository(&mut self) -> Result<()> {
+        let folder = self.source.folder();
+        if folder.is_empty() {
+            return Ok(());
+        }
+        if !is_plain_path(folder) {
+            return unsuitable(
+                "the folder needs others of the repository, and its path is not plain: letters, digits and . _ - @ + only.",
+            );
+        }
+        self.folder = format!("{APP}/{folder}");
+        self.send_from(&self.source.root())
+    }
+
+    /// Sends a folder around the application's.
+    pub fn send_from(&mut self, root: &Source) -> Result<()> {
+        root.folder().clone_into(&mut self.plan.context);
+        self.plan.ignored = root.text(OWN_IGNORE)?.map(|text| text.to_string());
+        Ok(())
+    }
+
+    pub fn sends_repository(&self) -> bool {
+        self.folder != APP
+    }
+
+    /// Where the application is, in all stages.
+    pub fn folder(&self) -> &str {
+        &self.folder
+    }
+
     /// A stage that builds, in the folder that the application has in all stages.
     pub fn build_stage(&self, base: Base, version: &str) -> Stage {
         let mut stage = Stage::new(BUILD, base, version);
@@ -182,10 +215,29 @@ impl<'a> Draft<'a> {
     /// The source, with what the stage of assets has made of it.
     pub fn copy_source(&self, stage: &mut Stage) {
         if self.has_assets {
-            stage.copy_from(ASSETS, APP, "./")
+            stage.copy_from(ASSETS, APP, "./");
+            self.enter(stage);
         } else {
-            stage.copy(&["."], "./")
-        };
+            self.copy_context(stage);
+        }
+    }
+
+    /// All that the engine is sent.
+    pub fn copy_context(&self, stage: &mut Stage) {
+        stage.copy(&["."], "./");
+        self.enter(stage);
+    }
+
+    fn enter(&self, stage: &mut Stage) {
+        if self.sends_repository() {
+            stage.add(Step::Folder(self.folder.clone()));
+        }
+    }
+
+    /// All that the build has left, for the application's user.
+    pub fn copy_built(&self, run: &mut Stage) {
+        run.own_folder(APP).copy_writable(BUILD, APP, "./");
+        self.enter(run);
     }
 
     /// A `package.json` beside a backend, whose build makes scripts and styles.
@@ -197,11 +249,9 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The last stage, as far as all are alike.
+    /// The last stage. What is installed into it comes before `own_folder`.
     pub fn run_stage(&self, base: Base, version: &str) -> Stage {
-        let mut stage = Stage::new(RUN, base, version);
-        stage.add(Step::Folder(APP.to_owned()));
-        stage
+        Stage::new(RUN, base, version)
     }
 
     /// Ends a plan whose last stage answers requests.
@@ -213,7 +263,7 @@ impl<'a> Draft<'a> {
         }
         let port = self.plan.port.unwrap_or_default();
         run.environment(&[("HOME", "/tmp"), ("PORT", &port.to_string())]);
-        run.add(Step::User).add(Step::Port(port)).add(Step::Start(command::with_exec(start)));
+        run.add(Step::Port(port)).add(Step::Start(command::with_exec(start)));
         self.plan.stages.push(run);
         self.done()
     }
@@ -223,7 +273,7 @@ impl<'a> Draft<'a> {
         self.plan.stages.push(build);
         let port = self.plan.port.unwrap_or_default();
         run.environment(&[("HOME", "/tmp"), ("PORT", &port.to_string())]);
-        run.add(Step::User).add(Step::Port(port)).add(Step::StartProgram(program));
+        run.add(Step::Port(port)).add(Step::StartProgram(program));
         self.plan.stages.push(run);
         self.done()
     }
@@ -235,7 +285,12 @@ impl<'a> Draft<'a> {
         let inside = if output == "." { String::new() } else { format!("{output}/") };
         let copy = if has_build {
             let from = Some(Origin::Stage(BUILD));
-            Copy { from, sources: vec![format!("{APP}/{inside}")], to: format!("{FILES}/"), is_writable: false }
+            Copy {
+                from,
+                sources: vec![format!("{}/{inside}", self.folder)],
+                to: format!("{FILES}/"),
+                is_writable: false,
+            }
         } else {
             let source = if inside.is_empty() { ".".to_owned() } else { inside };
             Copy { from: None, sources: vec![source], to: format!("{FILES}/"), is_writable: false }
@@ -244,7 +299,11 @@ impl<'a> Draft<'a> {
         self.plan.stages.push(last);
         self.plan.start = None;
         self.plan.port = None;
-        self.plan.output = Some(output);
+        let from_context = self.folder.strip_prefix("/app/");
+        self.plan.output = Some(match from_context {
+            Some(folder) => format!("{folder}/{output}"),
+            None => output,
+        });
         let single_page = self.wishes.single_page.unwrap_or(single_page);
         self.plan.serves = Serves::Files { folder: FILES.to_owned(), single_page };
         self.done()

@@ -1,7 +1,7 @@
 //! Elixir: `mix.exs`. It is a program, of which only a few words are looked for.
 
 use crate::detect::Sign;
-use crate::draft::{BUILD, Draft};
+use crate::draft::{APP, BUILD, Draft};
 use crate::error::{Result, unsuitable};
 use crate::images::Base;
 use crate::kind::Kind;
@@ -62,11 +62,11 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
         }
     }
     if let Some(install) = install {
-        stage.run(&[], install);
+        stage.run_with_secrets(&[], install);
     }
     stage.copy(&["."], "./");
     if let Some(build) = build {
-        stage.run(&[], build);
+        stage.run_with_secrets(&[], build);
     }
     let mut run = draft.run_stage(Base::Elixir, &version);
     run.environment(&[("LANG", "C.UTF-8"), ("MIX_ENV", "prod"), ("RELEASE_TMP", "/tmp")]);
@@ -74,7 +74,7 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
         run.environment(&[("PHX_SERVER", "true")]);
     }
     // The release writes its settings when it starts: below RELEASE_TMP, or else beside itself.
-    run.copy_writable(BUILD, &format!("/app/_build/prod/rel/{name}"), "./");
+    run.own_folder(APP).copy_writable(BUILD, &format!("/app/_build/prod/rel/{name}"), "./");
     Ok(draft.serve(Some(stage), run, &start))
 }
 

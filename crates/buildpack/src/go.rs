@@ -1,7 +1,8 @@
 //! Go: `go.mod`.
 
+use crate::around::{self, below, matches};
 use crate::detect::{Candidate, Planned, Sign};
-use crate::dockerfile::{Stage, Step};
+use crate::dockerfile::Stage;
 use crate::draft::{APP, BUILD, Draft};
 use crate::error::{Result, unsuitable};
 use crate::images::Base;
@@ -29,7 +30,7 @@ const COMPILED: [&str; 3] =
     ["github.com/mattn/go-sqlite3", "github.com/confluentinc/confluent-kafka-go", "gocv.io/x/gocv"];
 
 pub fn find(source: &Source) -> Result<Option<Sign>> {
-    if is_inside_module(source) {
+    if module_around(source).is_some() {
         let is_program = is_program(source, "")?;
         return Ok(is_program.then(|| Sign {
             file: "",
@@ -45,12 +46,12 @@ pub fn find(source: &Source) -> Result<Option<Sign>> {
 /// What says that a file is run by hand, and not a part of its package.
 const IGNORED: [&str; 2] = ["//go:build ignore", "// +build ignore"];
 
-/// A folder of a module, which is built from its root.
-fn is_inside_module(source: &Source) -> bool {
-    !source.has_file(MODULE)
-        && !source.has_file(WORKSPACE)
-        && !source.folder().is_empty()
-        && source.root().has_file(MODULE)
+/// The module that a folder without one is a part of. It is built from there.
+fn module_around(source: &Source) -> Option<Source> {
+    if source.first_file(&[MODULE, WORKSPACE]).is_some() {
+        return None;
+    }
+    source.around().find(|root| root.has_file(MODULE))
 }
 
 /// Packages that are programs, `.` for the root. One in the root is what the module is about.
@@ -87,9 +88,9 @@ fn is_program(source: &Source, folder: &str) -> Result<bool> {
 }
 
 pub fn plan(source: &Source, wishes: &Wishes) -> Result<Planned> {
-    if is_inside_module(source) && is_plain_path(source.folder()) {
-        let wishes = Wishes { program: Some(source.folder().to_owned()), ..wishes.clone() };
-        let planned = plan(&source.root(), &wishes)?;
+    if let Some(module) = module_around(source).filter(|_| is_plain_path(source.folder())) {
+        let program = below(module.folder(), source.folder()).to_owned();
+        let planned = plan(&module, &Wishes { program: Some(program), ..wishes.clone() })?;
         return Ok(planned.with_base_path(source.folder()));
     }
     let programs = programs(source)?;
@@ -116,13 +117,19 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Planned> {
     if let Some(package) = needs_c {
         draft.because(format!("{package} is compiled with C"), MODULE);
     }
+    let has_workspace = send_needed(&mut draft, &module)?;
     draft.port(PORT);
     draft.add_assets()?;
     let install = draft.install(has_no_vendor(source).then(|| "go mod download".to_owned()));
     let package = if program == "." { ".".to_owned() } else { format!("./{program}") };
     let build =
         draft.build(Some(format!("go build -trimpath -ldflags=\"-s -w\" -tags timetzdata -o {PROGRAM} {package}")));
-    let stage = build_stage(&draft, &version, needs_c.is_some(), install, build);
+    let mut stage = draft.build_stage(Base::Go, &version);
+    if draft.sends_repository() && !has_workspace {
+        // One that does not name this module may lie around it.
+        stage.environment(&[("GOWORK", "off")]);
+    }
+    let stage = build_stage(&draft, stage, needs_c.is_some(), install, build);
     // Only a shell runs a command of the user; the program itself needs nothing but itself.
     if draft.has_own_start() || needs_c.is_some() || wishes.output.is_some() {
         let mut run = draft.run_stage(Base::Debian, "");
@@ -131,10 +138,55 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Planned> {
         return Ok(Planned::plan(draft.serve(Some(stage), run, &start)));
     }
     let mut run = Stage::scratch("run");
-    run.add(Step::Folder(APP.to_owned()));
     add_program(&draft, &mut run);
     let start = draft.start(Some("/app/app".to_owned()), "")?;
     Ok(Planned::plan(draft.serve_program(stage, run, vec![start])))
+}
+
+/// Modules beside this one: of a workspace, or by paths of its own. Is a workspace around it, and in force?
+fn send_needed(draft: &mut Draft<'_>, module: &str) -> Result<bool> {
+    let source = draft.source;
+    if let Some(text) = source.text(WORKSPACE)? {
+        around::send_named(draft, WORKSPACE, &used(&text))?;
+        return Ok(true);
+    }
+    // The nearest one counts, and it must name all modules that are built below it.
+    let found = source.around().find(|root| root.has_file(WORKSPACE));
+    if let Some(root) = found.filter(|_| source.has_file(MODULE)) {
+        let text = root.text(WORKSPACE)?.unwrap_or_default();
+        if used(&text).iter().any(|folder| matches(folder, below(root.folder(), source.folder()))) {
+            let found = "the folder is a part of this workspace, so the whole repository is sent";
+            draft.because_at(&root, found, WORKSPACE);
+            draft.send_repository()?;
+            return Ok(true);
+        }
+    }
+    around::send_named(draft, MODULE, &replaced(module))?;
+    Ok(false)
+}
+
+/// The folders that `use` names, alone or in brackets.
+fn used(workspace: &str) -> Vec<String> {
+    let mut folders = Vec::new();
+    let mut is_listed = false;
+    for line in workspace.lines() {
+        let line = line.split("//").next().unwrap_or(line).trim();
+        let alone = line.strip_prefix("use").filter(|rest| rest.starts_with([' ', '\t', '('])).map(str::trim);
+        match alone {
+            Some("(") => is_listed = true,
+            Some(folder) => folders.push(folder),
+            None if line == ")" => is_listed = false,
+            None if is_listed && !line.is_empty() => folders.push(line),
+            None => {}
+        }
+    }
+    folders.into_iter().take(MOST_SOURCES).map(|folder| folder.trim_matches('"').to_owned()).collect()
+}
+
+/// `replace example.org/lib => ../lib`
+fn replaced(module: &str) -> Vec<String> {
+    let paths = module.lines().filter_map(|line| line.split_once("=>")?.1.split_whitespace().next());
+    paths.filter(|path| path.starts_with('.')).take(MOST_SOURCES).map(str::to_owned).collect()
 }
 
 fn candidate(source: &Source, program: &str) -> Candidate {
@@ -168,29 +220,31 @@ fn has_no_vendor(source: &Source) -> bool {
 
 fn build_stage(
     draft: &Draft<'_>,
-    version: &str,
+    mut stage: Stage,
     needs_c: bool,
     install: Option<String>,
     build: Option<String>,
 ) -> Stage {
-    let mut stage = draft.build_stage(Base::Go, version);
     // A module that asks for a newer Go than there is an image of gets it by itself.
     stage.environment(&[("CGO_ENABLED", if needs_c { "1" } else { "0" }), ("GOTOOLCHAIN", "auto")]);
+    let mut needs_source = false;
     if let Some(install) = install {
         let files: Vec<_> = [MODULE, "go.sum"].into_iter().filter(|name| draft.source.has_file(name)).collect();
         // Modules that lie in the repository must be there when the others are fetched.
         let module = draft.source.text(MODULE).ok().flatten().unwrap_or_default();
-        let has_own = module.contains("=> ./") || module.contains("=> ../");
-        if draft.wishes.install.is_none() && !has_own {
-            stage.copy(&files, "./");
-        } else {
+        needs_source = draft.wishes.install.is_some() || draft.sends_repository() || !replaced(&module).is_empty();
+        if needs_source {
             draft.copy_source(&mut stage);
+        } else {
+            stage.copy(&files, "./");
         }
-        stage.run(&CACHES[..1], install);
+        stage.run_with_secrets(&CACHES[..1], install);
     }
-    draft.copy_source(&mut stage);
+    if !needs_source {
+        draft.copy_source(&mut stage);
+    }
     if let Some(build) = build {
-        stage.run(&CACHES, build);
+        stage.run_with_secrets(&CACHES, build);
     }
     stage.run(&[], "mkdir -p /out/tmp");
     stage
@@ -202,8 +256,9 @@ fn add_program(draft: &Draft<'_>, run: &mut Stage) {
     if is_scratch {
         run.copy_writable(BUILD, "/out/tmp", "/tmp");
     }
+    run.own_folder(APP);
     for folder in DATA.into_iter().filter(|folder| draft.source.has_folder(folder)) {
-        run.copy_from(BUILD, &format!("{APP}/{folder}"), &format!("./{folder}"));
+        run.copy_writable(BUILD, &format!("{}/{folder}", draft.folder()), &format!("./{folder}"));
     }
     run.copy_from(BUILD, PROGRAM, "./app");
 }

@@ -4,7 +4,7 @@
 //! and their bombs along, and none of Groovy, which is a language of its own. What is not found has a default.
 
 use crate::detect::Sign;
-use crate::draft::{BUILD, Draft};
+use crate::draft::{APP, BUILD, Draft};
 use crate::error::Result;
 use crate::images::Base;
 use crate::kind::Kind;
@@ -76,7 +76,7 @@ fn maven(source: &Source, wishes: &Wishes) -> Result<Plan> {
     let mut stage = draft.build_stage(Base::Maven, &version);
     draft.copy_source(&mut stage);
     for command in [install, build].into_iter().flatten() {
-        stage.run(&["/root/.m2"], command);
+        stage.run_with_secrets(&["/root/.m2"], command);
     }
     let target = module.map_or_else(|| "target".to_owned(), |module| format!("{module}/target"));
     let is_quarkus = framework.is_some_and(|framework| framework.name == "Quarkus");
@@ -145,13 +145,13 @@ fn gradle(source: &Source, wishes: &Wishes) -> Result<Plan> {
     stage.environment(&[("GRADLE_USER_HOME", "/root/.gradle")]);
     draft.copy_source(&mut stage);
     for command in [install, build].into_iter().flatten() {
-        stage.run(&["/root/.gradle"], command);
+        stage.run_with_secrets(&["/root/.gradle"], command);
     }
     if runs_plugin {
         // The plugin names the program like the project; here it has one name.
         stage.run(&[], format!("mkdir -p /out && cp -r {folder}build/install/*/. /out/ && rm -f /out/bin/*.bat && mv /out/bin/* /out/bin/app"));
         let mut run = draft.run_stage(Base::Java, &version);
-        run.copy_from(BUILD, "/out", "./");
+        run.own_folder(APP).copy_writable(BUILD, "/out", "./");
         let start = draft.start(Some("/app/bin/app".to_owned()), "")?;
         return Ok(draft.serve(Some(stage), run, &start));
     }
@@ -170,7 +170,7 @@ fn finish(
     jar: &str,
 ) -> Result<Plan> {
     let mut run = draft.run_stage(Base::Java, version);
-    run.copy_from(BUILD, "/out", "./");
+    run.own_folder(APP).copy_writable(BUILD, "/out", "./");
     let port = framework.map(|framework| format!("{} ", framework.port)).unwrap_or_default();
     let start = draft.start(Some(format!("java -XX:MaxRAMPercentage=75 {port}-jar {jar}")), "")?;
     Ok(draft.serve(Some(stage), run, &start))

@@ -5,9 +5,11 @@
 //!
 //! - `detect.rs`: the table of languages, and what decides between several. A file or folder for each language: `find` says whether it is there, `plan` what is done.
 //! - `draft.rs`: what all plans have in common. `wishes.rs`: what the user sets, which beats what was found.
+//! - `around.rs`: what of the repository belongs to a folder.
 //! - `source.rs` reads, `manifest.rs` parses, `version.rs` chooses a release line, `command.rs` is about commands for a shell.
-//! - `dockerfile.rs`: stages, and their text. `images.rs`: what stages begin with.
+//! - `dockerfile.rs`: stages, and their text. `images.rs`: what stages begin with. `variables.rs`: what commands of a build are given.
 
+mod around;
 mod command;
 mod deno;
 mod detect;
@@ -31,6 +33,7 @@ mod rust;
 mod source;
 mod static_site;
 mod text;
+mod variables;
 mod version;
 mod wishes;
 
@@ -41,5 +44,6 @@ pub use images::{BaseImages, OwnImage};
 pub use kind::Kind;
 pub use plan::{Plan, Reason, Serves, StageBase};
 pub use source::{MOST_MANIFEST_BYTES, Source};
+pub use variables::BuildVariables;
 pub use version::Version;
 pub use wishes::Wishes;

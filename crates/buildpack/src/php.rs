@@ -74,11 +74,16 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
     let install = draft.install(manifest.is_some().then(|| install.to_owned()));
     let build = draft.build(None);
     let start = draft.start(Some("apache2-foreground".to_owned()), "")?;
+    // Symfony reads a file that is for development otherwise, and asks for packages that are not installed.
+    let production = if is_laravel { Some("production") } else { is_symfony.then_some("prod") };
     // As the last stage begins, so that both are built once.
     let mut stage = Stage::new(BUILD, Base::Php, &version);
     stage.add(Step::Folder(APP.to_owned()));
     add_extensions(&mut stage, &extensions);
     stage.add(Step::Variables);
+    if let Some(production) = production {
+        stage.defaults(&[("APP_ENV", production)]);
+    }
     if install.is_some() {
         stage.packages(&["git", "unzip"]);
         let from = Some(Origin::Image(Base::Composer));
@@ -88,31 +93,29 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
     }
     draft.copy_source(&mut stage);
     if let Some(install) = install {
-        stage.run(&[CACHE], install);
+        stage.run_with_secrets(&[CACHE], install);
     }
     if let Some(build) = build {
-        stage.run(&[], build);
+        stage.run_with_secrets(&[], build);
     }
-    let writable: &[&str] = if is_laravel {
+    // Frameworks do not make these folders, and git keeps no empty ones.
+    let writes: &[&str] = if is_laravel {
         &["storage", "bootstrap/cache"]
     } else if is_symfony {
         &["var"]
     } else {
         &[]
     };
-    for folder in writable {
-        stage.run(
-            &[],
-            format!("mkdir -p {folder} /writable/{folder} && cp -a {folder}/. /writable/{folder}/ && rm -rf {folder}"),
-        );
+    if !writes.is_empty() {
+        stage.run(&[], format!("mkdir -p {}", writes.join(" ")));
     }
     let mut run = draft.run_stage(Base::Php, &version);
     add_extensions(&mut run, &extensions);
     configure_apache(&mut run, root);
-    run.copy_from(BUILD, APP, "./");
-    for folder in writable {
-        run.copy_writable(BUILD, &format!("/writable/{folder}"), &format!("./{folder}"));
+    if let Some(production) = production {
+        run.environment(&[("APP_ENV", production)]);
     }
+    draft.copy_built(&mut run);
     Ok(draft.serve(Some(stage), run, &start))
 }
 

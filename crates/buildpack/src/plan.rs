@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::dockerfile::{self, From, Stage};
 use crate::images::BaseImages;
 use crate::kind::Kind;
+use crate::variables::BuildVariables;
 use crate::version::Version;
 
 #[derive(Clone, Debug, Serialize)]
@@ -65,8 +66,7 @@ pub struct StageBase {
 }
 
 impl Plan {
-    /// `variables` are the names of build arguments, which commands of the build then find in their environment.
-    pub fn dockerfile(&self, images: &BaseImages, variables: &[&str]) -> String {
+    pub fn dockerfile(&self, images: &BaseImages, variables: BuildVariables<'_>) -> String {
         dockerfile::write(&self.stages, images, variables)
     }
 
@@ -95,7 +95,6 @@ impl Plan {
 
 /// What tools leave behind and the build makes again.
 const IGNORED: &str = "\
-.git
 **/.DS_Store
 **/node_modules
 ";

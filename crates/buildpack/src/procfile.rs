@@ -72,10 +72,10 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
     let mut stage = draft.build_stage(Base::Debian, "");
     stage.copy(&["."], "./");
     for command in [install, build].into_iter().flatten() {
-        stage.run(&[], command);
+        stage.run_with_secrets(&[], command);
     }
     let mut run = draft.run_stage(Base::Debian, "");
-    run.copy_from(crate::draft::BUILD, crate::draft::APP, "./");
+    draft.copy_built(&mut run);
     Ok(draft.serve(Some(stage), run, &start))
 }
 

@@ -1,7 +1,7 @@
 //! Ruby: `Gemfile`.
 
 use crate::detect::Sign;
-use crate::draft::{APP, BUILD, Draft};
+use crate::draft::{BUILD, Draft};
 use crate::error::Result;
 use crate::images::Base;
 use crate::kind::Kind;
@@ -65,9 +65,7 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
     let deployment = if has_lock { "1" } else { "0" };
     let bundle = [("BUNDLE_PATH", BUNDLE), ("BUNDLE_WITHOUT", "development:test"), ("BUNDLE_DEPLOYMENT", deployment)];
     stage.environment(&bundle);
-    if is_rails {
-        stage.environment(&[("RAILS_ENV", "production")]);
-    }
+    stage.defaults(stands_for_production(is_rails));
     let manifests: Vec<_> = [GEMS, LOCK, ".ruby-version"].into_iter().filter(|name| source.has_file(name)).collect();
     let needs_source = gems.contains("path:") || gems.contains("gemspec") || wishes.install.is_some();
     if needs_source {
@@ -76,29 +74,32 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
         stage.copy(&manifests, "./");
     }
     if let Some(install) = install {
-        stage.run(&[], format!("{install} && rm -rf {BUNDLE}/ruby/*/cache {BUNDLE}/cache"));
+        stage.run_with_secrets(&[], format!("{install} && rm -rf {BUNDLE}/ruby/*/cache {BUNDLE}/cache"));
     }
     if !needs_source {
         draft.copy_source(&mut stage);
     }
     if let Some(build) = build {
-        stage.run(&[], build);
+        stage.run_with_secrets(&[], build);
     }
-    // What the application writes.
-    stage.run(&[], "mkdir -p tmp/pids log storage /writable && mv tmp log storage /writable/");
+    // Where applications write. Two of them are not sent to the engine, and git keeps no empty ones.
+    stage.run(&[], "mkdir -p tmp/pids log storage");
     let mut run = draft.run_stage(Base::Ruby, &version);
     let libraries: Vec<_> =
         LIBRARIES.iter().filter(|(gem, _)| has_gem(&gems, gem)).map(|(_, library)| *library).collect();
     run.packages(&libraries);
     run.environment(&bundle);
+    run.environment(stands_for_production(is_rails));
     if is_rails {
-        let log = [("RAILS_ENV", "production"), ("RAILS_LOG_TO_STDOUT", "1"), ("RAILS_SERVE_STATIC_FILES", "1")];
-        run.environment(&log);
-    } else {
-        run.environment(&[("RACK_ENV", "production")]);
+        run.environment(&[("RAILS_LOG_TO_STDOUT", "1"), ("RAILS_SERVE_STATIC_FILES", "1")]);
     }
-    run.copy_from(BUILD, BUNDLE, BUNDLE).copy_from(BUILD, APP, "./").copy_writable(BUILD, "/writable", "./");
+    run.copy_from(BUILD, BUNDLE, BUNDLE);
+    draft.copy_built(&mut run);
     Ok(draft.serve(Some(stage), run, &start))
+}
+
+const fn stands_for_production(is_rails: bool) -> &'static [(&'static str, &'static str)] {
+    if is_rails { &[("RAILS_ENV", "production"), ("RACK_ENV", "production")] } else { &[("RACK_ENV", "production")] }
 }
 
 fn start(source: &Source, gems: &str, is_rails: bool) -> Option<String> {

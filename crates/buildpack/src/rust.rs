@@ -1,9 +1,11 @@
 //! Rust: `Cargo.toml`.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
+use crate::around::{self, below};
 use crate::detect::{Candidate, Planned, Sign};
-use crate::draft::{BUILD, Draft};
+use crate::draft::{APP, BUILD, Draft};
 use crate::error::{Result, unsuitable};
 use crate::images::Base;
 use crate::kind::Kind;
@@ -35,7 +37,7 @@ const MOST_MEMBERS: usize = 100;
 const MOST_PROGRAMS: usize = 50;
 /// The folder `target` is kept, for all applications of an organization, and Cargo goes by times: what was checked out before another application's
 /// build would count as built. Dependencies lie elsewhere, and stay built.
-const MAKE_NEW: &str = "find . -path ./target -prune -o -type f -exec touch {} +";
+const MAKE_NEW: &str = "find /app -path /app/target -prune -o -type f -exec touch {} +";
 
 /// A program, its package, and the folder of the package; empty for the root.
 struct Program {
@@ -108,31 +110,51 @@ fn of_package(source: &Source, folder: &str, manifest: &toml::Table) -> Result<V
     Ok(names.into_iter().map(program).collect())
 }
 
-/// A package of a workspace, which is built from its root.
-fn is_inside_workspace(source: &Source) -> Result<bool> {
-    if source.folder().is_empty() || !is_plain_path(source.folder()) {
-        return Ok(false);
+/// The workspace that a package is a part of. It is built from there.
+fn workspace_around(source: &Source) -> Result<Option<Source>> {
+    if !is_plain_path(source.folder()) || source.has_file(LOCK) || workspace(source)?.is_some() {
+        return Ok(None);
     }
-    Ok(!is_workspace(source)? && !source.has_file(LOCK) && is_workspace(&source.root())?)
+    for root in source.around() {
+        let Some(workspace) = workspace(&root)? else { continue };
+        let folder = below(root.folder(), source.folder());
+        let excluded = workspace.get("exclude").and_then(toml::Value::as_array);
+        let mut excluded = excluded.into_iter().flatten().filter_map(toml::Value::as_str);
+        let is_excluded = excluded.any(|excluded| Path::new(folder).starts_with(excluded));
+        return Ok(Some(root).filter(|_| !is_excluded));
+    }
+    Ok(None)
 }
 
-fn is_workspace(source: &Source) -> Result<bool> {
-    Ok(toml(source, MANIFEST)?.is_some_and(|manifest| manifest.contains_key("workspace")))
+fn workspace(source: &Source) -> Result<Option<toml::Table>> {
+    let manifest = toml(source, MANIFEST)?;
+    Ok(manifest.and_then(|manifest| at(&manifest, &["workspace"])?.as_table().cloned()))
+}
+
+/// What the manifest names by paths: parts of the workspace, and dependencies.
+fn named(manifest: &toml::Table) -> Vec<String> {
+    let members = at(manifest, &["workspace", "members"]).and_then(toml::Value::as_array);
+    let members = members.into_iter().flatten().filter_map(toml::Value::as_str);
+    let lists: [&[&str]; 4] =
+        [&["dependencies"], &["build-dependencies"], &["dev-dependencies"], &["workspace", "dependencies"]];
+    let lists = lists.into_iter().filter_map(|path| at(manifest, path)?.as_table());
+    let paths = lists.flat_map(toml::Table::values).filter_map(|one| one.get("path")?.as_str());
+    members.chain(paths).take(MOST_MEMBERS).map(str::to_owned).collect()
 }
 
 pub fn plan(source: &Source, wishes: &Wishes) -> Result<Planned> {
-    let inside = is_inside_workspace(source)?;
-    let programs = if inside {
-        of_package(&source.root(), source.folder(), &toml(source, MANIFEST)?.unwrap_or_default())?
-    } else {
-        programs(source)?
+    let manifest = toml(source, MANIFEST)?.unwrap_or_default();
+    let planned = match workspace_around(source)? {
+        Some(root) => {
+            let folder = below(root.folder(), source.folder());
+            plan_one(of_package(&root, folder, &manifest)?, &root, wishes, &[])?
+        }
+        None => plan_one(programs(source)?, source, wishes, &named(&manifest))?,
     };
-    let from = if inside { source.root() } else { source.clone() };
-    let planned = plan_one(programs, &from, wishes)?;
     Ok(planned.with_base_path(source.folder()))
 }
 
-fn plan_one(mut programs: Vec<Program>, source: &Source, wishes: &Wishes) -> Result<Planned> {
+fn plan_one(mut programs: Vec<Program>, source: &Source, wishes: &Wishes, named: &[String]) -> Result<Planned> {
     if let Some(wished) = &wishes.program {
         programs.retain(|program| program.name == *wished);
     }
@@ -148,6 +170,7 @@ fn plan_one(mut programs: Vec<Program>, source: &Source, wishes: &Wishes) -> Res
     let mut draft = Draft::new(Kind::Rust, source, wishes)?;
     draft.plan.package_manager = Some("cargo");
     draft.because(format!("the program is {}", program.name), MANIFEST);
+    around::send_named(&mut draft, MANIFEST, named)?;
     let version = version(&mut draft)?;
     draft.port(PORT);
     draft.add_assets()?;
@@ -169,23 +192,29 @@ fn plan_one(mut programs: Vec<Program>, source: &Source, wishes: &Wishes) -> Res
     if needs_ssl {
         stage.packages(&["pkg-config", "libssl-dev"]);
     }
+    if draft.sends_repository() {
+        stage.environment(&[("CARGO_TARGET_DIR", CACHES[1])]);
+    }
     draft.copy_source(&mut stage);
     if let Some(install) = install {
-        stage.run(&CACHES, install);
+        stage.run_with_secrets(&CACHES, install);
     }
     if let Some(build) = build {
         // The folder `target` is a cache, and not there afterwards.
-        stage.run(&CACHES, format!("{MAKE_NEW} && {build} && mkdir -p /out && cp target/release/{name} /out/app"));
+        stage.run_with_secrets(
+            &CACHES,
+            format!("{MAKE_NEW} && {build} && mkdir -p /out && cp /app/target/release/{name} /out/app"),
+        );
     }
     let mut run = draft.run_stage(Base::Debian, "");
     if needs_ssl {
         run.packages(&["libssl3"]);
     }
     run.copy_from(BUILD, "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/certs/");
+    run.copy_from(BUILD, "/out/app", &format!("/usr/local/bin/{name}")).own_folder(APP);
     for folder in DATA.into_iter().filter(|folder| source.has_folder(folder)) {
-        run.copy_from(BUILD, &format!("/app/{folder}"), &format!("./{folder}"));
+        run.copy_writable(BUILD, &format!("{}/{folder}", draft.folder()), &format!("./{folder}"));
     }
-    run.copy_from(BUILD, "/out/app", &format!("/usr/local/bin/{name}"));
     let start = draft.start(Some(name.clone()), "")?;
     Ok(Planned::plan(draft.serve(Some(stage), run, &start)))
 }

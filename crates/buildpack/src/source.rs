@@ -23,6 +23,8 @@ const MOST_GLANCED_BYTES: u64 = 512 << 10;
 const MOST_BYTES: u64 = 64 << 20;
 /// Of files and folders that are opened.
 const MOST_OPENED: usize = 3_000;
+/// Of folders around one. Who nests deeper is no workspace's part.
+const MOST_AROUND: usize = 20;
 /// Of one folder. Of a larger one, the rest is not looked at.
 const MOST_ENTRIES: usize = 20_000;
 
@@ -80,6 +82,17 @@ impl Source {
     /// The repository's root.
     pub fn root(&self) -> Self {
         Self { tree: self.tree.clone(), folder: String::new() }
+    }
+
+    /// The folders around this one: the nearest first, the repository's root last.
+    pub fn around(&self) -> impl Iterator<Item = Self> {
+        let parent = |folder: &String| {
+            let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
+            (!folder.is_empty()).then(|| above.to_owned())
+        };
+        let tree = self.tree.clone();
+        let all = std::iter::successors(parent(&self.folder), parent).take(MOST_AROUND);
+        all.map(move |folder| Self { tree: tree.clone(), folder })
     }
 
     /// From the repository's root; empty for the root itself.

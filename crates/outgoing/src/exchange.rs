@@ -5,11 +5,12 @@ use std::io;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
-use hyper::Request;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
+use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::Sender;
 
 use crate::tls::tls_reason;
 use crate::{Answer, CallError};
@@ -23,13 +24,22 @@ pub(crate) async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     request: Request<Full<Bytes>>,
     most_bytes: usize,
+    pieces: Option<&Sender<Bytes>>,
 ) -> Result<Answer, CallError> {
     let handshake = http1::Builder::new().max_buf_size(READ_BUFFER).handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = handshake.map_err(|error| sorted(host, &error))?;
     let answer = async {
         let response = sender.send_request(request).await.map_err(|error| sorted(host, &error))?;
         let (head, body) = response.into_parts();
-        let body = whole(host, body, most_bytes).await?;
+        let body = match pieces {
+            None => whole(host, body, most_bytes).await?,
+            Some(pieces) => {
+                if head.status == StatusCode::OK {
+                    pass_on(host, body, most_bytes, pieces).await?;
+                }
+                Bytes::new()
+            }
+        };
         Ok(Answer { status: head.status, headers: head.headers, body })
     };
     tokio::pin!(answer);
@@ -42,21 +52,52 @@ pub(crate) async fn exchange(
     answer.await
 }
 
-async fn whole(host: &str, mut body: Incoming, most_bytes: usize) -> Result<Bytes, CallError> {
-    let too_large = || CallError::TooLarge { host: host.to_owned(), limit: most_bytes };
-    if body.size_hint().lower() > most_bytes as u64 {
-        return Err(too_large());
-    }
-    let mut read = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        // What is not data is a trailer.
-        let Ok(bytes) = frame.map_err(|error| sorted(host, &error))?.into_data() else { continue };
-        if bytes.len() > most_bytes - read.len() {
-            return Err(too_large());
-        }
+async fn whole(host: &str, body: Incoming, most_bytes: usize) -> Result<Bytes, CallError> {
+    let (mut bounded, mut read) = (Bounded::new(host, body, most_bytes)?, BytesMut::new());
+    while let Some(bytes) = bounded.next().await? {
         read.extend_from_slice(&bytes);
     }
     Ok(read.freeze())
+}
+
+/// Until the end, or until nobody takes the pieces any more.
+async fn pass_on(host: &str, body: Incoming, most_bytes: usize, pieces: &Sender<Bytes>) -> Result<(), CallError> {
+    let mut bounded = Bounded::new(host, body, most_bytes)?;
+    while let Some(bytes) = bounded.next().await? {
+        if pieces.send(bytes).await.is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A body that may have so many bytes.
+struct Bounded<'a> {
+    host: &'a str,
+    body: Incoming,
+    most: usize,
+    left: usize,
+}
+
+impl<'a> Bounded<'a> {
+    fn new(host: &'a str, body: Incoming, most: usize) -> Result<Self, CallError> {
+        let bounded = Self { host, body, most, left: most };
+        if bounded.body.size_hint().lower() > most as u64 { Err(bounded.too_large()) } else { Ok(bounded) }
+    }
+
+    fn too_large(&self) -> CallError {
+        CallError::TooLarge { host: self.host.to_owned(), limit: self.most }
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, CallError> {
+        while let Some(frame) = self.body.frame().await {
+            // What is not data is a trailer.
+            let Ok(bytes) = frame.map_err(|error| sorted(self.host, &error))?.into_data() else { continue };
+            self.left = self.left.checked_sub(bytes.len()).ok_or_else(|| self.too_large())?;
+            return Ok(Some(bytes));
+        }
+        Ok(None)
+    }
 }
 
 /// hyper has an error of its own for heads that it cannot read; about the rest, the errors below it tell.
@@ -96,7 +137,7 @@ mod tests {
             drop(server);
         }
         let request = Request::new(Full::default());
-        exchange("a.org", client, request, 100).await.unwrap_err()
+        exchange("a.org", client, request, 100, None).await.unwrap_err()
     }
 
     #[tokio::test]

@@ -3,6 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use bytes::Bytes;
+use tokio::sync::mpsc::Sender;
 use tokio_rustls::TlsConnector;
 
 use crate::call::Destination;
@@ -38,10 +40,20 @@ impl Outgoing {
 
     /// The answer, whatever its status. When the future is dropped the connection closes.
     pub async fn send(&self, call: Call) -> Result<Answer, CallError> {
+        self.send_in_time(call, None).await
+    }
+
+    /// The same for an answer that is too large to be kept in memory: if its status is 200, its body goes to `pieces` while it comes, and
+    /// ends early when nobody takes them any more. The answer that is returned has none.
+    pub async fn download(&self, call: Call, pieces: &Sender<Bytes>) -> Result<Answer, CallError> {
+        self.send_in_time(call, Some(pieces)).await
+    }
+
+    async fn send_in_time(&self, call: Call, pieces: Option<&Sender<Bytes>>) -> Result<Answer, CallError> {
         let to = Destination::of(&call.url)?;
         let limit = call.limits.time;
         // On the heap, because a TLS connection is large and callers hold this future.
-        let unlimited = Box::pin(self.send_to(&to, call));
+        let unlimited = Box::pin(self.send_to(&to, call, pieces));
         let too_late = |_| CallError::TimedOut { host: to.name(), limit };
         tokio::time::timeout(limit, unlimited).await.map_err(too_late)?
     }
@@ -52,28 +64,34 @@ impl Outgoing {
         let limit = call.limits.time;
         let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, to.port)).collect();
         let addresses = self.lookup.allowed(&to, addresses)?;
-        let unlimited = Box::pin(self.exchange_at(&to, call, addresses));
+        let unlimited = Box::pin(self.exchange_at(&to, call, addresses, None));
         let too_late = |_| CallError::TimedOut { host: to.name(), limit };
         tokio::time::timeout(limit, unlimited).await.map_err(too_late)?
     }
 
-    async fn send_to(&self, to: &Destination, call: Call) -> Result<Answer, CallError> {
+    async fn send_to(&self, to: &Destination, call: Call, pieces: Option<&Sender<Bytes>>) -> Result<Answer, CallError> {
         // Before the lookup: a call that cannot be made needs none.
         self.connector_for(to)?;
         let addresses = self.lookup.addresses(to).await?;
-        self.exchange_at(to, call, addresses).await
+        self.exchange_at(to, call, addresses, pieces).await
     }
 
-    async fn exchange_at(&self, to: &Destination, call: Call, addresses: Vec<SocketAddr>) -> Result<Answer, CallError> {
+    async fn exchange_at(
+        &self,
+        to: &Destination,
+        call: Call,
+        addresses: Vec<SocketAddr>,
+        pieces: Option<&Sender<Bytes>>,
+    ) -> Result<Answer, CallError> {
         let (host, limits) = (to.name(), call.limits);
         let connector = self.connector_for(to)?;
         let request = call.into_request()?;
         let stream = connect(&host, addresses, limits.time).await?;
         match connector {
-            None => exchange(&host, stream, request, limits.answer_bytes).await,
+            None => exchange(&host, stream, request, limits.answer_bytes, pieces).await,
             Some(connector) => {
                 let stream = tls::secure(connector, to, stream).await?;
-                exchange(&host, stream, request, limits.answer_bytes).await
+                exchange(&host, stream, request, limits.answer_bytes, pieces).await
             }
         }
     }

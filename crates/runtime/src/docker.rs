@@ -62,6 +62,8 @@ pub struct Engine {
     pub cgroup_version: Option<u8>,
     /// What makes its control groups: "cgroupfs" itself, or "systemd".
     pub cgroup_driver: String,
+    /// Its folder, on its machine.
+    pub data_root: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -80,6 +82,8 @@ pub(crate) struct Info {
     cgroup_version: Option<String>,
     #[serde(default)]
     cgroup_driver: String,
+    #[serde(default)]
+    docker_root_dir: PathBuf,
     pub(crate) system_time: String,
 }
 
@@ -107,6 +111,7 @@ impl Docker {
             architecture: version.arch,
             cgroup_version: info.cgroup_version.and_then(|version| version.parse().ok()),
             cgroup_driver: info.cgroup_driver,
+            data_root: info.docker_root_dir,
         })
     }
 

@@ -5,6 +5,7 @@
 //! - `containers/`, `images.rs`, `networks.rs`, `volumes.rs`, `events.rs`, `exec.rs` are the nouns. Each call can be repeated: what is there is adopted,
 //!   what is gone is fine.
 //! - `build/` builds images with BuildKit.
+//! - `usage/` tells what containers use, from the kernel's files or over the engine's API.
 //! - `output/` reads what containers print, from the engine's files or over its API, and knows the position to go on from.
 
 mod build;
@@ -22,9 +23,10 @@ mod logs;
 mod moment;
 mod networks;
 mod output;
+mod usage;
 mod volumes;
 
-pub use build::{Build, Dockerfile, MOST_ARGUMENT_BYTES, argument_bytes};
+pub use build::{Build, Dockerfile, GIVEN_DOCKERFILE, MOST_ARGUMENT_BYTES, argument_bytes};
 pub use containers::{
     Archive, Container, ContainerHealth, ContainerSpec, ContainerSummary, Creation, Device, HealthTest, HelperSpec,
     LogLimits, Mount, MountSource, NewFile, Options, Published, State, Ulimit, VolumeRoot,
@@ -37,3 +39,4 @@ pub use images::{HealthCheck, Image, ImageSummary};
 pub use lines::{Joiner, PrintedLine, Stream};
 pub use networks::{Network, NetworkSummary};
 pub use output::{Access, Gap, Output, OutputLine, Portion, Position, Watched};
+pub use usage::{Groups, Reading, Transfer};

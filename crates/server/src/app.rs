@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::disk::DatabaseDisk;
 use crate::engine_health::EngineHealth;
 use crate::error::{Error, Result};
+use crate::figures;
 use crate::firewall::Firewall;
 use crate::logs::Logs;
 use crate::logs::searches::Searches;
@@ -104,6 +105,8 @@ pub struct App {
     pub engine_health: EngineHealth,
     pub build_limits: BuildLimits,
     pub firewall: Firewall,
+    /// What applications and the machine use, as it was measured last.
+    pub figures: figures::Latest,
     /// Whether it deploys: then readiness includes the engine, and the edge unless another installation holds the containers.
     pub has_engine: bool,
     /// Where the edge finds this server, if it serves it too.
@@ -143,6 +146,7 @@ impl App {
             engine_health: EngineHealth::default(),
             build_limits: BuildLimits::default(),
             firewall: Firewall::default(),
+            figures: figures::Latest::default(),
             has_engine: false,
             address_for_edge: None,
             setup_token: Token::random(),

@@ -46,6 +46,7 @@ impl DatabaseDisk {
 }
 
 /// In bytes.
+#[derive(Clone, Copy)]
 pub struct Space {
     pub free: u64,
     pub whole: u64,

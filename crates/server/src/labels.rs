@@ -8,6 +8,10 @@ pub const INSTANCE_LABEL: &str = "windlass.instance";
 pub const APPLICATION_LABEL: &str = "windlass.app";
 pub const DEPLOYMENT_LABEL: &str = "windlass.deployment";
 pub const PURPOSE_LABEL: &str = "windlass.purpose";
+/// Of a container of a command run.
+pub const RUN_LABEL: &str = "windlass.run";
+/// The service of a compose file that a container is.
+pub const SERVICE_LABEL: &str = "windlass.service";
 
 /// The purpose of a container that is never started.
 pub const HELPER: &str = "helper";

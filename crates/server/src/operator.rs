@@ -136,7 +136,8 @@ fn in_words(error: Error) -> String {
     error.cause.unwrap_or(error.message)
 }
 
-async fn open(config: Config) -> Result<App, String> {
+/// Boxed, because it is large, and each command holds one while it waits.
+async fn open(config: Config) -> Result<Box<App>, String> {
     // Opening would create it; an operator who mistypes the folder wants to know instead.
     let file = sqlite_file(&config);
     if config.database_url.is_none() && !file.exists() {
@@ -147,7 +148,7 @@ async fn open(config: Config) -> Result<App, String> {
         Ok(keys) => {
             let logs = open_logs(&config).await.map_err(|error| error.to_string())?;
             let logs = Logs::open(logs, logs_folder(&config));
-            Ok(App::new(db, logs, keys, config, Clock::System, Ids::random()))
+            Ok(Box::new(App::new(db, logs, keys, config, Clock::System, Ids::random())))
         }
         Err(error) => {
             db.close().await;

@@ -24,7 +24,7 @@ use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, HELPER, PURPOSE_LABEL};
 use crate::logs::Secrets;
 use crate::service::{queue, states};
 use crate::subject::Subject;
-use crate::{firewall, host_route, pulled_images};
+use crate::{firewall, host_route, pulled_images, runs};
 
 pub const INTERVAL: Duration = Duration::from_secs(5);
 /// While the engine does not answer, it is asked more often.
@@ -254,6 +254,12 @@ async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside, is_thorough
     {
         let found = by_name.get(row.name.as_str()).copied();
         if !is_thorough && found.is_some_and(|found| is_as_known(row, found)) {
+            continue;
+        }
+        if row.purpose == Purpose::Run {
+            if !beside.is_busy_with(&row.name) {
+                beside.begin(&row.name, runs::forget_left(host.clone(), row.clone()));
+            }
             continue;
         }
         if row.purpose == Purpose::Service {

@@ -16,10 +16,14 @@ pub mod domains;
 pub mod effects;
 pub mod executions;
 pub mod extensions;
+pub mod figures;
 pub mod installations;
 pub mod logs;
 pub mod previews;
 pub mod releases;
+pub mod runs;
+pub mod schedules;
+pub mod shared_variables;
 pub mod variable_files;
 pub mod volumes;
 

@@ -9,6 +9,7 @@ use windlass_store::releases::{self, Artifact, Image, Release, Site};
 use crate::app::App;
 use crate::error::Error;
 use crate::release_services::ReleaseServices;
+use crate::shared_variables;
 
 pub struct Subject {
     pub application: Application,
@@ -18,7 +19,7 @@ pub struct Subject {
     pub variables: Variables,
     /// What its services are, if it has some in the place of an image.
     pub services: Option<ReleaseServices>,
-    /// The application's variables, as they are now.
+    /// The application's variables, as the next release would be made with them.
     pub variables_now: Variables,
 }
 
@@ -55,11 +56,12 @@ impl Subject {
         let application = applications::get(&mut conn, deployment.application_id).await?.ok_or(SubjectError::Gone)?;
         let release = releases::get(&mut conn, deployment.release_id).await?.ok_or(SubjectError::Gone)?;
         let services = app.vault.release_services(&mut conn, release.id).await?;
+        let now = shared_variables::of_application(&mut conn, &app.vault, &application).await;
         drop(conn);
         let configuration = read_configuration(&release.configuration)?;
         let variables = app.vault.release_variables(&release).await?;
         // Only for masking: a value that cannot be read must not keep a release from being looked after.
-        let variables_now = app.vault.application_variables(&application).await.unwrap_or_else(|error| {
+        let variables_now = now.unwrap_or_else(|error| {
             tracing::warn!(cause = error.cause, "the variables of an application cannot be read");
             Variables::default()
         });

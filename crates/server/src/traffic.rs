@@ -46,6 +46,13 @@ async fn add(app: &App, news: &[(Uuid, Requests)]) -> windlass_store::Result<()>
     tx.commit().await
 }
 
+/// Answers of 5xx, and requests without a whole answer, visitors who left apart. A request can be both.
+pub fn refused_and_failed(figures: &Figures) -> (u64, u64) {
+    let faults = [Cause::Connect, Cause::Slow, Cause::Closed, Cause::Invalid, Cause::Cut];
+    let failed = faults.into_iter().map(|cause| figures.failed(cause)).sum();
+    (figures.statuses.get("5xx").copied().unwrap_or_default(), failed)
+}
+
 /// What an edge has counted for one of its services since it was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counted {
@@ -60,11 +67,11 @@ struct Counted {
 
 impl Counted {
     fn new(figures: &Figures) -> Self {
-        let faults = [Cause::Connect, Cause::Slow, Cause::Closed, Cause::Invalid, Cause::Cut];
+        let (refused, failed) = refused_and_failed(figures);
         Self {
             requests: figures.requests,
-            refused: figures.statuses.get("5xx").copied().unwrap_or_default(),
-            failed: faults.into_iter().map(|cause| figures.failed(cause)).sum(),
+            refused,
+            failed,
             answers: figures.statuses.values().sum(),
             answer_us: figures.latency_us,
         }

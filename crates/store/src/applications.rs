@@ -31,6 +31,8 @@ pub struct Application {
     pub configuration: String,
     /// JSON of [`windlass_api::Triggers`].
     pub triggers: String,
+    /// Whether a variable of it refers to one that is shared.
+    pub refers_to_shared: bool,
     pub sealed_variables: Vec<u8>,
     pub sealed_credentials: Option<Vec<u8>>,
     pub sealed_webhook: Vec<u8>,
@@ -56,7 +58,7 @@ pub struct Application {
 macro_rules! columns {
     () => {
         "id, organization_id, user_id, name, repository, repository_key, domain, connection_id, hook_id, deploy_key_id, \
-         deploy_key, configuration, triggers, sealed_variables, \
+         deploy_key, configuration, triggers, refers_to_shared, sealed_variables, \
          sealed_credentials, sealed_webhook, labels, wanted, live_deployment_id, held_until, status_id, state, state_changed_at, created_at, updated_at"
     };
 }
@@ -65,7 +67,7 @@ pub async fn insert(tx: &mut Tx, application: &Application) -> Result<()> {
     let query = concat!(
         "insert into applications (",
         columns!(),
-        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)"
+        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)"
     );
     sql!(tx, |c| {
         sqlx::query(query)
@@ -82,6 +84,7 @@ pub async fn insert(tx: &mut Tx, application: &Application) -> Result<()> {
             .bind(&application.deploy_key)
             .bind(&application.configuration)
             .bind(&application.triggers)
+            .bind(application.refers_to_shared)
             .bind(&application.sealed_variables)
             .bind(&application.sealed_credentials)
             .bind(&application.sealed_webhook)
@@ -105,7 +108,7 @@ pub async fn insert(tx: &mut Tx, application: &Application) -> Result<()> {
 pub async fn update(tx: &mut Tx, application: &Application) -> Result<()> {
     let query = "update applications set name = $2, domain = $3, configuration = $4, sealed_variables = $5, \
                  sealed_credentials = $6, labels = $7, updated_at = $8, triggers = $9, sealed_webhook = $10, \
-                 connection_id = $11, hook_id = $12, deploy_key_id = $13, deploy_key = $14 where id = $1";
+                 connection_id = $11, hook_id = $12, deploy_key_id = $13, deploy_key = $14, refers_to_shared = $15 where id = $1";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(application.id)
@@ -122,6 +125,7 @@ pub async fn update(tx: &mut Tx, application: &Application) -> Result<()> {
             .bind(&application.hook_id)
             .bind(&application.deploy_key_id)
             .bind(&application.deploy_key)
+            .bind(application.refers_to_shared)
             .execute(c)
             .await
             .map(drop)
@@ -159,6 +163,22 @@ pub async fn by_name(conn: &mut Conn, organization_id: Uuid, name: &str) -> Resu
 pub async fn names(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<(Uuid, String)>> {
     let query = "select id, name from applications where organization_id = $1 order by id";
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).fetch_all(c).await)?)
+}
+
+/// Those of an organization with a variable that refers to a shared one, some after the one with the id `after`; not those that are being deleted.
+pub async fn that_refer_to_shared(
+    conn: &mut Conn,
+    organization_id: Uuid,
+    after: Uuid,
+    limit: i64,
+) -> Result<Vec<Application>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        " from applications where organization_id = $1 and refers_to_shared and wanted <> 'deleted' and id > $2 \
+         order by id limit $3"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(organization_id).bind(after).bind(limit).fetch_all(c).await)?)
 }
 
 /// An application that a delivery may be for, and the secret that it would be signed with.

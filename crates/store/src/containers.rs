@@ -16,6 +16,8 @@ words! {
         App = "app",
         PreRun = "pre_run",
         PostRun = "post_run",
+        /// A command run, whose id it has.
+        Run = "run",
         /// A service of an extension.
         Service = "service",
     }
@@ -125,6 +127,11 @@ pub async fn insert(tx: &mut Tx, container: &Container) -> Result<()> {
             .map(drop)
     })?;
     Ok(())
+}
+
+pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Container>> {
+    let query = concat!("select ", columns!(), " from containers where id = $1");
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
 }
 
 pub async fn by_name(conn: &mut Conn, name: &str) -> Result<Option<Container>> {

@@ -319,3 +319,9 @@ pub async fn has_key(conn: &mut Conn, key: &str) -> Result<bool> {
     let query = "select exists (select 1 from jobs where exclusive_key = $1)";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(key).fetch_one(c).await)?)
 }
+
+/// Whether it waits or is worked on.
+pub async fn exists(conn: &mut Conn, id: Uuid) -> Result<bool> {
+    let query = "select exists (select 1 from jobs where id = $1)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_one(c).await)?)
+}

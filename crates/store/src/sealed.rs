@@ -26,13 +26,14 @@ pub const CONNECTION_TOKEN: Column = Column { table: "connections", name: "seale
 pub const CONNECTION_APP: Column = Column { table: "connections", name: "sealed_app" };
 pub const CERTIFICATE_KEY: Column = Column { table: "certificates", name: "sealed_key" };
 pub const CERTIFICATE_ORDER_KEY: Column = Column { table: "certificate_orders", name: "sealed_key" };
+pub const SHARED_VARIABLES: Column = Column { table: "shared_variables", name: "sealed_variables" };
 pub const RELEASE_VARIABLES: Column = Column { table: "releases", name: "sealed_variables" };
 pub const RELEASE_SERVICES: Column = Column { table: "releases", name: "sealed_services" };
 pub const SERVICE_SPECIFICATION: Column = Column { table: "installed_services", name: "sealed_specification" };
 pub const EXECUTION_VALUES: Column = Column { table: "executions", name: "sealed_values" };
 
 /// Every one of them; a test compares with the schema.
-pub const COLUMNS: [Column; 15] = [
+pub const COLUMNS: [Column; 16] = [
     INSTANCE_SECRET,
     TOTP_SECRET,
     WEBHOOK_URL,
@@ -44,6 +45,7 @@ pub const COLUMNS: [Column; 15] = [
     CONNECTION_APP,
     CERTIFICATE_KEY,
     CERTIFICATE_ORDER_KEY,
+    SHARED_VARIABLES,
     RELEASE_VARIABLES,
     RELEASE_SERVICES,
     EXECUTION_VALUES,

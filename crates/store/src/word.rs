@@ -5,9 +5,9 @@ use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 use windlass_api::{
     ApplicationState, CodeHost, ConnectionKind, ContainerStatus, DeliveryVerdict, DeploymentKind, DeploymentState,
-    DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase, ExecutionStatus, InstallationState, Redirect, Role,
-    SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus, VolumeOrigin,
-    Wanted, WebhookType,
+    DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase, ExecutionStatus, InstallationState, Overlap, Redirect,
+    Role, RunStatus, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus,
+    VolumeOrigin, Wanted, WebhookType,
 };
 
 /// What a row reads: `#[sqlx(try_from = "Word<Role>")] role: Role`, or `role: Option<Word<Role>>` where it can be null.
@@ -28,7 +28,7 @@ pub(crate) use words_of_columns;
 
 words_of_columns! {
     ApplicationState, CodeHost, ConnectionKind, ContainerStatus, DeliveryVerdict, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase,
-    ExecutionStatus, InstallationState, Redirect, Role, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus,
+    ExecutionStatus, InstallationState, Overlap, Redirect, Role, RunStatus, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus,
     VolumeOrigin, Wanted, WebhookType,
 }
 

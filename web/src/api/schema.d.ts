@@ -553,6 +553,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/instance/figures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get figures of the machine
+         * @description Needs a login; an API key is not enough. For admins of the installation, with a login.
+         */
+        get: operations["get_figures_of_the_machine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/instance/users": {
         parameters: {
             query?: never;
@@ -934,6 +954,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/variables/shared": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get shared variables
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. In a variable of an application, `${{shared.NAME}}` stands for one of them.
+         */
+        get: operations["get_shared_variables"];
+        /**
+         * Update shared variables
+         * @description Needs the permission `organization:update`, which the role `admin` has, in the organization. Replaces all of the organization, or of one environment. The value `********` stands for the one that is there. A variable that something refers to cannot be removed (409).
+         */
+        put: operations["update_shared_variables"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deploy/application/{application_id}/plan": {
         parameters: {
             query?: never;
@@ -1126,6 +1170,26 @@ export interface paths {
          * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
          */
         get: operations["get_traffic"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/application/{application_id}/figures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get figures
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. Numbers are null where nothing was measured: a gap is no 0. Requests and errors are exact, all else is rounded by less than a percent.
+         */
+        get: operations["get_figures"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1894,6 +1958,162 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deploy/application/{application_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List command runs
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["list_command_runs"];
+        put?: never;
+        /**
+         * Run command
+         * @description Needs the permission `deploy:update`, which the role `member` has, in the organization. In a container of its own, of the release that is live when it begins, with its variables, volumes, network and limits. A command can read every variable, so it takes `variable:read` too.
+         */
+        post: operations["run_command"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get command run
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["get_command_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/runs/{run_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel command run
+         * @description Needs the permission `deploy:update`, which the role `member` has, in the organization. A command that runs has 10 seconds to end by itself.
+         */
+        post: operations["cancel_command_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/runs/{run_id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get logs of a command run
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["get_logs_of_a_command_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/runs/{run_id}/logs/follow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow logs of a command run
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. Server-sent events: the data of each is a `CommandRunLog`, the id its sequence number. What has only an id, at the beginning and every 15 seconds, says how far the lines were looked at. The stream goes on when the run has ended; its record says that it has. It ends when the server stops, when the caller may not read any more, and when nothing of it was taken for too long; with `Last-Event-ID` nothing is lost or repeated.
+         */
+        get: operations["follow_logs_of_a_command_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/application/{application_id}/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List schedules
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["list_schedules"];
+        put?: never;
+        /**
+         * Create schedule
+         * @description Needs the permission `deploy:update`, which the role `member` has, in the organization. Runs a command of the application again and again, which takes `variable:read` too. Previews have no schedules, and run none of their application's.
+         */
+        post: operations["create_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/schedules/{schedule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get schedule
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["get_schedule"];
+        /**
+         * Update schedule
+         * @description Needs the permission `deploy:update`, which the role `member` has, in the organization. It takes `variable:read` too. What is under way goes on as it was asked for.
+         */
+        put: operations["update_schedule"];
+        post?: never;
+        /**
+         * Delete schedule
+         * @description Needs the permission `deploy:update`, which the role `member` has, in the organization. What is under way goes on.
+         */
+        delete: operations["delete_schedule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deploy/application/logs/{application_id}": {
         parameters: {
             query?: never;
@@ -1943,7 +2163,7 @@ export interface paths {
         };
         /**
          * Download logs of an application
-         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. One line each: time, stream, step and text. It ends with the newest line at the time of the request. Where lines of the application were removed meanwhile, a line in brackets says how many. An answer that is cut off is not complete: also that of a caller who may not read any more.
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. One line each: time, stream, step and text, and before the text the service of a compose file, as in `web | text`. It ends with the newest line at the time of the request. Where lines of the application were removed meanwhile, a line in brackets says how many. An answer that is cut off is not complete: also that of a caller who may not read any more.
          */
         get: operations["download_logs_of_an_application"];
         put?: never;
@@ -2003,7 +2223,7 @@ export interface paths {
         };
         /**
          * Download deployment logs
-         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. One line each: time, stream, step and text. It ends with the newest line at the time of the request. Where lines of the application were removed meanwhile, a line in brackets says how many. An answer that is cut off is not complete: also that of a caller who may not read any more.
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. One line each: time, stream, step and text, and before the text the service of a compose file, as in `web | text`. It ends with the newest line at the time of the request. Where lines of the application were removed meanwhile, a line in brackets says how many. An answer that is cut off is not complete: also that of a caller who may not read any more.
          */
         get: operations["download_deployment_logs"];
         put?: never;
@@ -2718,6 +2938,8 @@ export interface components {
             volumes: components["schemas"]["Volume"][];
             /** @description Of the live instance that crashed last; null if none is crashing. */
             crash_loop: components["schemas"]["CrashLoop"] | null;
+            /** @description Null when nothing was measured in the last two minutes, and where the application is part of something else. */
+            figures: components["schemas"]["CurrentFigures"] | null;
         };
         ApplicationDeployment: {
             /** Format: uuid */
@@ -2837,6 +3059,8 @@ export interface components {
             updated_at: string;
             stream: components["schemas"]["LogStream"];
             step: components["schemas"]["LogStep"];
+            /** @description The service of a compose file whose container has printed it; empty for others. */
+            service: string;
             /** @description Its place among the application's lines, for `before` and `after`. */
             cursor: string;
         };
@@ -3131,6 +3355,106 @@ export interface components {
          * @enum {string}
          */
         CodeHost: "github" | "gitlab" | "gitea" | "forgejo" | "bitbucket" | "bitbucket-server";
+        CommandRun: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            application_id: string;
+            /**
+             * Format: uuid
+             * @description The schedule whose time had come; none for one that a user asked for, and once the schedule was deleted.
+             */
+            schedule_id: string | null;
+            /** @description As it was called then; empty for one that a user asked for. */
+            schedule_name: string;
+            /**
+             * Format: date-time
+             * @description The time of the schedule that it is for.
+             */
+            scheduled_at: string | null;
+            /**
+             * Format: uuid
+             * @description The user who asked for it, or whose API key did.
+             */
+            user_id: string | null;
+            /** @description Who asked for it: the user's name, or `schedule`. */
+            actor: string;
+            /** @description Masked for callers who may not read variables. */
+            command: string;
+            /** @description Empty for a release without services. */
+            service: string;
+            /** Format: int64 */
+            timeout_seconds: number;
+            status: components["schemas"]["RunStatus"];
+            /**
+             * Format: int64
+             * @description None before it has ended, and where it never began.
+             */
+            exit_code: number | null;
+            /** @description Why it has this status; empty for one that succeeded. */
+            reason: string;
+            /**
+             * Format: int64
+             * @description The number of its newest log line; 0 in lists and where it is not known.
+             */
+            log_seq: number;
+            /**
+             * Format: uuid
+             * @description The deployment that was live when it began, and its release.
+             */
+            deployment_id: string | null;
+            /** Format: uuid */
+            release_id: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            started_at: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            completed_at: string | null;
+        };
+        /** @description A line that a run printed, or that is about it. */
+        CommandRunLog: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            run_id: string;
+            message: string;
+            stream: components["schemas"]["LogStream"];
+            /**
+             * Format: int64
+             * @description From 1 on, without holes. Of a run that prints very much only the newest lines are kept.
+             */
+            sequence: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            created_at: string;
+        };
+        CommandRunLogs: {
+            /** @description Oldest first. */
+            logs: components["schemas"]["CommandRunLog"][];
+            /**
+             * Format: int64
+             * @description For `after`, to go on.
+             */
+            next_after: number;
+            run_status: components["schemas"]["RunStatus"];
+        };
+        CommandRuns: {
+            /** @description Newest first. */
+            runs: components["schemas"]["CommandRun"][];
+            pagination: components["schemas"]["Pagination"];
+        };
         /** @description How Windlass acts at a code host for an organization. Its token, or the key of its app, is never shown. */
         Connection: {
             /** Format: uuid */
@@ -3329,6 +3653,11 @@ export interface components {
             /** @description The stage of the Dockerfile that is built. Default: the last one. */
             build_target?: string | null;
             /**
+             * @description Whether the folder that is built has the repository itself as `.git`, for versions by `git describe` and the like: the whole history
+             *     of the commit, and the tags on it. Default: false.
+             */
+            git_in_context?: boolean | null;
+            /**
              * @description With `docker-compose`: the compose file, below `base_path`. Default: the first that is there of `compose.yaml`, `compose.yml`,
              *     `docker-compose.yaml` and `docker-compose.yml`.
              */
@@ -3398,6 +3727,30 @@ export interface components {
             /** @description Default: empty. */
             description?: string | null;
         };
+        CreateSchedule: {
+            name: string;
+            /**
+             * @description Minute, hour, day of the month, month and day of the week, such as `30 3 * * *`; or `@hourly`, `@daily`, `@midnight`, `@weekly`,
+             *     `@monthly`, `@yearly` or `@annually`. A field is `*`, a value, `from-to`, several of these with commas between them, and after
+             *     `*` or a range a step, such as `*\/15`. Months and days of the week have names too: `jan`, `sun`. If both fields about days say
+             *     something, a day needs to fit only one of them, unless one begins with `*`.
+             */
+            cron: string;
+            /** @description Default: UTC, and nothing else is possible. */
+            time_zone?: components["schemas"]["TimeZone"] | null;
+            /** @description As of a run that is asked for at once. */
+            command: string;
+            /** @description Of a compose file: the service whose image and variables it has. Default: the one that visitors of the main domain reach. */
+            service?: string | null;
+            /** @description Default: skip. */
+            overlap?: components["schemas"]["Overlap"] | null;
+            /** @description Whether it runs anything. Default: true. */
+            enabled?: boolean | null;
+            /** @description Longest time of a run. Default, and most: the setting `run-seconds`. */
+            timeout_seconds?: number | null;
+            /** @description How many runs that are over are remembered. Default: 20. */
+            keep?: number | null;
+        };
         CreateSmtpConfig: {
             /**
              * Format: uuid
@@ -3437,6 +3790,25 @@ export interface components {
             webhook_url: string;
             /** @description Default: true. */
             is_active?: boolean | null;
+        };
+        /** @description How an application is, over the last minute that was measured. */
+        CurrentFigures: {
+            /**
+             * Format: date-time
+             * @description The end of that minute.
+             */
+            at: string;
+            /** @description Thousandths of a processor; null where nothing was measured, as all that follow. */
+            cpu_millis: number | null;
+            /** Format: int64 */
+            memory_bytes: number | null;
+            requests_per_second: number | null;
+            /** @description Of a hundred requests, those with errors; null without requests. */
+            error_percent: number | null;
+            /** @description Within how many milliseconds answers came; null without answers. */
+            p50_ms: number | null;
+            p95_ms: number | null;
+            p99_ms: number | null;
         };
         /** @enum {string} */
         DatabaseKind: "sqlite" | "postgres";
@@ -3819,10 +4191,13 @@ export interface components {
          *     - `application.crashed`: Its container ended by itself; it is started again.
          *     - `application.deleted`: Everything of it is gone.
          *     - `deployment.succeeded`: Visitors are served by it.
+         *     - `run.queued`: A command is to be run.
+         *     - `run.failed`: It failed, took too long, or was interrupted.
+         *     - `run.skipped`: The time of a schedule came, and nothing was run.
          *     - `execution.queued`: An extension is to be carried out.
          * @enum {string}
          */
-        EventName: "application.created" | "application.updated" | "application.deploying" | "application.running" | "application.stopped" | "application.failed" | "application.crashed" | "application.deleted" | "deployment.queued" | "deployment.cloning" | "deployment.building" | "deployment.deploying" | "deployment.succeeded" | "deployment.failed" | "deployment.cancelled" | "volume.created" | "volume.deleted" | "snapshot.succeeded" | "snapshot.failed" | "execution.queued" | "execution.succeeded" | "execution.failed" | "execution.cancelled";
+        EventName: "application.created" | "application.updated" | "application.deploying" | "application.running" | "application.stopped" | "application.failed" | "application.crashed" | "application.deleted" | "deployment.queued" | "deployment.cloning" | "deployment.building" | "deployment.deploying" | "deployment.succeeded" | "deployment.failed" | "deployment.cancelled" | "volume.created" | "volume.deleted" | "snapshot.succeeded" | "snapshot.failed" | "run.queued" | "run.started" | "run.succeeded" | "run.failed" | "run.cancelled" | "run.skipped" | "execution.queued" | "execution.succeeded" | "execution.failed" | "execution.cancelled";
         /**
          * @description What an execution is for.
          *
@@ -4089,6 +4464,73 @@ export interface components {
             data: null;
             error: components["schemas"]["ErrorCode"];
         };
+        FigureInstance: {
+            /**
+             * Format: uuid
+             * @description For `instance_id`.
+             */
+            id: string;
+            /** Format: uuid */
+            deployment_id: string;
+            /**
+             * Format: int64
+             * @description Which of its deployment's instances it is, from 1 on.
+             */
+            ordinal: number;
+            /** @description The service of a compose file that it is; empty for others. */
+            service: string;
+            /**
+             * Format: date-time
+             * @description The beginning of its first point in this time, and of its last one.
+             */
+            first_at: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            last_at: string;
+        };
+        FigureLines: {
+            /** @description Thousandths of a processor. */
+            cpu_millis: (number | null)[];
+            /** @description On average. */
+            memory_bytes: (number | null)[];
+            /** @description At the most. */
+            memory_peak_bytes: (number | null)[];
+            /** @description Bytes a second, as those that follow. */
+            network_received: (number | null)[];
+            network_sent: (number | null)[];
+            disk_read: (number | null)[];
+            disk_written: (number | null)[];
+            /** @description How often containers were started again. */
+            restarts: (number | null)[];
+            requests: (number | null)[];
+            requests_per_second: (number | null)[];
+            /** @description Requests that were answered with 5xx or failed on the way, visitors who left apart. */
+            errors: (number | null)[];
+            /** @description Within how many milliseconds the head of half of the answers came; null without answers, as those that follow. */
+            p50_ms: (number | null)[];
+            p95_ms: (number | null)[];
+            p99_ms: (number | null)[];
+        };
+        /** @description Points in time, in lines: one number of each line for each point; null where nothing was measured. */
+        Figures: {
+            /**
+             * Format: date-time
+             * @description The beginning of the first point.
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description How long each point is.
+             */
+            step_seconds: number;
+            /** Format: int64 */
+            points: number;
+            lines: components["schemas"]["FigureLines"];
+            /** @description The instances that were measured in this time, the newest first; at most 100. */
+            instances: components["schemas"]["FigureInstance"][];
+        };
         ForkExtension: {
             /** @description Default: the text of the one that is forked. */
             yaml_content?: string | null;
@@ -4123,6 +4565,37 @@ export interface components {
             build_cache: components["schemas"]["BuildCache"];
             /** @description What is not as safe as it could be, in words; often nothing. */
             warnings: string[];
+        };
+        /** @description The machine of the server that answers. */
+        HostFigures: {
+            /** Format: int64 */
+            processors: number;
+            /** Format: int64 */
+            memory_total_bytes: number;
+            /** @description The disks of the data folder and of the container engine; null where a disk does not tell. */
+            data_folder: components["schemas"]["DiskSpace"] | null;
+            engine: components["schemas"]["DiskSpace"] | null;
+            /**
+             * Format: date-time
+             * @description The beginning of the first point, since the server was started at most.
+             */
+            from: string;
+            /** Format: int64 */
+            step_seconds: number;
+            /** Format: int64 */
+            points: number;
+            lines: components["schemas"]["HostLines"];
+            /** @description Why what containers use is not measured; empty while it is. */
+            problem: string;
+        };
+        /** @description One number for each point of the last hour; null where nothing was measured. */
+        HostLines: {
+            /** @description Thousandths of a processor, of all together. */
+            cpu_millis: (number | null)[];
+            /** @description What is not available for programs. */
+            memory_bytes: (number | null)[];
+            /** @description Programs that run or wait for a processor or a disk, on average over a minute. */
+            load: (number | null)[];
         };
         /** @description A branch or a tag. */
         HostedReference: {
@@ -4442,9 +4915,10 @@ export interface components {
          *     - `post_run`: The command after the switch.
          *     - `report`: The code host is told what became of the commit.
          *     - `run`: The application itself.
+         *     - `command`: A command run.
          * @enum {string}
          */
-        LogStep: "queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run";
+        LogStep: "queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run" | "command";
         /**
          * @description Where a line comes from.
          *
@@ -4553,6 +5027,15 @@ export interface components {
              */
             deleted_at: string | null;
         };
+        /**
+         * @description What happens when the time has come and a run of the schedule is not over.
+         *
+         *     - `skip`: Nothing is run this time.
+         *     - `queue`: The next one waits for it. One waits at most: with one that waits already, nothing is run this time.
+         *     - `replace`: It is cancelled, and the next one begins when it has ended.
+         * @enum {string}
+         */
+        Overlap: "skip" | "queue" | "replace";
         Pagination: {
             /** Format: int64 */
             current_page: number;
@@ -4786,6 +5269,14 @@ export interface components {
             /** @description How long the secret before is taken too. Default: 86400, a day. */
             grace_seconds?: number | null;
         };
+        RunCommand: {
+            /** @description What `/bin/sh` of the image is given. It is stored and shown as it is: what is secret belongs into variables, which it can use. */
+            command: string;
+            /** @description Of a compose file: the service whose image and variables it has. Default: the one that visitors of the main domain reach. */
+            service?: string | null;
+            /** @description Longest time. Default, and most: the setting `run-seconds`. */
+            timeout_seconds?: number | null;
+        };
         RunExtension: {
             /** @description By name. Those that are not given have their defaults; secrets that are not given are made up. */
             variables?: {
@@ -4798,6 +5289,57 @@ export interface components {
              *     the passwords of then as well.
              */
             volumes?: string[] | null;
+        };
+        /**
+         * @description - `queued`: Waiting for its turn.
+         *     - `succeeded`: It ended with exit code 0.
+         *     - `failed`: It ended with another exit code, or could not be started; `reason` says which.
+         *     - `cancelled`: It was asked for.
+         *     - `timed_out`: It took longer than its `timeout_seconds`, and was ended.
+         *     - `interrupted`: Something else ended it, such as a stop of the application, or its container vanished: how far it came is not known.
+         *     - `skipped`: Its schedule's time came, and it was not run; `reason` says why.
+         * @enum {string}
+         */
+        RunStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "timed_out" | "interrupted" | "skipped";
+        Schedule: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            application_id: string;
+            name: string;
+            cron: string;
+            time_zone: components["schemas"]["TimeZone"];
+            /** @description Masked for callers who may not read variables. */
+            command: string;
+            /** @description Empty for the one that visitors of the main domain reach. */
+            service: string;
+            overlap: components["schemas"]["Overlap"];
+            enabled: boolean;
+            /** Format: int64 */
+            timeout_seconds: number;
+            /** Format: int64 */
+            keep: number;
+            /**
+             * Format: date-time
+             * @description None while it is not enabled.
+             */
+            next_run_at: string | null;
+            /** @description The newest of its runs. */
+            last_run: components["schemas"]["CommandRun"] | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            updated_at: string;
+        };
+        Schedules: {
+            /** @description In the order of their names. */
+            schedules: components["schemas"]["Schedule"][];
         };
         SendInvitation: {
             /** Format: uuid */
@@ -4891,6 +5433,8 @@ export interface components {
             single_page: boolean;
             /** @description With a Dockerfile: the stage of it that is built; empty for the last one. */
             build_target: string;
+            /** @description Whether a build gets the repository itself as `.git`: the history of the commit, and its tags. */
+            git_in_context: boolean;
             /** @description With `docker-compose`: the compose file, below `base_path`; empty for the one with a usual name. */
             compose_file: string;
             /** @description The same: the service that visitors of the main domain reach; empty for the only one that can be meant. */
@@ -4913,6 +5457,24 @@ export interface components {
              *     Empty for what is usual.
              */
             output_path: string;
+        };
+        /** @description Those of an organization, or of one environment of it. */
+        SharedVariables: {
+            /** @description Empty for those of the organization. */
+            environment: string;
+            /** @description Values are `********` for those who may not read variables, and those of `secret_names` for all. */
+            variables: {
+                [key: string]: string;
+            };
+            /** @description What is secret in the organization is secret in its environments as well. */
+            secret_names: string[];
+            /** @description The environments that have shared variables of their own. */
+            environments: string[];
+            /**
+             * Format: date-time
+             * @description Null if there are none.
+             */
+            updated_at: string | null;
         };
         /** @description The password is never shown. */
         SmtpConfig: {
@@ -5029,6 +5591,11 @@ export interface components {
             /** Format: uuid */
             organization_id: string;
         };
+        /**
+         * @description The time zone of the fields of `cron`.
+         * @enum {string}
+         */
+        TimeZone: "UTC";
         Traffic: {
             /**
              * Format: date-time
@@ -5215,6 +5782,11 @@ export interface components {
             /** @description The stage of the Dockerfile that is built. Default: the last one. */
             build_target?: string | null;
             /**
+             * @description Whether the folder that is built has the repository itself as `.git`, for versions by `git describe` and the like: the whole history
+             *     of the commit, and the tags on it. Default: false.
+             */
+            git_in_context?: boolean | null;
+            /**
              * @description With `docker-compose`: the compose file, below `base_path`. Default: the first that is there of `compose.yaml`, `compose.yml`,
              *     `docker-compose.yaml` and `docker-compose.yml`.
              */
@@ -5320,6 +5892,35 @@ export interface components {
             id?: string | null;
             name?: string | null;
             description?: string | null;
+        };
+        /** @description What is absent stays as it is. */
+        UpdateSchedule: {
+            name?: string | null;
+            cron?: string | null;
+            time_zone?: components["schemas"]["TimeZone"] | null;
+            command?: string | null;
+            /** @description Empty for the one that visitors of the main domain reach. */
+            service?: string | null;
+            overlap?: components["schemas"]["Overlap"] | null;
+            enabled?: boolean | null;
+            timeout_seconds?: number | null;
+            keep?: number | null;
+        };
+        /** @description Takes effect at the next deploy of each application that refers to them. */
+        UpdateSharedVariables: {
+            /** @description Default: the variables of the organization. Those of an application's environment win over them; the environment of previews is `preview`. */
+            environment?: string | null;
+            /**
+             * Format: date-time
+             * @description The `updated_at` that the change was made from. If they were changed since, nothing is changed, and the answer is 409.
+             */
+            unchanged_since?: string | null;
+            /** @description Replaces all of them. The value "********" stands for the one that is there. */
+            variables: {
+                [key: string]: string;
+            };
+            /** @description The names of variables whose values are never shown. Default: those that are secret already. */
+            secret_names?: string[] | null;
         };
         /** @description What is absent stays as it is. */
         UpdateSmtpConfig: {
@@ -8595,6 +9196,92 @@ export interface operations {
             };
         };
     };
+    get_figures_of_the_machine: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["HostFigures"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` or `login_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     list_users: {
         parameters: {
             query?: {
@@ -11570,6 +12257,239 @@ export interface operations {
             };
         };
     };
+    get_shared_variables: {
+        parameters: {
+            query?: {
+                /** @description Default: the variables of the organization. */
+                environment?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["SharedVariables"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    update_shared_variables: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateSharedVariables"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["SharedVariables"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     plan_deploy: {
         parameters: {
             query?: never;
@@ -12671,6 +13591,117 @@ export interface operations {
                         status: "success";
                         message: string;
                         data: components["schemas"]["Traffic"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_figures: {
+        parameters: {
+            query?: {
+                /** @description Default: an hour before `to`. */
+                from?: string;
+                /** @description Default: now. */
+                to?: string;
+                /**
+                 * @description Seconds of each point. What is older than an hour is kept by the minute, and what is older than a day by ten minutes; the answer
+                 *     says which step it has. Default: one with at most 360 points. At most 1440 points are answered.
+                 */
+                step?: number;
+                /** @description Only this deployment's instances. */
+                deployment_id?: string;
+                /** @description Only this instance. */
+                instance_id?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Figures"];
                     };
                 };
             };
@@ -18337,6 +19368,1240 @@ export interface operations {
             };
         };
     };
+    list_command_runs: {
+        parameters: {
+            query?: {
+                /** @description Default: 1. Behind the last page there is nothing. */
+                page?: number;
+                /** @description Default: 10. Also written `pageSize`. */
+                page_size?: number;
+                /**
+                 * @description - `queued`: Waiting for its turn.
+                 *     - `succeeded`: It ended with exit code 0.
+                 *     - `failed`: It ended with another exit code, or could not be started; `reason` says which.
+                 *     - `cancelled`: It was asked for.
+                 *     - `timed_out`: It took longer than its `timeout_seconds`, and was ended.
+                 *     - `interrupted`: Something else ended it, such as a stop of the application, or its container vanished: how far it came is not known.
+                 *     - `skipped`: Its schedule's time came, and it was not run; `reason` says why.
+                 */
+                status?: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "timed_out" | "interrupted" | "skipped";
+                /** @description Only runs of this schedule. */
+                schedule_id?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["CommandRuns"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    run_command: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunCommand"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["CommandRun"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_command_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["CommandRun"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    cancel_command_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["CommandRun"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_logs_of_a_command_run: {
+        parameters: {
+            query?: {
+                /** @description Only lines after this number. Default: 0. Also written `afterSeq`. */
+                after?: string;
+                /** @description Default: 200. Very long lines come in fewer at once; `next_after` goes on after them. */
+                limit?: number;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["CommandRunLogs"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    follow_logs_of_a_command_run: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many lines to begin with, when neither `Last-Event-ID` nor `after` says where. Fewer when they are very long, or are not found
+                 *     in time. Default: 100.
+                 */
+                tail?: number;
+                /** @description A cursor of an earlier answer, or 0 for the beginning. `Last-Event-ID` goes before it. */
+                after?: string;
+                /** @description The same, for links and for browsers' own readers of events, which cannot send a header. */
+                organization_id?: string;
+            };
+            header?: {
+                /** @description The id of the last event that was seen: goes on right after it. */
+                "Last-Event-ID"?: string;
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    list_schedules: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Schedules"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    create_schedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSchedule"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Schedule"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `name_taken` or `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_schedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Schedule"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    update_schedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UpdateSchedule"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Schedule"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `name_taken` or `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    delete_schedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: null;
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     get_logs_of_an_application: {
         parameters: {
             query?: {
@@ -18366,7 +20631,9 @@ export interface operations {
                 /** @description Given several times, or separated by commas: any of them. */
                 stream?: ("stdout" | "stderr" | "windlass")[];
                 /** @description Given several times, or separated by commas: any of them. */
-                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run" | "command")[];
+                /** @description Only what the containers of this service of a compose file have printed. */
+                service?: string;
                 /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
                 colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
@@ -18493,7 +20760,9 @@ export interface operations {
                 /** @description Given several times, or separated by commas: any of them. */
                 stream?: ("stdout" | "stderr" | "windlass")[];
                 /** @description Given several times, or separated by commas: any of them. */
-                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run" | "command")[];
+                /** @description Only what the containers of this service of a compose file have printed. */
+                service?: string;
                 /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
                 colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
@@ -18612,7 +20881,9 @@ export interface operations {
                 /** @description Given several times, or separated by commas: any of them. */
                 stream?: ("stdout" | "stderr" | "windlass")[];
                 /** @description Given several times, or separated by commas: any of them. */
-                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run" | "command")[];
+                /** @description Only what the containers of this service of a compose file have printed. */
+                service?: string;
                 /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
                 colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
@@ -18745,7 +21016,9 @@ export interface operations {
                 /** @description Given several times, or separated by commas: any of them. */
                 stream?: ("stdout" | "stderr" | "windlass")[];
                 /** @description Given several times, or separated by commas: any of them. */
-                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run" | "command")[];
+                /** @description Only what the containers of this service of a compose file have printed. */
+                service?: string;
                 /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
                 colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
@@ -18867,7 +21140,9 @@ export interface operations {
                 /** @description Given several times, or separated by commas: any of them. */
                 stream?: ("stdout" | "stderr" | "windlass")[];
                 /** @description Given several times, or separated by commas: any of them. */
-                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run" | "command")[];
+                /** @description Only what the containers of this service of a compose file have printed. */
+                service?: string;
                 /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
                 colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */
@@ -18981,7 +21256,9 @@ export interface operations {
                 /** @description Given several times, or separated by commas: any of them. */
                 stream?: ("stdout" | "stderr" | "windlass")[];
                 /** @description Given several times, or separated by commas: any of them. */
-                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run")[];
+                step?: ("queue" | "fetch" | "build" | "pre_run" | "hold" | "data" | "start" | "health" | "switch" | "drain" | "post_run" | "report" | "run" | "command")[];
+                /** @description Only what the containers of this service of a compose file have printed. */
+                service?: string;
                 /** @description `true` keeps colours, as sequences `ESC [ numbers m`. Lines are searched without them. Default: `false`. */
                 colors?: "true" | "false";
                 /** @description At this time or later: RFC 3339, or a date, which begins at midnight UTC. */

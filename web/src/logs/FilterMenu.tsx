@@ -1,22 +1,31 @@
 import { useText } from "../text";
-import { CheckList } from "../ui/Field";
+import { CheckList, SelectField } from "../ui/Field";
 import { Menu } from "../ui/Menu";
 import { STEPS, STREAMS } from "./filter";
 import type { Question } from "./useQuestion";
 
 interface Props {
+  services: readonly string[];
   question: Question;
   hasSteps: boolean;
   onAsk: (change: Partial<Question>) => void;
 }
 
-/** Streams and steps. Where none is chosen, all are shown. */
-export function FilterMenu({ question, hasSteps, onAsk }: Props) {
+/** Services, streams and steps. Where none is chosen, all are shown. */
+export function FilterMenu({ services, question, hasSteps, onAsk }: Props) {
   const { logs: t, deployment } = useText();
-  const { streams, steps } = question;
-  const count = streams.length + steps.length;
+  const { streams, steps, service } = question;
+  const count = streams.length + steps.length + (service ? 1 : 0);
   return (
     <Menu label={t.filterIs(count)} shown={count > 0 ? t.filterIs(count) : t.filter} kind="plain">
+      {services.length > 0 && (
+        <SelectField
+          label={t.service}
+          value={service}
+          options={[["", t.everyService], ...services.map((name) => [name, name] as const)]}
+          onValue={(chosen) => onAsk({ service: chosen })}
+        />
+      )}
       <Choices
         title={t.streams}
         all={STREAMS}
@@ -34,7 +43,7 @@ export function FilterMenu({ question, hasSteps, onAsk }: Props) {
         />
       )}
       {count > 0 && (
-        <button type="button" onClick={() => onAsk({ streams: [], steps: [] })}>
+        <button type="button" onClick={() => onAsk({ streams: [], steps: [], service: "" })}>
           {t.filterNone}
         </button>
       )}

@@ -17,8 +17,15 @@ import { Viewport } from "./viewport";
 import "./logs.css";
 import "./ansi.css";
 
+interface Props {
+  source: LogSource;
+  isLive: boolean;
+  /** Of a compose file, whose lines can be looked at alone. */
+  services?: readonly string[];
+}
+
 /** A log, however long. It follows only while its reader is at the newest line. */
-export function LogView({ source, isLive }: { source: LogSource; isLive: boolean }) {
+export function LogView({ source, isLive, services = [] }: Props) {
   const t = useText();
   const { question, filter, pattern, ask } = useQuestion();
   const [preferences, prefer] = usePreferences();
@@ -41,7 +48,7 @@ export function LogView({ source, isLive }: { source: LogSource; isLive: boolean
     (cursor: number) => {
       beginAt.current = cursor;
       setMarked(cursor);
-      ask({ onlyHits: false, streams: [], steps: [] });
+      ask({ onlyHits: false, streams: [], steps: [], service: "" });
     },
     [setMarked],
   );
@@ -92,7 +99,7 @@ export function LogView({ source, isLive }: { source: LogSource; isLive: boolean
           onLeave={focusLines}
         />
         <Toolbar
-          {...{ source, question, filter, preferences }}
+          {...{ source, services, question, filter, preferences }}
           onAsk={ask}
           onPrefer={prefer}
           onJump={(time) => void session.toTime(time)}

@@ -61,6 +61,7 @@ export class Row extends Component<Props> {
         >
           {time || "#"}
         </a>
+        {line.service && <span class="log-service">{line.service}</span>}
         <span class="log-text">
           {withHits(spans, shown, pattern).map(({ text, look, isHit }) => {
             const styled = look ? styledText(text, look) : text;

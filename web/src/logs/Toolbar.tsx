@@ -9,6 +9,7 @@ import type { Question } from "./useQuestion";
 
 interface Props {
   source: LogSource;
+  services: readonly string[];
   question: Question;
   filter: Filter;
   preferences: Preferences;
@@ -17,11 +18,11 @@ interface Props {
   onJump: (time: string) => void;
 }
 
-export function Toolbar({ source, question, filter, preferences, onAsk, onPrefer, onJump }: Props) {
+export function Toolbar({ source, services, question, filter, preferences, onAsk, onPrefer, onJump }: Props) {
   const t = useText().logs;
   return (
     <div class="row">
-      <FilterMenu question={question} hasSteps={canFilter(source)} onAsk={onAsk} />
+      <FilterMenu {...{ services, question }} hasSteps={canFilter(source)} onAsk={onAsk} />
       <TimeMenu times={preferences.times} onTimes={(times) => onPrefer({ times })} onJump={onJump} />
       <label class="check">
         <input

@@ -10,6 +10,8 @@ export interface Filter {
   search: Search | null;
   streams: readonly Stream[];
   steps: readonly Step[];
+  /** Of a compose file; empty stands for all lines. */
+  service: string;
 }
 
 export const STREAMS: readonly Stream[] = ["stdout", "stderr", "windlass"];
@@ -29,16 +31,17 @@ export const STEPS: readonly Step[] = [
   "run",
 ];
 
-export const isEverything = ({ search, streams, steps }: Filter): boolean =>
-  !search && streams.length === 0 && steps.length === 0;
+export const isEverything = ({ search, streams, steps, service }: Filter): boolean =>
+  !search && streams.length === 0 && steps.length === 0 && !service;
 
 /** The filter as the server takes it. */
-export function serverPart({ search, streams, steps }: Filter): Record<string, string | undefined> {
+export function serverPart({ search, streams, steps, service }: Filter): Record<string, string | undefined> {
   return {
     search_term: search && !search.isRegex ? search.text : undefined,
     regex: search?.isRegex ? search.text : undefined,
     stream: streams.join(",") || undefined,
     step: steps.join(",") || undefined,
+    service: service || undefined,
   };
 }
 

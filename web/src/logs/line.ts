@@ -12,6 +12,8 @@ export interface Line {
   readonly stream: Stream;
   /** Of an execution's line: the id of its step. */
   readonly step: string;
+  /** Of a compose file; empty for other lines. */
+  readonly service: string;
   /** Not a line, but how many lines were removed before they could be read. */
   readonly missing?: number;
 }

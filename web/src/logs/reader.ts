@@ -1,7 +1,7 @@
 import { address, open, request } from "../api/client";
 import { acceptsWhole, type Filter, isEverything, serverPart } from "./filter";
 import type { Line, Page } from "./line";
-import { executionLine, type Sent, sentLine } from "./sent";
+import { numberedLine, type Sent, sentLine } from "./sent";
 import { canFilter, type LogSource, pathOf } from "./source";
 
 /** Reads a log's lines, whatever its source and its filter are. */
@@ -31,7 +31,7 @@ const MOST_REQUESTS = 8;
 const BEYOND = "9223372036854775807";
 
 export function readerOf(source: LogSource, filter: Filter): LogReader {
-  return canFilter(source) ? pagedReader(source, filter) : executionReader(source, filter);
+  return canFilter(source) ? pagedReader(source, filter) : numberedReader(source, filter);
 }
 
 function pagedReader(source: LogSource, filter: Filter): LogReader {
@@ -65,17 +65,34 @@ function pagedReader(source: LogSource, filter: Filter): LogReader {
   };
 }
 
+interface NumberedQuery {
+  after: string;
+  limit: number;
+}
+
+const requestsOfExecution = (execution_id: string) =>
+  [
+    (query: NumberedQuery, signal: AbortSignal) =>
+      request("get", "/extensions/execution/{execution_id}/logs", { path: { execution_id }, query, signal }),
+    (signal: AbortSignal) => request("get", "/extensions/execution/{execution_id}", { path: { execution_id }, signal }),
+  ] as const;
+
+const requestsOfRun = (run_id: string) =>
+  [
+    (query: NumberedQuery, signal: AbortSignal) =>
+      request("get", "/deploy/runs/{run_id}/logs", { path: { run_id }, query, signal }),
+    (signal: AbortSignal) => request("get", "/deploy/runs/{run_id}", { path: { run_id }, signal }),
+  ] as const;
+
 /** Its lines are numbered from 1 without holes, and the server reads them in one direction only. */
-function executionReader(source: LogSource, filter: Filter): LogReader {
-  const path = { execution_id: source.id };
+function numberedReader(source: LogSource, filter: Filter): LogReader {
+  const [ask, record] = source.of === "run" ? requestsOfRun(source.id) : requestsOfExecution(source.id);
   const accepts = acceptsWhole(filter);
   const later = async (after: number, signal: AbortSignal, limit = PAGE_LINES): Promise<Page> => {
-    const query = { after: String(after), limit };
-    const sent = await request("get", "/extensions/execution/{execution_id}/logs", { path, query, signal });
-    return { lines: sent.logs.map(executionLine), edge: sent.next_after, isLast: sent.next_after <= after };
+    const sent = await ask({ after: String(after), limit }, signal);
+    return { lines: sent.logs.map(numberedLine), edge: sent.next_after, isLast: sent.next_after <= after };
   };
-  const newest = async (signal: AbortSignal) =>
-    (await request("get", "/extensions/execution/{execution_id}", { path, signal })).log_seq;
+  const newest = async (signal: AbortSignal) => (await record(signal)).log_seq;
   const earlier = async (before: number | null, signal: AbortSignal): Promise<Page> => {
     const end = before ?? (await newest(signal)) + 1;
     const from = Math.max(0, end - 1 - PAGE_LINES);
@@ -83,7 +100,8 @@ function executionReader(source: LogSource, filter: Filter): LogReader {
     for (let at = from; at < end - 1; ) {
       const page = await later(at, signal, Math.min(PAGE_LINES, end - 1 - at));
       if (page.isLast) break;
-      lines.push(...page.lines);
+      // Where the oldest lines are gone, a page begins later than it was asked for.
+      lines.push(...page.lines.filter(({ cursor }) => cursor < end));
       at = page.edge;
     }
     return { lines, edge: from + 1, isLast: from === 0 };

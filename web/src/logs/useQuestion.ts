@@ -8,9 +8,10 @@ export interface Question {
   onlyHits: boolean;
   streams: readonly Stream[];
   steps: readonly Step[];
+  service: string;
 }
 
-const NOTHING: Question = { search: null, onlyHits: true, streams: [], steps: [] };
+const NOTHING: Question = { search: null, onlyHits: true, streams: [], steps: [], service: "" };
 
 export interface Asked {
   question: Question;
@@ -23,9 +24,12 @@ export interface Asked {
 
 export function useQuestion(): Asked {
   const [question, setQuestion] = useState(NOTHING);
-  const { search, onlyHits, streams, steps } = question;
+  const { search, onlyHits, streams, steps, service } = question;
   const wanted = onlyHits ? search : null;
-  const filter = useMemo<Filter>(() => ({ search: wanted, streams, steps }), [wanted, streams, steps]);
+  const filter = useMemo<Filter>(
+    () => ({ search: wanted, streams, steps, service }),
+    [wanted, streams, steps, service],
+  );
   const pattern = useMemo(() => search && patternOf(search, "g"), [search]);
   return { question, filter, pattern, ask: (change) => setQuestion((before) => ({ ...before, ...change })) };
 }

@@ -43,6 +43,7 @@ async function people(platform, words) {
   await platform.api("PUT", "/organizations", { name: words.organization, description: words.description });
   await platform.api("PATCH", "/user/name", { name: words.user });
   await platform.api("POST", "/organizations/invite/send", { email: words.invitation, role: "member" });
+  await platform.api("PUT", "/variables/shared", { variables: { [words.variable]: words.value } });
   await platform.api("POST", "/auth/api-keys", { name: words.key, permissions: ["deploy:read", "deploy:create"] });
   await logInAs(platform, words.agent);
 }
@@ -80,6 +81,7 @@ async function applications(platform, words, codeHost, connection_id) {
   const pushed = await push(platform, words, application, { repository, shape });
   await otherDeliveries(platform, words, application, shape);
   await snapshots(platform, words, application);
+  const run = await commands(platform, words, application);
   const added = { domain: words.domain, path: "/api", redirect: "permanent" };
   await platform.api("POST", `/deploy/application/${application.id}/domains`, added);
   await rules(platform, words, application);
@@ -88,7 +90,7 @@ async function applications(platform, words, codeHost, connection_id) {
   const failed = await platform.redeploy(application);
   await platform.api("PUT", `/deploy/application/labels?id=${application.id}`, { labels: [words.label] });
   const keyed = await deployKey(platform, words, codeHost.shapeOf(PRIVATE), connection_id);
-  return { application: application.id, ...pushed, failed: failed.id, volume: VOLUME, preview, keyed };
+  return { application: application.id, ...pushed, failed: failed.id, volume: VOLUME, run, preview, keyed };
 }
 
 /** The delivery of a push to its branch, and the deployment that it has caused. */
@@ -109,6 +111,19 @@ async function otherDeliveries(platform, words, application, repository) {
   await deliver(platform, application, sent);
   const { status } = await deliver(platform, application, { ...sent, secret: "not the application's" });
   if (status !== 401) throw new Error(`a delivery without the right signature is answered ${status}`);
+}
+
+/** A run that has printed something, whose id is told, and a schedule that comes once a year. */
+async function commands(platform, words, application) {
+  const path = `/deploy/application/${application.id}`;
+  const body = { command: `echo ${quoted(words.line)}; ${words.command}` };
+  const { id } = await platform.api("POST", `${path}/runs`, body);
+  await until("the command has ended", async () => {
+    const { status } = await platform.api("GET", `/deploy/runs/${id}`);
+    return status === "succeeded";
+  });
+  await platform.api("POST", `${path}/schedules`, { name: words.schedule, cron: "@yearly", command: words.command });
+  return id;
 }
 
 /** One that is written, and one that a command of the user prevents. */

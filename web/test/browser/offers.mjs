@@ -37,6 +37,12 @@ export const OFFERS = {
     "New API key": "",
     "Revoke: $key": "",
   },
+  commands: {
+    "Run a command": "deploy:update",
+    "Add a schedule": "deploy:update",
+    "Change: $schedule": "deploy:update",
+    "Delete: $schedule": "deploy:update",
+  },
   volumes: {
     "Add a volume": "deploy:update",
     Change: "deploy:update",
@@ -94,6 +100,8 @@ export const OFFERS = {
     Leave: "",
     "New link for $invitation": "member:create",
     "Withdraw the invitation for $invitation": "member:create",
+    "Edit as text": "organization:update",
+    "Show: $variable": "variable:read",
     "Upload a certificate": "domain:create",
     "Delete: furnished.example.org": "domain:delete",
     "Revoke: $key": "api_key:delete",

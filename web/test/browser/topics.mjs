@@ -3,12 +3,14 @@ import access from "./topics/access.mjs";
 import account from "./topics/account.mjs";
 import buildPlan from "./topics/build-plan.mjs";
 import certificates from "./topics/certificates.mjs";
+import commands from "./topics/commands.mjs";
 import compose from "./topics/compose.mjs";
 import conflict from "./topics/conflict.mjs";
 import deployPlan from "./topics/deploy-plan.mjs";
 import domains from "./topics/domains.mjs";
 import everyView from "./topics/every-view.mjs";
 import failure from "./topics/failure.mjs";
+import figures from "./topics/figures.mjs";
 import firstStart from "./topics/first-start.mjs";
 import forms from "./topics/forms.mjs";
 import invitation from "./topics/invitation.mjs";
@@ -16,6 +18,7 @@ import log from "./topics/log.mjs";
 import roles from "./topics/roles.mjs";
 import rollback from "./topics/rollback.mjs";
 import session from "./topics/session.mjs";
+import sharedVariables from "./topics/shared-variables.mjs";
 import shell from "./topics/shell.mjs";
 import sites from "./topics/sites.mjs";
 import walk from "./topics/walk.mjs";
@@ -38,6 +41,9 @@ export const LANES = [
     "build-plan": buildPlan,
     compose,
     "deploy-plan": deployPlan,
+    commands,
+    "shared-variables": sharedVariables,
+    figures,
     shell,
     invitation,
     account,

@@ -17,6 +17,7 @@ export const PLEASANT = {
   path: "/data",
   domain: "www.engines.example",
   command: "sync",
+  schedule: "nightly",
   outcry: "The database is locked",
   line: "GET /basket 200 in 3 ms",
   error: "src/prices.c:12: missing semicolon",

@@ -38,7 +38,16 @@ function lineOf(n: number) {
     application: {},
     application_deployment: {},
   };
-  return { ...ids, log: textOf(n), created_at, updated_at: created_at, stream, step: "run", cursor: String(n) };
+  return {
+    ...ids,
+    log: textOf(n),
+    created_at,
+    updated_at: created_at,
+    stream,
+    step: "run",
+    service: "",
+    cursor: String(n),
+  };
 }
 
 type Sent = ReturnType<typeof lineOf>;

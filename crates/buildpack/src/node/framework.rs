@@ -25,10 +25,9 @@ pub enum Makes {
         folder: String,
         single_page: bool,
     },
-    /// A server that needs its dependencies. `start` is for manifests without such a script; `writes` is a folder that it changes.
+    /// A server that needs its dependencies. `start` is for manifests without such a script.
     Server {
         start: Option<String>,
-        writes: Option<String>,
     },
     /// A folder with all that is needed, dependencies included.
     Whole {
@@ -134,13 +133,7 @@ fn files(name: &'static str, build: &'static str, folder: &str, single_page: boo
 }
 
 fn server(name: &'static str, start: Option<&str>) -> Found {
-    Found {
-        name,
-        reason: None,
-        build: None,
-        cache: None,
-        makes: Makes::Server { start: start.map(str::to_owned), writes: None },
-    }
+    Found { name, reason: None, build: None, cache: None, makes: Makes::Server { start: start.map(str::to_owned) } }
 }
 
 fn next(source: &Source) -> Result<Found> {
@@ -164,7 +157,7 @@ fn next(source: &Source) -> Result<Found> {
             }
             Makes::Whole { folders, entry: "server.js" }
         }
-        _ => Makes::Server { start: Some("next start -p $PORT".to_owned()), writes: Some(made) },
+        _ => Makes::Server { start: Some("next start -p $PORT".to_owned()) },
     };
     Ok(Found {
         name: "Next.js",
@@ -190,7 +183,7 @@ fn astro(source: &Source, package: &Package) -> Result<Found> {
     let has_adapter = text.contains("adapter");
     if has_adapter && package.depends_on("@astrojs/node") {
         let reason = config.as_ref().map(|(file, _)| (*file, "the adapter is @astrojs/node".to_owned()));
-        let makes = Makes::Server { start: Some("node ./dist/server/entry.mjs".to_owned()), writes: None };
+        let makes = Makes::Server { start: Some("node ./dist/server/entry.mjs".to_owned()) };
         return Ok(Found { name: "Astro", reason, build: Some("astro build"), cache: None, makes });
     }
     if written_setting(text, "output").as_deref() == Some("server") {
@@ -207,7 +200,7 @@ fn remix(source: &Source, package: &Package) -> Found {
     let built = if uses_vite { "build/server/index.js" } else { "build/index.js" };
     let start = package.depends_on("@remix-run/serve").then(|| format!("remix-serve ./{built}"));
     let build = if uses_vite { "remix vite:build" } else { "remix build" };
-    Found { name: "Remix", reason: None, build: Some(build), cache: None, makes: Makes::Server { start, writes: None } }
+    Found { name: "Remix", reason: None, build: Some(build), cache: None, makes: Makes::Server { start } }
 }
 
 fn react_router(source: &Source) -> Result<Found> {
@@ -217,7 +210,7 @@ fn react_router(source: &Source) -> Result<Found> {
     let makes = if is_static {
         Makes::Files { folder: "build/client".to_owned(), single_page: true }
     } else {
-        Makes::Server { start: Some("react-router-serve ./build/server/index.js".to_owned()), writes: None }
+        Makes::Server { start: Some("react-router-serve ./build/server/index.js".to_owned()) }
     };
     Ok(Found { name: "React Router", reason, build: Some("react-router build"), cache: None, makes })
 }
@@ -229,7 +222,7 @@ fn svelte(source: &Source, package: &Package) -> Result<Found> {
         None => package.depends_on(adapter),
     };
     let (adapter, makes) = if uses("@sveltejs/adapter-node") {
-        ("adapter-node", Makes::Server { start: Some("node build".to_owned()), writes: None })
+        ("adapter-node", Makes::Server { start: Some("node build".to_owned()) })
     } else if uses("@sveltejs/adapter-static") {
         let single_page = config.as_ref().is_some_and(|(_, text)| written_setting(text, "fallback").is_some());
         ("adapter-static", Makes::Files { folder: "build".to_owned(), single_page })

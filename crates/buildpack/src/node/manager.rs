@@ -167,14 +167,15 @@ impl Manager {
 }
 
 impl Chosen {
+    /// With what the build needs, also if a variable of the build says `NODE_ENV=production`. The newer yarn and bun do not ask for it.
     pub fn install(&self) -> String {
         match (self.manager, self.lock.is_some()) {
-            (Manager::Npm, true) => "npm ci",
-            (Manager::Npm, false) => "npm install",
-            (Manager::Pnpm, true) => "pnpm install --frozen-lockfile",
-            (Manager::Pnpm, false) => "pnpm install --no-frozen-lockfile",
-            (Manager::Yarn, true) => "yarn install --frozen-lockfile",
-            (Manager::Yarn, false) => "yarn install",
+            (Manager::Npm, true) => "npm ci --include=dev",
+            (Manager::Npm, false) => "npm install --include=dev",
+            (Manager::Pnpm, true) => "pnpm install --frozen-lockfile --prod=false",
+            (Manager::Pnpm, false) => "pnpm install --no-frozen-lockfile --prod=false",
+            (Manager::Yarn, true) => "yarn install --frozen-lockfile --production=false",
+            (Manager::Yarn, false) => "yarn install --production=false",
             (Manager::NewYarn, true) => "yarn install --immutable",
             (Manager::NewYarn, false) => "yarn install --no-immutable",
             (Manager::Bun, true) => "bun install --frozen-lockfile",

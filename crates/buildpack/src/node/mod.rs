@@ -6,6 +6,7 @@ mod package;
 mod stages;
 mod workspace;
 
+use crate::around::{self, below};
 use crate::command::mentions;
 use crate::detect::Sign;
 use crate::dockerfile::Stage;
@@ -104,18 +105,20 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
         return unsuitable("this is to be built as Node, and there is no package.json.");
     };
     let mut draft = Draft::new(Kind::Node, source, wishes)?;
-    let around = workspace::around(source)?.filter(|_| !manager::has_lock(source));
-    if let Some((root, _)) = &around {
+    let workspace = workspace::around(source)?.filter(|_| !manager::has_lock(source));
+    if let Some((root, _)) = &workspace {
         if !is_plain_path(source.folder()) {
             return unsuitable(
                 "the folder is a part of a workspace, and its path is not plain: letters, digits and . _ - @ + only.",
             );
         }
         draft.because_at(root, "the folder is a part of this workspace, which is installed as a whole", NAME);
-        draft.plan.context = String::new();
-        draft.plan.ignored = root.text(".dockerignore")?.map(|text| text.to_string());
+        draft.send_from(root)?;
     }
-    let (root, root_package) = around.as_ref().map_or((source, &package), |(root, package)| (root, package));
+    if workspace.is_none() {
+        around::send_named(&mut draft, NAME, &package.local())?;
+    }
+    let (root, root_package) = workspace.as_ref().map_or((source, &package), |(root, package)| (root, package));
     let chosen = manager::choose(&mut draft, root, root_package)?;
     draft.plan.package_manager = Some(chosen.manager.name());
     let version = if chosen.manager == manager::Manager::Bun {
@@ -130,11 +133,11 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
     }
     let cache = found.as_ref().and_then(|found| found.cache.clone());
     let app = stages::App {
-        folder: if around.is_some() { source.folder() } else { "" },
+        folder: workspace.as_ref().map_or("", |(root, _)| below(root.folder(), source.folder())),
         root,
         package: &package,
         runs_at_install: package.runs_at_install() || root_package.runs_at_install(),
-        is_workspace: around.is_some() || workspace::has(source, &package),
+        is_workspace: workspace.is_some() || workspace::has(source, &package),
         chosen: &chosen,
         version: &version,
         cache: cache.as_deref(),
@@ -149,12 +152,12 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
             draft.plan.stages.push(stage);
             Ok(draft.files(output, single_page))
         }
-        Makes::Server { start, writes } => {
+        Makes::Server { start } => {
             let start = draft.start(start, MISSING)?;
             set_port(&mut draft, &start);
             let needs_development = needs_development(&mut draft, &package, &start);
             let stage = app.build_stage(&draft, install, build);
-            let (stage, run) = app.server_stages(&draft, stage, &start, needs_development, writes.as_deref());
+            let (stage, run) = app.server_stages(&draft, stage, &start, needs_development);
             Ok(draft.serve(Some(stage), run, &start))
         }
         Makes::Whole { folders, entry } => {
@@ -243,23 +246,23 @@ fn makes(draft: &mut Draft<'_>, source: &Source, package: &Package, found: Optio
         draft.because("the script \"start\" is for development, and is not used", NAME);
     }
     match found.map(|found| found.makes) {
-        Some(Makes::Files { .. }) if has_own_start => Makes::Server { start: None, writes: None },
+        Some(Makes::Files { .. }) if has_own_start => Makes::Server { start: None },
         Some(Makes::Files { .. }) if script.as_deref().is_some_and(|script| !mentions(script, &FILE_SERVERS)) => {
             draft.because("the script \"start\" is how it starts", NAME);
-            Makes::Server { start: script, writes: None }
+            Makes::Server { start: script }
         }
-        Some(Makes::Server { start: default, writes }) => {
+        Some(Makes::Server { start: default }) => {
             if script.is_some() && !has_own_start {
                 draft.because("the script \"start\" is how it starts", NAME);
             }
-            Makes::Server { start: script.or(default).or_else(|| main_file(source, package)), writes }
+            Makes::Server { start: script.or(default).or_else(|| main_file(source, package)) }
         }
         Some(whole_or_files) => whole_or_files,
         None => {
             if script.is_some() && !has_own_start {
                 draft.because("the script \"start\" is how it starts", NAME);
             }
-            Makes::Server { start: script.or_else(|| main_file(source, package)), writes: None }
+            Makes::Server { start: script.or_else(|| main_file(source, package)) }
         }
     }
 }

@@ -75,6 +75,16 @@ impl Package {
         ["preinstall", "install", "postinstall", "prepare"].iter().any(|name| self.script(name).is_some())
     }
 
+    /// Those that are folders or files beside the application's, as they are written.
+    pub fn local(&self) -> Vec<String> {
+        let all = self.dependencies.values().chain(self.development.values());
+        let path = |address: &String| {
+            let path = ["file:", "link:", "portal:"].iter().find_map(|kind| address.strip_prefix(kind));
+            path.unwrap_or(address).to_owned()
+        };
+        all.map(path).filter(|path| path.starts_with('.')).collect()
+    }
+
     /// Dependencies that are folders or files of the repository, or are fetched by git.
     pub fn depends_on_address(&self, beginnings: &[&str]) -> bool {
         let mut all = self.dependencies.values().chain(self.development.values());

@@ -9,8 +9,6 @@ use crate::node::manager::{Chosen, Manager};
 use crate::node::package::{NAME, Package};
 use crate::source::Source;
 
-/// Where the build puts what the application may change.
-const WRITABLE: &str = "/writable";
 const NEXT: &str = "Next.js";
 
 pub struct App<'a> {
@@ -37,7 +35,7 @@ impl App<'_> {
     pub fn build_stage(&self, draft: &Draft<'_>, install: Option<String>, build: Option<String>) -> Stage {
         let mut stage = draft.build_stage(self.build_base(), self.version);
         stage.packages(self.packages());
-        stage.environment(&[("PATH", &self.programs())]);
+        stage.environment(&[("PATH", &self.programs(draft))]);
         if self.chosen.has_own_loader {
             // With packages in node_modules they can be cached, and copied as they are.
             stage.environment(&[("YARN_NODE_LINKER", "node-modules")]);
@@ -46,21 +44,22 @@ impl App<'_> {
             stage.environment(&[("NEXT_TELEMETRY_DISABLED", "1")]);
         }
         self.set_up(&mut stage);
-        let needs_sources = self.runs_at_install || self.is_workspace || self.depends_on_folders();
+        let needs_sources =
+            draft.sends_repository() || self.runs_at_install || self.is_workspace || self.depends_on_folders();
         if needs_sources || draft.wishes.install.is_some() {
-            stage.copy(&["."], "./");
+            draft.copy_context(&mut stage);
         } else {
             self.copy_manifests(&mut stage);
         }
         if let Some(install) = install {
-            stage.run(&[self.chosen.manager.cache()], install);
+            stage.run_with_secrets(&[self.chosen.manager.cache()], install);
         }
         if !needs_sources && draft.wishes.install.is_none() {
-            stage.copy(&["."], "./");
+            draft.copy_context(&mut stage);
         }
         if let Some(build) = build {
-            let cache = self.cache.map(|folder| format!("{APP}/{}", self.inside(folder)));
-            stage.run(&cache.iter().map(String::as_str).collect::<Vec<_>>(), build);
+            let cache = self.cache.map(|folder| format!("{}/{}", draft.folder(), self.inside(folder)));
+            stage.run_with_secrets(&cache.iter().map(String::as_str).collect::<Vec<_>>(), build);
         }
         stage
     }
@@ -72,24 +71,16 @@ impl App<'_> {
         mut stage: Stage,
         start: &str,
         needs_development: bool,
-        writes: Option<&str>,
     ) -> (Stage, Stage) {
         let may_prune = !needs_development && draft.wishes.install.is_none() && self.has_development();
         if may_prune && let Some(prune) = self.chosen.prune(self.is_workspace) {
-            stage.run(&[self.chosen.manager.cache()], prune);
+            stage.run_with_secrets(&[self.chosen.manager.cache()], prune);
         }
         let mut run = self.run_stage(draft);
         if mentions(start, &["pnpm", "yarn"]) {
             self.set_up(&mut run);
         }
-        let writes = writes.map(|folder| self.inside(folder));
-        if let Some(folder) = &writes {
-            stage.run(&[], format!("mkdir -p {folder} {WRITABLE} && mv {folder} {WRITABLE}/made"));
-        }
-        run.copy_from(BUILD, APP, "/app/");
-        if let Some(folder) = &writes {
-            run.copy_writable(BUILD, &format!("{WRITABLE}/made"), &format!("{APP}/{folder}"));
-        }
+        draft.copy_built(&mut run);
         if !self.folder.is_empty() {
             run.add(Step::Folder(format!("{APP}/{}", self.folder)));
         }
@@ -99,10 +90,11 @@ impl App<'_> {
     /// A server whose build has left all that it needs.
     pub fn whole_stage(&self, draft: &Draft<'_>, folders: &[Folder]) -> Stage {
         let mut run = self.run_stage(draft);
+        run.own_folder(APP);
         for folder in folders {
             let from = self.inside(&folder.made);
             let to = if folder.to == "." { "./".to_owned() } else { format!("./{}", self.inside(&folder.to)) };
-            run.copy_writable(BUILD, &format!("{APP}/{from}"), &to);
+            run.copy_writable(BUILD, &format!("{}/{from}", draft.folder()), &to);
         }
         run
     }
@@ -115,7 +107,7 @@ impl App<'_> {
         let base = if self.chosen.manager == Manager::Bun { Base::Bun } else { Base::Node };
         let mut run = draft.run_stage(base, self.version);
         run.packages(self.packages());
-        run.environment(&[("NODE_ENV", "production"), ("PATH", &self.programs())]);
+        run.environment(&[("NODE_ENV", "production"), ("PATH", &self.programs(draft))]);
         // Some listen on what these say, and otherwise where only the container itself can reach them.
         match draft.plan.framework {
             Some(NEXT) => run.environment(&[("HOSTNAME", "0.0.0.0"), ("NEXT_TELEMETRY_DISABLED", "1")]),
@@ -126,11 +118,12 @@ impl App<'_> {
     }
 
     /// Programs of dependencies are found by their names, as in scripts.
-    fn programs(&self) -> String {
+    fn programs(&self, draft: &Draft<'_>) -> String {
+        let root = draft.folder();
         if self.folder.is_empty() {
-            return "/app/node_modules/.bin:$PATH".to_owned();
+            return format!("{root}/node_modules/.bin:$PATH");
         }
-        format!("/app/{}/node_modules/.bin:/app/node_modules/.bin:$PATH", self.folder)
+        format!("{root}/{}/node_modules/.bin:{root}/node_modules/.bin:$PATH", self.folder)
     }
 
     fn build_base(&self) -> Base {

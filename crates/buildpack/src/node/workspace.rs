@@ -2,6 +2,7 @@
 
 use windlass_yaml::Limits;
 
+use crate::around::{below, matches};
 use crate::error::Result;
 use crate::manifest::malformed;
 use crate::node::package::{self, Package};
@@ -11,15 +12,16 @@ const PNPM: &str = "pnpm-workspace.yaml";
 /// Of packages that are looked at.
 const MOST_PACKAGES: usize = 200;
 
-/// The root of the workspace that a folder is a part of.
+/// The root of the nearest workspace that a folder is a part of.
 pub fn around(source: &Source) -> Result<Option<(Source, Package)>> {
-    let root = source.root();
-    if source.folder().is_empty() {
-        return Ok(None);
+    for root in source.around() {
+        let Some(package) = package::read(&root)? else { continue };
+        let folder = below(root.folder(), source.folder());
+        if patterns(&root, &package)?.iter().any(|pattern| matches(pattern, folder)) {
+            return Ok(Some((root, package)));
+        }
     }
-    let Some(package) = package::read(&root)? else { return Ok(None) };
-    let is_part = patterns(&root, &package)?.iter().any(|pattern| matches(pattern, source.folder()));
-    Ok(is_part.then_some((root, package)))
+    Ok(None)
 }
 
 /// Folders of the packages of a workspace, sorted.
@@ -61,33 +63,4 @@ fn patterns(root: &Source, package: &Package) -> Result<Vec<String>> {
     }
     patterns.truncate(MOST_PACKAGES);
     Ok(patterns.into_iter().map(|pattern| pattern.trim_start_matches("./").trim_end_matches('/').to_owned()).collect())
-}
-
-/// `apps/*` is one level, `apps/**` any.
-fn matches(pattern: &str, folder: &str) -> bool {
-    let (mut wanted, mut given) = (pattern.split('/'), folder.split('/'));
-    loop {
-        match (wanted.next(), given.next()) {
-            (Some("**"), Some(_)) => return true,
-            (Some("*"), Some(_)) => {}
-            (Some(wanted), Some(given)) if wanted == given => {}
-            (None, None) => return true,
-            _ => return false,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_match_folders() {
-        assert!(matches("apps/*", "apps/web"));
-        assert!(matches("apps/**", "apps/a/b"));
-        assert!(matches("web", "web"));
-        assert!(!matches("apps/*", "apps/a/b"));
-        assert!(!matches("apps/*", "packages/a"));
-        assert!(!matches("apps/*", "apps"));
-    }
 }

@@ -3,9 +3,10 @@
 mod dependencies;
 mod start;
 
+use crate::around;
 use crate::detect::Sign;
 use crate::dockerfile::Stage;
-use crate::draft::{APP, BUILD, Draft};
+use crate::draft::{BUILD, Draft};
 use crate::error::Result;
 use crate::images::Base;
 use crate::kind::Kind;
@@ -58,6 +59,7 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
     if let Some(found) = &found {
         start::tell(&mut draft, found);
     }
+    send_needed(&mut draft, &dependencies)?;
     draft.port(PORT);
     draft.add_assets()?;
     let install = draft.install(install_command(&dependencies));
@@ -74,10 +76,10 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
     run.packages(&libraries);
     run.environment(&[("PATH", "/opt/venv/bin:$PATH"), ("PYTHONUNBUFFERED", "1"), ("PYTHONDONTWRITEBYTECODE", "1")]);
     if needs_path {
-        run.environment(&[("PYTHONPATH", "/app/src")]);
+        run.environment(&[("PYTHONPATH", &format!("{}/src", draft.folder()))]);
     }
     run.copy_from(BUILD, VENV, VENV);
-    run.copy_from(BUILD, APP, "./");
+    draft.copy_built(&mut run);
     Ok(draft.serve(Some(stage), run, &start))
 }
 
@@ -89,6 +91,20 @@ fn tell_tool(draft: &mut Draft<'_>, dependencies: &Dependencies) {
     if dependencies.tool != Tool::Pip && dependencies.tool != Tool::None && !dependencies.has_lock {
         draft.warn("There is no lock file: each build may get other versions of the dependencies.");
     }
+}
+
+/// What lies around the folder and is installed with it.
+fn send_needed(draft: &mut Draft<'_>, dependencies: &Dependencies) -> Result<()> {
+    if let Some(root) = &dependencies.workspace {
+        draft.because_at(root, "the folder is a part of this workspace, so the whole repository is sent", PROJECT);
+        return draft.send_repository();
+    }
+    let file = match dependencies.tool {
+        Tool::Pip => REQUIREMENTS,
+        Tool::Pipenv => PIPFILE,
+        Tool::Uv | Tool::Poetry | Tool::Project | Tool::None => PROJECT,
+    };
+    around::send_named(draft, file, &dependencies.local)
 }
 
 fn version(draft: &mut Draft<'_>, dependencies: &Dependencies) -> Result<String> {
@@ -159,7 +175,7 @@ fn build_stage(
     let mut stage = draft.build_stage(base, version);
     stage.environment(&[("PIP_DISABLE_PIP_VERSION_CHECK", "1"), ("PIP_ROOT_USER_ACTION", "ignore")]);
     if let Some(installer) = dependencies.tool.installer() {
-        stage.run(&[CACHE], format!("pip install {installer}"));
+        stage.run_with_secrets(&[CACHE], format!("pip install {installer}"));
     }
     // uv makes its own.
     if dependencies.tool != Tool::Uv {
@@ -173,7 +189,7 @@ fn build_stage(
             ("UV_PYTHON_DOWNLOADS", "never"),
         ]);
     }
-    let manifests = manifests(draft.source, dependencies);
+    let manifests = manifests(draft, dependencies);
     let needs_source = manifests.is_empty() || draft.wishes.install.is_some();
     if needs_source {
         draft.copy_source(&mut stage);
@@ -181,20 +197,20 @@ fn build_stage(
         stage.copy(&manifests, "./");
     }
     if let Some(install) = install {
-        stage.run(&[CACHE], install);
+        stage.run_with_secrets(&[CACHE], install);
     }
     if !needs_source {
         draft.copy_source(&mut stage);
     }
     if let Some(command) = install_itself(dependencies).filter(|_| draft.wishes.install.is_none()) {
-        stage.run(&[CACHE], command);
+        stage.run_with_secrets(&[CACHE], command);
     }
     if let Some(server) = server {
         let pip = if dependencies.tool == Tool::Uv { "uv pip" } else { "pip" };
-        stage.run(&[CACHE], format!("{pip} install {server}"));
+        stage.run_with_secrets(&[CACHE], format!("{pip} install {server}"));
     }
     if let Some(build) = build {
-        stage.run(&[], build);
+        stage.run_with_secrets(&[], build);
     }
     if dependencies.tool != Tool::Uv {
         // The image has its own pip.
@@ -204,25 +220,16 @@ fn build_stage(
 }
 
 /// Files that alone decide what is installed; none if the sources are needed for it.
-fn manifests(source: &Source, dependencies: &Dependencies) -> Vec<&'static str> {
+fn manifests(draft: &Draft<'_>, dependencies: &Dependencies) -> Vec<&'static str> {
+    if draft.sends_repository() || !dependencies.local.is_empty() {
+        return Vec::new();
+    }
     let names: &[&str] = match dependencies.tool {
         Tool::Uv => &[PROJECT, "uv.lock"],
         Tool::Poetry => &[PROJECT, "poetry.lock", "poetry.toml"],
         Tool::Pipenv => &[PIPFILE, "Pipfile.lock"],
-        // It may name other files and folders.
-        Tool::Pip if names_others(source) => &[],
         Tool::Pip => &[REQUIREMENTS],
         Tool::Project | Tool::None => &[],
     };
-    names.iter().copied().filter(|name| source.has_file(name)).collect()
-}
-
-fn names_others(source: &Source) -> bool {
-    let text = source.text(REQUIREMENTS).ok().flatten().unwrap_or_default();
-    let is_other = |line: &str| {
-        ["-r", "-c", "-e", "--requirement", "--constraint", "--editable", ".", "file:"]
-            .iter()
-            .any(|start| line.starts_with(start))
-    };
-    text.lines().map(str::trim).any(is_other)
+    names.iter().copied().filter(|name| draft.source.has_file(name)).collect()
 }

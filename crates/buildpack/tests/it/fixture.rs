@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use windlass_buildpack::{BaseImages, Detected, Error, Source, Wishes, detect};
+use windlass_buildpack::{BaseImages, BuildVariables, Detected, Error, Source, Wishes, detect};
 
 pub struct Fixture {
     folder: TempDir,
@@ -65,7 +65,7 @@ impl Fixture {
     /// The plan's Dockerfile.
     pub fn dockerfile(&self) -> String {
         match self.detect().unwrap() {
-            Detected::Plan(plan) => plan.dockerfile(&BaseImages::default(), &[]),
+            Detected::Plan(plan) => plan.dockerfile(&BaseImages::default(), BuildVariables::default()),
             other => panic!("{other:?}"),
         }
     }

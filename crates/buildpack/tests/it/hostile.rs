@@ -197,6 +197,15 @@ fn a_folder_of_a_workspace_has_a_plain_path() {
         fixture.base_path = format!("apps/{folder}");
         assert!(fixture.error().contains("not plain"), "{folder}");
     }
+    for (name, text) in [
+        ("requirements.txt", "-e ../lib"),
+        ("go.mod", "replace x => ../lib"),
+        ("package.json", r#"{"dependencies": {"lib": "file:../lib"}}"#),
+    ] {
+        let mut fixture = Fixture::of(&[(&format!("a $(id)/{name}"), text), ("a $(id)/main.go", "package main")]);
+        fixture.base_path = "a $(id)".into();
+        assert!(fixture.error().contains("not plain"), "{name}");
+    }
     let fixture = Fixture::of(&[("apps/a\nb/package.json", r#"{"scripts": {"start": "node ."}}"#)]);
     let error = Source::open(fixture.path(), "apps/a\nb").err().unwrap().to_string();
     assert_eq!(error, "apps/a\\u{a}b is not a folder of the repository");

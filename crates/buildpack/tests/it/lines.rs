@@ -32,9 +32,21 @@ pub fn check(dockerfile: &str) -> Vec<String> {
             other => panic!("{other} is not expected: {line}"),
         }
     }
-    let last = dockerfile.rsplit("FROM ").next().unwrap();
-    assert!(last.contains("\nUSER ") == last.contains("\nCMD "), "what runs, runs as a user: {last}");
+    check_user(dockerfile.rsplit("FROM ").next().unwrap());
     commands
+}
+
+/// What runs, runs as a user, in a folder that the engine has made for that user.
+fn check_user(last: &str) {
+    let Some((as_root, as_user)) = last.split_once("\nUSER ") else {
+        return assert!(!last.contains("\nCMD "), "{last}");
+    };
+    assert!(!as_root.contains("WORKDIR ") && !as_user.contains("\nRUN "), "{last}");
+    assert!(as_user.contains("\nWORKDIR /app\n") && as_user.contains("\nCMD "), "{last}");
+    // The only copy in the folder that is not the user's is a program of Go.
+    let mut copies =
+        as_user.lines().filter(|line| line.starts_with("COPY ") && !line.starts_with("COPY --chown=10001:10001 "));
+    assert!(copies.all(|line| line == "COPY --from=build [\"/out/app\",\"./app\"]"), "{last}");
 }
 
 /// The JSON after the flags.

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use windlass_buildpack::{BaseImages, Detected, Kind, Wishes, detect};
+use windlass_buildpack::{BaseImages, BuildVariables, Detected, Kind, Wishes, detect};
 
 use crate::fixture::Fixture;
 use crate::lines::check;
@@ -26,10 +26,21 @@ const FILES: &[&str] = &[
     "Pipfile",
     "manage.py",
     "main.py",
+    "uv.lock",
+    "poetry.lock",
     ".python-version",
     "go.mod",
     "main.go",
     "cmd/api/main.go",
+    "go.work",
+    "web/go.mod",
+    "web/main.go",
+    "web/requirements.txt",
+    "web/pyproject.toml",
+    "web/Cargo.toml",
+    "web/src/main.rs",
+    "web/Web.csproj",
+    "web/package.json",
     "Cargo.toml",
     "Cargo.lock",
     "src/main.rs",
@@ -57,7 +68,9 @@ const PIECES: &[&str] = &[
     "{", "}", "[", "]", "\"", "'", "`", ":", ",", "=", "\n", "\r\n", " ", "\\", "$", "(", ")", "<", ">", "#", "//", "/*", "*/", "|", "&&",
     "\"scripts\": {\"start\": \"", "\"build\": \"", "\"dependencies\": {\"next\": \"1\"}", "\"name\"", "\"engines\": {\"node\": \"",
     "\"workspaces\": [\"", "\"packageManager\": \"pnpm@", "node server.js", "\"require\": {\"php\": \"", "\"tasks\"", "output: 'standalone'",
-    "output", "distDir: '", "outDir", "adapter", "[project]\n", "[tool.poetry]\n", "dependencies", "requires-python = \">=", "[package]\nname = \"",
+    "output", "distDir: '", "outDir", "adapter", "[project]\n", "[tool.poetry]\n", "dependencies", "requires-python = \">=", "[tool.uv.sources]\nlib = { path = \"../", "[tool.uv.workspace]\nmembers = [\"*\"]\n", "-e ../lib\n", "-r ../../x\n",
+    "replace x => ../lib\n", "use ./web\n", "use (\n", "[dependencies]\nlib = { path = \"../lib\" }\n", "\"lib\": \"file:../lib\"", "\"sdk\": {\"version\": \"", "\"rollForward\": \"latestMajor\"",
+    "<ProjectReference Include=\"..\\", "[package]\nname = \"",
     "[workspace]\nmembers = [\"", "[[bin]]\n", "path = \"", "flask", "django", "fastapi[standard]", "app = Flask(", "app = FastAPI()",
     "DJANGO_SETTINGS_MODULE", "a.settings", "\ndef create_app(", "package main\n", "module x\n", "go 1.", "toolchain go", "gem \"rails\"",
     "ruby \"", "<java.version>", "</java.version>", "<modules>", "Microsoft.NET.Sdk.Web", "<TargetFramework>net", "</TargetFramework>",
@@ -89,7 +102,10 @@ const KINDS: &[Kind] = &[
 fn holds(fixture: &Fixture, wishes: &Wishes) -> Option<String> {
     match detect(&fixture.source(), wishes) {
         Ok(Detected::Plan(plan)) => {
-            let dockerfile = plan.dockerfile(&BaseImages::default(), &["A", "B=\nRUN x"]);
+            let dockerfile = plan.dockerfile(
+                &BaseImages::default(),
+                BuildVariables { open: &["A", "B=\nRUN x"], secret: &["C", "D RUN x"] },
+            );
             check(&dockerfile);
             let messages = plan.reasons.iter().map(|reason| &reason.found).chain(&plan.warnings);
             messages.for_each(|message| assert!(is_short_line(message), "{message:?}"));
@@ -110,12 +126,17 @@ fn is_short_line(message: &str) -> bool {
 proptest! {
     #[test]
     fn any_bytes_in_any_manifest(files in vec((select(FILES), text()), 1..5), kind in proptest::option::of(select(KINDS))) {
-        let fixture = Fixture::empty();
+        let mut fixture = Fixture::empty();
         for (name, text) in &files {
             fixture.write(name, text);
         }
         holds(&fixture, &Wishes::default());
         holds(&fixture, &Wishes { kind, ..Wishes::default() });
+        if fixture.path().join("web").exists() {
+            fixture.base_path = "web".to_owned();
+            holds(&fixture, &Wishes::default());
+            holds(&fixture, &Wishes { kind, ..Wishes::default() });
+        }
     }
 
     #[test]

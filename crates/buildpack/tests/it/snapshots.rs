@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use windlass_buildpack::{BaseImages, Detected, Error};
+use windlass_buildpack::{BaseImages, BuildVariables, Detected, Error};
 
 use crate::fixture::Fixture;
 use crate::lines::check;
@@ -18,7 +18,8 @@ fn assert_snapshot(name: &str, text: &str) {
 fn shown(detected: Result<Detected, Error>) -> String {
     match detected {
         Ok(Detected::Plan(plan)) => {
-            let dockerfile = plan.dockerfile(&BaseImages::default(), &["API_URL"]);
+            let dockerfile =
+                plan.dockerfile(&BaseImages::default(), BuildVariables { open: &["API_URL"], secret: &[] });
             check(&dockerfile);
             format!("{}\n\n{dockerfile}", serde_json::to_string_pretty(&plan).unwrap())
         }

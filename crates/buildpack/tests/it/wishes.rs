@@ -1,8 +1,9 @@
 //! What is set beats what was found, or is refused with its name.
 
-use windlass_buildpack::{BaseImages, Detected, OwnImage, Serves, Wishes};
+use windlass_buildpack::{BaseImages, BuildVariables, Detected, OwnImage, Serves, Wishes};
 
 use crate::fixture::Fixture;
+use crate::lines::check;
 
 fn node() -> Fixture {
     Fixture::of(&[("package.json", r#"{"scripts": {"start": "node a.js"}}"#), ("package-lock.json", "{}")])
@@ -34,7 +35,7 @@ fn an_output_makes_files() {
     let Ok(Detected::Plan(plan)) = fixture.detect() else { panic!() };
     assert_eq!(plan.output.as_deref(), Some("site"));
     assert!(matches!(plan.serves, Serves::Files { .. }) && plan.start.is_none() && plan.port.is_none());
-    let dockerfile = plan.dockerfile(&BaseImages::default(), &[]);
+    let dockerfile = plan.dockerfile(&BaseImages::default(), BuildVariables::default());
     assert!(dockerfile.ends_with("FROM scratch\nCOPY --from=build [\"/app/site/\",\"/site/\"]\n"), "{dockerfile}");
 }
 
@@ -57,13 +58,60 @@ fn what_cannot_be_used_is_named() {
 fn operators_choose_the_images() {
     let Ok(Detected::Plan(plan)) = node().detect() else { panic!() };
     let images = BaseImages::from_iter(OwnImage::try_from("node=registry.local/node-{version}"));
-    assert!(plan.dockerfile(&images, &[]).starts_with("FROM registry.local/node-22 AS build\n"));
+    assert!(plan.dockerfile(&images, BuildVariables::default()).starts_with("FROM registry.local/node-22 AS build\n"));
     assert_eq!(plan.images(&images), ["registry.local/node-22"]);
 }
 
 #[test]
 fn variables_of_the_build_are_declared_where_commands_run() {
     let Ok(Detected::Plan(plan)) = node().detect() else { panic!() };
-    let dockerfile = plan.dockerfile(&BaseImages::default(), &["API_URL", "no name", "X\nRUN y"]);
+    let names = ["API_URL", "no name", "X\nRUN y"];
+    let dockerfile = plan.dockerfile(&BaseImages::default(), BuildVariables { open: &names, secret: &[] });
     assert_eq!(dockerfile.matches("ARG ").count(), 1, "{dockerfile}");
+}
+
+/// Where it installs and builds, and nowhere else.
+#[test]
+fn secrets_of_the_build_are_mounted_for_commands_that_need_them() {
+    let package =
+        r#"{"scripts": {"start": "node ."}, "dependencies": {"prisma": "7"}, "devDependencies": {"tsx": "4"}}"#;
+    let mut fixture = Fixture::of(&[("package.json", package), ("package-lock.json", "{}")]);
+    fixture.wishes.build = Some("build-it".into());
+    let Ok(Detected::Plan(plan)) = fixture.detect() else { panic!() };
+    let names = ["NPM_TOKEN", "no name", "X\nRUN y", "$(id)"];
+    let variables = BuildVariables { open: &[], secret: &names };
+    assert_eq!(variables.unseen(), names[1..]);
+    let dockerfile = plan.dockerfile(&BaseImages::default(), variables);
+    let commands = check(&dockerfile);
+    let (build, run) = dockerfile.split_once("\n\n").unwrap();
+    for line in build.lines().filter(|line| line.starts_with("RUN ")) {
+        let is_given = line.contains(" --mount=type=secret,id=NPM_TOKEN ") && line.contains("done; ");
+        assert!(is_given != line.contains("apt-get"), "{line}");
+    }
+    for command in ["done; npm ci", "done; build-it", "done; npm prune", "apt-get"] {
+        assert!(build.contains(command), "{command}: {build}");
+    }
+    assert!(run.contains("apt-get") && !run.contains("secret"), "{run}");
+    assert!(!dockerfile.contains("ARG") && !dockerfile.contains("no name"), "{dockerfile}");
+    assert!(commands.iter().all(|command| !command.contains("NPM_TOKEN")), "{commands:?}");
+    assert!(!fixture.dockerfile().contains("secret"));
+}
+
+/// The shell that the command has: values may be anything, and a value may end with a line break.
+#[test]
+fn secrets_reach_commands_as_they_are() {
+    let mut fixture = node();
+    fixture.wishes.build = Some("printf %s \"$KEY\"; printf '|%s|' \"$TOKEN\"".into());
+    let Ok(Detected::Plan(plan)) = fixture.detect() else { panic!() };
+    let dockerfile = plan.dockerfile(&BaseImages::default(), BuildVariables { open: &[], secret: &["KEY", "TOKEN"] });
+    let command = check(&dockerfile).into_iter().find(|command| command.contains("printf")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let values = ["-----BEGIN KEY-----\nabc\n\n", "it's \"$(id)\" `id` \\n *"];
+    for (name, value) in ["KEY", "TOKEN"].into_iter().zip(values) {
+        std::fs::write(folder.path().join(name), value).unwrap();
+    }
+    let command = command.replace("/run/secrets", folder.path().to_str().unwrap());
+    let ran = std::process::Command::new("/bin/sh").args(["-c", &command]).output().unwrap();
+    let printed = String::from_utf8(ran.stdout).unwrap();
+    assert!(printed.starts_with(&format!("{}|{}|", values[0], values[1])), "{printed}");
 }

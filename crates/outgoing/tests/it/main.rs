@@ -9,6 +9,7 @@ mod addresses;
 mod answers;
 mod bounds;
 mod broken;
+mod downloads;
 mod https;
 mod requests;
 mod secrets;

@@ -13,8 +13,8 @@ use tar::{EntryType, Header};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::Dockerfile;
 use super::ignore::{Ignore, LastMatch};
+use super::{Build, Dockerfile};
 use crate::Error;
 
 const CHUNK: usize = 64 << 10;
@@ -37,15 +37,16 @@ impl FolderReader {
     }
 }
 
-pub(super) fn read(
-    folder: PathBuf,
-    tree: PathBuf,
-    dockerfile: Dockerfile,
-) -> (mpsc::Receiver<io::Result<Bytes>>, FolderReader) {
+/// Where a repository is in its tree.
+const GIT: &str = ".git";
+
+pub(super) fn read(build: &Build) -> (mpsc::Receiver<io::Result<Bytes>>, FolderReader) {
+    let (folder, git) = (build.context.clone(), build.git.clone());
+    let (tree, dockerfile) = (build.tree.clone(), build.dockerfile.clone());
     let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
     let reading = tokio::task::spawn_blocking(move || {
         let chunks = Chunks { sender: sender.clone(), filled: Vec::with_capacity(CHUNK) };
-        let result = archive(&folder, &tree, &dockerfile, chunks);
+        let result = archive(&folder, git.as_deref(), &tree, &dockerfile, chunks);
         if result.is_err() {
             // The body must not look complete.
             let _ = sender.blocking_send(Err(io::Error::other("the build context cannot be read")));
@@ -55,28 +56,28 @@ pub(super) fn read(
     (receiver, FolderReader(reading))
 }
 
-fn archive(folder: &Path, tree: &Path, dockerfile: &Dockerfile, chunks: Chunks) -> io::Result<()> {
-    let root = Root::open(folder)?;
+fn archive(folder: &Path, git: Option<&Path>, tree: &Path, dockerfile: &Dockerfile, chunks: Chunks) -> io::Result<()> {
+    let sent = Sent { folder: Root::open(folder)?, git: git.map(Root::open).transpose()? };
     let own = dockerfile.path();
     let engine = chunks.sender.clone();
     let mut archive = tar::Builder::new(chunks);
     let (linked, ignore) = match dockerfile {
         Dockerfile::InContext(path) => {
             let linked = linked_dockerfile(folder, tree, path).map_err(|error| about(Path::new(path), &error))?;
-            (linked, ignore_file(&root, path)?)
+            (linked, ignore_file(&sent.folder, path)?)
         }
         Dockerfile::Given { text, ignored } => {
             append_text(&mut archive, own, text)?;
             let ignore = match ignored {
                 Some(patterns) => Ignore::parse(patterns, &[]).map_err(io::Error::other)?,
-                None => ignore_file(&root, own)?,
+                None => ignore_file(&sent.folder, own)?,
             };
             (None, ignore)
         }
     };
     let is_given = matches!(dockerfile, Dockerfile::Given { .. });
     let below = |children: Vec<PathBuf>, above: LastMatch| children.into_iter().map(move |child| (child, above));
-    let mut pending: Vec<_> = below(root.children(Path::new(""))?, LastMatch::default()).collect();
+    let mut pending: Vec<_> = below(sent.children(Path::new(""))?, LastMatch::default()).collect();
     while let Some((path, above)) = pending.pop() {
         // A build that was given up must not keep this thread busy, though it has nothing to send.
         if engine.is_closed() {
@@ -85,17 +86,18 @@ fn archive(folder: &Path, tree: &Path, dockerfile: &Dockerfile, chunks: Chunks) 
         if is_given && is_same(&path, own) {
             continue;
         }
-        let metadata = fs::symlink_metadata(folder.join(&path)).map_err(|error| about(&path, &error))?;
+        let (root, place) = sent.place(&path);
+        let metadata = fs::symlink_metadata(root.path.join(place)).map_err(|error| about(&path, &error))?;
         let last = ignore.last_match(&path, above);
         let ignored = ignore.covers(&path, last);
         if let Some(file) = linked.as_ref().filter(|_| metadata.is_symlink() && is_same(&path, own)) {
             append_file(&mut archive, &path, file.try_clone()?, &file.metadata()?)
                 .map_err(|error| about(&path, &error))?;
         } else if !ignored {
-            append(&mut archive, &root, &path, &metadata)?;
+            append(&mut archive, root, place, &path, &metadata)?;
         }
         if metadata.is_dir() && (!ignored || ignore.may_spare_something_below()) {
-            pending.extend(below(root.children(&path)?, last));
+            pending.extend(below(sent.children(&path)?, last));
         }
     }
     archive.into_inner()?.flush()
@@ -133,14 +135,34 @@ impl<'a> Root<'a> {
         let descriptor = rustix::fs::openat2(&self.descriptor, path, flags, Mode::empty(), within)?;
         Ok(descriptor.into())
     }
+}
+
+/// What the engine gets: the folder, and the repository in the place of what the folder itself may have there.
+struct Sent<'a> {
+    folder: Root<'a>,
+    git: Option<Root<'a>>,
+}
+
+impl<'a> Sent<'a> {
+    /// Where a path of the archive is: below which root, and where there.
+    fn place<'b>(&self, path: &'b Path) -> (&Root<'a>, &'b Path) {
+        match (&self.git, path.strip_prefix(GIT)) {
+            (Some(git), Ok(below)) => (git, below),
+            _ => (&self.folder, path),
+        }
+    }
 
     /// In descending order, because the last one is taken first.
     fn children(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        let (root, place) = self.place(path);
         let listed = || -> io::Result<Vec<PathBuf>> {
-            fs::read_dir(self.path.join(path))?.map(|entry| Ok(path.join(entry?.file_name()))).collect()
+            fs::read_dir(root.path.join(place))?.map(|entry| Ok(path.join(entry?.file_name()))).collect()
         };
         let mut children = listed().map_err(|error| about(path, &error))?;
-        children.retain(|child| child.as_path() != Path::new(".git"));
+        if path.as_os_str().is_empty() {
+            children.retain(|child| child.as_path() != Path::new(GIT));
+            children.extend(self.git.is_some().then(|| PathBuf::from(GIT)));
+        }
         children.sort_unstable_by(|a, b| b.cmp(a));
         Ok(children)
     }
@@ -163,15 +185,21 @@ fn ignore_file(root: &Root<'_>, dockerfile: &str) -> io::Result<Ignore> {
     Ok(Ignore::default())
 }
 
-fn append(archive: &mut tar::Builder<Chunks>, root: &Root<'_>, path: &Path, metadata: &Metadata) -> io::Result<()> {
+fn append(
+    archive: &mut tar::Builder<Chunks>,
+    root: &Root<'_>,
+    place: &Path,
+    path: &Path,
+    metadata: &Metadata,
+) -> io::Result<()> {
     let kind = metadata.file_type();
     let appended = if kind.is_symlink() {
-        fs::read_link(root.path.join(path))
+        fs::read_link(root.path.join(place))
             .and_then(|target| archive.append_link(&mut header(metadata, EntryType::Symlink, 0), path, target))
     } else if kind.is_dir() {
         archive.append_data(&mut header(metadata, EntryType::Directory, 0), path, io::empty())
     } else if kind.is_file() {
-        root.file(path).and_then(|file| append_file(archive, path, file, metadata))
+        root.file(place).and_then(|file| append_file(archive, path, file, metadata))
     } else {
         // Sockets, pipes and devices mean nothing elsewhere.
         Ok(())
@@ -271,8 +299,7 @@ mod tests {
         for number in 0..3_000 {
             fs::write(folder.path().join(format!("{number}{}", "a".repeat(200))), "").unwrap();
         }
-        let (chunks, reading) =
-            read(folder.path().into(), folder.path().into(), Dockerfile::InContext("Dockerfile".into()));
+        let (chunks, reading) = read(&Build::of_folder(folder.path()));
         drop(chunks);
         let began = Instant::now();
         assert!(reading.failure().await.is_none(), "that a build was given up is no failure of the folder");

@@ -27,6 +27,8 @@ const TRIES: usize = 5;
 pub struct Build {
     /// The folder that is sent to the engine, without `.git` and what `.dockerignore` names.
     pub context: PathBuf,
+    /// What is sent as its `.git`, unless `.dockerignore` names that.
+    pub git: Option<PathBuf>,
     /// The context or a folder above it: the Dockerfile may be a link to anywhere inside.
     pub tree: PathBuf,
     pub dockerfile: Dockerfile,
@@ -56,12 +58,15 @@ pub enum Dockerfile {
     Given { text: String, ignored: Option<String> },
 }
 
+/// The file of a Dockerfile that is given.
+pub const GIVEN_DOCKERFILE: &str = ".windlass.Dockerfile";
+
 impl Dockerfile {
     /// Where the engine finds it.
     fn path(&self) -> &str {
         match self {
             Self::InContext(path) => path,
-            Self::Given { .. } => ".windlass.Dockerfile",
+            Self::Given { .. } => GIVEN_DOCKERFILE,
         }
     }
 }
@@ -105,7 +110,7 @@ impl Docker {
 
     async fn try_build(&self, build: &Build, lines: &mpsc::Sender<PrintedLine>) -> Result<String> {
         let session = Session::open(self, build.secrets.clone()).await.inspect_err(|error| self.learn_from(error))?;
-        let (chunks, reading) = context::read(build.context.clone(), build.tree.clone(), build.dockerfile.clone());
+        let (chunks, reading) = context::read(build);
         let call = self
             .post("build an image", "/build".to_owned())
             .query("version", "2")
@@ -178,22 +183,30 @@ async fn run(call: Call<'_>, image: &str, lines: &mpsc::Sender<PrintedLine>) -> 
 mod tests {
     use super::*;
 
+    impl Build {
+        pub(super) fn of_folder(folder: &Path) -> Self {
+            Self {
+                context: folder.to_owned(),
+                git: None,
+                tree: folder.to_owned(),
+                dockerfile: Dockerfile::InContext("Dockerfile".to_owned()),
+                target: String::new(),
+                tag: "x:1".to_owned(),
+                labels: Labels::new(),
+                args: Vec::new(),
+                secrets: Vec::new(),
+                no_cache: false,
+                cache_namespace: "own".to_owned(),
+                host_name: "own.invalid".to_owned(),
+                has_network: true,
+            }
+        }
+    }
+
     #[test]
     fn no_argument_of_a_user_changes_the_namespace_of_cache_mounts() {
-        let build = Build {
-            context: PathBuf::new(),
-            tree: PathBuf::new(),
-            dockerfile: Dockerfile::InContext("Dockerfile".to_owned()),
-            target: String::new(),
-            tag: "x:1".to_owned(),
-            labels: Labels::new(),
-            args: vec![(CACHE_NAMESPACE.to_owned(), "another's".to_owned())],
-            secrets: Vec::new(),
-            no_cache: false,
-            cache_namespace: "own".to_owned(),
-            host_name: "own.invalid".to_owned(),
-            has_network: true,
-        };
+        let args = vec![(CACHE_NAMESPACE.to_owned(), "another's".to_owned())];
+        let build = Build { args, ..Build::of_folder(Path::new("")) };
         assert_eq!(build.arguments()[CACHE_NAMESPACE], "own");
     }
 }

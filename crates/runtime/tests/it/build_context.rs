@@ -38,6 +38,26 @@ async fn ignored_files_are_not_sent() {
 }
 
 #[tokio::test]
+async fn a_repository_is_sent_in_the_place_of_what_the_folder_has() {
+    let world = World::new().await;
+    let (context, git) = (world.with_shell(""), world.context(&[("HEAD", "a commit"), ("refs/tags/v1", "a tag")]));
+    write(&context.join(".git/config"), "the folder's own");
+    symlink("/etc/passwd", git.join("link")).unwrap();
+    let mut build = world.build_of(context);
+    build.git = Some(git.clone());
+    let files = printed(&world, build, "find .git | sort; cat .git/HEAD; readlink .git/link").await;
+    let sent = [".git", ".git/HEAD", ".git/link", ".git/refs", ".git/refs/tags", ".git/refs/tags/v1"];
+    assert_eq!(files, [&sent[..], &["a commit/etc/passwd"]].concat());
+
+    let context = world.with_shell("");
+    write(&context.join(".dockerignore"), ".git/refs\n");
+    let mut build = world.build_of(context);
+    build.git = Some(git);
+    let files = printed(&world, build, "find .git | sort").await;
+    assert_eq!(files, [".git", ".git/HEAD", ".git/link"]);
+}
+
+#[tokio::test]
 async fn a_dockerfile_may_be_in_a_folder_and_have_an_ignore_file_of_its_own() {
     let world = World::new().await;
     let context = world.with_shell("");

@@ -23,6 +23,7 @@ async fn the_engine_tells_what_it_is() {
 fn a_build(context: &Path) -> Build {
     Build {
         context: context.to_owned(),
+        git: None,
         tree: context.to_owned(),
         dockerfile: Dockerfile::InContext("Dockerfile".to_owned()),
         target: String::new(),

@@ -14,4 +14,5 @@ mod images;
 mod life;
 mod networks;
 mod output;
+mod usage;
 mod volumes;

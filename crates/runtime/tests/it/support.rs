@@ -59,6 +59,7 @@ impl World {
         Build {
             tree: context.clone(),
             context,
+            git: None,
             dockerfile: Dockerfile::InContext("Dockerfile".to_owned()),
             target: String::new(),
             tag: format!("{}:1", self.id),

@@ -129,6 +129,7 @@ impl Authority {
         ApplicationViewer {
             vault: &app.vault,
             config: &app.config,
+            now: app.now(),
             volume_grace_seconds: app.config.volume_grace_seconds,
             caller: self.viewer(),
             organization: self.organization(),

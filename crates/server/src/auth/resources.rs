@@ -13,6 +13,8 @@ use windlass_store::extensions::{self, Extension};
 use windlass_store::installations::{self, Installation};
 use windlass_store::memberships::{self, Joined};
 use windlass_store::previews::{self, Preview};
+use windlass_store::runs::{self, Run};
+use windlass_store::schedules::{self, Schedule};
 use windlass_store::snapshots::{self, Snapshot};
 use windlass_store::volumes::{self, Volume};
 use windlass_store::{api_keys, invitations, smtp_configs};
@@ -201,6 +203,22 @@ impl Ctx {
         let joined = self.membership(None).await?;
         let found = snapshots::of_organization(&mut self.app.db.read().await?, joined.organization.id, id).await?;
         let found = found.ok_or_else(|| Error::not_found("snapshot"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// A command run of the current organization.
+    pub async fn run(&self, id: Uuid) -> Result<Granted<Run>> {
+        let joined = self.membership(None).await?;
+        let found = runs::of_organization(&mut self.app.db.read().await?, joined.organization.id, id).await?;
+        let found = found.ok_or_else(|| Error::not_found("run"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// A schedule of the current organization.
+    pub async fn schedule(&self, id: Uuid) -> Result<Granted<Schedule>> {
+        let joined = self.membership(None).await?;
+        let found = schedules::of_organization(&mut self.app.db.read().await?, joined.organization.id, id).await?;
+        let found = found.ok_or_else(|| Error::not_found("schedule"))?;
         Ok(Granted::new(self.grant(joined)?, found))
     }
 

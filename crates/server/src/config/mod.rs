@@ -102,6 +102,13 @@ pub struct Config {
     pub organization_installations: i64,
     pub execution_seconds: i64,
     pub kept_executions: i64,
+    pub parallel_runs: usize,
+    pub application_runs: usize,
+    pub organization_runs: i64,
+    pub run_seconds: i64,
+    pub run_log_bytes: i64,
+    pub kept_runs: i64,
+    pub application_schedules: usize,
     /// 0 for no ceiling.
     pub organization_data_bytes: i64,
     pub organization_containers: usize,
@@ -133,6 +140,9 @@ pub struct Config {
     pub event_followers: usize,
     pub event_seconds: i64,
     pub search_limit: Duration,
+    /// Seconds; 0 for never.
+    pub figures_interval: i64,
+    pub figures_seconds: i64,
     pub engine_log_bytes: u64,
     pub engine_log_files: u32,
     pub parallel_logins: usize,

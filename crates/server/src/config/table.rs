@@ -334,6 +334,24 @@ impl Config {
             kept_executions: deployments
                 .row("kept-executions", "Runs of extensions of one organization that are remembered, beside those of what is installed")
                 .limit(500, 10..=100_000),
+            parallel_runs: deployments
+                .row("parallel-runs", "Commands of applications under way at once, beside those of deployments")
+                .limit(16, 1..=1_000),
+            application_runs: deployments
+                .row("application-runs", "Commands of one application that wait or are under way")
+                .limit(10, 1..=1_000),
+            organization_runs: deployments
+                .row("organization-runs", "Commands of one organization that wait or are under way")
+                .limit(50, 1..=10_000),
+            run_seconds: deployments
+                .row("run-seconds", "Longest time for a command of an application; it is ended after it")
+                .limit(3_600, 1..=604_800),
+            kept_runs: deployments
+                .row("kept-runs", "Commands of one application that are remembered when they are over, beside those of schedules")
+                .limit(100, 1..=10_000),
+            application_schedules: deployments
+                .row("application-schedules", "Schedules of one application")
+                .limit(20, 1..=1_000),
             snapshot_limit: deployments
                 .row("snapshot-seconds", "Longest time for writing or restoring a snapshot of a volume")
                 .seconds(600, 1..=86_400),
@@ -356,7 +374,7 @@ impl Config {
             fetch_limit: deployments
                 .row("fetch-seconds", "Longest time for fetching a repository")
                 .seconds(300, 1..=7_200),
-            fetch_bytes: deployments.row("fetch-mib", "Largest tree of a repository").mib(2_048, 1..=1_048_576),
+            fetch_bytes: deployments.row("fetch-mib", "Largest tree of a repository, files in Git LFS included, and largest history").mib(2_048, 1..=1_048_576),
             fetch_files: deployments
                 .row("fetch-files", "Files and folders in the tree of a repository")
                 .limit(500_000, 1..=100_000_000),
@@ -391,6 +409,12 @@ impl Config {
                     "What the engine may keep of builds so that the next one is faster; 0 leaves it to the engine",
                 )
                 .mib(20_480, 0..=16_777_216),
+            figures_interval: deployments
+                .row("figures-seconds", "How often what applications use and visitors ask of them is measured; 0 for never")
+                .one_of("10", [("10", 10), ("20", 20), ("30", 30), ("60", 60), ("0", 0)]),
+            figures_seconds: deployments
+                .row("figures-days", "How long figures are kept: by ten seconds for an hour, by the minute for a day, by ten minutes for so many days")
+                .days(30, 1..=365),
             log_source: logs
                 .row(
                     "log-source",
@@ -407,6 +431,9 @@ impl Config {
                     "Text of log lines that is kept for one organization; the applications with the most lose their oldest first",
                 )
                 .mib(10_240, 1..=16_777_216),
+            run_log_bytes: logs
+                .row("run-log-mib", "Text of log lines that is kept of one command of an application; the oldest go first")
+                .mib(8, 1..=1_048_576),
             log_line_bytes: logs
                 .row("log-line-kib", "Longest log line; the rest of it is cut off, with a mark")
                 .kib(256, 1..=1_024),

@@ -1,6 +1,6 @@
 //! build: an image of the tree, under a name that never moves; or its files, as a site.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokio::sync::mpsc;
 use windlass_api::{DeploymentState, Failure, LogStep};
@@ -12,7 +12,7 @@ use windlass_store::{jobs, organizations};
 use super::attempt::Attempt;
 use super::failure::{Result, failed};
 use super::pack::{self, Basis, Choice, Pack, Recipe};
-use super::{ceiling, isolation, port, services, site};
+use super::{ceiling, git, isolation, port, services, site};
 use crate::config::{BuildNetwork, SecretText};
 use crate::labels::DEPLOYMENT_LABEL;
 use crate::service::queue;
@@ -117,6 +117,7 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, recipe: Recipe, tag: &str) -> R
     args.extend(reach.proxy);
     let build = Build {
         context: recipe.context,
+        git: repository_for(attempt, tree)?,
         tree: tree.to_owned(),
         target: recipe.target,
         dockerfile: recipe.dockerfile,
@@ -146,6 +147,14 @@ async fn run(attempt: &Attempt<'_>, tree: &Path, recipe: Recipe, tag: &str) -> R
             format!("the build took more than {} s, the limit that build-seconds sets", limit.as_secs()),
         ),
     }
+}
+
+/// The repository itself, if the build is to have it.
+fn repository_for(attempt: &Attempt<'_>, tree: &Path) -> Result<Option<PathBuf>> {
+    if !attempt.configuration.settings.git_in_context {
+        return Ok(None);
+    }
+    git::kept_repository(tree).map(Some).or_else(|error| failed(Failure::Internal, error))
 }
 
 /// What `RUN` can reach.

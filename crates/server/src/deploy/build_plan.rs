@@ -24,6 +24,7 @@ use crate::app::App;
 use crate::compose_volumes;
 use crate::error::{self, Error};
 use crate::logs::Secrets;
+use crate::shared_variables;
 use crate::turns::Turn;
 use crate::wishes;
 
@@ -63,7 +64,9 @@ async fn clean_up(folder: &Path) {
 
 async fn plan(app: &App, application: &Application, folder: &Path) -> error::Result<BuildPlan> {
     let configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
-    let variables = app.vault.application_variables(application).await?;
+    let mut conn = app.db.read().await?;
+    let variables = shared_variables::of_application(&mut conn, &app.vault, application).await?;
+    drop(conn);
     let mut plan = empty();
     let basis = Basis { configuration: &configuration, variables: &variables, base_images: &app.config.base_images };
     match fill(app, application, &basis, folder, &mut plan).await {
@@ -117,7 +120,7 @@ async fn fill(
     tokio::fs::create_dir_all(parent).await.or_else(|error| failed(Failure::DiskFull, error))?;
     let trust = repository::trust(app, application).await?;
     let source = Source { url: &url, reference, credentials: &credentials, trust };
-    let commit = git::fetch(&source, folder, &limits, None).await?;
+    let commit = git::fetch_for_look(&source, folder, &limits).await?;
     (plan.commit_hash, plan.commit_message) = (commit.hash, commit.message);
     let tree = tokio::fs::canonicalize(folder).await.or_else(|error| failed(Failure::Internal, error))?;
     match pack::choose(basis, &tree).await? {

@@ -30,7 +30,9 @@ pub async fn run(
 ) -> Result<i64> {
     let (what, text) = match purpose {
         Purpose::PostRun => ("post-run", &subject.configuration.post_run_command),
-        Purpose::PreRun | Purpose::App | Purpose::Service => ("pre-run", &subject.configuration.pre_run_command),
+        Purpose::PreRun | Purpose::App | Purpose::Service | Purpose::Run => {
+            ("pre-run", &subject.configuration.pre_run_command)
+        }
     };
     let network = network::of_application(host, &subject.application).await?;
     let container = row(host, held, &subject.deployment, &network, &NewContainer::command(purpose, mounts)).await?;

@@ -15,7 +15,7 @@ use super::failure::{Interruption, Result, failed};
 use super::{network, services};
 use crate::host::Host;
 use crate::jobs::Held;
-use crate::labels::{PURPOSE_LABEL, short};
+use crate::labels::{PURPOSE_LABEL, SERVICE_LABEL, short};
 use crate::mounts::{self, Mounted};
 use crate::service::work::Work;
 use crate::subject::Subject;
@@ -55,7 +55,7 @@ pub async fn row(
     let ending = match purpose {
         Purpose::PreRun if part.service.is_empty() => "pre".to_owned(),
         Purpose::PostRun => "post".to_owned(),
-        Purpose::App | Purpose::Service | Purpose::PreRun => ordinal.to_string(),
+        Purpose::App | Purpose::Service | Purpose::PreRun | Purpose::Run => ordinal.to_string(),
     };
     let name = format!("wl-{}-{}-{ending}", short(deployment.application_id), short(deployment.id));
     if let Some(stored) = containers::by_name(&mut tx, &name).await? {
@@ -121,6 +121,8 @@ pub fn specification(
     let (settings, config) = (&subject.configuration.settings, &host.app.config);
     let mut labels = host.labels(container.application_id, container.deployment_id);
     labels.insert(PURPOSE_LABEL.into(), container.purpose.as_str().into());
+    // Else the image's own label would count.
+    labels.insert(SERVICE_LABEL.into(), String::new());
     let mut environment = variables.environment.clone();
     environment.insert("PORT".into(), image.port.to_string());
     let address: Ipv4Addr = container.address.parse().map_err(|_| unreadable(container.id))?;

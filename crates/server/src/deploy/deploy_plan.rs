@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windlass_api::{ArtifactKind, Configuration, DeployEffect, DeployPlan, Gapless, ReleaseChange, VolumeOrigin};
+use windlass_api::{
+    ArtifactKind, Configuration, DeployEffect, DeployPlan, Gapless, ReleaseChange, Variables, VolumeOrigin,
+};
 use windlass_store::applications::Application;
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::releases::{self, Release};
@@ -18,6 +20,7 @@ use crate::mounts;
 use crate::records::applications::ApplicationViewer;
 use crate::records::effects;
 use crate::records::releases::{Contents, changes};
+use crate::shared_variables;
 use crate::subject::SubjectError;
 use crate::turns::Turn;
 
@@ -35,8 +38,9 @@ pub async fn make(
     let release = releases::current_of(&mut conn, &[application.id]).await?.pop();
     let containers = containers::of_application(&mut conn, application.id).await?;
     let volumes = volumes::of_application(&mut conn, application.id).await?;
+    let variables = shared_variables::of_application(&mut conn, &app.vault, application).await?;
     drop(conn);
-    let live = Live { application, release, containers, volumes };
+    let live = Live { application, release, containers, volumes, variables };
     let (newest_commit_hash, commit_problem) = match newest {
         Ok(hash) => (hash, String::new()),
         Err(problem) => (String::new(), problem),
@@ -63,6 +67,8 @@ struct Live<'a> {
     release: Option<Release>,
     containers: Vec<Container>,
     volumes: Vec<Volume>,
+    /// Of the application, as the next release would be made with them.
+    variables: Variables,
 }
 
 impl Live<'_> {
@@ -96,16 +102,14 @@ impl Live<'_> {
         release: &Release,
         newest: &str,
     ) -> Result<Vec<ReleaseChange>> {
-        let vault = viewer.vault;
-        let mut before = Contents::asked_of(vault, release).await?;
-        let mut after = Contents::asked_of_next(vault, self.application).await?;
+        let mut before = Contents::asked_of(viewer.vault, release).await?;
+        let mut after = Contents::asked_of_next(self.configuration()?, &self.variables);
         if !newest.is_empty() {
             before.set_commit(&release.commit_hash);
             after.set_commit(newest);
         }
         (before.volumes, after.volumes) = self.volumes()?;
-        let now = vault.application_variables(self.application).await?;
-        changes(viewer, &now, &before, &after)
+        changes(viewer, &self.variables, &before, &after)
     }
 
     /// Where the live containers have volumes, and where the next ones would. Those of services are the compose file's to change, and without containers

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use windlass_api::Failure;
-use windlass_buildpack::{Candidate, Detected, Kind, Plan, Reason, Serves, Source};
+use windlass_buildpack::{BuildVariables, Candidate, Detected, Kind, Plan, Reason, Serves, Source};
 use windlass_runtime::Dockerfile;
 
 use super::failure::{Result, failed};
@@ -42,18 +42,20 @@ async fn site_as_it_is(basis: &Basis<'_>, tree: &Path, plan: Plan, others: Optio
 /// The root of a workspace is needed to build one of its parts, so the folder that is built in is the plan's.
 fn built(basis: &Basis<'_>, tree: &Path, plan: Plan, others: Option<String>) -> Chosen {
     let variables = basis.variables;
-    let (secret, names): (Vec<&str>, Vec<&str>) =
+    let (secret, open): (Vec<&str>, Vec<&str>) =
         variables.build.keys().map(String::as_str).partition(|name| variables.is_secret(name));
-    let text = plan.dockerfile(basis.base_images, &names);
+    let given = BuildVariables { open: &open, secret: &secret };
+    let text = plan.dockerfile(basis.base_images, given);
     let with = plan.framework.map(|framework| format!(" with {framework}")).unwrap_or_default();
     let mut notes = vec![format!("There is no Dockerfile, so one is made. This is {}{with}:", plan.kind)];
     notes.extend(story(&plan).chain(others));
     // A user can take it from the log, and change it.
     notes.push("The Dockerfile:".to_owned());
     notes.extend(text.lines().map(|line| format!("    {line}")));
-    let unseen = (!secret.is_empty()).then(|| {
-        let names = secret.join(", ");
-        format!("Commands of this build do not see what is secret: {names}. A Dockerfile of your own can mount it.")
+    let unseen = given.unseen();
+    let unseen = (!unseen.is_empty()).then(|| {
+        let names = first(&unseen, |name| (*name).to_owned()).join(", ");
+        format!("Commands of this build do not see these secrets, whose names are not those of variables, or which are too many: {names}.")
     });
     notes.extend(unseen.clone());
     let is_of_dockerfile = !basis.configuration.settings.build_target.is_empty();

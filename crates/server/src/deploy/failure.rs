@@ -5,7 +5,7 @@ use std::fmt;
 use windlass_api::{ErrorCode, Failure};
 use windlass_runtime as runtime;
 
-use super::git::FetchError;
+use super::git::{FetchError, LfsProblem};
 use crate::code_host::Failed;
 use crate::host::HostError;
 use crate::jobs::{Ended, Outcome};
@@ -129,16 +129,18 @@ impl From<runtime::Error> for Interruption {
 impl From<FetchError> for Interruption {
     fn from(error: FetchError) -> Self {
         let mut cause = &error;
-        while let FetchError::Submodule { error, .. } = cause {
+        while let FetchError::Submodule { error, .. } | FetchError::History { error } = cause {
             cause = error;
         }
         let class = match cause {
             FetchError::ReferenceNotFound { .. } => Failure::ReferenceNotFound,
-            FetchError::Damaged { .. } => Failure::RepositoryDamaged,
+            FetchError::Damaged { .. } | FetchError::Lfs { problem: LfsProblem::Missing { .. }, .. } => {
+                Failure::RepositoryDamaged
+            }
             FetchError::SubmoduleRefused { .. }
             | FetchError::TooManySubmodules { .. }
             | FetchError::SubmodulesTooDeep { .. }
-            | FetchError::Lfs { .. }
+            | FetchError::Lfs { problem: LfsProblem::Refused { .. }, .. }
             | FetchError::TooLarge { .. }
             | FetchError::TooManyFiles { .. }
             | FetchError::TooMuchMemory { .. } => Failure::RepositoryUnsupported,
@@ -147,12 +149,14 @@ impl From<FetchError> for Interruption {
             FetchError::GitMissing
             | FetchError::PrlimitMissing
             | FetchError::Submodule { .. }
+            | FetchError::History { .. }
             | FetchError::SshMissing
             | FetchError::ReadOnly { .. } => Failure::Internal,
             FetchError::Unreachable { .. }
             | FetchError::Refused { .. }
             | FetchError::HostKeyChanged { .. }
             | FetchError::Redirected { .. }
+            | FetchError::Lfs { problem: LfsProblem::Unreachable { .. }, .. }
             | FetchError::Failed { .. } => Failure::RepositoryUnreachable,
         };
         Self::Failed(class, error.to_string())

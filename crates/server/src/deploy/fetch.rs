@@ -27,13 +27,18 @@ pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
     attempt.log.note(format!("Fetching {what} of {}", attempt.application.repository)).await;
     let credentials = repository::credentials(&attempt.host.app, &attempt.application, &url).await?;
     let folder = attempt.folder();
-    let cache = open_cache(attempt, &url).await;
+    let has_history = attempt.configuration.settings.git_in_context;
+    // What is kept of other commits has no history.
+    let cache = if has_history { None } else { open_cache(attempt, &url).await };
     tokio::fs::create_dir_all(attempt.host.work_dir()).await.or_else(|error| failed(Failure::DiskFull, error))?;
     kill_point::reached("deploy-before-fetch");
     let limits = repository::limits(&attempt.host.app.config);
     let trust = repository::trust(&attempt.host.app, &attempt.application).await?;
     let source = Source { url: &url, reference, credentials: &credentials, trust };
-    let commit = git::fetch(&source, &folder, &limits, cache.as_ref()).await;
+    let commit = match has_history {
+        true => git::fetch_with_history(&source, &folder, &limits).await,
+        false => git::fetch(&source, &folder, &limits, cache.as_ref()).await,
+    };
     drop(cache);
     attempt.host.caches_grew.notify_one();
     let commit = commit?;
@@ -42,6 +47,9 @@ pub async fn fetch(attempt: &mut Attempt<'_>) -> Result<PathBuf> {
     releases::set_commit(&mut tx, attempt.release.id, &commit.hash, &commit.author, &commit.message).await?;
     tx.commit().await?;
     attempt.log.note(format!("Commit {} by {}: {}", commit.hash, commit.author, commit.message)).await;
+    if commit.files_in_lfs > 0 {
+        attempt.log.note(format!("Fetched from Git LFS, files: {}", commit.files_in_lfs)).await;
+    }
     attempt.release.commit_hash = commit.hash;
     kill_point::reached("deploy-commit-stored");
     Ok(folder)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_api::{LogStep, LogStream};
+use windlass_api::LogStep;
 use windlass_store::jobs::Job;
 use windlass_store::logs::LogLine;
 
@@ -81,6 +81,6 @@ async fn note_waiting(app: &App, job: &Job, problem: &str) {
         return;
     }
     let text = format!("Waiting for the container engine: {problem}");
-    let line = LogLine { at: app.now(), stream: LogStream::Windlass, step: LogStep::Queue, text };
+    let line = LogLine::note(app.now(), LogStep::Queue, text);
     app.logs.note(application_id, deployment_id, line).await;
 }

@@ -52,7 +52,7 @@ pub async fn begin(attempt: &mut Attempt<'_>) -> Result<Option<Hold>> {
     Ok(Some(hold))
 }
 
-/// Those of other deployments that must not run beside the new ones. A post-run command is not ended halfway: see
+/// Those of other deployments that must not run beside the new ones. A command is not ended halfway: see
 /// [`hold_visitors`].
 async fn containers_before(attempt: &Attempt<'_>) -> Result<Vec<Container>> {
     let pauses = pauses(&attempt.configuration);
@@ -76,7 +76,12 @@ pub fn pauses(configuration: &Configuration) -> bool {
 pub fn ends_first(row: &Container, mounts: &[Mounted], pauses: bool) -> std::result::Result<bool, SubjectError> {
     let serves = row.purpose == Purpose::App && row.stage != Stage::Starting;
     let excluded = mounts::exclude(mounts, &mounts::of_container(row)?);
-    Ok(row.purpose != Purpose::PostRun && (excluded || (pauses && serves)))
+    Ok(!is_command(row) && (excluded || (pauses && serves)))
+}
+
+/// Whether it writes what its release writes, and is not ended halfway.
+fn is_command(row: &Container) -> bool {
+    matches!(row.purpose, Purpose::PostRun | Purpose::Run)
 }
 
 fn excludes(attempt: &Attempt<'_>, row: &Container) -> Result<bool> {
@@ -110,14 +115,18 @@ async fn hold_visitors(attempt: &mut Attempt<'_>) -> Result<Hold> {
     Ok(Hold::new(limit, passed))
 }
 
-/// The command after the run of the deployment before may write the same data, and is not ended halfway. It begins only while
-/// no visitor waits, so there is none later on.
+/// A command run, or the command after the run of the deployment before, may write the same data, and is not ended halfway. It begins
+/// only while no visitor waits, so there is none later on.
 async fn refuse_beside_command(attempt: &Attempt<'_>, work: &mut Work<'_>) -> Result<()> {
     for row in containers::of_application(work, attempt.application.id).await? {
-        let is_command = row.deployment_id != attempt.deployment.id && row.purpose == Purpose::PostRun;
-        if is_command && excludes(attempt, &row)? {
-            return Err(Interruption::Later("the post-run command of the deployment before has not ended yet".into()));
+        if row.deployment_id == attempt.deployment.id || !is_command(&row) || !excludes(attempt, &row)? {
+            continue;
         }
+        let what = match row.purpose {
+            Purpose::Run => format!("the command run {}, which has the same volume,", row.id),
+            _ => "the post-run command of the deployment before".to_owned(),
+        };
+        return Err(Interruption::Later(format!("{what} has not ended yet")));
     }
     Ok(())
 }

@@ -53,6 +53,8 @@ use crate::jobs::{Held, Lease, Slot};
 use attempt::Attempt;
 pub(crate) use attempt::open_log;
 pub(crate) use container::specification;
+pub(crate) use ending::bounded_reason;
+pub(crate) use failure::outcome;
 pub use failure::{Interruption, Result};
 pub use fetch::end_left_overs;
 pub(crate) use git::cache;

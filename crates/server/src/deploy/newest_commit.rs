@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use windlass_api::{Configuration, Failure};
+use windlass_api::{Configuration, Failure, Variables};
 use windlass_store::applications::Application;
 
 use super::build_plan::words_for_caller;
@@ -12,6 +12,7 @@ use super::failure::{Interruption, Result, failed};
 use super::git::{self, Source};
 use super::repository;
 use crate::app::App;
+use crate::shared_variables;
 use crate::turns::Turn;
 
 /// A request waits for the answer; a deploy has more time.
@@ -41,12 +42,16 @@ async fn ask_in_words(app: &App, application: &Application) -> std::result::Resu
             let seconds = limit(app).as_secs();
             Err(format!("The repository's server did not answer within {seconds} seconds. A deploy has more time."))
         }
-        Err(Interruption::Failed(_, words)) => match app.vault.application_variables(application).await {
+        Err(Interruption::Failed(_, words)) => match variables(app, application).await {
             Ok(variables) => Err(words_for_caller(&variables, &words)),
             Err(_) => Err(LATER.to_owned()),
         },
         Err(_) => Err(LATER.to_owned()),
     }
+}
+
+async fn variables(app: &App, application: &Application) -> crate::error::Result<Variables> {
+    shared_variables::of_application(&mut app.db.read().await?, &app.vault, application).await
 }
 
 async fn ask_repository(app: &App, application: &Application) -> Result<String> {

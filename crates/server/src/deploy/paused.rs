@@ -1,7 +1,7 @@
 //! Containers that are paused while their volume is read.
 
 use windlass_runtime::State;
-use windlass_store::containers::{self, Container, Stage};
+use windlass_store::containers::{self, Container, Purpose, Stage};
 
 use super::attempt::Attempt;
 use super::failure::{Interruption, Result};
@@ -59,10 +59,10 @@ impl Drop for Paused<'_> {
     }
 }
 
-/// A worker that was killed may have left live containers paused, which serve no visitor meanwhile.
+/// A worker that was killed may have left live containers paused, which serve no visitor meanwhile, or those of commands.
 pub async fn unpause_all(attempt: &Attempt<'_>) -> Result<()> {
     let rows = containers::of_application(&mut attempt.host.app.db.read().await?, attempt.application.id).await?;
-    for row in rows.iter().filter(|row| row.stage == Stage::Live) {
+    for row in rows.iter().filter(|row| row.stage == Stage::Live || row.purpose == Purpose::Run) {
         attempt.host.unpause_container(&row.name).await?;
     }
     Ok(())

@@ -113,7 +113,7 @@ async fn mounts_of(host: &Host, subject: &Subject) -> Result<Vec<Mounted>> {
 async fn remove_commands(host: &Host, held: &Held, subject: &Subject) -> Result<()> {
     let rows = containers::of_deployment(&mut host.app.db.read().await?, subject.deployment.id).await?;
     for container in rows {
-        if container.purpose == Purpose::App {
+        if !matches!(container.purpose, Purpose::PreRun | Purpose::PostRun) {
             continue;
         }
         held.check().await?;

@@ -2,7 +2,7 @@
 //! started again.
 
 use uuid::Uuid;
-use windlass_api::{LogStep, LogStream, Wanted};
+use windlass_api::{LogStep, Wanted};
 use windlass_durable::kill_point;
 use windlass_store::applications::{self, Application};
 use windlass_store::containers::{self, Stage};
@@ -48,7 +48,7 @@ async fn serves(work: &mut Work<'_>, application_id: Uuid) -> Result<bool> {
 async fn leave_line(host: &Host, application: &Application) {
     let Some(live) = application.live_deployment_id else { return };
     let text = "Stopped on request. Visitors get a page that says so, until it is started again.".to_owned();
-    let line = LogLine { at: host.app.now(), stream: LogStream::Windlass, step: LogStep::Drain, text };
+    let line = LogLine::note(host.app.now(), LogStep::Drain, text);
     host.app.logs.note(application.id, live, line).await;
 }
 

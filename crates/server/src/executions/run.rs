@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use uuid::Uuid;
-use windlass_api::{ExecutionStatus, LogStep, LogStream, StepStatus, Timestamp, UndoStatus};
+use windlass_api::{ExecutionStatus, LogStep, StepStatus, Timestamp, UndoStatus};
 use windlass_compose::Project;
 use windlass_durable::kill_point;
 use windlass_extension::{Extension, ResolvedStep, Values};
@@ -163,7 +163,7 @@ impl<'a> Run<'a> {
     /// A line about the whole.
     pub async fn note(&self, text: impl Into<String>) {
         let text = self.secrets.safe_line(&text.into());
-        let line = LogLine { at: self.app().now(), stream: LogStream::Windlass, step: LogStep::Run, text };
+        let line = LogLine::note(self.app().now(), LogStep::Run, text);
         self.app().logs.note(self.execution.id, self.execution.id, line).await;
     }
 

@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use tokio::sync::mpsc;
 use windlass_runtime::{
     Archive, Build, Container, ContainerSpec, ContainerSummary, Creation, Engine, Events, Exec, HelperSpec, Image,
-    ImageSummary, Labels, Network, NetworkSummary, NewFile, PrintedLine, Result, VolumeRoot,
+    ImageSummary, Labels, Network, NetworkSummary, NewFile, PrintedLine, Reading, Result, VolumeRoot,
 };
 
 use super::Host;
@@ -59,6 +59,11 @@ impl Host {
     /// Removes a container that has ended, whether or not its lines are stored; see [`Host::remove_container`].
     pub async fn remove_ended_container(&self, name: &str) -> Result<()> {
         self.docker.remove(name).await
+    }
+
+    /// None when it is gone, or does not run.
+    pub async fn container_usage(&self, name: &str) -> Result<Option<Reading>> {
+        self.docker.usage(name).await
     }
 
     /// Its exit code, when it has ended.

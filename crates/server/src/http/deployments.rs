@@ -18,6 +18,7 @@ use crate::records::applications as records;
 use crate::records::logs::deployment_with_lines;
 use crate::records::releases::{Contents, changes};
 use crate::service::deployments::{self, Restartable};
+use crate::shared_variables;
 
 const PAGE_SIZE: i64 = 10;
 
@@ -97,7 +98,9 @@ pub async fn compare(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer 
     let ComparisonQuery { from, to } = params.parse()?;
     let (before, after) = (release_of(&ctx, id, from).await?, release_of(&ctx, id, to).await?);
     let viewer = granted.authority().application_viewer(&ctx.app);
-    let now = ctx.app.vault.application_variables(granted.row()).await?;
+    let mut conn = ctx.app.db.read().await?;
+    let now = shared_variables::of_application(&mut conn, &ctx.app.vault, granted.row()).await?;
+    drop(conn);
     let before = Contents::of_release(&ctx.app.vault, &before).await?;
     let after = Contents::of_release(&ctx.app.vault, &after).await?;
     success("What has changed", ReleaseComparison { changes: changes(&viewer, &now, &before, &after)? })

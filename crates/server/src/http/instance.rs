@@ -1,7 +1,7 @@
 //! The installation as a whole, for its admins.
 
 use windlass_api::{
-    DatabaseKind, DiskSpace, ErrorCode, Instance, InstanceUsers, InstanceUsersQuery, Pagination, Queue, Whole,
+    DatabaseKind, ErrorCode, HostFigures, Instance, InstanceUsers, InstanceUsersQuery, Pagination, Queue, Whole,
 };
 use windlass_edge::Listen;
 use windlass_store::{Kind, instance, jobs, users};
@@ -18,11 +18,18 @@ pub const FOR_ADMINS: &str = "For admins of the installation, with a login.";
 
 pub fn routes(table: Table) -> Table {
     use ErrorCode::Forbidden;
-    table.get("/instance", get, user::<Instance>("Get instance").note(FOR_ADMINS).errors(&[Forbidden])).get(
-        "/instance/users",
-        list_users,
-        user::<InstanceUsers>("List users").query::<InstanceUsersQuery>().note(FOR_ADMINS).errors(&[Forbidden]),
-    )
+    table
+        .get("/instance", get, user::<Instance>("Get instance").note(FOR_ADMINS).errors(&[Forbidden]))
+        .get(
+            "/instance/figures",
+            get_figures,
+            user::<HostFigures>("Get figures of the machine").note(FOR_ADMINS).errors(&[Forbidden]),
+        )
+        .get(
+            "/instance/users",
+            list_users,
+            user::<InstanceUsers>("List users").query::<InstanceUsersQuery>().note(FOR_ADMINS).errors(&[Forbidden]),
+        )
 }
 
 pub async fn get(admin: Admin) -> Answer {
@@ -32,7 +39,6 @@ pub async fn get(admin: Admin) -> Answer {
     let (waiting, running) = jobs::counts(&mut conn).await?;
     drop(conn);
     let disk = disk::space(app.config.data_dir.clone()).await;
-    let bytes = |bytes| i64::try_from(bytes).unwrap_or(i64::MAX);
     let instance = Instance {
         version: env!("CARGO_PKG_VERSION").into(),
         started_at: app.started_at,
@@ -42,7 +48,7 @@ pub async fn get(admin: Admin) -> Answer {
         },
         public_url: app.config.public_url(),
         edge_addresses: edge_addresses(&app.config.edge_listen()),
-        disk: disk.map(|disk| DiskSpace { total_bytes: bytes(disk.whole), free_bytes: bytes(disk.free) }),
+        disk: disk.map(records::figures::disk_space),
         queue: Queue { waiting, running },
         users,
         organizations,
@@ -50,6 +56,18 @@ pub async fn get(admin: Admin) -> Answer {
         settings: app.config.settings.iter().map(records::instance_setting).collect(),
     };
     success("Instance", instance)
+}
+
+/// Of the machine of the server that is asked.
+pub async fn get_figures(admin: Admin) -> Answer {
+    let app = &admin.app;
+    let engine_folder = app.figures.machine.lock().engine_folder.clone();
+    let engine = match engine_folder {
+        Some(folder) => disk::space(folder).await,
+        None => None,
+    };
+    let data_folder = disk::space(app.config.data_dir.clone()).await;
+    success("Figures of the machine", records::figures::machine(app, data_folder, engine))
 }
 
 fn edge_addresses(listen: &Listen) -> Vec<String> {

@@ -18,6 +18,7 @@ mod domains;
 mod events;
 mod executions;
 mod extensions;
+mod figures;
 mod github_apps;
 mod head;
 mod installations;
@@ -36,8 +37,11 @@ mod previews;
 mod push;
 mod read_only;
 mod respond;
+mod runs;
+mod schedules;
 mod second_factor;
 mod sessions;
+mod shared_variables;
 mod snapshots;
 mod system;
 mod table;
@@ -80,9 +84,11 @@ fn table() -> Table {
         invitations::routes,
         applications::routes,
         variables::routes,
+        shared_variables::routes,
         deploy_plans::routes,
         deployments::routes,
         traffic::routes,
+        figures::routes,
         deliveries::routes,
         previews::routes,
         certificates::routes,
@@ -92,6 +98,8 @@ fn table() -> Table {
         github_apps::routes,
         volumes::routes,
         snapshots::routes,
+        runs::routes,
+        schedules::routes,
         logs::routes,
         events::routes,
         extensions::routes,

@@ -51,7 +51,8 @@ pub async fn metrics(State(app): State<Arc<App>>, request: Request) -> Answer {
     if !is_monitor(&app, &parts) {
         Admin::from_request_parts(&mut parts, &app).await.map_err(in_words)?;
     }
-    let text = app.metrics.render(edge::stats(&app.config.data_dir).await.ok()).map_err(Error::internal)?;
+    let edge = edge::stats(&app.config.data_dir).await.ok();
+    let text = app.metrics.render(&app.figures.totals.lock(), edge).map_err(Error::internal)?;
     Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
 }
 
@@ -84,7 +85,8 @@ async fn examine(app: &App) -> Health {
         bytes: app.metrics.build_cache_bytes.get(),
         budget_bytes: i64::try_from(app.config.build_cache_bytes).unwrap_or(i64::MAX),
     };
-    let warnings = app.firewall.warning().into_iter().chain(app.build_limits.warning()).collect();
+    let warnings = [app.firewall.warning(), app.build_limits.warning(), app.figures.warning()];
+    let warnings = warnings.into_iter().flatten().collect();
     Health { version: env!("CARGO_PKG_VERSION").into(), ready, dependencies, build_cache, warnings }
 }
 

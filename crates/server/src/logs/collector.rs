@@ -15,13 +15,15 @@ use windlass_store::logs::Claim;
 
 use super::reader::{LogOrigin, Reader, Waiter};
 use crate::app::App;
-use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL};
+use crate::labels::{APPLICATION_LABEL, DEPLOYMENT_LABEL, PURPOSE_LABEL, RUN_LABEL, SERVICE_LABEL};
 
 /// Readers that hold lines in memory at once; each holds a limited number. The others wait for their turn.
 const READERS_AT_ONCE: usize = 8;
 /// How long a container that is to go may wait until the last of its lines is stored. Then the caller tries again
 /// later.
 const LAST_LINES_LIMIT: Duration = Duration::from_secs(10);
+/// In bytes. Each line carries the name.
+const LONGEST_SERVICE_NAME: usize = 255;
 
 pub struct Collector {
     app: Arc<App>,
@@ -150,7 +152,21 @@ fn origin(labels: &Labels) -> Option<LogOrigin> {
     let step = match purpose {
         Some(Purpose::PreRun) => LogStep::PreRun,
         Some(Purpose::PostRun) => LogStep::PostRun,
+        Some(Purpose::Run) => LogStep::Command,
         Some(Purpose::App | Purpose::Service) | None => LogStep::Run,
     };
-    Some(LogOrigin { application_id: id(APPLICATION_LABEL)?, deployment_id: id(DEPLOYMENT_LABEL)?, step })
+    let made_for = id(DEPLOYMENT_LABEL)?;
+    match purpose {
+        // A run has lines of its own.
+        Some(Purpose::Run) => {
+            let (run_id, service) = (id(RUN_LABEL)?, String::new());
+            Some(LogOrigin { application_id: run_id, deployment_id: run_id, made_for, step, service })
+        }
+        _ => {
+            // Of a container that Windlass did not label, the image's own label would be here, however long.
+            let service = labels.get(SERVICE_LABEL).filter(|name| name.len() <= LONGEST_SERVICE_NAME);
+            let service = service.cloned().unwrap_or_default();
+            Some(LogOrigin { application_id: id(APPLICATION_LABEL)?, deployment_id: made_for, made_for, step, service })
+        }
+    }
 }

@@ -43,12 +43,13 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub enum Followed {
     Application(Uuid),
     Execution(Uuid),
+    Run(Uuid),
 }
 
 impl Followed {
     fn id(self) -> Uuid {
         match self {
-            Self::Application(id) | Self::Execution(id) => id,
+            Self::Application(id) | Self::Execution(id) | Self::Run(id) => id,
         }
     }
 }
@@ -310,8 +311,9 @@ fn text_bytes(lines: &[Stored]) -> usize {
 
 /// A line that was just stored, as the store would show it.
 fn as_asked(query: &Query, stored: &Stored) -> Stored {
-    let LogLine { at, stream, step, text } = &stored.line;
-    let line = LogLine { at: *at, stream: *stream, step: *step, text: query.filter.shown(text).into_owned() };
+    let LogLine { at, stream, step, service, text } = &stored.line;
+    let (service, text) = (service.clone(), query.filter.shown(text).into_owned());
+    let line = LogLine { at: *at, stream: *stream, step: *step, service, text };
     Stored { seq: stored.seq, deployment_id: stored.deployment_id, line }
 }
 
@@ -327,6 +329,7 @@ fn write_event(out: &mut Vec<u8>, followed: Followed, line: Stored) {
     let written = written.and_then(|()| match followed {
         Followed::Application(id) => serde_json::to_writer(&mut *out, &records::logs::log(id, line)),
         Followed::Execution(id) => serde_json::to_writer(&mut *out, &records::executions::log(id, line)),
+        Followed::Run(id) => serde_json::to_writer(&mut *out, &records::runs::log(id, line)),
     });
     match written {
         Ok(()) => out.extend_from_slice(b"\n\n"),

@@ -35,11 +35,15 @@ const RENEWAL: Duration = Duration::from_secs(20);
 const SECRETS_AGE: Duration = Duration::from_secs(60);
 
 /// What the lines of a container belong to.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct LogOrigin {
     pub application_id: Uuid,
     pub deployment_id: Uuid,
+    /// The deployment, or the service of an installation, that the container is of: what must not be shown.
+    pub made_for: Uuid,
     pub step: LogStep,
+    /// Of a compose file; empty for others.
+    pub service: String,
 }
 
 /// A caller that waits until everything is stored.
@@ -237,7 +241,7 @@ impl Reader {
 
     /// Lines are not stored without knowing what they must not show.
     async fn secrets(&self) -> Result<Arc<Secrets>, Stop> {
-        match Subject::load(&self.app, self.origin.deployment_id).await {
+        match Subject::load(&self.app, self.origin.made_for).await {
             Ok(subject) => Ok(Arc::new(Secrets::of(&subject))),
             Err(SubjectError::Gone) => self.secrets_of_service().await,
             Err(SubjectError::Unreadable(problem)) => {
@@ -252,7 +256,7 @@ impl Reader {
     async fn secrets_of_service(&self) -> Result<Arc<Secrets>, Stop> {
         let failed = |error: windlass_store::Error| Stop::Failed(error.to_string());
         let mut conn = self.app.db.read().await.map_err(failed)?;
-        let service = installations::service(&mut conn, self.origin.deployment_id).await.map_err(failed)?;
+        let service = installations::service(&mut conn, self.origin.made_for).await.map_err(failed)?;
         // Its application or installation is gone, so no user can read its lines any more.
         let execution_id = service.ok_or(Stop::Ended)?.execution_id;
         let material = executions::material(&mut conn, execution_id).await.map_err(failed)?.ok_or(Stop::Ended)?;
@@ -268,12 +272,12 @@ impl Reader {
 
     async fn store(&self, reading: &mut Reading, portion: Portion) -> Result<(), Stop> {
         let position = serde_json::to_string(&portion.position).map_err(|error| Stop::Failed(error.to_string()))?;
-        let (step, longest, now) = (self.origin.step, self.app.config.log_line_bytes, self.app.now());
+        let (origin, longest, now) = (self.origin.clone(), self.app.config.log_line_bytes, self.app.now());
         let secrets = reading.secrets.clone();
         // Away from the async threads: there may be thousands of them.
         let lines = tokio::task::spawn_blocking(move || {
-            let gap = portion.gap.map(|gap| gap_line(&gap, step, now));
-            let lines = portion.lines.iter().map(|line| shown(line, &secrets, step, longest));
+            let gap = portion.gap.map(|gap| gap_line(&gap, origin.step, now));
+            let lines = portion.lines.iter().map(|line| shown(line, &secrets, &origin, longest));
             gap.into_iter().chain(lines).collect()
         });
         let lines = lines.await.map_err(|error| Stop::Failed(error.to_string()))?;
@@ -297,9 +301,9 @@ impl Reader {
         if self.waiting.is_empty() {
             return;
         }
-        let LogOrigin { application_id, deployment_id, step } = self.origin;
+        let LogOrigin { application_id, deployment_id, step, .. } = self.origin;
         let text = format!("[What the container printed last is missing: it cannot be read. {problem}]");
-        let line = LogLine { at: self.app.now(), stream: LogStream::Windlass, step, text };
+        let line = LogLine::note(self.app.now(), step, text);
         if self.app.logs.note(application_id, deployment_id, line).await {
             self.grant_all();
         }
@@ -343,7 +347,7 @@ fn pauses(output: &Output, is_watched: bool) -> (Duration, Duration) {
     }
 }
 
-fn shown(line: &OutputLine, secrets: &Secrets, step: LogStep, longest: usize) -> LogLine {
+fn shown(line: &OutputLine, secrets: &Secrets, origin: &LogOrigin, longest: usize) -> LogLine {
     let stream = match line.stream {
         Stream::Stdout => LogStream::Stdout,
         Stream::Stderr => LogStream::Stderr,
@@ -355,7 +359,8 @@ fn shown(line: &OutputLine, secrets: &Secrets, step: LogStep, longest: usize) ->
         (false, 0) => secrets.safe_colored_line(&raw, longest),
         (false, _) => secrets.safe_beginning(&raw),
     };
-    LogLine { at: timestamp(line.at), stream, step, text: text::cut(safe, longest, line.cut) }
+    let (step, service) = (origin.step, origin.service.clone());
+    LogLine { at: timestamp(line.at), stream, step, service, text: text::cut(safe, longest, line.cut) }
 }
 
 fn gap_line(gap: &Gap, step: LogStep, now: Timestamp) -> LogLine {
@@ -372,7 +377,7 @@ fn gap_line(gap: &Gap, step: LogStep, now: Timestamp) -> LogLine {
         // Whether something was printed in between, only the engine could have told.
         None => format!("[Lines{span} may be missing: the engine dropped what it had of them before it could be read]"),
     };
-    LogLine { at, stream: LogStream::Windlass, step, text }
+    LogLine::note(at, step, text)
 }
 
 fn timestamp(at: time::OffsetDateTime) -> Timestamp {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use uuid::Uuid;
 use windlass_api::Timestamp;
 use windlass_store::logs::Kept;
-use windlass_store::{Result, applications, executions, installations};
+use windlass_store::{Result, applications, executions, installations, runs};
 
 use crate::app::App;
 
@@ -54,12 +54,27 @@ async fn trim_organizations(app: &App, keep_from: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// The organization of each application, execution and installation: each of them has lines.
+/// A command run keeps less than an application.
+async fn trim_runs(app: &App, keep_from: Timestamp) -> Result<()> {
+    let (store, most) = (&app.logs.store, app.config.run_log_bytes);
+    for one in store.kept().await?.into_iter().filter(|one| one.bytes > most) {
+        if runs::get(&mut app.db.read().await?, one.application_id).await?.is_none() {
+            continue;
+        }
+        while store.trim(one.application_id, most, keep_from, app.now()).await? > 0 {
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+    Ok(())
+}
+
+/// The organization of each application, execution, installation and command run: each of them has lines.
 async fn log_owners(app: &App) -> Result<HashMap<Uuid, Uuid>> {
     let mut conn = app.db.read().await?;
     let mut owners = applications::organizations(&mut conn).await?;
     owners.extend(executions::organizations(&mut conn).await?);
     owners.extend(installations::organizations(&mut conn).await?);
+    owners.extend(runs::organizations(&mut conn).await?);
     Ok(owners.into_iter().collect())
 }
 
@@ -86,6 +101,7 @@ pub async fn trim_all(app: &App, with_orphans: bool) -> Result<()> {
             tokio::time::sleep(BREATH).await;
         }
     }
+    trim_runs(app, keep_from).await?;
     trim_organizations(app, keep_from).await?;
     if with_orphans {
         // In this order: an application or an execution is there before its lines are.
@@ -94,6 +110,7 @@ pub async fn trim_all(app: &App, with_orphans: bool) -> Result<()> {
         let mut existing: HashSet<_> = applications::ids(&mut conn).await?.into_iter().collect();
         existing.extend(executions::ids(&mut conn).await?);
         existing.extend(installations::ids(&mut conn).await?);
+        existing.extend(runs::ids(&mut conn).await?);
         drop(conn);
         for one in kept.iter().filter(|one| !existing.contains(&one.application_id)) {
             while !store.delete_some(one.application_id).await? {

@@ -74,6 +74,7 @@ pub async fn may_still_read(ctx: &Ctx, followed: Followed) -> bool {
         match followed {
             Followed::Application(id) => again.application(id).await.map(drop),
             Followed::Execution(id) => again.execution(id).await.map(drop),
+            Followed::Run(id) => again.run(id).await.map(drop),
         }
     };
     match look.await {

@@ -222,7 +222,7 @@ impl LogWriter {
             true => self.secrets.safe_part(&line.text),
             false => self.secrets.safe_colored_line(&line.text, longest),
         };
-        logs::LogLine { at: self.app.now(), stream, step, text: text::cut(text, longest, 0) }
+        logs::LogLine { stream, ..logs::LogLine::note(self.app.now(), step, text::cut(text, longest, 0)) }
     }
 
     fn is_full(&self) -> bool {

@@ -1,5 +1,6 @@
 //! What is counted, in a registry of the server's own.
 
+mod applications;
 mod edge;
 
 use std::time::Duration;
@@ -15,6 +16,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use windlass_edge::stats::Stats;
 use windlass_store::Db;
+
+use crate::figures::Totals;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Answered {
@@ -56,10 +59,11 @@ impl Metrics {
         Self { registry, requests, durations, log_followers, event_followers, build_cache_bytes }
     }
 
-    /// All figures in the text format of Prometheus, with those of the edge.
-    pub fn render(&self, edge: Option<Stats>) -> Result<String, std::fmt::Error> {
+    /// All figures in the text format of Prometheus, with those of applications and of the edge.
+    pub fn render(&self, applications: &Totals, edge: Option<Stats>) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         encode_registry(&mut text, &self.registry)?;
+        encode_registry(&mut text, &applications::registry(applications))?;
         encode_registry(&mut text, &edge::registry(edge))?;
         encode_eof(&mut text)?;
         Ok(text)

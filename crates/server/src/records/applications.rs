@@ -25,6 +25,8 @@ use super::volumes::volume;
 use super::{Viewer, bare_organization, bare_user, full_user};
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::figures::read as figures;
+use crate::shared_variables::SharedVariables;
 use crate::vault::Vault;
 
 pub const EMBEDDED_DEPLOYMENTS: i64 = 20;
@@ -35,6 +37,7 @@ pub struct ApplicationViewer<'a> {
     pub vault: &'a Vault,
     /// Where visitors reach applications.
     pub config: &'a Config,
+    pub now: Timestamp,
     /// How long deleted volumes wait.
     pub volume_grace_seconds: i64,
     pub caller: Viewer,
@@ -56,6 +59,7 @@ pub async fn application(
     record.deployments = newest.into_iter().map(|shown| bare_deployment(viewer, shown)).collect();
     let volumes = volumes::of_application(conn, row.id).await?;
     record.volumes = volumes.into_iter().map(|row| volume(row, viewer.volume_grace_seconds)).collect();
+    record.figures = figures::current(conn, &[row.id], viewer.now).await?.remove(&row.id);
     Ok(record)
 }
 
@@ -71,9 +75,10 @@ async fn listed(
     let mut crash_loops = crash_loops(conn, &ids).await?;
     let creators = creators(conn, viewer, rows).await?;
     let (mut records, mut budget) = (Vec::new(), Budget::of_a_list());
+    let mut shared = SharedVariables::of(viewer.vault, viewer.organization.id);
     for row in rows {
         let creator = creators.get(&row.user_id).cloned().map(bare_user);
-        let mut record = record(viewer, row, live.get(&row.id).copied(), creator).await?;
+        let mut record = record(conn, viewer, row, live.get(&row.id).copied(), creator, &mut shared).await?;
         record.crash_loop = crash_loops.remove(&row.id);
         let api::Application { build_variables, environment_variables, preview_variables, .. } = &mut record;
         budget.spend(&mut [build_variables, environment_variables, preview_variables]);
@@ -94,6 +99,8 @@ pub async fn applications(
         let its = records.iter_mut().find(|record| record.id == shown.deployment.application_id);
         its.into_iter().for_each(|record| record.deployments.push(bare_deployment(viewer, shown.clone())));
     }
+    let mut figures = figures::current(conn, &ids, viewer.now).await?;
+    records.iter_mut().for_each(|record| record.figures = figures.remove(&record.id));
     Ok(records)
 }
 
@@ -118,7 +125,8 @@ async fn without_arrays(
         Some(user) => Some(full_user(conn, &user, viewer.caller).await?),
         None => None,
     };
-    let mut record = record(viewer, row, live.first(), creator).await?;
+    let mut shared = SharedVariables::of(viewer.vault, viewer.organization.id);
+    let mut record = record(conn, viewer, row, live.first(), creator, &mut shared).await?;
     record.crash_loop = crash_loops(conn, &[row.id]).await?.remove(&row.id);
     Ok(record)
 }
@@ -167,16 +175,22 @@ async fn creators(
 }
 
 async fn record(
+    conn: &mut Conn,
     viewer: &ApplicationViewer<'_>,
     row: &Application,
     live: Option<&Release>,
     creator: Option<api::User>,
+    shared: &mut SharedVariables<'_>,
 ) -> Result<api::Application> {
     let configuration = Configuration::from_json(&row.configuration).map_err(Error::internal)?;
     let variables = viewer.vault.application_variables(row).await?;
     let pending_fields = match live {
-        Some(live) => pending(viewer.vault, &configuration, &variables, live).await?,
-        None => Vec::new(),
+        // What one that is being deleted refers to may be gone already.
+        Some(live) if row.wanted != api::Wanted::Deleted => {
+            let filled_in = shared.fill(conn, &configuration.environment, &variables).await?;
+            pending(viewer.vault, &configuration, &filled_in, live).await?
+        }
+        _ => Vec::new(),
     };
     let live_port = match live.and_then(|live| live.artifact.as_ref()) {
         Some(Artifact::Image(image)) => image.port,
@@ -221,6 +235,7 @@ async fn record(
         pending_fields,
         volumes: Vec::new(),
         crash_loop: None,
+        figures: None,
     })
 }
 

@@ -59,7 +59,7 @@ fn is_read_by_build(field: &str, configuration: &Configuration) -> bool {
             Dockerfile => !configuration.settings.output_path.is_empty(),
             DockerCompose => false,
         },
-        "build_variables" => pack != Static,
+        "build_variables" | "git_in_context" => pack != Static,
         // They are filled into the compose file.
         "environment_variables" | "compose_file" | "service" => pack == DockerCompose,
         // It stands in the Dockerfile that is made where there is none.
@@ -139,6 +139,8 @@ mod tests {
             ("start_command", BuildPack::Auto, "build"),
             ("single_page", BuildPack::Dockerfile, "nothing"),
             ("kept_releases", BuildPack::Auto, "nothing"),
+            ("git_in_context", BuildPack::Static, "nothing"),
+            ("git_in_context", BuildPack::DockerCompose, "build"),
             ("branch", BuildPack::Auto, "nothing"),
             ("secret_names", BuildPack::Auto, "nothing"),
         ] {

@@ -117,6 +117,7 @@ pub fn log(application_id: Uuid, stored: Stored) -> ApplicationLog {
         updated_at: line.at,
         stream: line.stream,
         step: line.step,
+        service: line.service,
         cursor: seq.to_string(),
     }
 }

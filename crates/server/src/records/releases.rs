@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_api::{ArtifactKind, Configuration, DeployEffect, MASK, ReleaseChange, Variables};
-use windlass_store::applications::Application;
 use windlass_store::releases::{Artifact, Release};
 
 use super::applications::ApplicationViewer;
@@ -60,11 +59,9 @@ impl Contents {
     }
 
     /// What the next release of an application is asked to be, without its commit.
-    pub async fn asked_of_next(vault: &Vault, application: &Application) -> Result<Self> {
-        let configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
-        let variables = vault.application_variables(application).await?.of_release();
-        let artifact = ArtifactKind::None;
-        Ok(Self { configuration, variables, volumes: BTreeMap::new(), artifact, others: BTreeMap::new() })
+    pub fn asked_of_next(configuration: Configuration, filled_in: &Variables) -> Self {
+        let (variables, artifact) = (filled_in.of_release(), ArtifactKind::None);
+        Self { configuration, variables, volumes: BTreeMap::new(), artifact, others: BTreeMap::new() }
     }
 
     pub fn set_commit(&mut self, hash: &str) {

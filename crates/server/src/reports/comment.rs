@@ -1,6 +1,6 @@
 //! comment: a pull request says how its preview is, in one comment that is changed each time.
 
-use windlass_api::{CodeHost, DeploymentState, LogStep, LogStream};
+use windlass_api::{CodeHost, DeploymentState, LogStep};
 use windlass_codehost::api::{Api, ApiError, Comment, CommentId};
 use windlass_durable::kill_point;
 use windlass_store::connections::{self, Connection};
@@ -195,6 +195,6 @@ impl Place<'_> {
 /// So that a member who looks for the comment sees why there is none.
 async fn note(app: &App, preview: &Preview, deployment: &Deployment, failed: &Failed) {
     let text = format!("The comment at the pull request could not be written: {}", failed.words());
-    let line = LogLine { at: app.now(), stream: LogStream::Windlass, step: LogStep::Report, text };
+    let line = LogLine::note(app.now(), LogStep::Report, text);
     app.logs.note(preview.id, deployment.id, line).await;
 }

@@ -1,7 +1,7 @@
 //! report: a code host is told what became of a commit.
 
 use uuid::Uuid;
-use windlass_api::{DeploymentState, LogStep, LogStream};
+use windlass_api::{DeploymentState, LogStep};
 use windlass_codehost::api::{State, Status};
 use windlass_durable::kill_point;
 use windlass_store::applications::{self, Application};
@@ -90,7 +90,7 @@ async fn tell(app: &App, subject: &Subject) -> Result<Option<State>, Failed> {
 /// So that a member who looks for the status sees why there is none.
 async fn note(app: &App, deployment: &Deployment, failed: &Failed) {
     let text = format!("The commit's status could not be set: {}", failed.words());
-    let line = LogLine { at: app.now(), stream: LogStream::Windlass, step: LogStep::Report, text };
+    let line = LogLine::note(app.now(), LogStep::Report, text);
     app.logs.note(deployment.application_id, deployment.id, line).await;
 }
 

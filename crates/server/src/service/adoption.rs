@@ -4,8 +4,8 @@
 use uuid::Uuid;
 use windlass_runtime::Docker;
 use windlass_store::{
-    applications, containers, deployments, executions, installations, instance, jobs, networks, releases, servers,
-    snapshots, volumes,
+    applications, containers, deployments, executions, installations, instance, jobs, networks, releases, runs,
+    servers, snapshots, volumes,
 };
 
 use crate::app::App;
@@ -86,6 +86,7 @@ pub async fn start_anew(app: &App) -> Result<Adopted, String> {
         volumes::rename_all(&mut work, &short(installation)).await?;
         snapshots::end_all_pending(&mut work, CALLED_OFF, now).await?;
         executions::cancel_all(&mut work, CALLED_OFF, now).await?;
+        runs::interrupt_all(&mut work, CALLED_OFF, now).await?;
         installations::fail_all(&mut work, now).await?;
         instance::set_engine_label(&mut work, installation).await?;
         let summary = "made this an installation of its own; its applications are stopped";

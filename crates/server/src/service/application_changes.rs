@@ -9,6 +9,7 @@ use windlass_api::{
 use windlass_runtime::{MOST_ARGUMENT_BYTES, argument_bytes};
 
 use crate::error::{Error, Result};
+use crate::references;
 use crate::wishes;
 
 pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result<()> {
@@ -52,6 +53,7 @@ pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result
     settings.pause = changes.pause.unwrap_or(settings.pause);
     settings.snapshot_before_deploy = changes.snapshot_before_deploy.unwrap_or(settings.snapshot_before_deploy);
     settings.single_page = changes.single_page.unwrap_or(settings.single_page);
+    settings.git_in_context = changes.git_in_context.unwrap_or(settings.git_in_context);
     settings.replicas = number(settings.replicas, changes.replicas.map(windlass_api::Whole::get));
     refuse_for_services(configuration)?;
     wishes::check(configuration)
@@ -108,11 +110,11 @@ pub fn set_variables(variables: &mut Variables, changes: &Changes) -> Result<()>
     }
     if let Some(given) = &changes.environment_variables {
         variables.environment = unmasked("environment_variables", given, &before.environment)?;
-        check_port("environment_variables", &variables.environment)?;
+        check_given_port("environment_variables", &variables.environment)?;
     }
     if let Some(given) = &changes.preview_variables {
         variables.preview = unmasked("preview_variables", given, &before.preview)?;
-        check_port("preview_variables", &variables.preview)?;
+        check_given_port("preview_variables", &variables.preview)?;
     }
     let is_there = |name: &String| {
         [&variables.build, &variables.environment, &variables.preview].iter().any(|all| all.contains_key(name))
@@ -147,7 +149,11 @@ fn preview_secrets(variables: &Variables, before: &Variables, changes: &Changes)
     Ok(names)
 }
 
-fn unmasked(field: &str, given: &VariableMap, before: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
+pub fn unmasked(
+    field: &str,
+    given: &VariableMap,
+    before: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>> {
     let mut variables = BTreeMap::new();
     for (name, value) in given.iter() {
         let value = match value.as_str() {
@@ -165,7 +171,7 @@ fn unmasked(field: &str, given: &VariableMap, before: &BTreeMap<String, String>)
 }
 
 /// Secrets reach a build another way, which is wide enough for all of them.
-fn refuse_long_arguments(variables: &Variables) -> Result<()> {
+pub fn refuse_long_arguments(variables: &Variables) -> Result<()> {
     let arguments: Vec<_> = variables.build.iter().filter(|(name, _)| !variables.is_secret(name)).collect();
     let bytes = argument_bytes(&arguments);
     if bytes <= MOST_ARGUMENT_BYTES {
@@ -187,8 +193,16 @@ fn refuse_buildkit(field: &str, build: &BTreeMap<String, String>) -> Result<()> 
     }
 }
 
+/// What it refers to is checked when it is known.
+fn check_given_port(field: &str, environment: &BTreeMap<String, String>) -> Result<()> {
+    match environment.get("PORT").is_some_and(|text| references::refers(text)) {
+        true => Ok(()),
+        false => check_port(field, environment),
+    }
+}
+
 /// The variable says where visitors are sent, so it must be a port.
-fn check_port(field: &str, environment: &BTreeMap<String, String>) -> Result<()> {
+pub fn check_port(field: &str, environment: &BTreeMap<String, String>) -> Result<()> {
     let is_port = |text: &String| text.trim().parse::<u16>().is_ok_and(|port| port > 0);
     if environment.get("PORT").is_some_and(|text| !is_port(text)) {
         let problem = "PORT: must be a whole number from 1 to 65535. Leave it out if it does not matter which.";

@@ -23,6 +23,7 @@ use crate::service::deployments::{self, DeploymentRequest};
 use crate::service::domain_owners::{self, Owners};
 use crate::service::held_applications::{hold_to_change, lock, lock_to_change, refuse_preview};
 use crate::service::idempotency::Once;
+use crate::service::shared_variables::{Referring, check_references, set_variables_of};
 use crate::service::variables::Touched;
 use crate::service::work::Work;
 use crate::service::{connections, deploy_keys, domain_choice, previews, queue, removal, states, volumes, webhooks};
@@ -185,6 +186,7 @@ async fn new_application(work: &mut Work<'_>, authority: &Authority, input: &Dep
         deploy_key: String::new(),
         configuration: Configuration::default().to_json().map_err(Error::internal)?,
         triggers: Triggers::default().to_json().map_err(Error::internal)?,
+        refers_to_shared: false,
         sealed_variables: app.vault.seal_application_variables(work, id, &Variables::default()).await?,
         sealed_webhook: app.vault.seal_webhook_secrets(work, id, &webhooks::new_secrets()).await?,
         sealed_credentials: None,
@@ -308,7 +310,8 @@ async fn fill(
     let mut changed = configuration.differences(&before);
     changed.extend(fill_triggers(work, authority, application, changes).await?);
     changed.extend(fill_connection(work, authority, application, changes).await?);
-    let (fields, touched) = fill_variables(work, application, changes).await?;
+    let environments = [before.environment.as_str(), &configuration.environment];
+    let (fields, touched) = fill_variables(work, authority, application, changes, environments).await?;
     changed.extend(fields);
     changed.extend(fill_credentials(work, application, changes).await?);
     Ok((changed, touched))
@@ -362,21 +365,27 @@ async fn fill_triggers(
     Ok(triggers.differences(&before))
 }
 
+/// In another environment they may refer to other values.
 async fn fill_variables(
     work: &mut Work<'_>,
+    authority: &Authority,
     application: &mut Application,
     changes: &Changes,
+    [environment_before, environment]: [&str; 2],
 ) -> Result<(Vec<String>, Touched)> {
-    if !touches_variables(changes) {
+    if !touches_variables(changes) && environment == environment_before {
         return Ok((Vec::new(), Touched::default()));
     }
-    let vault = &work.app.vault;
-    let before = vault.application_variables(application).await?;
+    let before = work.app.vault.application_variables(application).await?;
     let mut variables = before.clone();
-    set_variables(&mut variables, changes)?;
+    if touches_variables(changes) {
+        set_variables(&mut variables, changes)?;
+    }
+    let old = Referring { environment: environment_before, variables: &before };
+    check_references(work, authority, old, Referring { environment, variables: &variables }).await?;
     let changed = variables.differences(&before);
     if !changed.is_empty() {
-        application.sealed_variables = vault.seal_application_variables(work, application.id, &variables).await?;
+        set_variables_of(work, application, &variables).await?;
     }
     Ok((changed, Touched::between(&before, &variables)))
 }

@@ -17,6 +17,7 @@ use crate::service::held_applications::hold_to_change;
 use crate::service::restores::{self, Restore};
 use crate::service::work::Work;
 use crate::service::{queue, states};
+use crate::shared_variables;
 
 /// What a deployment is to bring to visitors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +156,7 @@ pub async fn enqueue(
 /// A release that has yet to be made, with the configuration of this moment. It has the id of its deployment.
 async fn new_release(work: &mut Work<'_>, application: &Application, id: Uuid, commit: &str) -> Result<Uuid> {
     let app = work.app;
-    let variables = app.vault.application_variables(application).await?.of_release();
+    let variables = shared_variables::of_application(work, &app.vault, application).await?.of_release();
     let release = Release {
         id,
         application_id: application.id,

@@ -19,11 +19,11 @@ use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::deployments::{self, DeploymentRequest};
 use crate::service::held_applications::hold_to_change;
+use crate::service::shared_variables::set_variables_of;
 use crate::service::work::Work;
 use crate::service::{domain_choice, removal, states, volumes, webhooks};
+use crate::shared_variables::{PREVIEWS, SharedVariables};
 
-/// What previews have as their environment.
-const ENVIRONMENT: &str = "preview";
 /// Of the application's name in a preview's domain, so that the number and what makes it unique have their place in the label.
 const LABEL_LENGTH: usize = 28;
 /// The same for the name.
@@ -250,6 +250,7 @@ async fn new_row(work: &mut Work<'_>, actor: &Actor, application: &Application, 
         deploy_key: String::new(),
         configuration: Configuration::default().to_json().map_err(Error::internal)?,
         triggers: Triggers { auto_deploy: false, ..Triggers::default() }.to_json().map_err(Error::internal)?,
+        refers_to_shared: false,
         sealed_variables: Vec::new(),
         sealed_credentials: None,
         sealed_webhook: app.vault.seal_webhook_secrets(work, id, &webhooks::new_secrets()).await?,
@@ -285,11 +286,12 @@ async fn configure(
 ) -> Result<()> {
     let vault = &work.app.vault;
     let variables = vault.application_variables(application).await?;
-    let variables = if wanted.is_fork { variables.of_fork() } else { variables.of_preview() };
+    let mut shared = SharedVariables::of(vault, application.organization_id);
+    let variables = shared.of_preview(work, &variables, wanted.is_fork).await?;
     let credentials = vault.repository_credentials(application).await?;
     row.configuration = configuration(work.app, application, &wanted.reference)?;
     row.connection_id = application.connection_id;
-    row.sealed_variables = vault.seal_application_variables(work, row.id, &variables).await?;
+    set_variables_of(work, row, &variables).await?;
     row.sealed_credentials = vault.seal_repository_credentials(work, row.id, &credentials).await?;
     Ok(())
 }
@@ -297,7 +299,7 @@ async fn configure(
 fn configuration(app: &App, application: &Application, reference: &str) -> Result<String> {
     let mut configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     reference.clone_into(&mut configuration.branch);
-    ENVIRONMENT.clone_into(&mut configuration.environment);
+    PREVIEWS.clone_into(&mut configuration.environment);
     let settings = &mut configuration.settings;
     (settings.replicas, settings.kept_releases, settings.snapshot_before_deploy) = (1, 1, false);
     settings.memory_mb = tighter(settings.memory_mb, app.config.preview_memory_mb);

@@ -1,11 +1,12 @@
 //! What is left for the worker to do: the kinds of jobs, and what each is about. Their handlers are in `deploy`, `executions`,
-//! `orders` and `reports`.
+//! `orders`, `reports` and `runs`.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use windlass_store::applications::Application;
 use windlass_store::executions::Execution;
 use windlass_store::jobs::NewJob;
+use windlass_store::runs::Run;
 
 /// Makes a release and brings it to visitors.
 pub const DEPLOY: &str = "deploy";
@@ -23,6 +24,9 @@ pub const DELETE: &str = "delete";
 pub const EXECUTION: &str = "execution";
 /// The same without the container engine.
 pub const MACHINE_EXECUTION: &str = "machine-execution";
+
+/// Carries out a command run.
+pub const RUN: &str = "run";
 
 /// Tells a code host what became of a commit.
 pub const REPORT: &str = "report";
@@ -189,6 +193,25 @@ pub fn execution(execution: &Execution, needs_engine: bool) -> NewJob {
         application_id: None,
         payload: serde_json::json!({ "execution_id": execution.id }).to_string(),
         exclusive_key: Some(execution.installation_id.map_or_else(alone, installation_key)),
+    }
+}
+
+/// The payload of [`RUN`].
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct OfRun {
+    pub run_id: Uuid,
+}
+
+/// The job that carries out a run. It has the run's id, by which it can be withdrawn or cancelled. It names no application: a command
+/// that takes long keeps nothing of the application waiting. Those of a schedule run one after another.
+pub fn run(run: &Run) -> NewJob {
+    NewJob {
+        id: run.id,
+        kind: RUN,
+        organization_id: Some(run.organization_id),
+        application_id: None,
+        payload: serde_json::json!({ "run_id": run.id }).to_string(),
+        exclusive_key: run.schedule_id.map(|id| format!("schedule {id}")),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::queue::{self, Registered};
 use crate::service::work::Work;
-use crate::service::{deployments, snapshots, states};
+use crate::service::{deployments, runs, snapshots, states};
 
 /// Nothing goes on, and a job sees to the rest. The caller holds the application.
 pub async fn end(
@@ -20,6 +20,7 @@ pub async fn end(
 ) -> Result<()> {
     deployments::cancel_all(work, application, reason).await?;
     snapshots::withdraw_all(work, application, reason).await?;
+    runs::interrupt_all(work, application, reason).await?;
     states::want(work, application.id, wanted).await?;
     work.enqueue(job).await?;
     states::settle(work, application.id).await?;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use windlass_api::{
-    Changes, ImportMode, ImportVariables, ImportedVariables, VariableKind, VariableMap, VariableNames, Variables,
+    Changes, Configuration, ImportMode, ImportVariables, ImportedVariables, VariableKind, VariableMap, VariableNames,
+    Variables,
 };
 use windlass_compose::dotenv;
 use windlass_store::applications::Application;
@@ -15,6 +16,7 @@ use crate::service::application_changes::set_variables;
 use crate::service::applications;
 use crate::service::audit::Action;
 use crate::service::held_applications::{hold_to_change, refuse_preview};
+use crate::service::shared_variables::{Referring, check_references, set_variables_of};
 
 /// Of the names in one detail of an audit entry.
 const MOST_CHARACTERS: usize = 2_000;
@@ -30,9 +32,13 @@ pub async fn import(app: &App, granted: &Granted<Application>, input: &ImportVar
     let mut after = before.clone();
     let changes = changes(&before, input, read.into_iter().collect())?;
     set_variables(&mut after, &changes).map_err(|error| about_text(error, input.kind))?;
+    let configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
+    let referring = |variables| Referring { environment: &configuration.environment, variables };
+    let checked = check_references(&mut work, &authority, referring(&before), referring(&after)).await;
+    checked.map_err(|error| about_text(error, input.kind))?;
     let touched = Touched::between(&before, &after);
     if after != before {
-        application.sealed_variables = app.vault.seal_application_variables(&mut work, application.id, &after).await?;
+        set_variables_of(&mut work, &mut application, &after).await?;
         applications::write(&mut work, &mut application).await?;
         let (verb, fields) = ("imported variables of", input.kind.field());
         applications::record(&mut work, &authority, Action::Update, &application, verb, fields, &touched);
@@ -130,7 +136,7 @@ impl Touched {
 }
 
 /// As many as there is room for.
-fn listed(names: Vec<String>) -> String {
+pub fn listed(names: Vec<String>) -> String {
     let (mut text, all) = (String::new(), names.len());
     for (index, name) in names.into_iter().enumerate() {
         if text.chars().count() + name.chars().count() > MOST_CHARACTERS {

@@ -178,8 +178,9 @@ mod tests {
 
     /// Every other transaction of the server, by file, and why it is none of [`super::Work`]. Nothing of them is a change of what
     /// people see.
-    const OTHERS: [(&str, &str); 14] = [
+    const OTHERS: [(&str, &str); 15] = [
         ("auth/bearer.rs", "when a credential was last used: reading must not wait for an audit chain"),
+        ("figures/keep.rs", "what was measured of applications, several times a minute"),
         ("holder.rs", "which engine the servers of a database use"),
         ("jobs/heartbeat.rs", "which servers live"),
         ("jobs/held.rs", "looks whether a job is still held, and changes nothing"),

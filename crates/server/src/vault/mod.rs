@@ -11,6 +11,7 @@ mod certificates;
 pub mod code_hosts;
 mod executions;
 pub mod ring;
+mod shared_variables;
 pub mod unlock;
 
 use std::sync::Arc;

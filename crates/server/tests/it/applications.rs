@@ -144,6 +144,7 @@ async fn what_cannot_be_is_refused(server: TestServer) {
         ("language_version", json!("20; true"), "language_version: "),
         ("program", json!("a b"), "program: "),
         ("build_target", json!("a b"), "build_target: must be the name of a stage"),
+        ("git_in_context", json!("yes"), "git_in_context: must be a boolean"),
         ("output_path", json!("a b"), "output_path: "),
         ("build_pack", json!("nix"), "build_pack: must be auto, dockerfile, static or docker-compose"),
         ("domain", json!("*.example.org"), "domain: must be a host name without port"),

@@ -177,6 +177,8 @@ fn text_of(length: usize, schema: &Value) -> Option<String> {
         filled("/", "x", ""),
         filled("", "x", ""),
         filled("NAME=", "x", ""),
+        // Of a schedule.
+        filled("", "0,", "0 * * * *"),
         filled("", &labels, "x"),
         filled("a@", &labels, "x"),
         filled("a@b", "", ""),

@@ -124,9 +124,8 @@ async fn the_plan_of_an_application_that_is_not_there_yet(server: TestServer) {
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         plan(&server, &ada, body).await
     };
-    let found =
-        ask(&NODE, json!({ "build_variables": { "MODE": "fast", "KEY": "sesame-sesame" }, "secret_names": ["KEY"] }))
-            .await;
+    let variables = json!({ "MODE": "fast", "KEY": "sesame-sesame", "a-b": "sesame" });
+    let found = ask(&NODE, json!({ "build_variables": variables, "secret_names": ["KEY", "a-b"] })).await;
     assert_eq!(
         (&found["artifact"], &found["language"], &found["language_version"]),
         (&json!("image"), &json!("node"), &json!("22"))
@@ -135,10 +134,11 @@ async fn the_plan_of_an_application_that_is_not_there_yet(server: TestServer) {
     assert_eq!(found["commit_message"], "First");
     let dockerfile = found["dockerfile"].as_str().unwrap();
     assert!(
-        dockerfile.contains("ARG MODE") && !dockerfile.contains("KEY") && !dockerfile.contains("sesame"),
+        dockerfile.contains("ARG MODE") && !dockerfile.contains("ARG KEY") && !dockerfile.contains("sesame"),
         "{dockerfile}"
     );
-    assert!(found["warnings"].to_string().contains("do not see what is secret: KEY."), "{found}");
+    assert!(dockerfile.contains("--mount=type=secret,id=KEY [") && !dockerfile.contains("a-b"), "{dockerfile}");
+    assert!(found["warnings"].to_string().contains("which are too many: a-b."), "{found}");
     assert!(!found["reasons"].as_array().unwrap().is_empty());
     // What is set beats what is found.
     let set = ask(&NODE, json!({ "start_command": "node other.js", "port": 4000 })).await;

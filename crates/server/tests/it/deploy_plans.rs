@@ -100,7 +100,11 @@ async fn each_change_says_how_far_it_reaches(server: TestServer) {
         (&greeting["before"], &greeting["after"], &greeting["is_masked"], &greeting["is_cut"]),
         (&Value::Null, &json!("hello"), &json!(false), &json!(false))
     );
-    change(&server, &ada, &shop, json!({ "build_target": "small" })).await;
+    change(&server, &ada, &shop, json!({ "git_in_context": true })).await;
+    let found = plan(&server, &ada, &shop).await;
+    assert!(summary(&found).contains(&"git_in_context  build".to_owned()), "{found}");
+    assert_eq!(found["effect"], "build");
+    change(&server, &ada, &shop, json!({ "git_in_context": false, "build_target": "small" })).await;
     assert_eq!(plan(&server, &ada, &shop).await["effect"], "build");
     // Of services the variables are filled into the compose file.
     let body = json!({ "name": "services", "repository": "", "build_pack": "docker-compose" });

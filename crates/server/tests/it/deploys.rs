@@ -48,11 +48,19 @@ pub fn most(name: &str) -> Value {
         "preview_secret_names": ["password"],
     });
     let building = json!({
-        "language": "node", "language_version": "22", "program": "cmd/api", "build_target": "release", "compose_file": "deploy/compose.yaml", "service": "web", "install_command": "npm ci",
+        "language": "node", "language_version": "22", "program": "cmd/api", "build_target": "release", "git_in_context": true, "compose_file": "deploy/compose.yaml", "service": "web", "install_command": "npm ci",
         "build_command": "npm run build", "start_command": "npm start", "output_path": "/dist", "single_page": true,
     });
     all.as_object_mut().unwrap().extend(building.as_object().unwrap().clone());
     all
+}
+
+/// Variables that the applications of an environment share.
+pub fn shared() -> Value {
+    json!({
+        "environment": "staging", "secret_names": ["password"],
+        "variables": { "HOST": "db.example.org", "password": "a very secret shared variable" },
+    })
 }
 
 impl TestServer {
@@ -155,7 +163,7 @@ impl TestServer {
     }
 
     pub fn line(&self, stream: LogStream, step: LogStep, text: String) -> LogLine {
-        LogLine { at: self.app.now(), stream, step, text }
+        LogLine { stream, ..LogLine::note(self.app.now(), step, text) }
     }
 }
 
@@ -167,7 +175,7 @@ impl World {
     }
 
     /// An application of the owner's that visitors are served by.
-    async fn running(&self) -> Value {
+    pub async fn running(&self) -> Value {
         self.server.running(self.owner(), self.application()).await
     }
 
@@ -258,6 +266,15 @@ impl World {
                     "kind": "environment", "text": "GREETING='good morning'\nNEW=1\n", "mode": "replace", "secret_names": ["NEW"],
                 });
                 (path.replace("{application_id}", &id_of(&self.running().await).to_string()), body)
+            }
+            "get_shared_variables" => {
+                self.server.put(&path, shared()).by(owner).ok().await;
+                (format!("{path}?environment=staging"), Value::Null)
+            }
+            "update_shared_variables" => (path, shared()),
+            "get_figures" => {
+                let id = id_of(&self.running().await);
+                (format!("{}?step=1200", path.replace("{application_id}", &id.to_string())), Value::Null)
             }
             "get_traffic" => {
                 let id = id_of(&self.running().await);
@@ -558,7 +575,10 @@ impl World {
                 let (application, snapshot) = self.snapshot().await;
                 (named(application), json!({ "snapshot_id": snapshot }))
             }
-            _ => self.about_extension(operation).await,
+            _ => match self.about_run(operation).await {
+                Some(call) => call,
+                None => self.about_extension(operation).await,
+            },
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use windlass_api::{ExecutionStatus, LogStep, LogStream, Role};
+use windlass_api::{ExecutionStatus, LogStep, Role};
 use windlass_store::executions::{self, End};
 use windlass_store::logs::LogLine;
 use windlass_store::{installations, jobs};
@@ -142,7 +142,7 @@ impl World {
                 let body = json!({ "variables": { "password": "a-password-of-it" } });
                 let run = server.post(&format!("/extensions/{key}/run"), body).by(owner).ok().await;
                 let (id, text) = (id_of(&run), "Waiting for its turn".to_owned());
-                let line = LogLine { at: server.app.now(), stream: LogStream::Windlass, step: LogStep::Run, text };
+                let line = LogLine::note(server.app.now(), LogStep::Run, text);
                 assert!(server.app.logs.note(id, id, line).await);
                 (path.replace("{execution_id}", &id_of(&run).to_string()), Value::Null)
             }

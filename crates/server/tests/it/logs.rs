@@ -189,12 +189,9 @@ async fn filters(server: TestServer) {
     .enumerate()
     {
         let at = START.plus_seconds(second as i64 * 60);
-        let line = LogLine {
-            at,
-            stream,
-            step: if second == 0 { LogStep::Build } else { LogStep::Run },
-            text: text.to_owned(),
-        };
+        let step = if second == 0 { LogStep::Build } else { LogStep::Run };
+        let service = if text == "third" { "web".to_owned() } else { String::new() };
+        let line = LogLine { stream, service, ..LogLine::note(at, step, text.to_owned()) };
         shop.server.store_lines(deployment, vec![line]).await;
     }
     for (query, expected) in [
@@ -204,6 +201,9 @@ async fn filters(server: TestServer) {
         ("step=build".to_owned(), vec!["begins"]),
         ("step=build,run&stream=stdout,windlass".to_owned(), vec!["third", "first", "begins"]),
         ("step=fetch".to_owned(), vec![]),
+        ("service=web".to_owned(), vec!["third"]),
+        ("service=we".to_owned(), vec![]),
+        ("service=web&stream=stderr".to_owned(), vec![]),
         (format!("deployment_id={other}"), vec!["third", "second"]),
         ("start_time=2026-01-01T00:01:00Z".to_owned(), vec!["third", "second", "first"]),
         ("end_time=2026-01-01T00:01:00Z".to_owned(), vec!["begins"]),

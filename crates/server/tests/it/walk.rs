@@ -211,6 +211,7 @@ impl World {
             | "list_sessions"
             | "get_user"
             | "get_instance"
+            | "get_figures_of_the_machine"
             | "list_users"
             | "get_settings"
             | "list_my_organizations"

@@ -320,6 +320,19 @@ create index github_app_registrations_expiry on github_app_registrations (expire
 
 -- What is deployed, and the work of deploying it.
 
+-- Variables that the applications of an organization share.
+create table shared_variables (
+    id uuid primary key,
+    organization_id uuid not null references organizations (id) on delete cascade,
+    -- Empty for those of the organization.
+    environment text not null,
+    -- JSON: values, and which of them are secret.
+    sealed_variables bytea not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    unique (organization_id, environment)
+);
+
 create table applications (
     id uuid primary key,
     -- Not deleted with it: what runs must end first.
@@ -341,6 +354,8 @@ create table applications (
     configuration text not null,
     -- JSON: when it is deployed without being asked to.
     triggers text not null,
+    -- Whether a variable of it refers to one that is shared.
+    refers_to_shared boolean not null default false,
     -- JSON: a list.
     labels text not null,
     -- What its users want; `state` is what is.
@@ -437,6 +452,18 @@ create table traffic (
     primary key (application_id, minute)
 );
 create index traffic_by_minute on traffic (minute);
+
+-- What an application uses and what visitors ask of it, as one server has measured it, packed. Times are seconds: `step` from one point to the
+-- next, `start` when the row begins. No foreign key to the server: what it measured outlives it.
+create table figures (
+    application_id uuid not null references applications (id) on delete cascade,
+    server_id uuid not null,
+    step bigint not null,
+    start bigint not null,
+    points bytea not null,
+    primary key (application_id, step, start, server_id)
+);
+create index figures_by_start on figures (step, start);
 
 create table deployments (
     id uuid primary key,
@@ -623,6 +650,58 @@ create index snapshots_of_organization on snapshots (organization_id, id);
 create index snapshots_of_application on snapshots (application_id, id);
 create index snapshots_of_volume on snapshots (volume_id, id);
 create index snapshots_of_release on snapshots (live_release_id) where live_release_id is not null;
+
+-- When a command of an application is run again and again. What runs is in `runs`.
+create table schedules (
+    id uuid primary key,
+    organization_id uuid not null,
+    application_id uuid not null references applications (id) on delete cascade,
+    name text not null,
+    cron text not null,
+    command text not null,
+    service text not null default '',
+    overlap text not null,
+    timeout_seconds bigint not null,
+    -- How many of its runs are remembered.
+    kept_runs bigint not null,
+    -- The next time; none while it is not enabled.
+    next_at bigint,
+    created_at bigint not null,
+    updated_at bigint not null,
+    unique (application_id, name)
+);
+create index schedules_due on schedules (next_at) where next_at is not null;
+
+-- Command runs. One that has a container has its id for it.
+create table runs (
+    id uuid primary key,
+    organization_id uuid not null,
+    application_id uuid not null references applications (id) on delete cascade,
+    schedule_id uuid references schedules (id) on delete set null,
+    schedule_name text not null default '',
+    -- The time of the schedule that it is for.
+    scheduled_at bigint,
+    user_id uuid,
+    actor text not null,
+    command text not null,
+    service text not null default '',
+    timeout_seconds bigint not null,
+    status text not null,
+    -- As what it is to end once its container has ended; mostly empty.
+    ending text not null default '',
+    reason text not null default '',
+    exit_code bigint,
+    -- What was live when it began. No foreign keys: it may be forgotten before the run is.
+    deployment_id uuid,
+    release_id uuid,
+    has_begun boolean not null default false,
+    created_at bigint not null,
+    started_at bigint,
+    finished_at bigint
+);
+create index runs_of_application on runs (application_id, id);
+create index runs_of_schedule on runs (schedule_id, id);
+create index runs_under_way on runs (organization_id) where status in ('queued', 'running');
 
 -- Addresses that were given out. One that is free again has no container; the longest free is given out first.
 create table addresses (

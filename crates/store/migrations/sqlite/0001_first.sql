@@ -320,6 +320,19 @@ create index github_app_registrations_expiry on github_app_registrations (expire
 
 -- What is deployed, and the work of deploying it.
 
+-- Variables that the applications of an organization share.
+create table shared_variables (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null references organizations (id) on delete cascade,
+    -- Empty for those of the organization.
+    environment text not null,
+    -- JSON: values, and which of them are secret.
+    sealed_variables blob not null,
+    created_at integer not null,
+    updated_at integer not null,
+    unique (organization_id, environment)
+) strict, without rowid;
+
 create table applications (
     id blob primary key check (length(id) = 16),
     -- Not deleted with it: what runs must end first.
@@ -341,6 +354,8 @@ create table applications (
     configuration text not null,
     -- JSON: when it is deployed without being asked to.
     triggers text not null,
+    -- Whether a variable of it refers to one that is shared.
+    refers_to_shared integer not null default 0 check (refers_to_shared in (0, 1)),
     -- JSON: a list.
     labels text not null,
     -- What its users want; `state` is what is.
@@ -437,6 +452,18 @@ create table traffic (
     primary key (application_id, minute)
 ) strict, without rowid;
 create index traffic_by_minute on traffic (minute);
+
+-- What an application uses and what visitors ask of it, as one server has measured it, packed. Times are seconds: `step` from one point to the
+-- next, `start` when the row begins. No foreign key to the server: what it measured outlives it.
+create table figures (
+    application_id blob not null references applications (id) on delete cascade,
+    server_id blob not null,
+    step integer not null,
+    start integer not null,
+    points blob not null,
+    primary key (application_id, step, start, server_id)
+) strict;
+create index figures_by_start on figures (step, start);
 
 create table deployments (
     id blob primary key check (length(id) = 16),
@@ -624,6 +651,58 @@ create index snapshots_of_organization on snapshots (organization_id, id);
 create index snapshots_of_application on snapshots (application_id, id);
 create index snapshots_of_volume on snapshots (volume_id, id);
 create index snapshots_of_release on snapshots (live_release_id) where live_release_id is not null;
+
+-- When a command of an application is run again and again. What runs is in `runs`.
+create table schedules (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null,
+    application_id blob not null references applications (id) on delete cascade,
+    name text not null,
+    cron text not null,
+    command text not null,
+    service text not null default '',
+    overlap text not null,
+    timeout_seconds integer not null,
+    -- How many of its runs are remembered.
+    kept_runs integer not null,
+    -- The next time; none while it is not enabled.
+    next_at integer,
+    created_at integer not null,
+    updated_at integer not null,
+    unique (application_id, name)
+) strict, without rowid;
+create index schedules_due on schedules (next_at) where next_at is not null;
+
+-- Command runs. One that has a container has its id for it.
+create table runs (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null,
+    application_id blob not null references applications (id) on delete cascade,
+    schedule_id blob references schedules (id) on delete set null,
+    schedule_name text not null default '',
+    -- The time of the schedule that it is for.
+    scheduled_at integer,
+    user_id blob,
+    actor text not null,
+    command text not null,
+    service text not null default '',
+    timeout_seconds integer not null,
+    status text not null,
+    -- As what it is to end once its container has ended; mostly empty.
+    ending text not null default '',
+    reason text not null default '',
+    exit_code integer,
+    -- What was live when it began. No foreign keys: it may be forgotten before the run is.
+    deployment_id blob,
+    release_id blob,
+    has_begun integer not null default 0 check (has_begun in (0, 1)),
+    created_at integer not null,
+    started_at integer,
+    finished_at integer
+) strict, without rowid;
+create index runs_of_application on runs (application_id, id);
+create index runs_of_schedule on runs (schedule_id, id);
+create index runs_under_way on runs (organization_id) where status in ('queued', 'running');
 
 -- Addresses that were given out. One that is free again has no container; the longest free is given out first.
 create table addresses (

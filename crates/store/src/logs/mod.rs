@@ -33,7 +33,16 @@ pub struct LogLine {
     pub at: Timestamp,
     pub stream: LogStream,
     pub step: LogStep,
+    /// The service of a compose file whose container has printed it, or empty.
+    pub service: String,
     pub text: String,
+}
+
+impl LogLine {
+    /// About the work, and not from a program.
+    pub const fn note(at: Timestamp, step: LogStep, text: String) -> Self {
+        Self { at, stream: LogStream::Windlass, step, service: String::new(), text }
+    }
 }
 
 /// The log store. Cheap to clone; all clones share the connections.

@@ -1,5 +1,6 @@
 //! Lines as the bytes of a chunk, and back. Before it is packed, a chunk is its lines one after another: eight bytes of
-//! time, one of stream and step, four of length, the text. Two such texts can be joined as they are.
+//! time, one of stream and step, four of length, the text. Where a service has printed the line, a bit of the ninth byte says so,
+//! and its name, after a byte with the length of the name, stands before the text. Two such texts can be joined as they are.
 
 use windlass_api::{LogStep, LogStream, Timestamp};
 
@@ -7,6 +8,10 @@ use super::LogLine;
 use crate::Result;
 
 const HEADER: usize = 13;
+/// Beside stream and step: the name of a service stands before the text.
+const OF_SERVICE: u8 = 0b1000;
+/// Names of services are shorter; a longer one is cut.
+const LONGEST_SERVICE: usize = u8::MAX as usize;
 /// Before packing. A chunk with less may be joined with the next, so this is how much is read for one line at most
 /// (unless the line itself is longer).
 pub const CHUNK: usize = 64 * 1024;
@@ -25,13 +30,18 @@ pub struct Loose {
 
 impl Loose {
     pub fn push(&mut self, line: &LogLine) {
-        let at = line.at.micros();
+        let (at, service, size) = (line.at.micros(), stored_service(line), text_size(line));
         self.note_times(at, at);
         self.lines += 1;
-        self.text_bytes += line.text.len() as i64;
+        self.text_bytes += size as i64;
         self.bytes.extend_from_slice(&at.to_le_bytes());
-        self.bytes.push(stream_code(line.stream) | step_code(line.step) << 4);
-        self.bytes.extend_from_slice(&(line.text.len() as u32).to_le_bytes());
+        let of_service = if service.is_empty() { 0 } else { OF_SERVICE };
+        self.bytes.push(stream_code(line.stream) | of_service | step_code(line.step) << 4);
+        self.bytes.extend_from_slice(&(size as u32).to_le_bytes());
+        if !service.is_empty() {
+            self.bytes.push(service.len() as u8);
+            self.bytes.extend_from_slice(service.as_bytes());
+        }
         self.bytes.extend_from_slice(line.text.as_bytes());
     }
 
@@ -55,6 +65,16 @@ impl Loose {
     }
 }
 
+fn stored_service(line: &LogLine) -> &str {
+    &line.service[..line.service.floor_char_boundary(LONGEST_SERVICE)]
+}
+
+/// Of a line's text, and of its service before it.
+pub fn text_size(line: &LogLine) -> usize {
+    let service = stored_service(line);
+    line.text.len() + if service.is_empty() { 0 } else { 1 + service.len() }
+}
+
 /// How long so many lines with so much text are before they are packed.
 pub fn loose_size(lines: i64, text_bytes: i64) -> usize {
     lines as usize * HEADER + text_bytes as usize
@@ -65,7 +85,7 @@ pub fn arrange(lines: &[LogLine]) -> Vec<Loose> {
     let mut chunks: Vec<Loose> = Vec::new();
     for line in lines {
         match chunks.last_mut() {
-            Some(chunk) if chunk.bytes.len() + HEADER + line.text.len() <= CHUNK => chunk.push(line),
+            Some(chunk) if chunk.bytes.len() + HEADER + text_size(line) <= CHUNK => chunk.push(line),
             _ => {
                 let mut chunk = Loose::default();
                 chunk.push(line);
@@ -92,7 +112,15 @@ pub struct PackedLine<'a> {
     pub at: Timestamp,
     pub stream: LogStream,
     pub step: LogStep,
+    pub service: &'a str,
     pub text: &'a str,
+}
+
+impl PackedLine<'_> {
+    pub fn to_line(self) -> LogLine {
+        let Self { at, stream, step, service, text } = self;
+        LogLine { at, stream, step, service: service.to_owned(), text: text.to_owned() }
+    }
 }
 
 /// The lines of an unpacked chunk.
@@ -113,13 +141,23 @@ fn take(bytes: &[u8]) -> Result<(PackedLine<'_>, &[u8])> {
     let (&kind, rest) = rest.split_first().ok_or_else(short)?;
     let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
     let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(short)?;
+    let (service, text) = match kind & OF_SERVICE {
+        0 => (&[][..], text),
+        _ => take_service(text).ok_or_else(short)?,
+    };
     let line = PackedLine {
         at: Timestamp::from_micros(i64::from_le_bytes(*at)),
-        stream: stream_of(kind & 0xF).ok_or_else(|| damaged("a stream is unknown"))?,
+        stream: stream_of(kind & 0xF & !OF_SERVICE).ok_or_else(|| damaged("a stream is unknown"))?,
         step: step_of(kind >> 4).ok_or_else(|| damaged("a step is unknown"))?,
+        service: str::from_utf8(service).map_err(damaged)?,
         text: str::from_utf8(text).map_err(damaged)?,
     };
     Ok((line, rest))
+}
+
+fn take_service(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&length, rest) = text.split_first()?;
+    rest.split_at_checked(length as usize)
 }
 
 fn damaged(problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> crate::Error {
@@ -155,6 +193,7 @@ const fn step_code(step: LogStep) -> u8 {
         LogStep::Hold => 11,
         LogStep::Data => 12,
         LogStep::Report => 13,
+        LogStep::Command => 14,
     }
 }
 
@@ -168,7 +207,11 @@ mod tests {
 
     fn line(number: i64, text: &str) -> LogLine {
         let (stream, step) = (LogStream::Stderr, LogStep::Run);
-        LogLine { at: Timestamp::from_micros(number), stream, step, text: text.to_owned() }
+        LogLine { at: Timestamp::from_micros(number), stream, step, service: String::new(), text: text.to_owned() }
+    }
+
+    fn of_service(service: &str) -> LogLine {
+        LogLine { service: service.to_owned(), ..line(3, "listening") }
     }
 
     #[test]
@@ -177,17 +220,24 @@ mod tests {
         for stream in LogStream::ALL {
             for step in LogStep::ALL {
                 expected.push(LogLine { stream: *stream, step: *step, ..line(0, "x") });
+                expected.push(LogLine { stream: *stream, step: *step, ..of_service("web") });
             }
         }
         let chunks = arrange(&expected);
         assert_eq!(chunks.len(), 1);
         let unpacked = unpack(&chunks[0].pack()).unwrap();
-        let found: Vec<_> = lines(&unpacked)
-            .map(|line| line.unwrap())
-            .map(|seen| LogLine { at: seen.at, stream: seen.stream, step: seen.step, text: seen.text.to_owned() })
-            .collect();
+        let found: Vec<_> = lines(&unpacked).map(|line| line.unwrap().to_line()).collect();
         assert_eq!(found, expected);
         assert_eq!((chunks[0].min_at, chunks[0].max_at), (-1, i64::MAX));
+        assert_eq!(chunks[0].bytes.len(), loose_size(chunks[0].lines, chunks[0].text_bytes));
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_cut_between_characters() {
+        let chunk = &arrange(&[of_service(&"ä".repeat(200)), line(4, "next")])[0];
+        let found: Vec<_> = lines(&chunk.bytes).map(|line| line.unwrap().to_line()).collect();
+        assert_eq!(found, [of_service(&"ä".repeat(127)), line(4, "next")]);
+        assert_eq!(chunk.bytes.len(), loose_size(chunk.lines, chunk.text_bytes));
     }
 
     #[test]
@@ -209,5 +259,8 @@ mod tests {
         assert!(unpack(&[0xFF; 8]).is_err());
         assert!(lines(&[0; 5]).next().unwrap().is_err());
         assert!(lines(&[0; 13]).next().unwrap().is_err());
+        let mut short = arrange(&[of_service("web")])[0].bytes.clone();
+        short[HEADER] = 200;
+        assert!(lines(&short).next().unwrap().is_err(), "its service is longer than service and text");
     }
 }

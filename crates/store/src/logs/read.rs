@@ -52,6 +52,7 @@ pub struct Filter {
     /// Whether lines keep their colours. They are searched without them.
     pub colors: bool,
     pub steps: Vec<LogStep>,
+    pub service: Option<String>,
     /// Found anywhere in the text.
     pub term: Option<Regex>,
     /// Found in the first 16 KiB of the text.
@@ -262,8 +263,8 @@ impl Scan {
     fn pass_over(&mut self, chunk: &Chunk) {
         tracing::error!(first_seq = chunk.first_seq, deployment_id = %chunk.deployment_id, "stored log lines are damaged");
         let text = format!("[{} lines are damaged and cannot be shown]", chunk.last_seq - chunk.first_seq + 1);
-        let (stream, step) = (LogStream::Windlass, LogStep::Run);
-        let line = PackedLine { at: Timestamp::from_micros(chunk.min_at), stream, step, text: &text };
+        let (at, stream, step) = (Timestamp::from_micros(chunk.min_at), LogStream::Windlass, LogStep::Run);
+        let line = PackedLine { at, stream, step, service: "", text: &text };
         if self.query.filter.sees(&line) {
             self.take(chunk.first_seq, chunk.deployment_id, line);
         }
@@ -282,9 +283,8 @@ impl Scan {
         match self.page.lines.last() {
             Some(last) if is_full => self.end_at(last.seq),
             _ => {
-                let PackedLine { at, stream, step, text } = line;
-                let line = LogLine { at, stream, step, text: self.query.filter.shown(text).into_owned() };
-                self.page.lines.push(Stored { seq, deployment_id, line });
+                let text = &self.query.filter.shown(line.text);
+                self.page.lines.push(Stored { seq, deployment_id, line: PackedLine { text, ..line }.to_line() });
             }
         }
     }
@@ -338,6 +338,7 @@ impl Filter {
             && self.to.is_none()
             && self.streams.is_empty()
             && self.steps.is_empty()
+            && self.service.is_none()
             && !self.has_patterns()
     }
 
@@ -347,8 +348,8 @@ impl Filter {
     }
 
     pub fn matches(&self, line: &LogLine) -> bool {
-        let LogLine { at, stream, step, text } = line;
-        self.sees(&PackedLine { at: *at, stream: *stream, step: *step, text })
+        let LogLine { at, stream, step, service, text } = line;
+        self.sees(&PackedLine { at: *at, stream: *stream, step: *step, service, text })
     }
 
     fn sees(&self, line: &PackedLine<'_>) -> bool {
@@ -356,6 +357,7 @@ impl Filter {
             && self.to.is_none_or(|to| line.at < to)
             && (self.streams.is_empty() || self.streams.contains(&line.stream))
             && (self.steps.is_empty() || self.steps.contains(&line.step))
+            && self.service.as_ref().is_none_or(|service| line.service == service)
             && (!self.has_patterns() || self.finds(&colors::plain(line.text)))
     }
 
@@ -426,7 +428,7 @@ mod tests {
     }
 
     fn stored() -> Stored {
-        let (at, stream, step) = (Timestamp::from_micros(0), LogStream::Stdout, LogStep::Run);
-        Stored { seq: 1, deployment_id: Uuid::nil(), line: LogLine { at, stream, step, text: String::new() } }
+        let line = LogLine::note(Timestamp::from_micros(0), LogStep::Run, String::new());
+        Stored { seq: 1, deployment_id: Uuid::nil(), line }
     }
 }

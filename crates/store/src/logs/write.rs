@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::pack::{CHUNK, Loose, arrange, loose_size, unpack};
+use super::pack::{CHUNK, Loose, arrange, loose_size, text_size, unpack};
 use super::{Claim, LogLine, LogStore, positions};
 use crate::db::sql;
 use crate::{Result, Tx};
@@ -78,7 +78,7 @@ async fn append(tx: &mut Tx, batch: &Batch) -> Result<Outcome> {
         insert(tx, batch, begin, &chunk).await?;
         next_seq = end;
     }
-    let text: usize = batch.lines.iter().map(|line| line.text.len()).sum();
+    let text: usize = batch.lines.iter().map(text_size).sum();
     let bytes = loose_size(next_seq - first_seq, text as i64);
     let query = "update log_heads set next_seq = $1, bytes = bytes + $2 where application_id = $3";
     let (bytes, id) = (bytes as i64, batch.application_id);

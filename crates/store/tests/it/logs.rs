@@ -29,7 +29,7 @@ on_both_databases!(logs: lines_are_read_from_both_ends, lines_of_a_deployment_st
 
 fn line(number: i64, text: impl Into<String>) -> LogLine {
     let at = Timestamp::from_micros(NOW.micros() + number);
-    LogLine { at, stream: LogStream::Stdout, step: LogStep::Run, text: text.into() }
+    LogLine { at, stream: LogStream::Stdout, step: LogStep::Run, service: String::new(), text: text.into() }
 }
 
 fn batch(application: u128, deployment: u128, lines: Vec<LogLine>) -> Batch {
@@ -136,7 +136,16 @@ async fn filters_hold_together(logs: TestLogs) {
     );
     let (term, expression) = (Some(pattern), Some(Regex::new("[47]").unwrap()));
     let streams = vec![LogStream::Stderr];
-    let all = Filter { term, expression, streams, colors: false, steps: Vec::new(), from: at(300), to: at(900) };
+    let all = Filter {
+        term,
+        expression,
+        streams,
+        colors: false,
+        steps: Vec::new(),
+        service: None,
+        from: at(300),
+        to: at(900),
+    };
     assert_eq!(found(all).await, [799, 499]);
 }
 

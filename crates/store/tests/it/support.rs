@@ -112,6 +112,7 @@ pub fn application(number: u128) -> Application {
         deploy_key: String::new(),
         domain: format!("app{number}.localhost"),
         configuration: Configuration::default().to_json().unwrap(),
+        refers_to_shared: false,
         sealed_variables: vec![1],
         sealed_credentials: None,
         sealed_webhook: vec![1],

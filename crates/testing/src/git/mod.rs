@@ -1,5 +1,6 @@
 //! A code host for tests: real bare repositories, served over smart HTTP by git itself.
 
+mod lfs;
 mod repository;
 pub(crate) mod serve;
 
@@ -11,6 +12,7 @@ use std::thread::JoinHandle;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
+pub use lfs::LfsManner;
 pub use repository::Repository;
 use serve::Manner;
 
@@ -69,6 +71,11 @@ impl GitServer {
     /// Answers everything with this status from now on.
     pub fn answer(&self, status: u16) {
         self.change(|manner| manner.status = Some(status));
+    }
+
+    /// What becomes of objects in Git LFS from now on.
+    pub fn treat_lfs(&self, lfs: LfsManner) {
+        self.change(|manner| manner.lfs = lfs);
     }
 
     /// An empty repository whose default branch will be `main`.

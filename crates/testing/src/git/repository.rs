@@ -4,6 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use sha2::{Digest, Sha256};
+
+use super::lfs;
+
 /// The time of the first commit in these repositories: each commit is a minute after the one before it.
 const FIRST_COMMIT_AT: u64 = 1_700_000_000;
 
@@ -73,6 +77,13 @@ impl Repository {
         let commit = self.git(&arguments);
         self.git(&["update-ref", &format!("refs/heads/{branch}"), &commit]);
         commit
+    }
+
+    /// Stores this in Git LFS. What stands for it in git.
+    pub fn in_lfs(&self, content: &[u8]) -> String {
+        let oid: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+        lfs::store(&self.folder, &oid, content).expect("an object is stored");
+        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {}\n", content.len())
     }
 
     /// A branch where the default branch is now.

@@ -23,6 +23,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 
+use super::lfs::{self, LfsManner};
 use super::repository::hermetic_git;
 
 /// How the server treats its clients.
@@ -33,6 +34,7 @@ pub struct Manner {
     pub hangs: bool,
     pub redirect: Option<String>,
     pub status: Option<u16>,
+    pub lfs: LfsManner,
     pub requests: usize,
     /// Bytes of repositories that were sent, by all requests together.
     pub sent: Arc<AtomicU64>,
@@ -46,6 +48,7 @@ impl Default for Manner {
             hangs: false,
             redirect: None,
             status: None,
+            lfs: LfsManner::default(),
             requests: 0,
             sent: Arc::default(),
         }
@@ -125,6 +128,9 @@ async fn answer(root: &Path, manner: Manner, request: Request<Incoming>) -> Answ
     }
     if !lets_in(manner.token.as_deref(), &request) {
         return empty(StatusCode::UNAUTHORIZED, &[(WWW_AUTHENTICATE, "Basic realm=\"git\"")]);
+    }
+    if lfs::is_asked(&request) {
+        return lfs::answer(root, &manner.lfs, request).await;
     }
     ask_git(root, &manner, None, request).await
 }

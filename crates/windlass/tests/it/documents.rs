@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use windlass_api::{Can, DeploymentState, ErrorCode, Failure, LogStep, LogStream, Role};
+use windlass_api::{Can, DeploymentState, ErrorCode, Failure, LogStep, LogStream, Role, RunStatus};
 
 use crate::process::{run, windlass};
 
@@ -291,11 +291,35 @@ fn the_guide_to_data_has_every_field_of_a_volume() {
 }
 
 #[test]
+fn the_guide_to_commands_has_every_field_and_status() {
+    let (guide, description) = (read("docs/commands.md"), description());
+    for (head, schema) in [("| Field of a run |", "RunCommand"), ("| Field of a schedule |", "CreateSchedule")] {
+        let fields = description["components"]["schemas"][schema]["properties"].as_object().unwrap();
+        assert_eq!(first_column(&rows(&guide, head)), set(fields.keys().map(String::as_str)));
+    }
+    let statuses = RunStatus::ALL.iter().map(|status| status.as_str());
+    assert_eq!(first_column(&rows(&guide, "| Status of a run |")), set(statuses));
+}
+
+#[test]
 fn the_guide_to_access_has_every_field() {
     let description = description();
     let fields = description["components"]["schemas"]["UpdateAccess"]["properties"].as_object().unwrap();
     let said = first_column(&rows(&read("docs/access.md"), "| Field |"));
     assert_eq!(said, set(fields.keys().map(String::as_str)));
+}
+
+#[test]
+fn the_guide_to_figures_has_every_line_and_parameter() {
+    let (guide, description) = (read("docs/figures.md"), description());
+    let lines = description["components"]["schemas"]["FigureLines"]["properties"].as_object().unwrap();
+    assert_eq!(first_column(&rows(&guide, "| Line |")), set(lines.keys().map(String::as_str)));
+    let words = quoted(&guide).into_iter().collect::<BTreeSet<_>>();
+    let parameters = &description["paths"]["/api/v1/deploy/application/{application_id}/figures"]["get"]["parameters"];
+    for parameter in parameters.as_array().unwrap().iter().filter(|parameter| parameter["in"] == "query") {
+        let name = parameter["name"].as_str().unwrap();
+        assert!(words.contains(name), "the guide to figures does not name {name}");
+    }
 }
 
 #[test]

@@ -229,16 +229,17 @@ fn a_key_is_rotated_while_the_server_runs() {
     on_both(|home| {
         let server = home.serve();
         let (token, secret) = fill(&server);
+        server.ok("PUT", "/variables/shared", &token, r#"{"variables":{"KEY":"a shared one"},"secret_names":["KEY"]}"#);
         let before = std::fs::read_to_string(home.key_file()).unwrap();
         let output = home.run(&["admin", "rotate-key"], &[]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let said = String::from_utf8(output.stdout).unwrap();
-        assert!(said.contains("4 secret(s) were encrypted again"), "{said}");
+        assert!(said.contains("5 secret(s) were encrypted again"), "{said}");
         let after = std::fs::read_to_string(home.key_file()).unwrap();
         assert_ne!(before, after);
         assert!(!after.contains(before.lines().last().unwrap()), "the old key is still there");
         works(&server, &token, "/after-rotation");
-        assert_eq!(home.open_everything(), 4);
+        assert_eq!(home.open_everything(), 5);
         stop(server);
         let server = home.serve();
         works(&server, &token, "/after-restart");

@@ -30,15 +30,17 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 12] = [
+const TYPED: [&str; 14] = [
     "docs/access.md",
     "docs/api.md",
     "docs/code-hosts.md",
+    "docs/commands.md",
     "docs/data.md",
     "docs/deploying.md",
     "docs/domains.md",
     "docs/edge.md",
     "docs/extensions.md",
+    "docs/figures.md",
     "docs/https.md",
     "docs/logs.md",
     "docs/operating.md",
@@ -72,6 +74,11 @@ fn the_readme_and_the_guide_to_code_hosts() {
 }
 
 #[test]
+fn the_readme_and_the_guide_to_commands() {
+    Session::after_typing("docs/commands.md");
+}
+
+#[test]
 fn the_readme_and_the_guide_to_data() {
     Session::after_typing("docs/data.md");
 }
@@ -89,6 +96,11 @@ fn the_readme_and_the_guide_to_the_edge() {
 #[test]
 fn the_readme_and_the_guide_to_extensions() {
     Session::after_typing("docs/extensions.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_figures() {
+    Session::after_typing("docs/figures.md");
 }
 
 #[test]

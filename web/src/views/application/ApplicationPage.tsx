@@ -19,6 +19,7 @@ const Deployments = lazy(() => import("../deployments/Deployments"));
 const DeploymentPage = lazy(() => import("../deployments/DeploymentPage"));
 const DeployPlan = lazy(() => import("../deployPlans/DeployPlan"));
 const Logs = lazy(() => import("./Logs"));
+const Figures = lazy(() => import("../figures/Figures"));
 const Variables = lazy(() => import("../variables/Variables"));
 const Domains = lazy(() => import("../domains/Domains"));
 const Access = lazy(() => import("../access/Access"));
@@ -26,6 +27,8 @@ const Settings = lazy(() => import("../settings/Settings"));
 const Pushes = lazy(() => import("../pushes/Pushes"));
 const DeliveryPage = lazy(() => import("../pushes/DeliveryPage"));
 const Previews = lazy(() => import("../previews/Previews"));
+const Commands = lazy(() => import("../commands/Commands"));
+const RunPage = lazy(() => import("../commands/RunPage"));
 const Volumes = lazy(() => import("../volumes/Volumes"));
 const VolumePage = lazy(() => import("../volumes/VolumePage"));
 
@@ -41,6 +44,8 @@ const TABS = [
   "deployments",
   "plan",
   "logs",
+  "commands",
+  "figures",
   "variables",
   "domains",
   "access",
@@ -56,9 +61,11 @@ const NOT_OF_PREVIEWS: readonly TabName[] = ["pushes", "previews"];
 
 function labelOf(t: Text, name: TabName): string {
   if (name === "plan") return t.deployPlan.title;
+  if (name === "figures") return t.figures.title;
   if (name === "pushes") return t.pushes.title;
   if (name === "previews") return t.previews.title;
   if (name === "volumes") return t.volumes.title;
+  if (name === "commands") return t.runs.title;
   if (name === "domains") return t.domains.title;
   if (name === "access") return t.access.title;
   return t.application[name];
@@ -122,6 +129,9 @@ function Part({ application, tab, item }: { application: Application; tab: TabNa
   if (tab === "deployments") return <Deployments application={application} />;
   if (tab === "plan") return <DeployPlan application={application} />;
   if (tab === "logs") return <Logs application={application} />;
+  if (tab === "commands" && item) return <RunPage key={item} application={application} id={item} />;
+  if (tab === "commands") return <Commands application={application} />;
+  if (tab === "figures") return <Figures application={application} />;
   if (tab === "variables") return <Variables application={application} />;
   if (tab === "domains") return <Domains application={application} />;
   if (tab === "access") return <Access application={application} />;

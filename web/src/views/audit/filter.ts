@@ -22,6 +22,8 @@ export const RESOURCES: Readonly<Record<AuditScope, readonly string[]>> = {
     "deployment",
     "volume",
     "snapshot",
+    "run",
+    "schedule",
     "domain",
     "connection",
     "delivery",

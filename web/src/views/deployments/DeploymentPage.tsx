@@ -16,7 +16,7 @@ import { author } from "./author";
 import { Commit } from "./Commit";
 import { Compare } from "./Compare";
 import { Failure, LOG_ID } from "./Failure";
-import { hasInstances, Instances } from "./Instances";
+import { hasInstances, Instances, servicesOf } from "./Instances";
 import { RollBack } from "./RollBack";
 import { Steps } from "./Steps";
 
@@ -70,7 +70,11 @@ export default function DeploymentPage({ application, id }: { application: Appli
       <Compare application={application} deployment={deployment} />
       <section id={LOG_ID} class="stack">
         <h2>{t.deployment.log}</h2>
-        <LogView source={{ of: "deployment", id }} isLive={underWay || deployment.id === live?.id} />
+        <LogView
+          source={{ of: "deployment", id }}
+          isLive={underWay || deployment.id === live?.id}
+          services={servicesOf(deployment)}
+        />
       </section>
       {asksToRollBack && (
         <RollBack application={application} to={deployment} onClose={() => setAsksToRollBack(false)} />

@@ -1,6 +1,10 @@
 import type { Deployment } from "../../api/deployments";
 import { useText } from "../../text";
 
+/** Of a compose file. */
+export const servicesOf = (of: Deployment): string[] =>
+  [...new Set(of.instances.map(({ service }) => service))].filter(Boolean);
+
 /** A site has none, which is worth saying. */
 export const hasInstances = (of: Deployment): boolean => of.artifact === "site" || of.instances.length > 0;
 

@@ -7,6 +7,7 @@ import { Facts } from "../../ui/Facts";
 import { Meter } from "../../ui/Meter";
 import { Problem } from "../../ui/Problem";
 import { Time } from "../../ui/Time";
+import { Machine } from "./Machine";
 
 /** How the server is, as it is now. */
 export function Health() {
@@ -32,6 +33,7 @@ export function Health() {
           </div>
         )}
       </div>
+      <Machine />
       {health.data && <p class="muted small">{t.instance.refreshed}</p>}
     </>
   );

@@ -11,11 +11,13 @@ import { Invitations } from "./Invitations";
 import { Keys } from "./Keys";
 import { Members } from "./Members";
 import { Notifications } from "./Notifications";
+import { SharedVariables } from "./SharedVariables";
 import "./organization.css";
 
 const PARTS = {
   members: Members,
   invitations: Invitations,
+  variables: SharedVariables,
   certificates: Certificates,
   keys: Keys,
   notifications: Notifications,
@@ -27,6 +29,7 @@ const NAMES = Object.keys(PARTS) as PartName[];
 const NEEDS: Readonly<Record<PartName, Permission>> = {
   members: "member:read",
   invitations: "member:read",
+  variables: "deploy:read",
   certificates: "domain:read",
   keys: "api_key:read",
   notifications: "webhook:read",

@@ -32,6 +32,7 @@ export const SECTIONS: readonly [Section, readonly FieldKind[]][] = [
     "building",
     [
       field("build_target"),
+      field("git_in_context", "check"),
       field("compose_file"),
       field("service"),
       field("language", "select"),
@@ -104,6 +105,7 @@ export function storedValues(application: Application): Values {
     language: settings.language,
     language_version: settings.language_version,
     build_target: settings.build_target,
+    git_in_context: settings.git_in_context,
     compose_file: settings.compose_file,
     service: settings.service,
     program: settings.program,

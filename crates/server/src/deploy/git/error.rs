@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use super::lfs::LfsProblem;
+
 /// What is shown of a path.
 const MOST_PATH: usize = 200;
 
@@ -30,6 +32,10 @@ pub enum FetchError {
     Damaged { text: String },
     #[error("The repository has no {reference}. {exists}")]
     ReferenceNotFound { reference: String, exists: String },
+    #[error(
+        "{error} With git_in_context the whole history is fetched and counts; without it, only the commit that is deployed."
+    )]
+    History { error: Box<FetchError> },
     #[error("The submodule {path}: {error}")]
     Submodule { path: String, error: Box<FetchError> },
     #[error("{why}. Change it in .gitmodules, or put its files into the repository.")]
@@ -38,10 +44,8 @@ pub enum FetchError {
     TooManySubmodules { limit: usize },
     #[error("The repository has submodules more than {limit} levels deep. Put their files into the repository.")]
     SubmodulesTooDeep { limit: usize },
-    #[error(
-        "The repository keeps files in Git LFS (such as {path}), which is not supported. Store them in git itself."
-    )]
-    Lfs { path: String },
+    #[error("The repository keeps files in Git LFS, such as {path}: {problem}")]
+    Lfs { path: String, problem: LfsProblem },
     #[error(
         "The repository is larger than the limit of {} MiB. Remove large files, or raise the limit.", limit / (1 << 20)
     )]
@@ -81,6 +85,16 @@ impl FetchError {
                 path: path.to_string_lossy().chars().take(MOST_PATH).collect(),
                 error: Box::new(error),
             },
+        }
+    }
+
+    /// What a limit has ended may be within it without the history.
+    pub fn of_history(self) -> Self {
+        match self {
+            error @ (Self::TooLarge { .. } | Self::TimedOut { .. } | Self::TooMuchMemory { .. }) => {
+                Self::History { error: Box::new(error) }
+            }
+            error => error,
         }
     }
 

@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use tokio::process::Command;
 use tokio::time::Instant;
-use windlass_api::Transport;
+use windlass_api::{RepositoryAddress, Transport};
 
 use super::cache::Cache;
 use super::error::{FetchError, classify};
@@ -160,6 +160,11 @@ impl<'a> GitRun<'a> {
         output::for_people(said, &self.secrets()).replace(&key, "the key")
     }
 
+    /// How the token is sent.
+    pub fn authorization(&self) -> Option<String> {
+        self.token().map(|token| format!("Basic {}", self.basic(token)))
+    }
+
     fn basic(&self, token: &str) -> String {
         let user = self.source.credentials.user.as_deref().unwrap_or("x-access-token");
         BASE64_STANDARD.encode(format!("{user}:{token}"))
@@ -191,6 +196,17 @@ impl<'a> GitRun<'a> {
         Ok(command)
     }
 
+    /// Has the repository's server run a command over ssh, as git does.
+    pub fn ssh_command(&self, asked: &str) -> Result<Command, FetchError> {
+        let ssh = self.ssh()?;
+        let mut words = ssh.split_whitespace();
+        let mut command = git_program::bounded(words.next().unwrap_or_default(), &self.paths.git, self.limits.memory);
+        let (host, port) = ssh_destination(self.source.url);
+        command.args(words).args(port.iter().flat_map(|port| ["-p", port]));
+        command.args(["--", &host, asked]).env(self.paths.mark().0, self.paths.mark().1);
+        Ok(command)
+    }
+
     fn settings(&self) -> Vec<(String, String)> {
         let fixed = [
             ("core.hooksPath", "/dev/null"),
@@ -217,8 +233,8 @@ impl<'a> GitRun<'a> {
             ("advice.detachedHead", "false"),
         ];
         let mut settings: Vec<_> = fixed.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        if let (Some(origin), Some(token)) = (self.source.url.origin(), self.token()) {
-            let header = format!("Authorization: Basic {}", self.basic(token));
+        if let (Some(origin), Some(authorization)) = (self.source.url.origin(), self.authorization()) {
+            let header = format!("Authorization: {authorization}");
             settings.push((format!("http.{origin}/.extraHeader"), header));
         }
         if let Trust::Stranger { pinned } = self.source.trust
@@ -244,6 +260,20 @@ impl<'a> GitRun<'a> {
     }
 }
 
+/// `user@host`, and the port if there is one.
+fn ssh_destination(address: &RepositoryAddress) -> (String, Option<String>) {
+    let Some((authority, _)) = address.strip_prefix("ssh://").map(|rest| rest.split_once('/').unwrap_or((rest, "")))
+    else {
+        return (address.split_once(':').map_or(&**address, |(host, _)| host).to_owned(), None);
+    };
+    let (host, port) = match authority.rsplit_once(':').filter(|(_, port)| !port.contains(']')) {
+        Some((host, port)) => (host, Some(port.to_owned()).filter(|port| !port.is_empty())),
+        None => (authority, None),
+    };
+    // The brackets of an address, which only a port makes necessary.
+    (host.replace(['[', ']'], ""), port)
+}
+
 fn plain(path: &Path) -> Result<&str, FetchError> {
     let valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_');
     path.to_str().filter(|text| text.bytes().all(valid)).ok_or_else(|| FetchError::Failed {
@@ -252,4 +282,23 @@ fn plain(path: &Path) -> Result<&str, FetchError> {
             path.display()
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_ssh_goes() {
+        for (address, host, port) in [
+            ("git@git.example.org:team/shop.git", "git@git.example.org", None),
+            ("ssh://git.example.org/team/shop", "git.example.org", None),
+            ("ssh://git@git.example.org:2222/team/shop", "git@git.example.org", Some("2222")),
+            ("ssh://git@[::1]:2222/shop", "git@::1", Some("2222")),
+            ("ssh://git@[::1]/shop", "git@::1", None),
+        ] {
+            let found = ssh_destination(&RepositoryAddress::try_from(address).unwrap());
+            assert_eq!(found, (host.to_owned(), port.map(str::to_owned)), "{address}");
+        }
+    }
 }

@@ -13,6 +13,8 @@ pub struct FetchPaths {
     pub key: PathBuf,
     /// Shared by all fetches, so that a host whose key has changed is noticed.
     pub known_hosts: PathBuf,
+    /// What is on its way from Git LFS into the tree.
+    pub lfs: PathBuf,
     /// What is fetched for submodules.
     modules: PathBuf,
     /// The folder of the whole tree.
@@ -28,15 +30,16 @@ impl FetchPaths {
             PathBuf::from(path)
         };
         let known_hosts = folder.with_file_name("known_hosts");
-        let modules = beside(".modules");
-        Ok(Self { git: beside(".git"), key: beside(".key"), known_hosts, modules, whole: folder.clone(), folder })
+        let (git, key, lfs, modules) = (beside(".git"), beside(".key"), beside(".lfs"), beside(".modules"));
+        Ok(Self { git, key, known_hosts, lfs, modules, whole: folder.clone(), folder })
     }
 
     /// For one submodule, until its tree is put into the whole.
     pub fn of_module(&self, number: usize) -> Self {
         let beside = |extension: &str| self.modules.join(format!("{number}{extension}"));
-        let (folder, git, key, modules) = (beside(""), beside(".git"), beside(".key"), beside(".modules"));
-        Self { folder, git, key, modules, known_hosts: self.known_hosts.clone(), whole: self.whole.clone() }
+        let (folder, git, key) = (beside(""), beside(".git"), beside(".key"));
+        let (lfs, modules) = (beside(".lfs"), beside(".modules"));
+        Self { folder, git, key, lfs, modules, known_hosts: self.known_hosts.clone(), whole: self.whole.clone() }
     }
 
     /// Makes the folder, which must not hold anything.
@@ -50,9 +53,14 @@ impl FetchPaths {
 
     /// Removes all of it but the tree.
     pub fn clean(&self) -> io::Result<()> {
-        remove(&self.key)?;
-        remove(&self.modules)?;
+        self.clean_but_repository()?;
         remove(&self.git)
+    }
+
+    pub fn clean_but_repository(&self) -> io::Result<()> {
+        remove(&self.key)?;
+        remove(&self.lfs)?;
+        remove(&self.modules)
     }
 
     /// The environment variable by which every process that git starts can be found again.

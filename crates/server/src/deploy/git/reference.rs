@@ -17,20 +17,62 @@ const PEELED: &str = "^{}";
 /// What git takes for everything.
 const FAR: &str = "--depth=2147483647";
 
+/// How much comes with a commit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum With {
+    Nothing,
+    /// What came before it, and the tags on that.
+    History,
+}
+
+impl With {
+    /// Git brings tags along where it writes down what it has fetched.
+    const fn written_as(self) -> &'static str {
+        match self {
+            Self::Nothing => "FETCH_HEAD",
+            Self::History => "refs/windlass/fetched",
+        }
+    }
+
+    const fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Nothing => &["--no-tags", "--depth=1"],
+            Self::History => &[],
+        }
+    }
+
+    /// How far is looked for a commit on branches.
+    const fn depths(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::Nothing => &[&["--no-tags", NEAR], &["--no-tags", FAR]],
+            Self::History => &[&[]],
+        }
+    }
+}
+
 /// Gets the commit, as shallow as the server lets us, and returns its hash.
 pub async fn fetch(run: &GitRun<'_>) -> Result<String, FetchError> {
+    fetch_with(run, With::Nothing).await
+}
+
+/// The same with all that came before the commit, and the tags on it.
+pub async fn fetch_with_history(run: &GitRun<'_>) -> Result<String, FetchError> {
+    fetch_with(run, With::History).await
+}
+
+async fn fetch_with(run: &GitRun<'_>, with: With) -> Result<String, FetchError> {
     match run.source.reference {
         Reference::Commit { hash, .. } if !is_whole_hash(hash) => {
             let exists = "A commit is named by all 40 digits of its hash.".to_owned();
             Err(FetchError::ReferenceNotFound { reference: format!("commit {hash:?}"), exists })
         }
         Reference::Commit { hash, branch } => {
-            fetch_hash(run, hash.to_ascii_lowercase(), branch.unwrap_or_default()).await
+            fetch_hash(run, with, hash.to_ascii_lowercase(), branch.unwrap_or_default()).await
         }
         Reference::DefaultBranch | Reference::Named(_) => {
-            fetch_from(run, &["--depth=1"], &find(run).await?).await?;
+            fetch_one(run, with, &find(run).await?).await?;
             // It may have moved on since it was found: what was fetched counts.
-            let hash = run.run(&["rev-parse", "--verify", "FETCH_HEAD^{commit}"]).await?;
+            let hash = run.run(&["rev-parse", "--verify", &format!("{}^{{commit}}", with.written_as())]).await?;
             Ok(hash.trim().to_owned())
         }
     }
@@ -56,23 +98,30 @@ pub async fn newest(run: &GitRun<'_>) -> Result<String, FetchError> {
     }
 }
 
+async fn fetch_one(run: &GitRun<'_>, with: With, what: &str) -> Result<(), FetchError> {
+    match with {
+        With::Nothing => fetch_from(run, with.options(), what).await,
+        With::History => fetch_from(run, with.options(), &format!("{what}:{}", with.written_as())).await,
+    }
+}
+
 async fn fetch_from(run: &GitRun<'_>, options: &[&str], what: &str) -> Result<(), FetchError> {
-    let fixed = ["fetch", "--quiet", "--no-tags", "--no-write-commit-graph", "--no-recurse-submodules"];
+    let fixed = ["fetch", "--quiet", "--no-write-commit-graph", "--no-recurse-submodules"];
     let url: &str = run.source.url;
     let arguments: Vec<_> = fixed.iter().chain(options).chain(&["--", url, what]).copied().collect();
     ask(run, &arguments).await.map(drop)
 }
 
-async fn fetch_hash(run: &GitRun<'_>, hash: String, branch: &str) -> Result<String, FetchError> {
-    match fetch_from(run, &["--depth=1"], &hash).await {
+async fn fetch_hash(run: &GitRun<'_>, with: With, hash: String, branch: &str) -> Result<String, FetchError> {
+    match fetch_one(run, with, &hash).await {
         Ok(()) => return as_commit(run, hash).await,
         Err(FetchError::Failed { text } | FetchError::Unreachable { text }) if hash_is_refused(&text) => {}
         Err(other) => return Err(other),
     }
     let pattern = if branch.is_empty() { "*" } else { branch };
     let branches = format!("+refs/heads/{pattern}:refs/heads/{pattern}");
-    for depth in [NEAR, FAR] {
-        match fetch_from(run, &[depth, "--update-head-ok"], &branches).await {
+    for &depth in with.depths() {
+        match fetch_from(run, &[depth, &["--update-head-ok"][..]].concat(), &branches).await {
             Ok(()) if has(run, &hash).await => return Ok(hash),
             Ok(()) => {}
             Err(FetchError::Failed { text }) if hash_is_refused(&text) => break,

@@ -73,6 +73,14 @@ pub struct Limits {
     pub private_targets: bool,
 }
 
+impl Limits {
+    /// All parts of a repository together have the limits of one.
+    pub fn spend(&mut self, files: usize, bytes: u64) {
+        self.files = self.files.saturating_sub(files);
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+}
+
 /// What was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
@@ -80,6 +88,8 @@ pub struct Commit {
     pub author: String,
     /// The first line, at most 200 characters.
     pub message: String,
+    /// How many of the files have come from Git LFS, those of submodules included.
+    pub files_in_lfs: usize,
 }
 
 /// Whether a text names a commit by all digits of its hash.

@@ -13,6 +13,7 @@ use windlass_outgoing::is_public;
 
 use super::error::FetchError;
 use super::git_run::GitRun;
+use super::lfs::{self, InLfs};
 use super::reference;
 use super::source::{Credentials, Limits, Reference, Source, Trust};
 use super::tree::{self, Contents, Link, MOST_LINKS};
@@ -43,36 +44,39 @@ enum ModuleHost {
     Other,
 }
 
-/// Puts the trees of all submodules into that of the commit.
-pub async fn fetch(run: &GitRun<'_>, hash: &str, contents: Contents) -> Result<(), FetchError> {
-    let mut left = run.limits().clone();
-    spend(&mut left, (contents.entries, contents.bytes));
+/// What is fetched of submodules.
+pub struct Wanted {
+    /// What all of them may have together.
+    pub left: Limits,
+    /// Whether contents in Git LFS are fetched too.
+    pub with_lfs: bool,
+}
+
+/// Puts the trees of all submodules into that of the commit. How many of their files came from Git LFS.
+pub async fn fetch(run: &GitRun<'_>, hash: &str, contents: Contents, mut wanted: Wanted) -> Result<usize, FetchError> {
+    let mut files_in_lfs = 0;
     let mut waiting: VecDeque<Module> = modules(run, hash, contents, (Path::new(""), 0)).await?.into();
     let mut number = 0;
     while let Some(module) = waiting.pop_front() {
         number += 1;
-        let fetched = fetch_one(run, &module, number, &mut left).await;
-        waiting.extend(fetched.map_err(|error| error.of_submodule(&module.place))?);
+        let fetched = fetch_one(run, &module, number, &mut wanted).await;
+        let (inner, in_lfs) = fetched.map_err(|error| error.of_submodule(&module.place))?;
+        waiting.extend(inner);
+        files_in_lfs += in_lfs;
         if number + waiting.len() > MOST_LINKS {
             return Err(FetchError::TooManySubmodules { limit: MOST_LINKS });
         }
     }
-    Ok(())
+    Ok(files_in_lfs)
 }
 
-/// All of them together have the limits of one repository.
-fn spend(left: &mut Limits, (entries, bytes): (usize, u64)) {
-    left.files = left.files.saturating_sub(entries);
-    left.bytes = left.bytes.saturating_sub(bytes);
-}
-
-/// The submodules that it has itself.
+/// The submodules that it has itself, and how many of its files came from Git LFS.
 async fn fetch_one(
     top: &GitRun<'_>,
     module: &Module,
     number: usize,
-    left: &mut Limits,
-) -> Result<Vec<Module>, FetchError> {
+    wanted: &mut Wanted,
+) -> Result<(Vec<Module>, usize), FetchError> {
     let own_pin;
     let (credentials, trust) = match &module.host {
         ModuleHost::Same(credentials) => (credentials.clone(), top.source.trust),
@@ -88,17 +92,22 @@ async fn fetch_one(
     let source = Source { url: &module.address, reference, credentials: &credentials, trust };
     let paths = top.paths.of_module(number);
     paths.make()?;
-    let run = GitRun::begin(&source, paths, left, top.deadline, None).await?;
+    let run = GitRun::begin(&source, paths, &wanted.left, top.deadline, None).await?;
     let hash = reference::fetch(&run).await?;
     let contents = tree::check_out(&run, &hash).await?;
-    let size = (contents.entries, contents.bytes);
+    let most_bytes = wanted.left.bytes.saturating_sub(contents.bytes);
+    let in_lfs = match wanted.with_lfs {
+        true => lfs::fetch(&run, &hash, &contents, most_bytes).await?,
+        false => InLfs::default(),
+    };
+    let (files, bytes) = (contents.entries, contents.bytes.saturating_add(in_lfs.bytes));
     let inner = modules(&run, &hash, contents, (&module.place, module.depth)).await?;
     put_in_place(&top.paths.folder, &module.place, &run.paths.folder)?;
     drop(run);
     let paths = top.paths.of_module(number);
     tokio::task::spawn_blocking(move || paths.clean()).await.map_err(io::Error::from)??;
-    spend(left, size);
-    Ok(inner)
+    wanted.left.spend(files, bytes);
+    Ok((inner, in_lfs.paths.len()))
 }
 
 /// A tree can have names that lead elsewhere: a link in the place of a folder above it.
@@ -233,14 +242,14 @@ fn resolved(parent: &RepositoryAddress, text: &str) -> Option<RepositoryAddress>
 }
 
 /// The name of its host, without a port.
-fn name_of(address: &RepositoryAddress) -> Option<String> {
+pub fn name_of(address: &RepositoryAddress) -> Option<String> {
     let authority = address.authority()?;
     let name = authority.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(authority, |(name, _)| name);
     Some(name.to_ascii_lowercase())
 }
 
 /// Some code hosts show addresses with the name of a user in them, which says nothing without a password.
-fn without_user(text: &str) -> String {
+pub fn without_user(text: &str) -> String {
     let rest = text.strip_prefix("https://");
     let parts = rest.and_then(|rest| rest.split_once('@')).filter(|(user, _)| !user.contains(['/', ':']));
     parts.map_or_else(|| text.to_owned(), |(_, rest)| format!("https://{rest}"))

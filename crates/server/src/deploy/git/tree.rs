@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow::{Break, Continue};
 
-use super::error::{FetchError, classify};
+use super::error::FetchError;
 use super::git_run::GitRun;
+use super::lfs;
 use super::source::Commit;
 
 const MAX_TEXT: usize = 200;
@@ -14,16 +15,19 @@ pub const MOST_LINKS: usize = 100;
 /// Longer than any path that the system takes.
 const LONGEST_PATH: usize = 4096;
 pub const ADDRESSES: &str = ".gitmodules";
-/// How a file begins whose content is in Git LFS.
-const POINTER: &str = "^version https://git-lfs.github.com/spec/v1$";
 
 /// What a commit's tree holds.
+#[derive(Default)]
 pub struct Contents {
     pub entries: usize,
     pub bytes: u64,
     pub links: Vec<Link>,
     /// Whether it says where submodules are.
     pub has_addresses: bool,
+    /// Whether it says anything of how files are kept, such as that they are in Git LFS.
+    pub has_attributes: bool,
+    /// Whether it has settings of Git LFS.
+    pub has_lfs_settings: bool,
 }
 
 /// A submodule: a commit of another repository.
@@ -45,75 +49,28 @@ async fn check(run: &GitRun<'_>, hash: &str) -> Result<Contents, FetchError> {
     // A tree can name one folder many times, so a small repository can list more files than there is time for.
     let take = &mut |piece: &[u8]| {
         survey.take(piece);
-        if survey.entries > run.most_files() || survey.links.len() > MOST_LINKS || run.check_size(survey.bytes).is_err()
-        {
-            Break(())
-        } else {
-            Continue(())
-        }
+        let Contents { entries, bytes, links, .. } = &survey.contents;
+        let is_too_much = *entries > run.most_files() || links.len() > MOST_LINKS || run.check_size(*bytes).is_err();
+        if is_too_much { Break(()) } else { Continue(()) }
     };
     let list = run.command(&["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", hash])?;
     let (success, said) = run.run_command(list, take).await?;
-    run.check_size(survey.bytes)?;
-    if survey.entries > run.most_files() {
+    run.check_size(survey.contents.bytes)?;
+    if survey.contents.entries > run.most_files() {
         return Err(FetchError::TooManyFiles { limit: run.most_files() });
     }
-    if survey.links.len() > MOST_LINKS {
+    if survey.contents.links.len() > MOST_LINKS {
         return Err(FetchError::TooManySubmodules { limit: MOST_LINKS });
     }
     run.check_success(success, &said)?;
-    match lfs_pointer(run, hash, survey.has_attributes).await? {
-        Some(path) => Err(FetchError::Lfs { path }),
-        None => Ok(Contents {
-            entries: survey.entries,
-            bytes: survey.bytes,
-            links: survey.links,
-            has_addresses: survey.has_addresses,
-        }),
-    }
-}
-
-/// Many repositories only say which files would be in LFS; it matters when there is one.
-async fn lfs_pointer(run: &GitRun<'_>, hash: &str, has_attributes: bool) -> Result<Option<String>, FetchError> {
-    if !has_attributes || first_match(run, "filter=lfs", hash, &[":(glob)**/.gitattributes"]).await?.is_none() {
-        return Ok(None);
-    }
-    first_match(run, POINTER, hash, &[]).await
-}
-
-/// The first file in which a line matches.
-async fn first_match(
-    run: &GitRun<'_>,
-    pattern: &str,
-    hash: &str,
-    paths: &[&str],
-) -> Result<Option<String>, FetchError> {
-    let fixed = ["grep", "--files-with-matches", "-I", "-e", pattern, hash, "--"];
-    let arguments: Vec<_> = fixed.iter().chain(paths).copied().collect();
-    let mut found = Vec::new();
-    let take = &mut |piece: &[u8]| {
-        found.extend_from_slice(&piece[..piece.len().min(MAX_ENTRY.saturating_sub(found.len()))]);
-        Continue(())
-    };
-    // Finding nothing is a failure to git, but one without a complaint.
-    let (success, said) = run.run_command(run.command(&arguments)?, take).await?;
-    if !success && !said.is_empty() {
-        return Err(classify(run.for_people(&said)));
-    }
-    let found = String::from_utf8_lossy(&found).into_owned();
-    let first = found.lines().next().map(|line| line.split_once(':').map_or(line, |(_, path)| path));
-    Ok(first.map(|path| path.chars().take(MAX_TEXT).collect()))
+    Ok(survey.contents)
 }
 
 /// What is learned from `git ls-tree`, which writes `mode type hash size TAB path NUL` for each file and folder.
 #[derive(Default)]
 struct Survey {
     entry: Vec<u8>,
-    entries: usize,
-    bytes: u64,
-    links: Vec<Link>,
-    has_addresses: bool,
-    has_attributes: bool,
+    contents: Contents,
 }
 
 impl Survey {
@@ -130,16 +87,18 @@ impl Survey {
 
     fn look_at(&mut self, entry: &str) {
         let Some((head, path)) = entry.trim_end_matches('\0').split_once('\t') else { return };
-        self.entries += 1;
+        let contents = &mut self.contents;
+        contents.entries += 1;
         let mut fields = head.split_whitespace();
         let (mode, hash) = (fields.next(), fields.nth(1).unwrap_or_default());
-        self.bytes = self.bytes.saturating_add(fields.next().and_then(|size| size.parse().ok()).unwrap_or(0));
+        contents.bytes = contents.bytes.saturating_add(fields.next().and_then(|size| size.parse().ok()).unwrap_or(0));
         if mode == Some("160000") {
             // A longer one is none, and would not be found.
-            self.links.push(Link { path: path.chars().take(LONGEST_PATH).collect(), hash: hash.to_owned() });
+            contents.links.push(Link { path: path.chars().take(LONGEST_PATH).collect(), hash: hash.to_owned() });
         }
-        self.has_addresses |= path == ADDRESSES;
-        self.has_attributes |= path == ".gitattributes" || path.ends_with("/.gitattributes");
+        contents.has_addresses |= path == ADDRESSES;
+        contents.has_attributes |= path == ".gitattributes" || path.ends_with("/.gitattributes");
+        contents.has_lfs_settings |= path == lfs::SETTINGS && mode.is_some_and(|mode| mode.starts_with("100"));
     }
 }
 
@@ -150,7 +109,7 @@ pub async fn describe(run: &GitRun<'_>, hash: String) -> Result<Commit, FetchErr
     let mut fields = answer.trim_end_matches('\n').splitn(2, '\0');
     let mut next = || fields.next().unwrap_or_default();
     let (author, message) = (printable(next()), printable(next()));
-    Ok(Commit { hash, author, message })
+    Ok(Commit { hash, author, message, files_in_lfs: 0 })
 }
 
 fn printable(text: &str) -> String {

@@ -13,7 +13,7 @@ use windlass_store::releases::Release;
 use crate::compose_options;
 use crate::deploy::failure::{Interruption, Result};
 use crate::host::Host;
-use crate::labels::PURPOSE_LABEL;
+use crate::labels::{PURPOSE_LABEL, SERVICE_LABEL};
 use crate::mounts::{self, Mounted};
 use crate::subject::Subject;
 
@@ -33,6 +33,7 @@ pub fn specification(
     let address: Ipv4Addr = container.address.parse().map_err(|_| unreadable(container))?;
     let mut labels = host.labels(container.application_id, container.deployment_id);
     labels.insert(PURPOSE_LABEL.into(), container.purpose.as_str().into());
+    labels.insert(SERVICE_LABEL.into(), container.service.clone());
     let mut options = compose_options::options(service, &hosts, Vec::new());
     if services.reaches_host {
         compose_options::add_host_access(&mut options, service);

@@ -18,7 +18,7 @@ use super::volumes::Mounts;
 use crate::compose_options;
 use crate::deploy::{self, Interruption};
 use crate::host::Host;
-use crate::labels::PURPOSE_LABEL;
+use crate::labels::{PURPOSE_LABEL, SERVICE_LABEL};
 use crate::service::work::Work;
 use crate::vault::SealedCell;
 
@@ -125,6 +125,7 @@ pub fn container_spec(
     // Its lines are told apart from those of other services by its own id.
     let mut labels = host.labels(row.application_id, row.id);
     labels.insert(PURPOSE_LABEL.into(), row.purpose.as_str().into());
+    labels.insert(SERVICE_LABEL.into(), String::new());
     Ok(ContainerSpec {
         name: row.name.clone(),
         image: specification.image_id.clone(),

@@ -158,8 +158,10 @@ impl Download {
 
 fn write<'a>(text: &mut String, lines: impl Iterator<Item = &'a Stored>) {
     for Stored { line, .. } in lines {
+        let service = if line.service.is_empty() { String::new() } else { format!("{} | ", line.service) };
+        let (stream, step) = (line.stream.as_str(), line.step.as_str());
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{} {:<8} {:<8} {}", line.at, line.stream.as_str(), line.step.as_str(), line.text);
+        let _ = writeln!(text, "{} {stream:<8} {step:<8} {service}{}", line.at, line.text);
     }
 }
 

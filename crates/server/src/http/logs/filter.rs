@@ -47,7 +47,7 @@ pub async fn query(of: Of, params: &RawParams) -> Result<Query> {
 }
 
 fn filter(given: &LogFilter) -> Result<Filter> {
-    let LogFilter { search_term, regex, stream, step, colors, start_time, end_time } = given;
+    let LogFilter { search_term, regex, stream, step, service, colors, start_time, end_time } = given;
     let term = search_term.as_deref().map(term).transpose()?;
     let expression = regex.as_deref().map(expression).transpose()?;
     let streams = stream.as_ref().map(|Several(streams)| streams.clone()).unwrap_or_default();
@@ -57,6 +57,7 @@ fn filter(given: &LogFilter) -> Result<Filter> {
         to: *end_time,
         streams,
         steps,
+        service: service.as_deref().map(str::to_owned),
         colors: *colors == Some(Switch::On),
         term,
         expression,

@@ -34,7 +34,8 @@ const FOLLOWING: &str = "Server-sent events: the data of each is an `Application
     says how far the lines were looked at. The stream ends when the server stops, when the caller may not read any \
     more, and when nothing of it was taken for too long; with `Last-Event-ID` nothing is lost or repeated. How many \
     can follow or download at once is limited for each organization.";
-const DOWNLOADING: &str = "One line each: time, stream, step and text. It ends with the newest line at the time of \
+const DOWNLOADING: &str = "One line each: time, stream, step and text, and \
+    before the text the service of a compose file, as in `web | text`. It ends with the newest line at the time of \
     the request. Where lines of the application were removed meanwhile, a line in brackets says how many. An answer \
     that is cut off is not complete: also that of a caller who may not read any more.";
 

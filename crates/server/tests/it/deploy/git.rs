@@ -318,19 +318,6 @@ async fn a_redirect_is_shown_and_not_followed() {
 }
 
 #[tokio::test]
-async fn lfs_is_refused() {
-    let server = GitServer::start();
-    let repository = simple(&server);
-    repository.commit_on("attributes", &[("assets/.gitattributes", "*.psd filter=lfs diff=lfs\n")], "No file yet");
-    Scene::new().fetch(repository.url(), Reference::Named("attributes")).await.unwrap();
-    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
-    let files = [("assets/.gitattributes", "*.psd filter=lfs\n"), ("assets/a.psd", pointer)];
-    repository.commit_on("lfs", &files, "A file in LFS");
-    let error = Scene::new().fetch(repository.url(), Reference::Named("lfs")).await.unwrap_err();
-    assert!(matches!(&error, FetchError::Lfs { path } if path == "assets/a.psd"), "{error:?}");
-}
-
-#[tokio::test]
 async fn what_is_too_large_is_refused() {
     let (server, mut scene) = (GitServer::start(), Scene::new());
     scene.limits.bytes = 1 << 20;

@@ -2,6 +2,8 @@
 
 mod cache;
 mod git;
+mod history;
+mod lfs;
 mod submodules;
 
 use std::time::Duration;

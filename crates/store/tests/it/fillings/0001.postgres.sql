@@ -35,12 +35,15 @@ insert into smtp_configs (id, organization_id, user_id, host, port, username, se
 values ('0000000000000000000000000000000d', '00000000000000000000000000000002', '00000000000000000000000000000001', 'mail.example.org', 587, '',
     null, 'ops@example.org', '', 'starttls', true, 1, 1);
 update instance set engine_label = '00000000000000000000000000000015';
+insert into shared_variables (id, organization_id, environment, sealed_variables, created_at, updated_at)
+values ('00000000-0000-0000-0000-000000005a1d', '00000000000000000000000000000002', 'staging', decode('01', 'hex'), 1, 1);
 insert into applications (id, organization_id, user_id, name, repository, repository_key, domain, configuration, triggers, sealed_variables,
     sealed_credentials, sealed_webhook, labels, wanted, live_deployment_id, status_id, state, state_changed_at, created_at, updated_at)
 values ('0000000000000000000000000000000e', '00000000000000000000000000000002', '00000000000000000000000000000001', 'shop',
     'https://git.example.org/shop.git', 'git.example.org/shop', 'shop.localhost', '{}', '{}', decode('01', 'hex'), null, decode('01', 'hex'), '[]', 'running', '0000000000000000000000000000000f',
     '00000000000000000000000000000010', 'running', 1, 1, 1);
 insert into traffic (application_id, minute, requests, errors, answers, answer_us) values ('0000000000000000000000000000000e', 1, 2, 1, 2, 3);
+insert into figures (application_id, server_id, step, start, points) values ('0000000000000000000000000000000e', '00000000000000000000000000000001', 600, 86400, decode('0100', 'hex'));
 insert into releases (id, application_id, configuration, sealed_variables, image, image_id, port, live_at, created_at)
 values ('0000000000000000000000000000000f', '0000000000000000000000000000000e', '{}', decode('01', 'hex'), 'shop', 'sha256:01', 8080, 1, 1);
 insert into deployments (id, application_id, release_id, triggered_by, user_id, kind, without_cache, status_id, state, state_changed_at, created_at, updated_at)
@@ -71,6 +74,10 @@ values ('00000000000000000000000000000016', '00000000000000000000000000000002', 
 insert into snapshots (id, organization_id, application_id, application_name, volume_id, volume_name, origin, state, created_at)
 values ('00000000000000000000000000000017', '00000000000000000000000000000002', '0000000000000000000000000000000e', 'shop',
     '00000000000000000000000000000016', 'data', 'user', 'ready', 1);
+insert into schedules (id, organization_id, application_id, name, cron, command, overlap, timeout_seconds, kept_runs, next_at, created_at, updated_at)
+values ('00000000000000000000000000000061', '00000000000000000000000000000002', '0000000000000000000000000000000e', 'nightly', '30 3 * * *', 'bin/backup', 'skip', 600, 20, 2, 1, 1);
+insert into runs (id, organization_id, application_id, schedule_id, schedule_name, scheduled_at, actor, command, timeout_seconds, status, created_at)
+values ('00000000000000000000000000000062', '00000000000000000000000000000002', '0000000000000000000000000000000e', '00000000000000000000000000000061', 'nightly', 1, 'schedule', 'bin/backup', 600, 'skipped', 1);
 insert into extensions (id, organization_id, extension_key, name, description, author, category, icon, extension_type, version, content_hash,
     validation_status, validation_errors, search_text, created_at, updated_at, yaml_content, parsed_content)
 values ('00000000-0000-0000-0000-000000000018', '00000000-0000-0000-0000-000000000002', 'wiki', 'Wiki', '', '', 'Other', '', 'install', '1.0.0', '00', 'valid', '', 'wiki', 1, 1, 'metadata: {}', '{}');

@@ -15,11 +15,15 @@ use crate::deploy::support::*;
 /// An application whose pull requests get previews, with what previews get of its variables and what they do not.
 async fn previewed<'a>(platform: &'a Platform, forge: &'a Forge, forks: bool) -> Connected<'a> {
     let connected = Connected::new(platform, forge).await;
+    let shared = json!({
+        "variables": { "OPEN": "shared", "KEY": "shared-secret", "URL": "//${{shared.KEY}}@db" }, "secret_names": ["KEY"],
+    });
+    platform.call("PUT", "/variables/shared", &shared);
     let body = json!({
         "id": connected.application, "previews": true, "preview_forks": forks,
-        "environment_variables": { "OPEN": "open", "KEY": "very-secret", "MARKED": "marked-secret" },
-        "build_variables": { "BUILD_KEY": "build-secret" },
-        "preview_variables": { "OPEN": "for previews", "TEST_KEY": "test-secret" },
+        "environment_variables": { "OPEN": "open", "KEY": "very-secret", "MARKED": "marked-secret", "URL": "${{shared.URL}}" },
+        "build_variables": { "BUILD_KEY": "build-secret", "BUILD_URL": "${{shared.URL}}" },
+        "preview_variables": { "OPEN": "for previews", "TEST_KEY": "test-secret", "TEST_URL": "${{shared.URL}}", "SHARED": "${{shared.OPEN}}" },
         "secret_names": ["KEY", "MARKED", "BUILD_KEY", "TEST_KEY"], "preview_secret_names": ["MARKED"],
         "volumes": [{ "name": "data", "path": "/data", "shared": true }],
     });
@@ -71,6 +75,7 @@ async fn walk(forge: &Forge) {
     let seen = environment(&platform, &preview).await;
     assert_eq!((&seen["OPEN"], &seen["MARKED"]), (&json!("for previews"), &json!("marked-secret")));
     assert_eq!((&seen["KEY"], &seen["TEST_KEY"]), (&Value::Null, &json!("test-secret")));
+    assert_eq!((&seen["URL"], &seen["TEST_URL"]), (&Value::Null, &json!("//shared-secret@db")));
     says(forge, name, number, &format!("is at {}", preview["url"].as_str().unwrap())).await;
 
     let second = connected.checkout.push_to("blue", "", "bluer");
@@ -138,18 +143,20 @@ async fn a_fork_reads_no_secret() {
     let connected = previewed(&platform, &forge, true).await;
     let name = &connected.checkout.full_name;
     let fork = gitea.fork(name);
-    let greedy = "ARG BUILD_KEY=nothing\nARG KEY=nothing\nENV SEEN=$BUILD_KEY SEEN_TOO=$KEY";
+    let greedy = "ARG BUILD_KEY=nothing\nARG KEY=nothing\nARG BUILD_URL=nothing\nENV SEEN=$BUILD_KEY SEEN_TOO=$KEY SEEN_URL=$BUILD_URL";
     gitea.push(&fork, "greedy", &[("Dockerfile", &testapp::dockerfile(greedy)), ("version", "greedy")]);
     let number = gitea.open_pull_request(name, &format!("{}:greedy", Gitea::OTHER_USER), "Take it");
     let preview = serves(&connected, number, "greedy").await;
     assert_eq!(preview["is_fork"], true);
     let seen = environment(&platform, &preview).await;
     let text = seen.to_string();
-    for secret in ["very-secret", "marked-secret", "build-secret", "test-secret", &forge.token] {
+    for secret in ["very-secret", "marked-secret", "build-secret", "test-secret", "shared-secret", &forge.token] {
         assert!(!text.contains(secret), "{secret} is in {text}");
     }
     assert_eq!((&seen["SEEN"], &seen["SEEN_TOO"]), (&json!("nothing"), &json!("nothing")));
+    assert_eq!((&seen["SEEN_URL"], &seen["URL"]), (&json!("nothing"), &Value::Null));
     assert_eq!(seen["OPEN"], "for previews", "what is open and set for previews");
+    assert_eq!(seen["SHARED"], "shared", "the same by a reference");
     let (theirs, ours) = (networks_of(&id_of(&preview)), networks_of(&connected.application));
     assert!(!theirs.is_empty() && !ours.is_empty(), "{theirs:?} {ours:?}");
     assert!(theirs.iter().all(|network| !ours.contains(network)), "{theirs:?} {ours:?}");

@@ -112,6 +112,25 @@ async fn nothing_is_lost(kind: Kind, deploys: usize, rollbacks: usize) {
     assert!(platform.visit(HOST, "/env").await.1.contains("hello"));
     let domain = json!({ "domain": DATA_HOST, "service": "db" });
     platform.call("POST", &format!("/deploy/application/{id}/domains"), &domain);
+    let printed_by = |service: &str| {
+        let logs = platform.call(
+            "GET",
+            &format!("/deploy/application/logs/{id}?relations=none&service={service}"),
+            &Value::Null,
+        );
+        logs["logs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| line["service"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(platform.visit(HOST, "/print?count=2").await.0, 200);
+    until("what a service prints has its name", async || {
+        let (web, other) = (printed_by("web"), printed_by("none"));
+        (other.is_empty() && !web.is_empty() && web.iter().all(|service| service == "web")).then_some(())
+    })
+    .await;
     let mut lines = Lines::default();
     until("the domain leads to it", async || (platform.visit(DATA_HOST, "/").await.0 == 200).then_some(())).await;
     lines.grow(&platform, DATA_HOST).await;

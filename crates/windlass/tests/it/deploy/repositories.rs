@@ -25,6 +25,55 @@ async fn a_stage_is_built_by_its_name() {
     assert_eq!(failed["failure"], "build_failed");
 }
 
+/// The history is in the context when it is asked for, unless `.dockerignore` leaves it out.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_gets_the_repository_when_it_is_asked_for() {
+    let platform = Platform::start().await;
+    let repository = platform.git.repository("history");
+    // In one line: the application tells it in a header too.
+    let look = "cd /tree && { if [ -d .git ]; then cat .git/HEAD; grep -c refs/tags/v1 .git/packed-refs; cat .git/config; \
+                else echo none; fi; } | xargs echo >/version";
+    let dockerfile = format!("FROM {}\nCOPY . /tree\nRUN {look}\nEXPOSE 8080\nCMD [\"/testapp\"]\n", testapp::IMAGE);
+    repository.commit(&[("web/Dockerfile", &dockerfile)], "One");
+    repository.tag("v1");
+    let hash = repository.commit(&[("web/file", "two")], "Two");
+    let mut body = body("history", &repository);
+    body["base_path"] = json!("/web");
+    let answered = async |body: &Value| {
+        platform.deployed(&newest_deployment(&platform.deploy(body))).await;
+        platform.visit("history.localhost", "/").await.1
+    };
+    assert_eq!(answered(&body).await, "none");
+    body["git_in_context"] = json!(true);
+    let settings = "[core] repositoryformatversion = 0 filemode = true bare = false";
+    assert_eq!(answered(&body).await, format!("{hash} 1 {settings}"));
+    repository.commit(&[("web/.dockerignore", ".git\n")], "Three");
+    assert_eq!(answered(&body).await, "none");
+    platform.settled().await;
+    let work = std::fs::read_dir(platform.data_dir().join("work")).unwrap();
+    let left: Vec<_> = work.map(|entry| entry.unwrap().file_name()).filter(|name| name != "known_hosts").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_in_lfs_are_built_with_their_contents() {
+    let platform = Platform::start().await;
+    let repository = platform.git.repository("lfs");
+    let pointer = repository.in_lfs(b"from lfs");
+    let files = [("Dockerfile", &*testapp::dockerfile("")), (".gitattributes", "version filter=lfs\n")];
+    repository.commit(&[&files[..], &[("version", &pointer)]].concat(), "A file in LFS");
+    let body = body("lfs", &repository);
+    let deployed = platform.deployed(&newest_deployment(&platform.deploy(&body))).await;
+    assert_eq!(platform.visit("lfs.localhost", "/").await, (200, "from lfs".into()));
+    let story = platform.story(&id_of(&deployed));
+    assert!(story.contains("Fetched from Git LFS, files: 1"), "{story}");
+    std::fs::remove_dir_all(repository.folder().join("lfs")).unwrap();
+    let ended = deploy(&platform, &body).await;
+    let reason = ended["reason"].as_str().unwrap();
+    assert_eq!(ended["failure"], "repository_damaged", "{reason}");
+    assert!(reason.contains("such as version") && reason.contains("git lfs push --all"), "{reason}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn dockerfiles_that_could_be_meant_are_listed() {
     let platform = Platform::start().await;

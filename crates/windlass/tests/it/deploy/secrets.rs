@@ -2,7 +2,6 @@
 //! the server's own log shows one.
 
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 use windlass_server::vault::ring;
@@ -83,14 +82,6 @@ async fn nothing_that_is_printed_or_stored_shows_one() {
         }
         no_file_holds(&platform.data_dir(), secret);
     }
-}
-
-/// The files of an image as they would be handed on, as text.
-fn layers_of(image: &str, folder: &Path) -> String {
-    let file = folder.join("image.tar");
-    let saved = Command::new("docker").args(["save", "-o"]).arg(&file).arg(image).status().unwrap();
-    assert!(saved.success());
-    String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned()
 }
 
 /// Below the data folder, databases included.

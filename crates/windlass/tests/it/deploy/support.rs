@@ -297,6 +297,14 @@ pub fn images_of(application_id: &str) -> Vec<String> {
     ids.lines().map(str::to_owned).collect()
 }
 
+/// The files of an image as they would be handed on, as text.
+pub fn layers_of(image: &str, folder: &Path) -> String {
+    let file = folder.join("image.tar");
+    let saved = Command::new("docker").args(["save", "-o"]).arg(&file).arg(image).status().unwrap();
+    assert!(saved.success());
+    String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned()
+}
+
 /// A repository with an application of this version in it.
 pub fn repository(platform: &Platform, name: &str, version: &str) -> Repository {
     let repository = platform.git.repository(name);

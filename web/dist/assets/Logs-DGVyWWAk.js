@@ -1,1 +1,0 @@
-import{t as e}from"./LogView-B7fbVwwe.js";import{h as t}from"./libraries-rtXbZG4A.js";function n({application:n}){return t(e,{source:{of:`application`,id:n.id},isLive:!0})}export{n as default};

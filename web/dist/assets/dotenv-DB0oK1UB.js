@@ -1,0 +1,6 @@
+var e={n:`
+`,r:`\r`,t:`	`};function t(e){let t=e.replace(/\r\n?/g,`
+`).split(`
+`),r={},i=[];for(let e=0;e<t.length;e+=1){let a=e+1,o=(t[e]??``).trim().replace(/^export\s+/,``);if(o===``||o.startsWith(`#`))continue;let s=o.indexOf(`=`);if(s<0){i.push({line:a,kind:`notAPair`});continue}let c=o.slice(0,s).trim(),l=n(o.slice(s+1).trim(),t,e);e=l.last,c===``?i.push({line:a,kind:`noName`}):l.value===null?i.push({line:a,kind:`unclosed`}):l.hasRest?i.push({line:a,kind:`behindQuote`}):Object.hasOwn(r,c)?i.push({line:a,kind:`twice`,name:c}):Object.defineProperty(r,c,{value:l.value,enumerable:!0})}return{variables:r,problems:i}}function n(t,n,r){let i=t[0];if(i!==`"`&&i!==`'`)return{value:t.replace(/(^|\s)#.*$/,``).trim(),last:r};let a=``,o=t.slice(1);for(let t=r;;){for(let n=0;n<o.length;n+=1){let r=o[n]??``;if(r===i)return{value:a,last:t,hasRest:!/^\s*(#.*)?$/.test(o.slice(n+1))};if(r===`\\`&&i===`"`&&n+1<o.length){n+=1;let t=o[n]??``;a+=e[t]??t}else a+=r}t+=1;let s=n[t];if(s===void 0)return{value:null,last:r};a+=`
+`,o=s}}function r(e){return Object.entries(e).map(([e,t])=>`${e}=${i(t)?t:a(t)}`).join(`
+`)}function i(e){return e===e.trim()&&!/["'\n\r\\#]/.test(e.slice(0,1))&&!/[\n\r]|\s#/.test(e)}function a(e){return`"${e.replace(/[\\"]/g,`\\$&`).replace(/\n/g,`\\n`).replace(/\r/g,`\\r`)}"`}export{t as n,r as t};
