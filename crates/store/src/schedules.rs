@@ -103,9 +103,21 @@ pub async fn of_application(conn: &mut Conn, application_id: Uuid) -> Result<Vec
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).fetch_all(c).await)?)
 }
 
-/// Those whose time has come, the longest waiting first.
-pub async fn due(conn: &mut Conn, now: Timestamp, limit: i64) -> Result<Vec<Schedule>> {
-    let query = concat!("select ", columns!(), " from schedules where next_at <= $1 order by next_at limit $2");
+/// A schedule whose time has come.
+#[derive(Clone, Copy, Debug, FromRow)]
+pub struct Due {
+    pub id: Uuid,
+    pub organization_id: Uuid,
+    pub application_id: Uuid,
+}
+
+/// Those whose time has come. Organizations take turns: first of each the one that has waited the longest, then of each the next.
+pub async fn due(conn: &mut Conn, now: Timestamp, limit: i64) -> Result<Vec<Due>> {
+    let query = "select id, organization_id, application_id from ( \
+                     select id, organization_id, application_id, next_at, \
+                         row_number() over (partition by organization_id order by next_at, id) as turn \
+                     from schedules where next_at <= $1) as due \
+                 order by turn, next_at, id limit $2";
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(now.micros()).bind(limit).fetch_all(c).await)?)
 }
 

@@ -292,7 +292,7 @@ impl Config {
             organization_share: deployments
                 .row(
                     "organization-share",
-                    "How many of the deployments that wait for their containers, or end, may be one organization's, in percent; builds take turns",
+                    "How many of the deployments that wait for their containers, or end, and of the commands under way may be one organization's, in percent; builds take turns",
                 )
                 .limit(50, 1..=100),
             hold_limit: deployments

@@ -92,3 +92,15 @@ impl Registry {
         counted.flat_map(|(_, (_, entries))| entries.iter().map(|entry| entry.kind)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_organization_has_a_part_of_the_slots() {
+        let registry = Registry::new(32, 50);
+        let share = |slots, may_wait| registry.share(&Pool { slots, may_wait });
+        assert_eq!([share(16, false), share(1, false), share(2, true)], [8, 1, 16]);
+    }
+}

@@ -1,8 +1,11 @@
 //! Looks which schedules' times have come.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+use uuid::Uuid;
 use windlass_store::schedules;
 
 use crate::app::App;
@@ -11,30 +14,63 @@ use crate::service;
 
 /// So late a run is queued at most, if nothing is in the way.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// So many are asked for in one round; the next comes soon.
-const AT_ONCE: i64 = 100;
+/// So many are asked for in one round. If there are more, the next round begins at once.
+const AT_ONCE: usize = 100;
+/// After this time one that could not be queued is tried again.
+const REST: Duration = Duration::from_secs(10);
+/// Of more the keeper does not remember that they could not be queued.
+const MOST_PUT_OFF: usize = 1000;
 
 /// Runs until it is dropped.
 pub async fn run(app: Arc<App>) {
+    let mut keeper = Keeper::default();
     loop {
         // Not before it is known that another installation does not hold what this one would run something beside.
-        if app.engine_health.seen() == EngineState::Well
-            && let Err(error) = queue_due(&app).await
-        {
-            tracing::warn!(%error, "schedules whose time has come could not be looked for; trying again");
+        let are_more = match app.engine_health.seen() {
+            EngineState::Well => keeper.queue_due(&app).await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "schedules whose time has come could not be looked for; trying again");
+                false
+            }),
+            _ => false,
+        };
+        if !are_more {
+            tokio::time::sleep(INTERVAL).await;
         }
-        tokio::time::sleep(INTERVAL).await;
     }
 }
 
-/// Every schedule whose time has come.
-pub async fn queue_due(app: &App) -> windlass_store::Result<()> {
-    let due = schedules::due(&mut app.db.read().await?, app.now(), AT_ONCE).await?;
-    for schedule in due {
-        // One that cannot be read must not keep the others from their time.
-        if let Err(error) = service::schedules::queue_due(app, &schedule).await {
-            tracing::warn!(%error, schedule = %schedule.id, "the run of a schedule could not be queued; trying again");
+#[derive(Default)]
+pub struct Keeper {
+    /// Those that could not be queued, and until when they take no place in a round that others wait for.
+    put_off: HashMap<Uuid, Instant>,
+}
+
+impl Keeper {
+    /// One round. True when more may be waiting for the next.
+    pub async fn queue_due(&mut self, app: &App) -> windlass_store::Result<bool> {
+        let now = Instant::now();
+        self.put_off.retain(|_, until| *until > now);
+        if self.put_off.len() >= MOST_PUT_OFF {
+            self.put_off.clear();
         }
+        let limit = AT_ONCE + self.put_off.len();
+        let most = i64::try_from(limit).unwrap_or(i64::MAX);
+        let due = schedules::due(&mut app.db.read().await?, app.now(), most).await?;
+        let (is_full, mut queued) = (due.len() == limit, 0);
+        for schedule in due {
+            if self.put_off.contains_key(&schedule.id) {
+                continue;
+            }
+            match service::schedules::queue_due(app, &schedule).await {
+                Ok(()) => queued += 1,
+                // One that cannot be read must not keep the others from their time.
+                Err(error) => {
+                    tracing::warn!(%error, schedule = %schedule.id, "the run of a schedule could not be queued; trying again");
+                    self.put_off.insert(schedule.id, Instant::now() + REST);
+                }
+            }
+        }
+        // With none queued the database may be what is in the way.
+        Ok(is_full && queued > 0)
     }
-    Ok(())
 }

@@ -6,7 +6,7 @@ use windlass_api::{
 };
 use windlass_store::applications::{self, Application};
 use windlass_store::runs::{self as run_rows, Run};
-use windlass_store::schedules::{self, Schedule};
+use windlass_store::schedules::{self, Due, Schedule};
 use windlass_store::{Conn, organizations};
 
 use crate::app::App;
@@ -180,7 +180,7 @@ async fn record(
 
 /// Does what is to be done when the time of a schedule has come: once, whichever server it is that looks, and once for all times that
 /// were missed. The next time is set in the same transaction.
-pub async fn queue_due(app: &App, seen: &Schedule) -> windlass_store::Result<()> {
+pub async fn queue_due(app: &App, seen: &Due) -> windlass_store::Result<()> {
     let mut work = app.begin_step().await?;
     // Whose limit it is.
     organizations::lock(&mut work, seen.organization_id).await?;
@@ -199,7 +199,8 @@ pub async fn queue_due(app: &App, seen: &Schedule) -> windlass_store::Result<()>
         actor: Actor::Schedule.name().to_owned(),
         command: schedule.command.clone(),
         service: schedule.service.clone(),
-        timeout_seconds: schedule.timeout_seconds,
+        // The operator may have lowered the limit since.
+        timeout_seconds: schedule.timeout_seconds.min(app.config.run_seconds),
         ..runs::new(app, &application)
     };
     match reason_to_skip(&mut work, &application, &schedule).await? {

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::{Role, RunStatus, Timestamp};
-use windlass_server::runs::keeper;
+use windlass_server::runs::keeper::Keeper;
 use windlass_server::service::queue;
 use windlass_store::jobs::{self, Search};
 use windlass_store::logs::{Batch, LogLine};
 use windlass_store::runs::{self, End};
+use windlass_store::schedules::{self, Schedule};
 use windlass_testing::{Kind, on_both_databases};
 
 use crate::deploys::least;
@@ -19,9 +20,9 @@ on_both_databases!(
     server: a_run_waits_and_is_cancelled, what_is_not_live_runs_nothing, commands_are_not_for_every_eye,
     lines_are_read_and_followed, schedules_are_kept, a_time_comes_once, missed_times_are_one, a_clock_that_is_set_back_runs_nothing_twice,
     overlaps, what_is_stopped_is_passed_over, previews_have_no_schedules, what_goes_with_an_application,
-    histories_are_bounded
+    histories_are_bounded, organizations_take_turns_with_their_schedules, what_cannot_be_queued_keeps_no_other_waiting
 );
-on_both_databases!(kind: there_are_limits, two_servers_take_a_time_once);
+on_both_databases!(kind: there_are_limits, a_limit_that_was_lowered_holds_for_schedules, two_servers_take_a_time_once);
 
 impl TestServer {
     async fn run(&self, person: &Person, application: Uuid, command: &str) -> Value {
@@ -76,10 +77,21 @@ impl TestServer {
         all.iter().map(|run| run["status"].as_str().unwrap().to_owned()).collect()
     }
 
+    /// So many more of the same, also beyond what an application may have.
+    async fn more_schedules(&self, like: &Value, count: usize) {
+        let mut tx = self.app.db.begin().await.unwrap();
+        let like = schedules::get(&mut tx, id_of(like)).await.unwrap().unwrap();
+        for number in 0..count {
+            let more = Schedule { id: self.app.new_id(), name: format!("more-{number}"), ..like.clone() };
+            schedules::insert(&mut tx, &more).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+    }
+
     /// So much later the server looks which times have come.
     async fn pass(&self, seconds: i64) {
         self.app.clock.advance_seconds(seconds);
-        keeper::queue_due(&self.app).await.unwrap();
+        Keeper::default().queue_due(&self.app).await.unwrap();
     }
 }
 
@@ -467,6 +479,53 @@ async fn there_are_limits(kind: Kind) {
     assert_eq!(most[0]["timeout_seconds"], 60);
 }
 
+/// One organization has more than one round of them.
+async fn organizations_take_turns_with_their_schedules(server: TestServer) {
+    let ada = server.admin().await;
+    let eve = server.stranger(&ada, "eve").await;
+    let (many, one) = (server.shop(&ada).await, server.shop(&eve).await);
+    let first = server.schedule(&ada, many, hourly("skip")).await;
+    server.more_schedules(&first, 149).await;
+    // Its time comes after theirs.
+    server.schedule(&eve, one, json!({ "name": "late", "cron": "30 1 * * *", "command": "b" })).await;
+    server.app.clock.advance_seconds(7_200);
+    let mut keeper = Keeper::default();
+    assert!(keeper.queue_due(&server.app).await.unwrap(), "the next round is not waited for");
+    assert_eq!(server.statuses(&eve, one).await, ["queued"]);
+    assert!(!keeper.queue_due(&server.app).await.unwrap());
+    let due = schedules::due(&mut server.app.db.read().await.unwrap(), server.app.now(), 100).await.unwrap();
+    assert_eq!(due.len(), 0);
+}
+
+async fn what_cannot_be_queued_keeps_no_other_waiting(server: TestServer) {
+    let ada = server.admin().await;
+    let shop = server.shop(&ada).await;
+    let first = server.schedule(&ada, shop, hourly("skip")).await;
+    server.more_schedules(&first, 119).await;
+    server.schedule(&ada, shop, json!({ "name": "late", "cron": "30 1 * * *", "command": "b" })).await;
+    assert_eq!(server.place.execute("update schedules set overlap = 'unknown' where name <> 'late'").await, 120);
+    server.app.clock.advance_seconds(7_200);
+    let mut keeper = Keeper::default();
+    assert!(
+        !keeper.queue_due(&server.app).await.unwrap(),
+        "a round in which nothing could be queued is the last for now"
+    );
+    assert_eq!(server.statuses(&ada, shop).await, [""; 0]);
+    keeper.queue_due(&server.app).await.unwrap();
+    assert_eq!(server.statuses(&ada, shop).await, ["queued"]);
+}
+
+async fn a_limit_that_was_lowered_holds_for_schedules(kind: Kind) {
+    let server = TestServer::with(kind, &[("run-seconds", "60")]).await;
+    let ada = server.admin().await;
+    let shop = server.shop(&ada).await;
+    server.schedule(&ada, shop, hourly("skip")).await;
+    // As it was asked for when more was allowed.
+    assert_eq!(server.place.execute("update schedules set timeout_seconds = 3600").await, 1);
+    server.pass(3_600).await;
+    assert_eq!(server.runs_of(&ada, shop, "").await[0]["timeout_seconds"], 60);
+}
+
 /// With clocks of their own, which need not agree.
 async fn two_servers_take_a_time_once(kind: Kind) {
     let server = TestServer::with(kind, &[]).await;
@@ -477,7 +536,7 @@ async fn two_servers_take_a_time_once(kind: Kind) {
         server.schedule(&ada, shop, body).await;
     }
     server.app.clock.advance_seconds(60);
-    let due = windlass_store::schedules::due(&mut server.app.db.read().await.unwrap(), server.app.now(), 100).await;
+    let due = schedules::due(&mut server.app.db.read().await.unwrap(), server.app.now(), 100).await;
     let due = due.unwrap();
     assert_eq!(due.len(), 10);
     for schedule in &due {
@@ -490,7 +549,7 @@ async fn two_servers_take_a_time_once(kind: Kind) {
     let later = server.app.now().plus_seconds(60);
     for schedule in due {
         let mut conn = server.app.db.read().await.unwrap();
-        let now = windlass_store::schedules::get(&mut conn, schedule.id).await.unwrap().unwrap();
+        let now = schedules::get(&mut conn, schedule.id).await.unwrap().unwrap();
         assert_eq!(now.next_at.map(Timestamp::from_micros), Some(later));
     }
 }

@@ -9,7 +9,7 @@ use windlass_testing::on_both_databases;
 
 use crate::support::{NOW, TestDb, application, database, id, populate};
 
-on_both_databases!(database: a_run_begins_and_ends_once, a_time_is_taken_once, histories_are_bounded, rows_go_with_their_application);
+on_both_databases!(database: a_run_begins_and_ends_once, a_time_is_taken_once, organizations_take_turns, histories_are_bounded, rows_go_with_their_application);
 
 async fn with_application(db: &TestDb) {
     let mut tx = db.begin().await.unwrap();
@@ -111,6 +111,18 @@ async fn a_time_is_taken_once(db: TestDb) {
     assert!(schedules::due(&mut tx, next, 10).await.unwrap().is_empty());
     let names: Vec<_> = schedules::of_application(&mut tx, id(1)).await.unwrap();
     assert_eq!(names.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["other", "schedule 51"]);
+}
+
+async fn organizations_take_turns(db: TestDb) {
+    with_application(&db).await;
+    let mut tx = db.begin().await.unwrap();
+    for (number, organization, seconds) in [(51, 101, -3), (52, 101, -2), (53, 102, -1), (54, 102, 1)] {
+        let next_at = Some(NOW.plus_seconds(seconds).micros());
+        let more = Schedule { organization_id: id(organization), next_at, ..schedule(number) };
+        schedules::insert(&mut tx, &more).await.unwrap();
+    }
+    let due = schedules::due(&mut tx, NOW, 3).await.unwrap();
+    assert_eq!(due.iter().map(|due| due.id).collect::<Vec<_>>(), [id(51), id(53), id(52)]);
 }
 
 async fn histories_are_bounded(db: TestDb) {
