@@ -258,7 +258,8 @@ async fn reconcile_containers(host: &Arc<Host>, beside: &mut Beside, is_thorough
         }
         if row.purpose == Purpose::Run {
             if !beside.is_busy_with(&row.name) {
-                beside.begin(&row.name, runs::forget_left(host.clone(), row.clone()));
+                let state = found.map(|found| found.state);
+                beside.begin(&row.name, runs::look_after(host.clone(), row.clone(), state));
             }
             continue;
         }

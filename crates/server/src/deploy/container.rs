@@ -6,10 +6,10 @@ use std::time::Duration;
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, Failure};
 use windlass_runtime::{ContainerSpec, LogLimits, Options};
-use windlass_store::applications;
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::deployments::Deployment;
 use windlass_store::networks::Network;
+use windlass_store::{applications, jobs};
 
 use super::failure::{Interruption, Result, failed};
 use super::{network, services};
@@ -17,6 +17,7 @@ use crate::host::Host;
 use crate::jobs::Held;
 use crate::labels::{PURPOSE_LABEL, SERVICE_LABEL, short};
 use crate::mounts::{self, Mounted};
+use crate::service::queue;
 use crate::service::work::Work;
 use crate::subject::Subject;
 
@@ -67,6 +68,9 @@ pub async fn row(
     if purpose == Purpose::PostRun && mounts.iter().any(|mounted| !mounted.shared) {
         refuse_beside_others(&mut tx, deployment).await?;
     }
+    if purpose == Purpose::PostRun && !mounts.is_empty() {
+        refuse_beside_snapshot(&mut tx, deployment.application_id).await?;
+    }
     let mut container = Container {
         id: host.app.new_id(),
         application_id: deployment.application_id,
@@ -104,6 +108,14 @@ async fn refuse_beside_others(work: &mut Work<'_>, deployment: &Deployment) -> R
     match application.held_until {
         Some(_) => Err(Interruption::Later("another deployment is about to write the volumes".into())),
         None => Ok(()),
+    }
+}
+
+/// Who has a row before the snapshot is paused for it, and who has none waits: else what is read would change meanwhile.
+pub async fn refuse_beside_snapshot(work: &mut Work<'_>, application_id: Uuid) -> Result<()> {
+    match jobs::of_application(work, application_id).await?.iter().any(|job| job.kind == queue::SNAPSHOT) {
+        true => Err(Interruption::Later("a snapshot of a volume is being written".into())),
+        false => Ok(()),
     }
 }
 

@@ -11,7 +11,7 @@ use windlass_durable::kill_point;
 use windlass_edge::Drained;
 use windlass_runtime::State;
 use windlass_store::containers::{self, Container, Purpose, Stage};
-use windlass_store::{applications, deployments};
+use windlass_store::{Conn, applications, deployments};
 
 use super::attempt::Attempt;
 use super::drain::Leaver;
@@ -28,6 +28,7 @@ const PART: u32 = 6;
 pub async fn begin(attempt: &mut Attempt<'_>) -> Result<Option<Hold>> {
     let before = containers_before(attempt).await?;
     if !before.iter().any(|container| container.purpose == Purpose::App) {
+        refuse_beside_command(attempt, &mut attempt.host.app.db.read().await?).await?;
         // What is left of commands of other deployments serves no visitor.
         stop_all(attempt, &before, Duration::ZERO).await?;
         return Ok(None);
@@ -80,7 +81,7 @@ pub fn ends_first(row: &Container, mounts: &[Mounted], pauses: bool) -> std::res
 }
 
 /// Whether it writes what its release writes, and is not ended halfway.
-fn is_command(row: &Container) -> bool {
+pub fn is_command(row: &Container) -> bool {
     matches!(row.purpose, Purpose::PostRun | Purpose::Run)
 }
 
@@ -115,10 +116,10 @@ async fn hold_visitors(attempt: &mut Attempt<'_>) -> Result<Hold> {
     Ok(Hold::new(limit, passed))
 }
 
-/// A command run, or the command after the run of the deployment before, may write the same data, and is not ended halfway. It begins
-/// only while no visitor waits, so there is none later on.
-async fn refuse_beside_command(attempt: &Attempt<'_>, work: &mut Work<'_>) -> Result<()> {
-    for row in containers::of_application(work, attempt.application.id).await? {
+/// A command run, or the command after the run of a deployment before, may write the same data, and is not ended halfway. A run begins
+/// only while no deployment is to come, the other one only while no visitor waits: so there is none later on.
+async fn refuse_beside_command(attempt: &Attempt<'_>, conn: &mut Conn) -> Result<()> {
+    for row in containers::of_application(conn, attempt.application.id).await? {
         if row.deployment_id == attempt.deployment.id || !is_command(&row) || !excludes(attempt, &row)? {
             continue;
         }

@@ -52,7 +52,7 @@ use crate::host::Host;
 use crate::jobs::{Held, Lease, Slot};
 use attempt::Attempt;
 pub(crate) use attempt::open_log;
-pub(crate) use container::specification;
+pub(crate) use container::{refuse_beside_snapshot, specification};
 pub(crate) use ending::bounded_reason;
 pub(crate) use failure::outcome;
 pub use failure::{Interruption, Result};

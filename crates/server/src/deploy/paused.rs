@@ -5,6 +5,7 @@ use windlass_store::containers::{self, Container, Purpose, Stage};
 
 use super::attempt::Attempt;
 use super::failure::{Interruption, Result};
+use super::hold;
 use crate::host::Host;
 
 /// Containers whose processes get no time.
@@ -18,14 +19,27 @@ impl<'a> Paused<'a> {
         Self { host, names: Vec::new() }
     }
 
-    /// One that does not run just now writes nothing.
-    pub async fn pause(&mut self, running: &[Container]) -> Result<()> {
+    pub async fn pause(&mut self, running: impl IntoIterator<Item = &Container>) -> Result<()> {
         for container in running {
             match self.host.pause_container(&container.name).await {
                 Ok(()) => self.names.push(container.name.clone()),
-                Err(windlass_runtime::Error::NotFound { .. } | windlass_runtime::Error::Conflict { .. }) => {}
+                Err(windlass_runtime::Error::NotFound { .. } | windlass_runtime::Error::Conflict { .. }) => {
+                    self.pass_over(container).await?;
+                }
                 Err(error) => return Err(error.into()),
             }
+        }
+        Ok(())
+    }
+
+    /// One that does not run just now writes nothing, unless it is about to.
+    async fn pass_over(&mut self, container: &Container) -> Result<()> {
+        let state = self.host.container(&container.name).await?.map(|found| found.state);
+        if state == Some(State::Paused) {
+            // By a worker before this one, which was killed.
+            self.names.push(container.name.clone());
+        } else if hold::is_command(container) && may_begin(state) {
+            return Err(Interruption::Later(format!("the command in {} is about to begin", container.name)));
         }
         Ok(())
     }
@@ -50,6 +64,11 @@ impl<'a> Paused<'a> {
     }
 }
 
+/// Whether a container with a row that could not be paused may run soon. A command is started once.
+fn may_begin(state: Option<State>) -> bool {
+    !matches!(state, Some(State::Exited | State::Dead | State::Removing))
+}
+
 /// A worker that is stopped in the middle must not leave them paused.
 impl Drop for Paused<'_> {
     fn drop(&mut self) {
@@ -66,4 +85,19 @@ pub async fn unpause_all(attempt: &Attempt<'_>) -> Result<()> {
         attempt.host.unpause_container(&row.name).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_was_not_started_yet_may_begin() {
+        for state in [None, Some(State::Created), Some(State::Running), Some(State::Restarting)] {
+            assert!(may_begin(state), "{state:?}");
+        }
+        for state in [State::Exited, State::Dead, State::Removing] {
+            assert!(!may_begin(Some(state)), "{state:?}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use windlass_store::deployments;
 
 use super::drain::Leaver;
 use super::failure::{Interruption, Result};
+use super::hold;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::mounts;
@@ -62,9 +63,10 @@ pub async fn resume(host: &Host, held: &Held) -> Result<()> {
     Ok(())
 }
 
-/// What is left of the deployment that they were stopped for may still write.
+/// What is left of the deployment that they were stopped for may still write. A command is none of it: one of another release that has the
+/// same data would have kept the deployment waiting, and one of their own writes what they write.
 async fn stop_excluded(host: &Host, kept: &[Container], others: &[Container]) -> Result<()> {
-    for other in others.iter().filter(|other| other.stage != Stage::Live) {
+    for other in others.iter().filter(|other| other.stage != Stage::Live && !hold::is_command(other)) {
         let theirs = mounts::of_container(other)?;
         for container in kept {
             if mounts::exclude(&mounts::of_container(container)?, &theirs) {

@@ -21,6 +21,7 @@ use super::ending::bounded_reason;
 use super::failure::{Interruption, Result, failed};
 use super::health_check::shown;
 use super::helper::Helper;
+use super::hold;
 use super::paused::Paused;
 use crate::disk;
 use crate::host::Host;
@@ -119,6 +120,8 @@ async fn write_whole(host: &Host, snapshot: &Snapshot, volume: &Volume) -> Resul
             paused.pause(&running).await?;
         } else {
             command(host, &running, &volume.before_snapshot, "before").await?;
+            // Those are not told by it what is to come.
+            paused.pause(running.iter().filter(|row| hold::is_command(row))).await?;
         }
         kill_point::reached("snapshot-begun");
         let written = write(host, snapshot, volume).await?;

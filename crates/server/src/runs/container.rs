@@ -6,7 +6,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 use windlass_api::{ContainerStatus, EventName, Failure, RunStatus};
 use windlass_durable::kill_point;
-use windlass_runtime::{ContainerSpec, HealthTest};
+use windlass_runtime::{ContainerSpec, HealthTest, State};
 use windlass_store::applications::{self, Application};
 use windlass_store::containers::{self, Container, Purpose, Stage};
 use windlass_store::networks::Network;
@@ -142,7 +142,7 @@ async fn store(
     if application.live_deployment_id != run.deployment_id {
         return Err(Interruption::Later("another release is live by now".to_owned()));
     }
-    refuse_beside_deployment(&mut work, &application, model).await?;
+    refuse_beside_others(&mut work, &application, model).await?;
     let mut row = Container {
         id: run.id,
         purpose: Purpose::Run,
@@ -169,18 +169,19 @@ async fn store(
     Ok(Ok(row))
 }
 
-/// A command writes what the containers of its own release write, and never what those of another one do. One that is about to take over
-/// the data goes first, else commands that follow each other could keep it waiting for ever.
-async fn refuse_beside_deployment(work: &mut Work<'_>, application: &Application, model: &Container) -> Result<()> {
-    if mounts::of_container(model)?.iter().all(|mounted| mounted.shared) {
+/// A command writes what the containers of its own release write: never what those of another one do, and nothing that a snapshot is to hold.
+/// What waits for the data goes first, else commands that follow each other could keep it waiting for ever. That a volume is shared says
+/// nothing about the next release, nor about a snapshot.
+async fn refuse_beside_others(work: &mut Work<'_>, application: &Application, model: &Container) -> Result<()> {
+    if mounts::of_container(model)?.is_empty() {
         return Ok(());
     }
     let is_deploy = |kind: &str| matches!(kind, queue::DEPLOY | queue::ROLL_OUT);
     let waits = jobs::of_application(work, application.id).await?.iter().any(|job| is_deploy(&job.kind));
-    match application.held_until.is_some() || waits {
-        true => Err(Interruption::Later("a deployment is about to write the volumes".to_owned())),
-        false => Ok(()),
+    if application.held_until.is_some() || waits {
+        return Err(Interruption::Later("a deployment is about to write the volumes".to_owned()));
     }
+    deploy::refuse_beside_snapshot(work, application.id).await
 }
 
 pub async fn row_of(host: &Host, run_id: Uuid) -> Result<Option<Container>> {
@@ -203,12 +204,17 @@ pub async fn remove(host: &Host, held: &Held, run_id: Uuid) -> Result<()> {
     Ok(work.commit().await?)
 }
 
-/// One whose job is gone, which no worker ends any more.
-pub async fn forget_left(host: Arc<Host>, row: Container) -> Result<()> {
+/// What no worker does any more: removes one whose job is gone, and lets one go on that was paused for a snapshot when its worker was killed.
+pub async fn look_after(host: Arc<Host>, row: Container, state: Option<State>) -> Result<()> {
     let mut conn = host.app.db.read().await?;
     // The rows were read a moment ago: look again.
-    let is_left = !jobs::exists(&mut conn, row.id).await? && containers::get(&mut conn, row.id).await?.is_some();
+    let has_job = jobs::exists(&mut conn, row.id).await?;
+    let is_left = !has_job && containers::get(&mut conn, row.id).await?.is_some();
+    let is_forgotten = state == Some(State::Paused) && !jobs::is_worked_on(&mut conn, row.application_id).await?;
     drop(conn);
+    if has_job && is_forgotten {
+        host.unpause_container(&row.name).await?;
+    }
     if !is_left {
         return Ok(());
     }

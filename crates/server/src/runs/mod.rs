@@ -7,6 +7,6 @@ pub mod keeper;
 mod kill_points;
 mod run;
 
-pub use container::forget_left;
+pub use container::look_after;
 pub use handlers::add_to;
 pub use kill_points::KILL_POINTS;

@@ -31,6 +31,10 @@ pub async fn carry_out(host: &Arc<Host>, held: &Held, run_id: Uuid, lease: &mut 
         let ended = match Box::pin(attempt(host, held, &run, lease)).await {
             Ok(ended) => ended,
             Err(Interruption::Failed(_, words)) => over(RunStatus::Failed, words),
+            Err(Interruption::Later(words)) => {
+                note_waiting(host, held, &run, &words).await;
+                return Err(Interruption::Later(words));
+            }
             Err(other) => return Err(other),
         };
         end(host, held, &run, ended).await?;
@@ -44,6 +48,14 @@ pub async fn carry_out(host: &Arc<Host>, held: &Held, run_id: Uuid, lease: &mut 
 
 pub fn over(status: RunStatus, reason: impl Into<String>) -> End {
     End { status, exit_code: None, reason: reason.into() }
+}
+
+/// Once, because it is tried again soon.
+async fn note_waiting(host: &Host, held: &Held, run: &Run, words: &str) {
+    if run.status == RunStatus::Queued && held.job.fence == 1 {
+        let line = LogLine::note(host.app.now(), LogStep::Command, format!("The run waits: {words}."));
+        host.app.logs.note(run.id, run.id, line).await;
+    }
 }
 
 /// A transaction of the worker that holds the job, in which no other changes the run's application.
@@ -146,8 +158,18 @@ pub async fn called_off(work: &mut Work<'_>, run: &Run) -> Result<Option<End>> {
     })
 }
 
+/// Of one that was called off it does not matter why it could not be started meanwhile.
+pub fn as_decided(run: &Run, ended: End) -> End {
+    match run.decided() {
+        Some(status) if ended.exit_code.is_none() => over(status, run.reason.clone()),
+        _ => ended,
+    }
+}
+
 /// What became of it, for its followers first: who sees that it is over has seen all of its lines.
 async fn end(host: &Host, held: &Held, run: &Run, ended: End) -> Result<()> {
+    let now = runs::get(&mut host.app.db.read().await?, run.id).await?.ok_or(Interruption::Lost)?;
+    let ended = as_decided(&now, ended);
     let ended = End { reason: bounded_reason(&ended.reason), ..ended };
     let words = match ended.reason.as_str() {
         "" => format!("The run has ended: {}.", shown(ended.status)),

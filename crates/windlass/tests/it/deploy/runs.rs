@@ -190,6 +190,112 @@ async fn a_deployment_does_not_cut_a_command_that_has_its_volume() {
     nothing_else_runs(&platform, &shop, "deployed").await;
 }
 
+/// What it waits for is a file that `go` makes.
+const UNTIL_GO: &str = "echo begun; until [ -e /data/go ]; do sleep 1; done; echo whole > /data/whole";
+
+fn go(application: &str) {
+    let name =
+        containers_of(application).into_iter().find(|name| name.contains("-run-")).expect("a container of the run");
+    docker(&["exec", &name, "touch", "/data/go"]);
+}
+
+async fn begun(platform: &Platform, id: &str) {
+    until("it has begun", async || lines(platform, id).contains(&"begun".to_owned()).then_some(())).await;
+}
+
+/// The release in between had no volume, so nothing of it ends first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_waits_for_a_command_of_an_older_release() {
+    let platform = Platform::start().await;
+    let (shop, mut body) = shop(&platform).await;
+    let id = run(&platform, &shop, &json!({ "command": UNTIL_GO }));
+    begun(&platform, &id).await;
+    let path = format!("/deploy/application/{shop}/volumes");
+    let volume = platform.call("GET", &path, &Value::Null)["volumes"][0].take();
+    platform.call("DELETE", &format!("{path}/data"), &Value::Null);
+    body.as_object_mut().unwrap().remove("volumes");
+    platform.deployed(&newest_deployment(&platform.deploy(&body))).await;
+    let attached = json!({ "application_id": shop, "name": "data", "path": "/data" });
+    platform.call("POST", &format!("/deploy/volumes/{}/attach", id_of(&volume)), &attached);
+    let restart = id_of(&platform.call("POST", "/deploy/application/restart", &json!({ "id": shop })));
+    until("it waits for the command", async || {
+        platform.story(&restart).contains(&format!("the command run {id}")).then_some(())
+    })
+    .await;
+    go(&shop);
+    platform.deployed(&restart).await;
+    has_status(&platform, &id, "succeeded").await;
+    assert_eq!(file(&platform, "/data/whole").await, "whole\n");
+    nothing_else_runs(&platform, &shop, "deployed").await;
+}
+
+/// Visitors wait for another reason than the data, and then the release before comes back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_that_fails_ends_no_command_of_the_release_before() {
+    let platform = Platform::start().await;
+    let (shop, mut body) = shop(&platform).await;
+    let id = run(&platform, &shop, &json!({ "command": UNTIL_GO }));
+    begun(&platform, &id).await;
+    platform.call("DELETE", &format!("/deploy/application/{shop}/volumes/data"), &Value::Null);
+    body.as_object_mut().unwrap().remove("volumes");
+    (body["pause"], body["pre_run_command"]) = (json!(true), json!("exit 1"));
+    let ended = platform.ended(&newest_deployment(&platform.deploy(&body))).await;
+    assert_eq!(ended["failure"], "pre_run_failed", "{ended}");
+    assert!(ended["held_ms"].as_i64().unwrap() > 0, "{ended}");
+    go(&shop);
+    has_status(&platform, &id, "succeeded").await;
+    assert_eq!(file(&platform, "/data/whole").await, "whole\n");
+}
+
+/// What is read must not change meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_command_begins_while_a_snapshot_is_written() {
+    let platform = Platform::start().await;
+    let (shop, _) = shop(&platform).await;
+    let volume = format!("/deploy/application/{shop}/volumes/data");
+    // That it is shared lets releases write at the same time, and is no reason to begin now.
+    let update = json!({ "shared": true, "before_snapshot": "until [ -e /data/go ]; do sleep 1; done" });
+    platform.call("PUT", &volume, &update);
+    let restart = platform.call("POST", "/deploy/application/restart", &json!({ "id": shop }));
+    platform.deployed(&id_of(&restart)).await;
+    platform.settled().await;
+    let snapshot = id_of(&platform.call("POST", &format!("{volume}/snapshots"), &Value::Null));
+    let id = run(&platform, &shop, &json!({ "command": "echo after > /data/after" }));
+    let waits = "The run waits: a snapshot of a volume is being written.".to_owned();
+    until("it waits, and says so", async || lines(&platform, &id).contains(&waits).then_some(())).await;
+    assert_eq!(look(&platform, &id)["status"], "queued");
+    assert_eq!(platform.visit("shop.localhost", "/append?/data/go=on").await.0, 200);
+    has_status(&platform, &id, "succeeded").await;
+    let taken = platform.call("GET", &format!("/deploy/snapshots/{snapshot}"), &Value::Null);
+    assert_eq!(taken["state"], "ready", "{taken}");
+    let tar = platform.data_dir().join("snapshots").join(format!("{snapshot}.tar"));
+    let names = std::process::Command::new("tar").arg("tf").arg(tar).output().expect("tar starts");
+    let names = String::from_utf8(names.stdout).unwrap();
+    assert!(names.contains("./go") && !names.contains("./after"), "{names}");
+    nothing_else_runs(&platform, &shop, "after the snapshot").await;
+}
+
+/// The worker that had paused it was killed, and no other takes the snapshot again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_is_paused_for_a_snapshot_goes_on_after_a_crash() {
+    let mut platform = Platform::start().await;
+    let (shop, _) = shop(&platform).await;
+    platform.kill_server();
+    platform.start_server(Some("snapshot-begun"));
+    let id = run(&platform, &shop, &json!({ "command": "echo begun; sleep 5; echo whole > /data/whole" }));
+    begun(&platform, &id).await;
+    platform.ask("POST", &format!("/deploy/application/{shop}/volumes/data/snapshots"), &Value::Null);
+    platform.wait_for_death();
+    let db = platform.database().await;
+    let mut tx = db.begin().await.unwrap();
+    windlass_store::jobs::keep_only(&mut tx, "run").await.unwrap();
+    tx.commit().await.unwrap();
+    db.close().await;
+    platform.start_server(None);
+    has_status(&platform, &id, "succeeded").await;
+    assert_eq!(file(&platform, "/data/whole").await, "whole\n");
+}
+
 /// A command of a service has that one's image, variables and data; without a name it is the one that visitors reach.
 #[tokio::test(flavor = "multi_thread")]
 async fn services_run_commands_too() {
