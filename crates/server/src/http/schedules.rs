@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use windlass_api::{Can, CreateSchedule, ErrorCode, Schedule, Schedules, UpdateSchedule};
+use windlass_api::{Can, CommandRun, CreateSchedule, ErrorCode, Schedule, Schedules, UpdateSchedule};
 use windlass_store::{runs, schedules as rows};
 
 use super::body::Payload;
@@ -47,6 +47,15 @@ pub fn routes(table: Table) -> Table {
                 .note("What is under way goes on.")
                 .errors(&[Conflict]),
         )
+        .post(
+            "/deploy/schedules/{schedule_id}/run",
+            run,
+            member_who::<CommandRun>("Run schedule", Can::DeployUpdate)
+                .note(
+                    "As if its time had come, which takes `variable:read` too. Its next time stays, also of one that is not enabled. What `overlap` would skip is refused.",
+                )
+                .errors(&[Conflict]),
+        )
 }
 
 pub async fn list(ctx: Ctx, PathId(id): PathId) -> Answer {
@@ -86,4 +95,9 @@ pub async fn delete(ctx: Ctx, PathId(id): PathId) -> Answer {
     let granted = ctx.schedule(id).await?;
     schedules::delete(&ctx.app, &granted).await?;
     success("Schedule deleted", ())
+}
+
+pub async fn run(ctx: Ctx, PathId(id): PathId) -> Answer {
+    let granted = ctx.schedule(id).await?;
+    success("Run queued", schedules::run_now(&ctx.app, &granted).await?)
 }

@@ -264,7 +264,7 @@ pub fn tell(work: &mut Work<'_>, application: &Application, run: &Run, name: Eve
     work.tell(name, states::subject(application, run.deployment_id), &details);
 }
 
-async fn record(
+pub async fn record(
     work: &mut Work<'_>,
     actor: &Actor,
     action: Action,

@@ -125,6 +125,36 @@ pub async fn delete(app: &App, granted: &Granted<Schedule>) -> Result<()> {
     Ok(())
 }
 
+/// As if its time had come, for the user who asks. Its next time stays.
+pub async fn run_now(app: &App, granted: &Granted<Schedule>) -> Result<api::CommandRun> {
+    let mut work = app.begin().await?;
+    let (authority, application, schedule) = hold(&mut work, granted).await?;
+    runs::may_run(app, &authority)?;
+    refuse_service(&mut work, &application, &schedule).await?;
+    if let Some(reason) = reason_to_skip(&mut work, &application, &schedule).await? {
+        return Err(Error::new(ErrorCode::Conflict, format!("{} cannot be run now: {reason}.", schedule.name)));
+    }
+    let actor = authority.actor();
+    let run = Run { user_id: actor.user_id(), actor: actor.name().to_owned(), ..run_of(app, &application, &schedule) };
+    runs::enqueue(&mut work, &application, &run).await?;
+    runs::record(&mut work, &actor, Action::Create, &application, &run, "ran a schedule of").await?;
+    work.commit().await?;
+    Ok(records::runs::run(run, true))
+}
+
+/// One that waits, of what the schedule says now.
+fn run_of(app: &App, application: &Application, schedule: &Schedule) -> Run {
+    Run {
+        schedule_id: Some(schedule.id),
+        schedule_name: schedule.name.clone(),
+        command: schedule.command.clone(),
+        service: schedule.service.clone(),
+        // The operator may have lowered the limit since.
+        timeout_seconds: schedule.timeout_seconds.min(app.config.run_seconds),
+        ..runs::new(app, application)
+    }
+}
+
 async fn hold(work: &mut Work<'_>, granted: &Granted<Schedule>) -> Result<(Authority, Application, Schedule)> {
     let authority = work.hold(granted.authority()).await?;
     let application = lock_to_change(work, &authority, granted.row().application_id).await?;
@@ -193,15 +223,9 @@ pub async fn queue_due(app: &App, seen: &Due) -> windlass_store::Result<()> {
         return Ok(());
     }
     let run = Run {
-        schedule_id: Some(schedule.id),
-        schedule_name: schedule.name.clone(),
         scheduled_at: Some(due),
         actor: Actor::Schedule.name().to_owned(),
-        command: schedule.command.clone(),
-        service: schedule.service.clone(),
-        // The operator may have lowered the limit since.
-        timeout_seconds: schedule.timeout_seconds.min(app.config.run_seconds),
-        ..runs::new(app, &application)
+        ..run_of(app, &application, &schedule)
     };
     match reason_to_skip(&mut work, &application, &schedule).await? {
         None => runs::enqueue(&mut work, &application, &run).await?,

@@ -20,7 +20,8 @@ on_both_databases!(
     server: a_run_waits_and_is_cancelled, what_is_not_live_runs_nothing, commands_are_not_for_every_eye,
     lines_are_read_and_followed, schedules_are_kept, a_time_comes_once, missed_times_are_one, a_clock_that_is_set_back_runs_nothing_twice,
     overlaps, what_is_stopped_is_passed_over, previews_have_no_schedules, what_goes_with_an_application,
-    histories_are_bounded, organizations_take_turns_with_their_schedules, what_cannot_be_queued_keeps_no_other_waiting
+    histories_are_bounded, organizations_take_turns_with_their_schedules, what_cannot_be_queued_keeps_no_other_waiting,
+    a_schedule_is_run_now
 );
 on_both_databases!(kind: there_are_limits, a_limit_that_was_lowered_holds_for_schedules, two_servers_take_a_time_once);
 
@@ -136,7 +137,7 @@ impl World {
                 });
                 (of(id_of(&self.running().await)), body)
             }
-            "get_schedule" | "delete_schedule" => {
+            "get_schedule" | "delete_schedule" | "run_schedule" => {
                 (path.replace("{schedule_id}", &schedule().await.1.to_string()), Value::Null)
             }
             "update_schedule" => {
@@ -513,6 +514,35 @@ async fn what_cannot_be_queued_keeps_no_other_waiting(server: TestServer) {
     assert_eq!(server.statuses(&ada, shop).await, [""; 0]);
     keeper.queue_due(&server.app).await.unwrap();
     assert_eq!(server.statuses(&ada, shop).await, ["queued"]);
+}
+
+async fn a_schedule_is_run_now(server: TestServer) {
+    let ada = server.admin().await;
+    let shop = server.shop(&ada).await;
+    let mut body = hourly("skip");
+    body["enabled"] = json!(false);
+    let schedule = server.schedule(&ada, shop, body).await;
+    let path = format!("/deploy/schedules/{}", schedule["id"].as_str().unwrap());
+    let now = format!("{path}/run");
+    let run = server.post(&now, Value::Null).by(&ada).ok().await;
+    assert_eq!(
+        (&run["status"], &run["schedule_id"], &run["actor"]),
+        (&json!("queued"), &schedule["id"], &json!("Ada"))
+    );
+    assert_eq!((&run["command"], &run["scheduled_at"]), (&json!("bin/report"), &Value::Null));
+    let message = server.post(&now, Value::Null).by(&ada).fails(409, "conflict").await;
+    assert_eq!(message, "report cannot be run now: the run before is not over.");
+    let shown = server.get(&path).by(&ada).ok().await;
+    assert_eq!((&shown["last_run"]["id"], &shown["next_run_at"]), (&run["id"], &Value::Null));
+    let replaces = server.put(&path, json!({ "overlap": "replace" })).by(&ada).ok().await;
+    assert_eq!(replaces["enabled"], false);
+    server.post(&now, Value::Null).by(&ada).ok().await;
+    assert_eq!(server.statuses(&ada, shop).await, ["queued", "cancelled"]);
+    let vera = server.join(&ada, "vera", Role::Viewer).await;
+    server.post(&now, Value::Null).by(&vera).within(ada.organization_id).fails(403, "forbidden").await;
+    server.post("/deploy/application/stop", json!({ "id": shop })).by(&ada).ok().await;
+    let message = server.post(&now, Value::Null).by(&ada).fails(409, "conflict").await;
+    assert_eq!(message, "report cannot be run now: shop is stopped.");
 }
 
 async fn a_limit_that_was_lowered_holds_for_schedules(kind: Kind) {
