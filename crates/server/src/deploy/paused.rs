@@ -19,7 +19,7 @@ impl<'a> Paused<'a> {
         Self { host, names: Vec::new() }
     }
 
-    pub async fn pause(&mut self, running: impl IntoIterator<Item = &Container>) -> Result<()> {
+    pub async fn pause(&mut self, running: &[Container]) -> Result<()> {
         for container in running {
             match self.host.pause_container(&container.name).await {
                 Ok(()) => self.names.push(container.name.clone()),

@@ -121,7 +121,8 @@ async fn write_whole(host: &Host, snapshot: &Snapshot, volume: &Volume) -> Resul
         } else {
             command(host, &running, &volume.before_snapshot, "before").await?;
             // Those are not told by it what is to come.
-            paused.pause(running.iter().filter(|row| hold::is_command(row))).await?;
+            let commands: Vec<Container> = running.iter().filter(|row| hold::is_command(row)).cloned().collect();
+            paused.pause(&commands).await?;
         }
         kill_point::reached("snapshot-begun");
         let written = write(host, snapshot, volume).await?;

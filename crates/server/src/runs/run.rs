@@ -168,8 +168,10 @@ pub fn as_decided(run: &Run, ended: End) -> End {
 
 /// What became of it, for its followers first: who sees that it is over has seen all of its lines.
 async fn end(host: &Host, held: &Held, run: &Run, ended: End) -> Result<()> {
-    let now = runs::get(&mut host.app.db.read().await?, run.id).await?.ok_or(Interruption::Lost)?;
-    let ended = as_decided(&now, ended);
+    let ended = match runs::get(&mut host.app.db.read().await?, run.id).await? {
+        Some(now) => as_decided(&now, ended),
+        None => ended,
+    };
     let ended = End { reason: bounded_reason(&ended.reason), ..ended };
     let words = match ended.reason.as_str() {
         "" => format!("The run has ended: {}.", shown(ended.status)),
