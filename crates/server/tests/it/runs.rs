@@ -21,7 +21,7 @@ on_both_databases!(
     overlaps, what_is_stopped_is_passed_over, previews_have_no_schedules, what_goes_with_an_application,
     histories_are_bounded
 );
-on_both_databases!(kind: there_are_limits, two_servers_take_a_time_once);
+on_both_databases!(kind: lines_of_forgotten_runs_take_no_room, there_are_limits, two_servers_take_a_time_once);
 
 impl TestServer {
     async fn run(&self, person: &Person, application: Uuid, command: &str) -> Value {
@@ -433,6 +433,33 @@ async fn histories_are_bounded(server: TestServer) {
     let path = format!("/deploy/runs/{}/cancel", waiting[0]["id"].as_str().unwrap());
     server.post(&path, Value::Null).by(&ada).ok().await;
     assert_eq!(server.statuses(&ada, shop).await, ["cancelled", "succeeded"]);
+}
+
+/// Otherwise a command that prints much, run again and again, would keep as many lines as are looked for every ten minutes.
+async fn lines_of_forgotten_runs_take_no_room(kind: Kind) {
+    const MIB: i64 = 1024 * 1024;
+    let server = TestServer::with(kind, &[("organization-log-mib", "4"), ("kept-runs", "1")]).await;
+    let ada = server.admin().await;
+    let shop = server.shop(&ada).await;
+    let mut last = Uuid::nil();
+    for _ in 0..6 {
+        let id = id_of(&server.run(&ada, shop, "bin/report").await);
+        for _ in 0..16 {
+            server.print_of_run(id, &"x".repeat(64 * 1024)).await;
+        }
+        server.post(&format!("/deploy/runs/{id}/cancel"), Value::Null).by(&ada).ok().await;
+        last = id;
+    }
+    assert_eq!(server.statuses(&ada, shop).await, ["cancelled"], "the others are forgotten");
+    let store = &server.app.logs.store;
+    let bytes = async || store.kept().await.unwrap().iter().map(|one| one.bytes).sum::<i64>();
+    assert!(bytes().await > 5 * MIB);
+    // Not the round that looks for all of them.
+    windlass_server::logs::retention::trim_all(&server.app, false).await.unwrap();
+    assert!(bytes().await <= 4 * MIB, "{}", bytes().await);
+    let kept = store.kept().await.unwrap();
+    let of_last = kept.iter().find(|one| one.application_id == last).map(|one| one.bytes);
+    assert!(of_last.is_some_and(|bytes| bytes >= MIB), "what is kept loses nothing for what is forgotten: {of_last:?}");
 }
 
 async fn there_are_limits(kind: Kind) {
