@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    pub fn row(number: u128, application: u128, address: &str) -> Container {
+    pub(super) fn row(number: u128, application: u128, address: &str) -> Container {
         Container {
             id: Uuid::from_u128(number),
             application_id: Uuid::from_u128(application),
