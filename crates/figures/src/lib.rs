@@ -20,4 +20,4 @@ pub use latency::percentile_us;
 pub use pack::Damaged;
 pub use point::{BUCKETS, Flow, Point, Usage, Visits};
 pub use step::{COARSE, FINE, MINUTE, Step};
-pub use sum::{Filter, Span, Sum, sums};
+pub use sum::{Filter, Parts, Span, Sum, joined, sums};

@@ -72,18 +72,45 @@ struct Used {
     restarts: u64,
 }
 
-/// One for each time of the span. Each part is one server's: what containers use, several may have measured, so it is averaged; what visitors
-/// asked for, each edge has counted for itself, so it is added.
-pub fn sums<'a>(servers: impl IntoIterator<Item = &'a Figures>, span: &Span, filter: &Filter) -> Vec<Sum> {
-    let mut sums = vec![Sum::default(); span.count];
-    for figures in servers {
-        let mut own = vec![Sum::default(); span.count];
-        for (at, moment) in moments(figures, filter) {
-            span.place(at).and_then(|place| own.get_mut(place)).into_iter().for_each(|sum| sum.go_on(&moment));
+/// What one server has measured, added part by part: all of it at once can be much. No two parts have the same points.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    span: Span,
+    filter: Filter,
+    sums: Vec<Sum>,
+}
+
+impl Parts {
+    pub fn new(span: Span, filter: Filter) -> Self {
+        Self { span, filter, sums: vec![Sum::default(); span.count] }
+    }
+
+    pub fn add(&mut self, figures: &Figures) {
+        for (at, moment) in moments(figures, &self.filter) {
+            let sum = self.span.place(at).and_then(|place| self.sums.get_mut(place));
+            sum.into_iter().for_each(|sum| sum.go_on(&moment));
         }
-        sums.iter_mut().zip(own).for_each(|(sum, own)| sum.join(own));
+    }
+}
+
+/// One for each time of the span. What containers use, several servers may have measured, so it is averaged; what visitors asked for, each edge has
+/// counted for itself, so it is added.
+pub fn joined(servers: impl IntoIterator<Item = Parts>, span: &Span) -> Vec<Sum> {
+    let mut sums = vec![Sum::default(); span.count];
+    for own in servers {
+        sums.iter_mut().zip(own.sums).for_each(|(sum, own)| sum.join(own));
     }
     sums
+}
+
+/// The same of figures that are there as a whole, for each server.
+pub fn sums<'a>(servers: impl IntoIterator<Item = &'a Figures>, span: &Span, filter: &Filter) -> Vec<Sum> {
+    let whole = |figures: &Figures| {
+        let mut parts = Parts::new(*span, *filter);
+        parts.add(figures);
+        parts
+    };
+    joined(servers.into_iter().map(whole), span)
 }
 
 /// What there was at one point, of all that the filter takes.
@@ -314,6 +341,17 @@ mod tests {
         figures.add(instance(12), 0, &half());
         let sum = &sums([&figures], &MINUTE, &Filter::default())[0];
         assert_eq!((sum.cpu_millis(), sum.memory(), sum.peak()), (Some(1_000.0), Some(200.0), Some(240)));
+    }
+
+    #[test]
+    fn parts_say_the_same_as_the_whole() {
+        let (figures, filter) = (replaced(), Filter::default());
+        let span = Span { from: 0, seconds: 20, count: 3 };
+        let mut parts = Parts::new(span, filter);
+        for part in [0..10, 10..30, 30..60] {
+            parts.add(&figures.within(part));
+        }
+        assert_eq!(joined([parts], &span), sums([&figures], &span, &filter));
     }
 
     /// Looks that did not succeed are no time without use.

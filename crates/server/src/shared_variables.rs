@@ -1,11 +1,11 @@
 //! Variables that the applications of an organization share, and what becomes of variables that refer to them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-use windlass_api::{Configuration, ErrorCode, VariableKind, Variables, shown_name};
+use windlass_api::{Configuration, ErrorCode, VariableKind, VariableMap, Variables, shown_name};
 use windlass_store::applications::Application;
 use windlass_store::{Conn, shared_variables};
 
@@ -22,12 +22,12 @@ pub const ORGANIZATION: &str = "";
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedSet {
     pub variables: BTreeMap<String, String>,
-    pub secret_names: Vec<String>,
+    pub secret_names: BTreeSet<String>,
 }
 
 impl SharedSet {
     pub fn marks(&self, name: &str) -> bool {
-        self.secret_names.iter().any(|secret| secret == name)
+        self.secret_names.contains(name)
     }
 }
 
@@ -82,6 +82,11 @@ impl SharedSets {
         }
     }
 
+    /// One without variables of its own has those of the organization.
+    pub fn set_for<'a>(&self, environment: &'a str) -> &'a str {
+        if self.of(environment).is_some() { environment } else { ORGANIZATION }
+    }
+
     /// What applications of an environment can refer to.
     pub fn scope(&self, environment: &str) -> Result<Scope, Trouble> {
         let mut definitions = BTreeMap::new();
@@ -95,12 +100,11 @@ impl SharedSets {
     }
 }
 
-/// A variable of an application that cannot be filled in, and why.
+/// What of an application's variables cannot be filled in, and why.
 #[derive(Debug)]
 pub struct Misfit {
-    pub kind: VariableKind,
-    pub variable: String,
-    pub problem: Problem,
+    kind: VariableKind,
+    problem: String,
 }
 
 impl Misfit {
@@ -110,7 +114,7 @@ impl Misfit {
     }
 
     fn words(&self, environment: &str) -> String {
-        format!("{}: {} (in the environment {environment})", shown_name(&self.variable), self.problem)
+        format!("{} (in the environment {environment})", self.problem)
     }
 }
 
@@ -147,24 +151,37 @@ pub fn of_preview(variables: &Variables, scope: &Scope, is_fork: bool) -> Result
     Ok(given)
 }
 
+/// Ends as soon as it is too much: each of many variables can refer to a large one.
 fn fill(variables: &Variables, kinds: &[VariableKind], scope: &Scope) -> Result<Variables, Misfit> {
     let mut all = variables.clone();
+    let mut secret_names: BTreeSet<_> = std::mem::take(&mut all.secret_names).into_iter().collect();
+    let mut shared_secrets: BTreeSet<_> = std::mem::take(&mut all.shared_secrets).into_iter().collect();
     for kind in kinds.iter().copied() {
+        let mut room = room_of(variables.of_kind(kind));
         for (name, value) in variables.of_kind(kind) {
-            let misfit = |problem| Misfit { kind, variable: name.clone(), problem };
+            let misfit = |problem: Problem| Misfit { kind, problem: format!("{}: {problem}", shown_name(name)) };
             let filled = scope.fill(value).map_err(misfit)?;
+            room = room.checked_sub(name.len() + filled.value.len()).ok_or_else(|| too_much(kind))?;
             all.of_kind_mut(kind).insert(name.clone(), filled.value);
             if filled.is_secret {
-                all.secret_names.push(name.clone());
-                all.shared_secrets.extend(filled.secrets);
+                secret_names.insert(name.clone());
+                shared_secrets.extend(filled.secrets);
             }
         }
     }
-    for list in [&mut all.secret_names, &mut all.shared_secrets] {
-        list.sort_unstable();
-        list.dedup();
-    }
+    all.secret_names = secret_names.into_iter().collect();
+    all.shared_secrets = shared_secrets.into_iter().collect();
     Ok(all)
+}
+
+/// Those that a preview has got can be more than others may be, and refer to nothing.
+fn room_of(variables: &BTreeMap<String, String>) -> usize {
+    VariableMap::BYTES.max(variables.iter().map(|(name, value)| name.len() + value.len()).sum())
+}
+
+fn too_much(kind: VariableKind) -> Misfit {
+    let problem = format!("with what they refer to, they must have at most {} KiB in all", VariableMap::BYTES / 1024);
+    Misfit { kind, problem }
 }
 
 /// An organization's shared variables for those who fill them into several applications. Nothing is read before the first one refers to one.
@@ -216,13 +233,15 @@ impl<'a> SharedVariables<'a> {
     }
 
     pub async fn scope(&mut self, conn: &mut Conn, environment: &str) -> error::Result<Arc<Scope>> {
-        if let Some(scope) = self.scopes.get(environment) {
-            return Ok(scope.clone());
-        }
         let sets = match self.sets.take() {
             Some(sets) => sets,
             None => SharedSets::read(conn, self.vault, self.organization_id).await?,
         };
+        let environment = sets.set_for(environment);
+        if let Some(scope) = self.scopes.get(environment).cloned() {
+            self.sets = Some(sets);
+            return Ok(scope);
+        }
         let scope = sets.scope(environment).map_err(|trouble| {
             impossible(&format!("the shared variable {}: {}", shown_name(&trouble.variable), trouble.problem))
         });
@@ -243,4 +262,17 @@ pub async fn of_application(conn: &mut Conn, vault: &Vault, application: &Applic
     let configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     let variables = vault.application_variables(application).await?;
     SharedVariables::of(vault, application.organization_id).fill(conn, &configuration.environment, &variables).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_preview_has_got_can_be_more_than_what_is_given() {
+        let large = |number: usize| (format!("N{number}"), "x".repeat(VariableMap::VALUE_BYTES));
+        let got = Variables { environment: (0..3).map(large).collect(), ..Variables::default() };
+        let filled = filled_in(&got, &Scope::default()).unwrap();
+        assert!(filled == got, "it is as it was");
+    }
 }

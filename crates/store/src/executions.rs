@@ -263,11 +263,6 @@ pub async fn organizations(conn: &mut Conn) -> Result<Vec<(Uuid, Uuid)>> {
     Ok(sql!(conn, |c| sqlx::query_as("select id, organization_id from executions").fetch_all(c).await)?)
 }
 
-/// All that there are.
-pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>> {
-    Ok(sql!(conn, |c| sqlx::query_scalar("select id from executions").fetch_all(c).await)?)
-}
-
 /// Of an organization: those that wait or run.
 pub async fn count_under_way(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
     let query = "select count(*) from executions where organization_id = $1 and status in ('pending', 'running')";

@@ -96,10 +96,6 @@ pub async fn organizations(conn: &mut Conn) -> Result<Vec<(Uuid, Uuid)>> {
     Ok(sql!(conn, |c| sqlx::query_as("select id, organization_id from installations").fetch_all(c).await)?)
 }
 
-pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>> {
-    Ok(sql!(conn, |c| sqlx::query_scalar("select id from installations").fetch_all(c).await)?)
-}
-
 /// Waits for, and then keeps others from, changes of this installation until the transaction ends.
 pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<Option<Installation>> {
     let query = concat!("update installations set id = id where id = $1 returning ", columns!());

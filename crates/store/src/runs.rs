@@ -263,11 +263,6 @@ pub async fn organizations(conn: &mut Conn) -> Result<Vec<(Uuid, Uuid)>> {
     Ok(sql!(conn, |c| sqlx::query_as("select id, organization_id from runs").fetch_all(c).await)?)
 }
 
-/// All that there are.
-pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>> {
-    Ok(sql!(conn, |c| sqlx::query_scalar("select id from runs").fetch_all(c).await)?)
-}
-
 /// What is under way is over.
 pub async fn interrupt_all(tx: &mut Tx, reason: &str, now: Timestamp) -> Result<()> {
     let query =

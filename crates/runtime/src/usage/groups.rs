@@ -220,6 +220,11 @@ mod tests {
         assert_eq!(found.read().unwrap(), reading);
         machine.put(&format!("{group}/io.stat"), "8:0 rbytes=10 wbytes=20 rios=1 wios=1\n8:16 rbytes=1 wbytes=2\n");
         assert_eq!(found.read().unwrap().disk, transfer(11, 22));
+        // The two files are not of the same moment.
+        machine.put(&format!("{group}/memory.stat"), "inactive_file 1001\n");
+        assert_eq!(found.read().unwrap().memory_bytes, 1_000);
+        machine.put(&format!("{group}/cpu.stat"), "user_usec 3000\n");
+        assert!(found.read().is_err(), "what is not counted is no 0");
         machine.put("proc/7/cgroup", "0::/system.slice/docker-ef56.scope\n");
         assert_eq!(found.read().unwrap_err().kind(), io::ErrorKind::NotFound, "another process has its number");
         fs::remove_dir_all(machine.0.path().join("proc/7")).unwrap();
@@ -241,6 +246,11 @@ mod tests {
         let reading =
             Reading { cpu_us: 7_000, memory_bytes: 600, network: transfer(1_500, 2_700), disk: transfer(4, 5) };
         assert_eq!(machine.find(ID).unwrap().read().unwrap(), reading);
+        machine.put(
+            "groups/blkio/docker/ab12cd34/blkio.throttle.io_service_bytes_recursive",
+            "8:0 Read 40\n8:0 Write 50\n8:0 Total 90\n",
+        );
+        assert_eq!(machine.find(ID).unwrap().read().unwrap().disk, transfer(40, 50), "with groups inside of the group");
     }
 
     #[test]

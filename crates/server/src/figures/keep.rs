@@ -17,6 +17,10 @@ pub const MINUTE_SECONDS: i64 = 86_400;
 /// Of so many rows coarser ones are made at once: those of a hundred applications.
 const AT_ONCE: i64 = 1_000;
 const FORGOTTEN_AT_ONCE: i64 = 1_000;
+/// So long the clock must have gone on without a jump before anything is old by it: one that is wrong after a start of the machine is put right soon.
+const STEADY_SECONDS: i64 = 3_600;
+/// So much more than the time from one look to the next is a jump.
+const JUMP_SECONDS: i64 = 600;
 /// So many applications are written in one transaction, for which others wait.
 const WRITTEN_AT_ONCE: usize = 500;
 
@@ -28,15 +32,17 @@ pub struct Keeper {
     begin: Option<i64>,
     /// Up to here coarser rows were made.
     coarse_until: Option<i64>,
+    steady: Steady,
 }
 
 impl Keeper {
     pub fn new(server_id: Uuid) -> Self {
-        Self { server_id, newest: HashMap::new(), begin: None, coarse_until: None }
+        Self { server_id, newest: HashMap::new(), begin: None, coarse_until: None, steady: Steady::default() }
     }
 
     /// Adds the points that begin then.
     pub async fn add(&mut self, app: &App, at: i64, taken: &Taken) -> Result<()> {
+        self.steady.note(at, app.config.figures_interval);
         let begin = FINE.row_of(at);
         if self.begin != Some(begin) {
             // A server that was started within the minute goes on where it ended.
@@ -91,7 +97,7 @@ impl Keeper {
             self.make_coarse_points(app, time).await?;
         }
         self.coarse_until = Some(over);
-        forget(app, at).await
+        if self.steady.is_for(STEADY_SECONDS) { forget(app, at).await } else { Ok(()) }
     }
 
     async fn first_row(&self, app: &App, starts: Range<i64>) -> Result<Option<i64>> {
@@ -102,15 +108,10 @@ impl Keeper {
         let mut after = Uuid::nil();
         loop {
             let mut conn = app.db.read().await?;
-            let mut page =
-                rows::of_server(&mut conn, self.server_id, FINE.seconds, time.clone(), after, AT_ONCE).await?;
+            let page = rows::of_server(&mut conn, self.server_id, FINE.seconds, time.clone(), after, AT_ONCE).await?;
             drop(conn);
-            // The last one may go on in the next page, unless it is alone.
-            let last = page.last().map(|row| row.application_id);
             let is_full = page.len() as i64 == AT_ONCE;
-            if is_full && page.first().map(|row| row.application_id) != last {
-                page.retain(|row| Some(row.application_id) != last);
-            }
+            let page = if is_full { whole_applications(page) } else { page };
             let Some(last) = page.last().map(|row| row.application_id) else { return Ok(()) };
             let mut fine: BTreeMap<Uuid, Figures> = BTreeMap::new();
             for row in &page {
@@ -146,6 +147,34 @@ impl Keeper {
     }
 }
 
+/// Of a full page the last application may go on in the next one, unless it is alone. What is made coarser takes the place of all that was there.
+fn whole_applications(mut page: Vec<Row>) -> Vec<Row> {
+    let last = page.last().map(|row| row.application_id);
+    if page.first().map(|row| row.application_id) != last {
+        page.retain(|row| Some(row.application_id) != last);
+    }
+    page
+}
+
+/// Since when the clock goes on without a jump. A server that was started knows nothing of the time before.
+#[derive(Default)]
+struct Steady {
+    /// Two points.
+    first_and_last: Option<(i64, i64)>,
+}
+
+impl Steady {
+    fn note(&mut self, at: i64, interval: i64) {
+        let goes_on = |last: i64| (0..=interval + JUMP_SECONDS).contains(&(at - last));
+        let first = self.first_and_last.filter(|(_, last)| goes_on(*last)).map_or(at, |(first, _)| first);
+        self.first_and_last = Some((first, at));
+    }
+
+    fn is_for(&self, seconds: i64) -> bool {
+        self.first_and_last.is_some_and(|(first, last)| last - first >= seconds)
+    }
+}
+
 /// One that nothing has written like this is as if it were not there.
 pub(super) fn unpacked(row: &Row, step: Step) -> Figures {
     Figures::unpack(&row.points, step, row.start).unwrap_or_else(|error| {
@@ -174,4 +203,48 @@ async fn forget(app: &App, now: i64) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_application_is_cut_at_the_end_of_a_page() {
+        let page = |ids: &[u128]| -> Vec<Row> {
+            let row = |id: &u128| Row {
+                application_id: Uuid::from_u128(*id),
+                server_id: Uuid::nil(),
+                start: 0,
+                points: Vec::new(),
+            };
+            ids.iter().map(row).collect()
+        };
+        let left =
+            |ids| whole_applications(page(ids)).iter().map(|row| row.application_id.as_u128()).collect::<Vec<_>>();
+        assert_eq!(left(&[1, 1, 2, 3, 3]), [1, 1, 2]);
+        assert_eq!(left(&[4, 4, 4]), [4, 4, 4], "it would never be passed");
+        assert!(left(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_clock_is_steady_from_its_last_jump_on() {
+        let mut steady = Steady::default();
+        assert!(!steady.is_for(0));
+        for (at, is_steady) in [
+            (1_000, false),
+            (1_600, true),
+            // Some looks were left out.
+            (2_210, true),
+            (9_000, false),
+            (9_590, false),
+            (9_600, true),
+            // Set back.
+            (2_000, false),
+            (2_600, true),
+        ] {
+            steady.note(at, 10);
+            assert_eq!(steady.is_for(600), is_steady, "{at}");
+        }
+    }
 }

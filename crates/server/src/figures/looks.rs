@@ -57,8 +57,7 @@ struct Life {
 
 impl Looks {
     pub async fn take(&mut self, host: &Arc<Host>, rows: &[Container]) -> Look {
-        let by_id: HashMap<Uuid, &Container> = rows.iter().map(|row| (row.id, row)).collect();
-        self.known.retain(|id, known| by_id.get(id).is_some_and(|row| row.engine_id == known.engine_id));
+        self.forget_others(rows);
         let mut readings = self.read_files().await;
         let missing: Vec<&Container> =
             rows.iter().filter(|row| !readings.contains_key(&row.id) && is_there(row)).collect();
@@ -79,6 +78,12 @@ impl Looks {
         self.tell_by_what(asked > 0);
         host.app.figures.note(problem.filter(|_| readings.is_empty()));
         self.compare(readings)
+    }
+
+    /// What is no longer there, or was created anew: nothing of it was used by the container that is there now.
+    fn forget_others(&mut self, rows: &[Container]) {
+        let by_id: HashMap<Uuid, &Container> = rows.iter().map(|row| (row.id, row)).collect();
+        self.known.retain(|id, known| by_id.get(id).is_some_and(|row| row.engine_id == known.engine_id));
     }
 
     /// Of all whose groups are known. One that cannot be read is looked at more closely.
@@ -218,6 +223,7 @@ fn milliseconds(from: Instant, to: Instant) -> u64 {
 mod tests {
     use std::time::Duration;
 
+    use super::super::tests::row;
     use super::*;
 
     const ID: Uuid = Uuid::from_u128(1);
@@ -234,6 +240,10 @@ mod tests {
             life: pid.map(|pid| Life { pid, restart_count }),
             reading: None,
         }
+    }
+
+    fn of_engine(number: u128, engine_id: &str) -> Container {
+        Container { engine_id: engine_id.into(), ..row(number, 2, "10.0.0.1") }
     }
 
     /// What is told after so many milliseconds.
@@ -270,6 +280,20 @@ mod tests {
         assert_eq!(cpu_and_received(look(&mut looks, reading(30, 5))), Some((20, 0, 0)));
         // Counters that are set back without a trace.
         assert_eq!(cpu_and_received(look(&mut looks, reading(4, 1))), Some((4, 1, 0)));
+    }
+
+    #[test]
+    fn a_container_that_was_created_anew_is_another() {
+        let mut looks = Looks::default();
+        looks.meet(ID, closer(Some(7), 0));
+        look(&mut looks, reading(1_000, 50));
+        looks.forget_others(&[of_engine(1, "c0ffee")]);
+        assert_eq!(cpu_and_received(look(&mut looks, reading(1_100, 50))), Some((100, 0, 0)));
+        looks.forget_others(&[of_engine(1, "decade")]);
+        looks.meet(ID, Closer { engine_id: "decade".into(), ..closer(Some(8), 0) });
+        assert_eq!(look(&mut looks, reading(1_150, 50)), None, "it has used what it has used, and no restart");
+        looks.forget_others(&[of_engine(3, "c0ffee")]);
+        assert!(looks.known.is_empty());
     }
 
     #[test]

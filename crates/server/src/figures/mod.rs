@@ -48,6 +48,7 @@ pub struct Latest {
     problem: RwLock<Option<String>>,
     pub machine: Mutex<Machine>,
     pub totals: Mutex<Totals>,
+    pub readers: read::Readers,
 }
 
 const UNAVAILABLE: &str = "figures unavailable: what containers use cannot be measured; the server's log says why";
@@ -78,8 +79,9 @@ pub async fn run(host: Arc<Host>) {
     loop {
         tokio::time::sleep(until_next(host.app.now(), interval)).await;
         // What belongs to another installation is not this one's to measure, nor its database to write.
-        if host.app.engine_health.held_by_another().is_none() {
-            sampler.take(&host).await;
+        match host.app.engine_health.held_by_another() {
+            None => sampler.take(&host).await,
+            Some(_) => host.app.figures.totals.lock().forget_memory(),
         }
     }
 }
@@ -113,6 +115,7 @@ impl Sampler {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(%error, "figures could not be taken; trying again in some seconds");
+                app.figures.totals.lock().forget_memory();
                 return;
             }
         };
@@ -193,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    fn row(number: u128, application: u128, address: &str) -> Container {
+    pub(super) fn row(number: u128, application: u128, address: &str) -> Container {
         Container {
             id: Uuid::from_u128(number),
             application_id: Uuid::from_u128(application),

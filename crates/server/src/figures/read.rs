@@ -1,16 +1,21 @@
 //! Rows of figures as lines of numbers.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 use windlass_api::{CurrentFigures, Decimal, FigureInstance, FigureLines, FiguresQuery, Timestamp, Whole};
 use windlass_edge::counters::BOUNDS;
-use windlass_figures::{COARSE, FINE, Figures, Filter, MINUTE, Span, Step, Subject, Sum, sums};
+use windlass_figures::{COARSE, FINE, Figures, Filter, MINUTE, Parts, Span, Step, Subject, Sum, joined, sums};
 use windlass_store::Conn;
-use windlass_store::figures as rows;
+use windlass_store::figures::{self as rows, Row};
 
 use super::SECOND;
 use super::keep::{FINE_SECONDS, MINUTE_SECONDS, unpacked};
+use crate::app::App;
 use crate::error::{Error, Result};
 
 /// Steps that people know, from which one is chosen.
@@ -23,9 +28,36 @@ const MOST_INSTANCES: usize = 100;
 const CURRENT_SECONDS: i64 = 60;
 /// Figures that are older are not how an application is.
 const STALE_SECONDS: i64 = 120;
+/// Readers at once: each keeps a core busy.
+pub const READERS: usize = 4;
+/// How long a reader may wait for its turn.
+const WAIT: Duration = Duration::from_secs(5);
+/// So many rows of a server are in memory at once, packed; of them one is unpacked.
+const ROWS_AT_ONCE: i64 = 64;
+
+/// Turns to read.
+pub struct Readers(Arc<Semaphore>);
+
+impl Default for Readers {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(READERS)))
+    }
+}
+
+impl Readers {
+    /// It belongs to the work, not to the caller: a caller who goes away does not stop it.
+    pub async fn turn(&self) -> Result<OwnedSemaphorePermit> {
+        let busy = |cause| Error::unavailable("Too many figures are read at once. Try again in a moment.", cause);
+        match tokio::time::timeout(WAIT, self.0.clone().acquire_owned()).await {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(closed)) => Err(busy(closed.to_string())),
+            Err(late) => Err(busy(late.to_string())),
+        }
+    }
+}
 
 /// Which points are asked for, and in which rows they are.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub span: Span,
     tier: Step,
@@ -76,37 +108,76 @@ fn finest_at(age: i64) -> i64 {
     }
 }
 
-/// By server.
-type ByServer = BTreeMap<Uuid, Figures>;
-
 /// What the rows of an application say of the time of a plan.
-pub async fn of_application(conn: &mut Conn, application_id: Uuid, plan: &Plan) -> windlass_store::Result<ByServer> {
+pub struct Found {
+    plan: Plan,
+    filter: Filter,
+    servers: BTreeMap<Uuid, Measured>,
+    /// Whatever the filter says, so that the caller sees what there is to choose from.
+    instances: HashMap<(Uuid, Uuid), FigureInstance>,
+    _turn: OwnedSemaphorePermit,
+}
+
+/// By one server.
+struct Measured {
+    parts: Parts,
+    /// Of the time before, the coarser points have everything.
+    coarse_until: i64,
+}
+
+pub async fn of_application(app: &App, application_id: Uuid, plan: Plan, query: &FiguresQuery) -> Result<Found> {
+    let filter = Filter { deployment_id: query.deployment_id, container_id: query.instance_id };
     let Plan { span, tier, now } = plan;
-    let starts = tier.row_of(span.from)..span.end();
-    let mut found = ByServer::new();
-    for row in rows::of_application(conn, application_id, tier.seconds, starts).await? {
-        found.entry(row.server_id).or_default().extend(unpacked(&row, *tier));
+    let turn = app.figures.readers.turn().await?;
+    let mut found = Found { plan, filter, servers: BTreeMap::new(), instances: HashMap::new(), _turn: turn };
+    for starts in parts_of(tier, tier.row_of(span.from)..span.end()) {
+        found = found.with_rows(app, application_id, tier, starts).await?;
     }
     let recent = FINE.row_of(span.from.max(now - FINE_SECONDS));
-    if *tier != FINE && recent < span.end() {
-        let fine = rows::of_application(conn, application_id, FINE.seconds, recent..span.end()).await?;
-        let mut newest = ByServer::new();
-        for row in fine {
-            newest.entry(row.server_id).or_default().extend(unpacked(&row, FINE));
-        }
-        for (server, fine) in newest {
-            let coarse = found.entry(server).or_default();
-            // Of the time before, the coarser points have everything.
-            let from = coarse.last().map_or(i64::MIN, |last| last + tier.seconds);
-            coarse.extend(fine.within(from..i64::MAX));
-        }
+    if tier != FINE && recent < span.end() {
+        found = found.with_rows(app, application_id, FINE, recent..span.end()).await?;
     }
     Ok(found)
 }
 
-pub fn lines(found: &ByServer, plan: &Plan, query: &FiguresQuery) -> FigureLines {
-    let filter = Filter { deployment_id: query.deployment_id, container_id: query.instance_id };
-    let sums = sums(found.values(), &plan.span, &filter);
+fn parts_of(step: Step, time: Range<i64>) -> impl Iterator<Item = Range<i64>> {
+    let length = step.row * ROWS_AT_ONCE;
+    let count = (time.end - time.start - 1).max(0) / length + 1;
+    (0..count).map(move |number| time.start + number * length).map(move |from| from..(from + length).min(time.end))
+}
+
+impl Found {
+    async fn with_rows(mut self, app: &App, application_id: Uuid, step: Step, starts: Range<i64>) -> Result<Self> {
+        let mut conn = app.db.read().await?;
+        let rows = rows::of_application(&mut conn, application_id, step.seconds, starts).await?;
+        drop(conn);
+        let adding = tokio::task::spawn_blocking(move || {
+            rows.iter().for_each(|row| self.add(row, step));
+            self
+        });
+        adding.await.map_err(Error::internal)
+    }
+
+    fn add(&mut self, row: &Row, step: Step) {
+        let Plan { span, tier, .. } = self.plan;
+        let new = || Measured { parts: Parts::new(span, self.filter), coarse_until: i64::MIN };
+        let server = self.servers.entry(row.server_id).or_insert_with(new);
+        let from = if step == tier { span.from } else { span.from.max(server.coarse_until) };
+        let figures = unpacked(row, step).within(from..span.end());
+        if let Some(last) = figures.last().filter(|_| step == tier) {
+            server.coarse_until = server.coarse_until.max(last + step.seconds);
+        }
+        server.parts.add(&figures);
+        note_instances(&mut self.instances, &figures);
+    }
+
+    pub fn into_lines(self) -> (FigureLines, Vec<FigureInstance>) {
+        let parts = self.servers.into_values().map(|measured| measured.parts);
+        (lines(&joined(parts, &self.plan.span)), newest(self.instances))
+    }
+}
+
+fn lines(sums: &[Sum]) -> FigureLines {
     FigureLines {
         cpu_millis: sums.iter().map(|sum| sum.cpu_millis().map(Decimal::new)).collect(),
         memory_bytes: sums.iter().map(|sum| sum.memory().map(whole)).collect(),
@@ -137,11 +208,8 @@ fn bytes(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Whatever the filter says, so that the caller sees what there is to choose from.
-pub fn instances(found: &ByServer, span: &Span) -> Vec<FigureInstance> {
-    let mut instances: HashMap<(Uuid, Uuid), FigureInstance> = HashMap::new();
-    let within: Vec<Figures> = found.values().map(|figures| figures.within(span.from..span.end())).collect();
-    for (subject, points) in within.iter().flat_map(Figures::series) {
+fn note_instances(instances: &mut HashMap<(Uuid, Uuid), FigureInstance>, figures: &Figures) {
+    for (subject, points) in figures.series() {
         let (Subject::Instance(instance), Some(first), Some(last)) =
             (subject, points.keys().next(), points.keys().next_back())
         else {
@@ -161,6 +229,9 @@ pub fn instances(found: &ByServer, span: &Span) -> Vec<FigureInstance> {
         known.first_at = known.first_at.min(first_at);
         known.last_at = known.last_at.max(last_at);
     }
+}
+
+fn newest(instances: HashMap<(Uuid, Uuid), FigureInstance>) -> Vec<FigureInstance> {
     let mut instances: Vec<_> = instances.into_values().collect();
     let order = |one: &FigureInstance| (std::cmp::Reverse((one.last_at, one.deployment_id)), one.ordinal, one.id);
     instances.sort_by_key(order);
@@ -169,22 +240,23 @@ pub fn instances(found: &ByServer, span: &Span) -> Vec<FigureInstance> {
 }
 
 /// How some applications are, by their ids. One query, however many they are.
-pub async fn current(
-    conn: &mut Conn,
-    ids: &[Uuid],
-    now: Timestamp,
-) -> windlass_store::Result<HashMap<Uuid, CurrentFigures>> {
+pub async fn current(conn: &mut Conn, ids: &[Uuid], now: Timestamp) -> Result<HashMap<Uuid, CurrentFigures>> {
     let now = now.micros().div_euclid(SECOND);
     let starts = FINE.row_of(now - STALE_SECONDS - CURRENT_SECONDS)..now + FINE.row;
-    let mut found: HashMap<Uuid, ByServer> = HashMap::new();
+    let mut found: HashMap<Uuid, Vec<Row>> = HashMap::new();
     for row in rows::of_applications(conn, ids, FINE.seconds, starts).await? {
-        let of_server = found.entry(row.application_id).or_default().entry(row.server_id).or_default();
-        of_server.extend(unpacked(&row, FINE));
+        found.entry(row.application_id).or_default().push(row);
     }
-    Ok(found.into_iter().filter_map(|(id, found)| Some((id, at_last(&found, now)?))).collect())
+    let telling = tokio::task::spawn_blocking(move || {
+        // One after the other: unpacked, they are much larger.
+        found.into_iter().filter_map(|(id, rows)| Some((id, at_last(&rows, now)?))).collect()
+    });
+    telling.await.map_err(Error::internal)
 }
 
-fn at_last(found: &ByServer, now: i64) -> Option<CurrentFigures> {
+fn at_last(rows: &[Row], now: i64) -> Option<CurrentFigures> {
+    let mut found: BTreeMap<Uuid, Figures> = BTreeMap::new();
+    rows.iter().for_each(|row| found.entry(row.server_id).or_default().extend(unpacked(row, FINE)));
     let last = found.values().filter_map(Figures::last).max()?;
     let end = last + FINE.seconds;
     if end < now - STALE_SECONDS {
@@ -245,6 +317,12 @@ mod tests {
         assert_eq!(plan(Some(NOW - 7_200), None, "10", 10), Ok((-7_200, 60, 120, 60)));
         assert_eq!(plan(Some(NOW - 3 * 86_400), None, "60", 10), Ok((-3 * 86_400, 600, 432, 600)));
         assert_eq!(plan(Some(NOW - 605), Some(NOW - 5), "600", 10), Ok((-1_200, 600, 2, 600)));
+    }
+
+    #[test]
+    fn much_time_is_read_in_parts() {
+        let parts = |days: i64| parts_of(COARSE, 0..days * 86_400).map(|part| part.end / 86_400).collect::<Vec<_>>();
+        assert_eq!((parts(30), parts(64), parts(150)), (vec![30], vec![64], vec![64, 128, 150]));
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub struct Totals {
 pub struct Total {
     met: u64,
     pub cpu_us: u64,
-    /// Now.
-    pub memory: u64,
+    /// Now. None when it was not measured, or nothing runs.
+    pub memory: Option<u64>,
     pub network: Flow,
     pub disk: Flow,
     pub restarts: u64,
@@ -36,12 +36,18 @@ impl Totals {
     pub fn add(&mut self, taken: &Taken) {
         self.looks += 1;
         let looks = self.looks;
+        self.forget_memory();
         for (id, points) in taken {
             let total = self.by_application.entry(*id).or_default();
             total.met = looks;
             total.add(points);
         }
         self.by_application.retain(|_, total| looks - total.met < FORGOTTEN);
+    }
+
+    /// What was there before is not what is there now.
+    pub fn forget_memory(&mut self) {
+        self.by_application.values_mut().for_each(|total| total.memory = None);
     }
 
     pub fn of_applications(&self) -> impl Iterator<Item = (Uuid, &Total)> {
@@ -56,11 +62,10 @@ impl Totals {
 
 impl Total {
     fn add(&mut self, points: &[(Subject, Point)]) {
-        self.memory = 0;
         let (mut requests, mut errors) = (0_i64, 0_i64);
         for (subject, Point { usage, visits }) in points {
             if let Some(usage) = usage.as_ref().filter(|_| *subject != Subject::Whole) {
-                self.memory = self.memory.saturating_add(usage.memory);
+                self.memory = Some(self.memory.unwrap_or_default().saturating_add(usage.memory));
                 self.cpu_us = self.cpu_us.saturating_add(usage.cpu_us);
                 self.restarts = self.restarts.saturating_add(usage.restarts);
                 self.network = added(self.network, usage.network);
@@ -104,7 +109,29 @@ mod tests {
         }
         let told: Vec<_> = totals.of_applications().collect();
         assert_eq!(told.len(), 1);
-        assert_eq!((told[0].0, told[0].1.cpu_us, told[0].1.requests, told[0].1.memory), (one, 300, 180, 7));
+        assert_eq!((told[0].0, told[0].1.cpu_us, told[0].1.requests, told[0].1.memory), (one, 300, 180, Some(7)));
         assert_eq!(totals.left_out(), 0);
+    }
+
+    #[test]
+    fn memory_is_told_only_when_it_was_measured() {
+        let (one, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let used = Taken::from([
+            (one, vec![(Subject::Others, point(5, 4)), (Subject::Whole, point(0, 0))]),
+            (other, vec![(Subject::Others, point(5, 4))]),
+        ]);
+        let mut totals = Totals::default();
+        let memory = |totals: &Totals| totals.of_applications().map(|(_, total)| total.memory).collect::<Vec<_>>();
+        totals.add(&used);
+        assert_eq!(memory(&totals), [Some(7), Some(7)]);
+        // The engine does not answer and the edge does; the other one was stopped.
+        let visits = Point { usage: None, ..point(0, 3) };
+        totals.add(&Taken::from([(one, vec![(Subject::Whole, visits)])]));
+        assert_eq!(memory(&totals), [None, None]);
+        assert_eq!(totals.of_applications().map(|(_, total)| total.requests).collect::<Vec<_>>(), [7, 4]);
+        totals.add(&used);
+        assert_eq!(memory(&totals), [Some(7), Some(7)]);
+        totals.forget_memory();
+        assert_eq!(memory(&totals), [None, None]);
     }
 }

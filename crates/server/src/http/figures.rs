@@ -23,14 +23,14 @@ pub async fn get(ctx: Ctx, PathId(id): PathId, params: RawParams) -> Answer {
     let granted = ctx.application(id).await?;
     let query: FiguresQuery = params.parse()?;
     let plan = Plan::new(&query, ctx.app.now(), ctx.app.config.figures_interval)?;
-    let found = read::of_application(&mut ctx.app.db.read().await?, granted.row().id, &plan).await?;
-    let span = &plan.span;
+    let found = read::of_application(&ctx.app, granted.row().id, plan, &query).await?;
+    let (span, (lines, instances)) = (plan.span, found.into_lines());
     let figures = Figures {
         from: Timestamp::from_micros(span.from.saturating_mul(1_000_000)),
         step_seconds: span.seconds,
         points: i64::try_from(span.count).unwrap_or(i64::MAX),
-        lines: read::lines(&found, &plan, &query),
-        instances: read::instances(&found, span),
+        lines,
+        instances,
     };
     success("Figures", figures)
 }

@@ -1,6 +1,6 @@
 //! Old lines go, and so do those beyond what one application, or one organization, may keep.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use windlass_store::{Result, applications, executions, installations, runs};
 use crate::app::App;
 
 const INTERVAL: Duration = Duration::from_secs(5);
-/// Lines of applications that no longer exist are looked for more rarely.
+/// Lines of what no longer exists are looked for more rarely, as long as there is room.
 const ROUNDS_PER_SWEEP: u64 = 120;
 /// Between two steps, so that writers and readers come first.
 const BREATH: Duration = Duration::from_millis(5);
@@ -36,7 +36,10 @@ async fn trim_organizations(app: &App, keep_from: Timestamp) -> Result<()> {
     if kept.iter().map(|one| one.bytes).sum::<i64>() <= most {
         return Ok(());
     }
-    let owners: HashMap<Uuid, Uuid> = log_owners(app).await?;
+    // In this order: an application or an execution is there before its lines are.
+    let owners = log_owners(app).await?;
+    // Nobody's count: an organization that has command runs forgotten one after the other would keep more than its own.
+    delete_orphans(app, &kept, &owners).await?;
     let mut organizations: HashMap<Uuid, Vec<Kept>> = HashMap::new();
     for one in kept {
         if let Some(organization_id) = owners.get(&one.application_id) {
@@ -78,6 +81,16 @@ async fn log_owners(app: &App) -> Result<HashMap<Uuid, Uuid>> {
     Ok(owners.into_iter().collect())
 }
 
+/// Lines of what was deleted or forgotten.
+async fn delete_orphans(app: &App, kept: &[Kept], owners: &HashMap<Uuid, Uuid>) -> Result<()> {
+    for one in kept.iter().filter(|one| !owners.contains_key(&one.application_id)) {
+        while !app.logs.store.delete_some(one.application_id).await? {
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+    Ok(())
+}
+
 /// The most that each may keep so that all of them together keep no more than `most`.
 fn fair_share(mut sizes: Vec<i64>, most: i64) -> i64 {
     sizes.sort_unstable();
@@ -104,19 +117,8 @@ pub async fn trim_all(app: &App, with_orphans: bool) -> Result<()> {
     trim_runs(app, keep_from).await?;
     trim_organizations(app, keep_from).await?;
     if with_orphans {
-        // In this order: an application or an execution is there before its lines are.
         let kept = store.kept().await?;
-        let mut conn = app.db.read().await?;
-        let mut existing: HashSet<_> = applications::ids(&mut conn).await?.into_iter().collect();
-        existing.extend(executions::ids(&mut conn).await?);
-        existing.extend(installations::ids(&mut conn).await?);
-        existing.extend(runs::ids(&mut conn).await?);
-        drop(conn);
-        for one in kept.iter().filter(|one| !existing.contains(&one.application_id)) {
-            while !store.delete_some(one.application_id).await? {
-                tokio::time::sleep(BREATH).await;
-            }
-        }
+        delete_orphans(app, &kept, &log_owners(app).await?).await?;
     }
     while store.give_back().await? {
         tokio::time::sleep(BREATH).await;

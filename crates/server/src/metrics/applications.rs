@@ -38,8 +38,9 @@ impl Collector for Applications {
         let help = "Applications beyond the most that are told of";
         encoder.encode_descriptor("left_out", help, None, MetricType::Gauge)?.encode_gauge(&left_out)?;
         let mut memory = encoder.encode_descriptor("memory_bytes", "Memory now", None, MetricType::Gauge)?;
-        for (label, total) in &self.totals {
-            memory.encode_family(label)?.encode_gauge(&i64::try_from(total.memory).unwrap_or(i64::MAX))?;
+        let known = self.totals.iter().filter_map(|(label, total)| Some((label, total.memory?)));
+        for (label, bytes) in known {
+            memory.encode_family(label)?.encode_gauge(&i64::try_from(bytes).unwrap_or(i64::MAX))?;
         }
         let mut cpu = encoder.encode_descriptor("cpu_seconds", "Time of processors", None, MetricType::Counter)?;
         for (label, total) in &self.totals {

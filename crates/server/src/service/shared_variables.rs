@@ -51,6 +51,9 @@ pub async fn update(app: &App, authority: &Authority, input: &UpdateSharedVariab
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     refuse_to_reveal(&before, &after, environment, &input.variables)?;
+    if leads_elsewhere(&before, &after, environment) {
+        require_reading(app, &authority, "a variable would lead to another shared one")?;
+    }
     check(&mut work, id, environment, &after).await?;
     write(&mut work, id, environment, stored, &after).await?;
     audit(&mut work, &authority, environment, &before, &after);
@@ -64,16 +67,15 @@ pub async fn update(app: &App, authority: &Authority, input: &UpdateSharedVariab
 /// As the request wants it; a mask stands for the value that is there.
 fn changed(before: SharedSet, input: &UpdateSharedVariables) -> Result<SharedSet> {
     let variables = unmasked("variables", &input.variables, &before.variables)?;
-    let mut secret_names = match &input.secret_names {
+    let secret_names = match &input.secret_names {
         Some(given) => {
             if let Some(unknown) = given.iter().find(|name| !variables.contains_key(*name)) {
                 return Err(Error::field("secret_names", format!("there is no variable {unknown}")));
             }
-            given.to_vec()
+            given.iter().cloned().collect()
         }
         None => before.secret_names.into_iter().filter(|name| variables.contains_key(name)).collect(),
     };
-    secret_names.sort_unstable();
     Ok(SharedSet { variables, secret_names })
 }
 
@@ -97,6 +99,30 @@ fn refuse_to_reveal(before: &SharedSets, after: &SharedSets, changed: &str, give
         }
     }
     Ok(())
+}
+
+/// Whether something would lead to another shared variable than before: by a new reference, or because the organization's takes the place of one
+/// that an environment had.
+fn leads_elsewhere(before: &SharedSets, after: &SharedSets, changed: &str) -> bool {
+    let none = SharedSet::default();
+    let (old, new) = (before.of(changed).unwrap_or(&none), after.of(changed).unwrap_or(&none));
+    let refers_anew = |(name, value): (&String, &String)| {
+        let known = old.variables.get(name).map(|value| references::names(value)).unwrap_or_default();
+        !references::names(value).is_subset(&known)
+    };
+    let gives_way = |name: &String| {
+        !new.variables.contains_key(name)
+            && after.of(ORGANIZATION).is_some_and(|organization| organization.variables.contains_key(name))
+    };
+    new.variables.iter().any(refers_anew) || old.variables.keys().any(gives_way)
+}
+
+/// Whoever lets code have a value could as well read it; so that takes what reading takes.
+fn require_reading(app: &App, authority: &Authority, reason: &str) -> Result<()> {
+    authority.require(app, Can::VariableRead).map_err(|refusal| {
+        let message = format!("{} It is needed because {reason}.", refusal.message);
+        Error { message, ..refusal }
+    })
 }
 
 /// All that can refer to what was changed must still come out right.
@@ -128,12 +154,14 @@ async fn check_applications(work: &mut Work<'_>, organization_id: Uuid, sets: &S
         for application in &page {
             let configuration = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
             let variables = work.app.vault.application_variables(application).await?;
-            for environment in [configuration.environment.as_str(), PREVIEWS] {
+            // One for each environment with variables of its own, however many the applications have.
+            let places = [configuration.environment.as_str(), PREVIEWS].map(|name| sets.set_for(name));
+            for environment in places {
                 if let Entry::Vacant(place) = scopes.entry(environment.to_owned()) {
                     place.insert(sets.scope(environment).map_err(|trouble| internal(&trouble))?);
                 }
             }
-            let scopes = [&scopes[&configuration.environment], &scopes[PREVIEWS]];
+            let scopes = places.map(|environment| &scopes[environment]);
             if let Err(error) = check_variables(&variables, &configuration.environment, scopes) {
                 refusals.add(format!("{}: {}", application.name, error.message));
             }
@@ -194,8 +222,6 @@ fn check_variables(variables: &Variables, environment: &str, [scope, of_previews
 
 fn check_filled(filled: &Variables, kinds: &[VariableKind]) -> Result<()> {
     for kind in kinds {
-        let in_field = |problem| Error::field(kind.field(), format!("with what they refer to, they {problem}"));
-        VariableMap::check_size(filled.of_kind(*kind)).map_err(in_field)?;
         if *kind == VariableKind::Build {
             refuse_long_arguments(filled)?;
         } else {
@@ -221,8 +247,7 @@ pub struct Referring<'a> {
     pub variables: &'a Variables,
 }
 
-/// Checks what the variables of an application refer to, for a caller who holds the organization. Whoever lets code have a value could as well
-/// read it; so that takes what reading takes.
+/// Checks what the variables of an application refer to, for a caller who holds the organization.
 pub async fn check_references(
     work: &mut Work<'_>,
     authority: &Authority,
@@ -234,11 +259,7 @@ pub async fn check_references(
     }
     let known = referred(before.environment, before.variables);
     if !referred(after.environment, after.variables).is_subset(&known) {
-        authority.require(work.app, Can::VariableRead).map_err(|refusal| {
-            let message =
-                format!("{} It is needed because the application would get other shared variables.", refusal.message);
-            Error { message, ..refusal }
-        })?;
+        require_reading(work.app, authority, "the application would get other shared variables")?;
     }
     let mut shared = SharedVariables::of(&work.app.vault, authority.organization_id());
     let scopes = [shared.scope(work, after.environment).await?, shared.scope(work, PREVIEWS).await?];

@@ -7,6 +7,7 @@ use windlass_api::Role;
 use windlass_figures::{BUCKETS, Flow, Instance, Point, Subject, Usage, Visits};
 use windlass_server::figures::Taken;
 use windlass_server::figures::keep::Keeper;
+use windlass_server::figures::read::READERS;
 use windlass_store::figures as rows;
 use windlass_testing::on_both_databases;
 
@@ -14,7 +15,7 @@ use crate::deploys::least;
 use crate::support::{Person, TestServer, id_of, server};
 
 on_both_databases!(server: points_come_in_lines_and_gaps_are_gaps, coarser_points_say_the_same, a_server_goes_on_where_it_ended,
-    two_servers_write_rows_of_their_own, what_is_old_is_forgotten, questions_that_make_no_sense, tenants_see_their_own,
+    two_servers_write_rows_of_their_own, what_is_old_is_forgotten, a_clock_that_is_ahead_deletes_nothing, readers_wait_for_their_turn, questions_that_make_no_sense, tenants_see_their_own,
     a_record_has_a_line_of_them, monitors_get_totals, the_machine_is_for_admins);
 
 const HERE: Uuid = Uuid::from_u128(1_001);
@@ -178,6 +179,13 @@ async fn two_servers_write_rows_of_their_own(server: TestServer) {
     }
 }
 
+/// Of the last 70 minutes, which is long enough for a clock to be believed.
+async fn measured_by_the_minute(server: &TestServer, keeper: &mut Keeper, application: &Value) {
+    for at in (server.second() - 4_200..server.second()).step_by(60) {
+        keeper.add(&server.app, at, &taken(application, &[(11, 3)])).await.unwrap();
+    }
+}
+
 async fn what_is_old_is_forgotten(server: TestServer) {
     let ada = server.admin().await;
     let shop = server.running(&ada, least("shop")).await;
@@ -185,15 +193,57 @@ async fn what_is_old_is_forgotten(server: TestServer) {
     server.app.clock.advance_seconds(DAY);
     server.measured(&mut keeper, &shop, 1_200).await;
     let starts = async |step| server.rows(&shop, step).await;
+    // The rows of a minute, an hour and a day that there are of the last 70 minutes, of which the last ten are not made coarser yet; and older ones.
     server.app.clock.advance_seconds(2 * 3_600);
-    server.measured(&mut keeper, &shop, 600).await;
-    assert_eq!([starts(10).await, starts(60).await, starts(600).await], [10, 1, 1]);
+    measured_by_the_minute(&server, &mut keeper, &shop).await;
+    assert_eq!([starts(10).await, starts(60).await, starts(600).await], [70, 2 + 1, 1 + 1]);
     server.app.clock.advance_seconds(2 * DAY);
-    server.measured(&mut keeper, &shop, 600).await;
-    assert_eq!([starts(10).await, starts(60).await, starts(600).await], [10, 0, 2]);
+    measured_by_the_minute(&server, &mut keeper, &shop).await;
+    assert_eq!([starts(10).await, starts(60).await, starts(600).await], [70, 2, 1 + 2]);
     server.app.clock.advance_seconds(32 * DAY);
-    server.measured(&mut keeper, &shop, 600).await;
-    assert_eq!([starts(10).await, starts(60).await, starts(600).await], [10, 0, 0]);
+    measured_by_the_minute(&server, &mut keeper, &shop).await;
+    assert_eq!([starts(10).await, starts(60).await, starts(600).await], [70, 2, 1]);
+}
+
+async fn a_clock_that_is_ahead_deletes_nothing(server: TestServer) {
+    let ada = server.admin().await;
+    let shop = server.running(&ada, least("shop")).await;
+    server.app.clock.advance_seconds(DAY);
+    let (now, mut keeper) = (server.second(), Keeper::new(HERE));
+    measured_by_the_minute(&server, &mut keeper, &shop).await;
+    let ahead = now + 400 * DAY;
+    for at in (ahead..ahead + 3_000).step_by(600) {
+        keeper.add(&server.app, at, &taken(&shop, &[(11, 0)])).await.unwrap();
+        // Nor does a server that was started meanwhile.
+        Keeper::new(THERE).add(&server.app, at, &taken(&shop, &[(11, 0)])).await.unwrap();
+    }
+    // It is put right.
+    for at in [now, now + 600, now + 1_200] {
+        keeper.add(&server.app, at, &taken(&shop, &[(11, 3)])).await.unwrap();
+    }
+    assert_eq!(server.rows(&shop, 10).await, 70 + 2 * 5 + 3);
+    // By now only coarser rows are read. Those of before are there, and those of after were made, but for the last ten minutes.
+    server.app.clock.advance_seconds(3 * 3_600);
+    for step in [60, 600] {
+        let told = server.figures(&ada, &shop, &format!("from=2026-01-01T22:50:00Z&step={step}")).await;
+        assert_eq!(sum(&told, "requests"), f64::from(70 + 2) * 3.0, "{step}");
+    }
+}
+
+/// Each needs memory and a processor.
+async fn readers_wait_for_their_turn(server: TestServer) {
+    let ada = server.admin().await;
+    let shop = server.running(&ada, least("shop")).await;
+    let mut turns = Vec::new();
+    for _ in 0..READERS {
+        turns.push(server.app.figures.readers.turn().await.unwrap());
+    }
+    let path = format!("/deploy/application/{}/figures", id_of(&shop));
+    let message = server.get(&path).by(&ada).fails(503, "unavailable").await;
+    assert!(message.starts_with("Too many figures are read at once"), "{message}");
+    let (told, ()) = tokio::join!(server.figures(&ada, &shop, ""), async { drop(turns.pop()) });
+    assert_eq!(sum(&told, "requests"), 0.0);
+    server.figures(&ada, &shop, "").await;
 }
 
 async fn questions_that_make_no_sense(server: TestServer) {
@@ -276,6 +326,17 @@ async fn monitors_get_totals(server: TestServer) {
         "windlass_application_left_out 0".to_owned(),
     ] {
         assert!(metrics.lines().any(|told| told == line), "no {line} in {metrics}");
+    }
+    // Of what is not measured any more there is no memory, while the counters stay.
+    let visits = Point { usage: None, ..looked() };
+    for taken in [Taken::from([(id, vec![(Subject::Whole, visits)])]), Taken::new()] {
+        server.app.figures.totals.lock().add(&taken);
+        let metrics = server.call_raw(Method::GET, "/metrics").by(&ada).send().await.text;
+        assert!(!metrics.contains("windlass_application_memory_bytes{"), "{metrics}");
+        assert!(
+            metrics.contains(&format!("windlass_application_requests_total{{application=\"{id}\"}} 14")),
+            "{metrics}"
+        );
     }
 }
 

@@ -23,7 +23,10 @@ on_both_databases!(
     histories_are_bounded, organizations_take_turns_with_their_schedules, what_cannot_be_queued_keeps_no_other_waiting,
     a_schedule_is_run_now
 );
-on_both_databases!(kind: there_are_limits, a_limit_that_was_lowered_holds_for_schedules, two_servers_take_a_time_once);
+on_both_databases!(
+    kind: lines_of_forgotten_runs_take_no_room, there_are_limits, a_limit_that_was_lowered_holds_for_schedules,
+    two_servers_take_a_time_once
+);
 
 impl TestServer {
     async fn run(&self, person: &Person, application: Uuid, command: &str) -> Value {
@@ -446,6 +449,33 @@ async fn histories_are_bounded(server: TestServer) {
     let path = format!("/deploy/runs/{}/cancel", waiting[0]["id"].as_str().unwrap());
     server.post(&path, Value::Null).by(&ada).ok().await;
     assert_eq!(server.statuses(&ada, shop).await, ["cancelled", "succeeded"]);
+}
+
+/// Otherwise a command that prints much, run again and again, would keep as many lines as are looked for every ten minutes.
+async fn lines_of_forgotten_runs_take_no_room(kind: Kind) {
+    const MIB: i64 = 1024 * 1024;
+    let server = TestServer::with(kind, &[("organization-log-mib", "4"), ("kept-runs", "1")]).await;
+    let ada = server.admin().await;
+    let shop = server.shop(&ada).await;
+    let mut last = Uuid::nil();
+    for _ in 0..6 {
+        let id = id_of(&server.run(&ada, shop, "bin/report").await);
+        for _ in 0..16 {
+            server.print_of_run(id, &"x".repeat(64 * 1024)).await;
+        }
+        server.post(&format!("/deploy/runs/{id}/cancel"), Value::Null).by(&ada).ok().await;
+        last = id;
+    }
+    assert_eq!(server.statuses(&ada, shop).await, ["cancelled"], "the others are forgotten");
+    let store = &server.app.logs.store;
+    let bytes = async || store.kept().await.unwrap().iter().map(|one| one.bytes).sum::<i64>();
+    assert!(bytes().await > 5 * MIB);
+    // Not the round that looks for all of them.
+    windlass_server::logs::retention::trim_all(&server.app, false).await.unwrap();
+    assert!(bytes().await <= 4 * MIB, "{}", bytes().await);
+    let kept = store.kept().await.unwrap();
+    let of_last = kept.iter().find(|one| one.application_id == last).map(|one| one.bytes);
+    assert!(of_last.is_some_and(|bytes| bytes >= MIB), "what is kept loses nothing for what is forgotten: {of_last:?}");
 }
 
 async fn there_are_limits(kind: Kind) {

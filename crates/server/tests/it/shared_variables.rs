@@ -17,7 +17,7 @@ on_both_databases!(
     a_release_keeps_what_was_filled_in, an_environment_wins, what_leads_nowhere_is_refused, what_is_referred_to_stays,
     sizes_count_when_everything_is_filled_in, what_a_secret_is_filled_into_is_secret, a_plan_shows_what_was_shared_anew,
     previews_get_nothing_secret_by_a_reference, forks_get_nothing_secret_by_a_reference, a_literal_stays_one,
-    references_take_what_reading_takes, a_reference_and_a_removal_at_once, environments_have_a_limit
+    references_take_what_reading_takes, what_is_shared_leads_elsewhere_for_those_who_read, a_reference_and_a_removal_at_once, environments_have_a_limit
 );
 
 const PATH: &str = "/variables/shared";
@@ -353,11 +353,17 @@ async fn sizes_count_when_everything_is_filled_in(server: TestServer) {
         .map(|number| (format!("N{number}"), json!("${{shared.LARGE}}")))
         .collect::<serde_json::Map<_, _>>()
         .into();
-    let message = server.post("/deploy/application", with("shop", five)).by(&ada).fails(400, "invalid_request").await;
-    assert!(
-        message.starts_with("environment_variables: with what they refer to, they must have at most 64 KiB"),
-        "{message}"
-    );
+    // The last one is not looked at any more: filling in ends where it is too much.
+    let mut six = five.clone();
+    six["N9"] = json!("${{shared.NONE}}");
+    for (field, variables) in [("environment", &five), ("environment", &six), ("preview", &six), ("build", &six)] {
+        let field = format!("{field}_variables");
+        let mut body = with("shop", json!({}));
+        body[&field] = variables.clone();
+        let message = server.post("/deploy/application", body).by(&ada).fails(400, "invalid_request").await;
+        let problem = format!("{field}: with what they refer to, they must have at most 64 KiB in all");
+        assert!(message.starts_with(&problem), "{message}");
+    }
     let shop = server.deploy(&ada, body("${{shared.LARGE}}${{shared.LARGE}}")).await;
     let body = json!({ "variables": { "LARGE": "x".repeat(17 * 1024) } });
     let message = server.put(PATH, body).by(&ada).fails(409, "conflict").await;
@@ -589,6 +595,38 @@ async fn references_take_what_reading_takes(server: TestServer) {
     server.configure(&ci, &shop, kept).await;
     let again = server.deploy(&ci, with("shop", json!({ "A": "${{shared.A}}" }))).await;
     assert_eq!(server.made_with(&again["deployments"][0]).await.environment, map(&[("A", "1")]));
+}
+
+/// Nor may one that changes what is shared lead an application, or itself, to what it may not read.
+async fn what_is_shared_leads_elsewhere_for_those_who_read(server: TestServer) {
+    let ada = server.admin().await;
+    let all = |host: &str, key: &str| json!({ "variables": { "HOST": host, "KEY": key, "URL": "//${{shared.HOST}}" }, "secret_names": ["KEY"] });
+    server.share(&ada, all("db", "of-the-organization")).await;
+    server.share(&ada, json!({ "environment": "staging", "variables": { "KEY": "of-staging" } })).await;
+    let key = json!({ "name": "ci", "permissions": ["deploy:read", "organization:update"], "organization_id": ada.organization_id });
+    let token = server.post("/auth/api-keys", key).by(&ada).ok().await["key"].as_str().unwrap().to_owned();
+    let ci = Person { token, ..ada.clone() };
+    for body in [
+        all("${{shared.KEY}}", "********"),
+        all("db:${{ shared.KEY }}", "another"),
+        json!({ "variables": { "HOST": "db", "KEY": "********", "URL": "//${{shared.HOST}}", "NEW": "${{shared.KEY}}" } }),
+        json!({ "variables": { "HOST": "db", "KEY": "********", "URL": "//${{shared.HOST}}/${{shared.KEY}}" } }),
+        json!({ "environment": "staging", "variables": { "KEY": "********", "HOST": "${{shared.KEY}}" } }),
+        json!({ "environment": "testing", "variables": { "HOST": "${{shared.KEY}}" } }),
+        // What staging has had is the organization's then.
+        json!({ "environment": "staging", "variables": {} }),
+        json!({ "environment": "staging", "variables": { "OTHER": "1" } }),
+    ] {
+        let message = server.put(PATH, body).by(&ci).fails(403, "forbidden").await;
+        assert!(message.contains("variable:read") && message.contains("another shared one"), "{message}");
+    }
+    // Values of its own, and references that were there.
+    let body = json!({ "variables": { "HOST": "db2", "KEY": "********", "URL": "https:${{shared.HOST}}/" } });
+    assert_eq!(server.share(&ci, body).await["secret_names"], json!(["KEY"]));
+    server.share(&ci, json!({ "environment": "staging", "variables": { "KEY": "its own", "OTHER": "1" } })).await;
+    server.share(&ci, json!({ "environment": "staging", "variables": { "KEY": "********" } })).await;
+    server.share(&ada, all("${{shared.KEY}}", "********")).await;
+    server.share(&ada, json!({ "environment": "staging", "variables": {} })).await;
 }
 
 /// Whichever comes first, the other is refused: no application is left with a reference that leads nowhere.

@@ -172,5 +172,5 @@ async fn rows_go_with_their_application(db: TestDb) {
     assert_eq!(runs::get(&mut tx, id(60)).await.unwrap().unwrap().schedule_id, None, "its history stays");
     assert_eq!(runs::organizations(&mut tx).await.unwrap().len(), 2);
     applications::delete(&mut tx, id(1)).await.unwrap();
-    assert!(runs::ids(&mut tx).await.unwrap().is_empty());
+    assert!(runs::organizations(&mut tx).await.unwrap().is_empty());
 }
