@@ -310,8 +310,18 @@ impl<'a> Draft<'a> {
     }
 
     fn done(mut self) -> Plan {
+        if self.wishes.git_in_context {
+            self.remove_repository();
+        }
         self.plan.warnings.extend(self.source.passed_over());
         self.plan.note_bases();
         self.plan
+    }
+
+    /// It is for commands that build. What is copied from there may be served to visitors.
+    fn remove_repository(&mut self) {
+        for stage in self.plan.stages.iter_mut().filter(|stage| stage.name == BUILD) {
+            stage.run(&[], format!("rm -rf {APP}/.git"));
+        }
     }
 }

@@ -119,14 +119,15 @@ pub fn plan(source: &Source, wishes: &Wishes) -> Result<Plan> {
     Ok(draft.serve(Some(stage), run, &start))
 }
 
-/// The user of the application may not listen on port 80. Apache reads `PORT` itself.
+/// The user of the application may not listen on port 80. Apache reads `PORT` itself. What is hidden is not served.
 fn configure_apache(run: &mut Stage, root: &str) {
     run.run(
         &[],
         format!(
             "sed -ri 's/^Listen 80$/Listen ${{PORT}}/' /etc/apache2/ports.conf && sed -ri 's/:80>/:${{PORT}}>/; \
              s#/var/www/html#{root}#' /etc/apache2/sites-available/000-default.conf && printf '<Directory {root}>\\n\
-             AllowOverride All\\nRequire all granted\\nFallbackResource /index.php\\n</Directory>\\n<FilesMatch \"^([.]|composer[.])\">\\nRequire all denied\\n</FilesMatch>\\n' > \
+             AllowOverride All\\nRequire all granted\\nFallbackResource /index.php\\n</Directory>\\n<FilesMatch \"^([.]|composer[.])\">\\nRequire all denied\\n</FilesMatch>\\n\
+             <DirectoryMatch \"/[.](?!well-known)\">\\nRequire all denied\\n</DirectoryMatch>\\n' > \
              /etc/apache2/conf-enabled/app.conf && a2enmod rewrite"
         ),
     );

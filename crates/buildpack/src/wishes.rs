@@ -23,6 +23,8 @@ pub struct Wishes {
     /// Is a path without a file answered with `index.html`?
     pub single_page: Option<bool>,
     pub port: Option<u16>,
+    /// Is the repository itself sent to the engine, as `.git`?
+    pub git_in_context: bool,
 }
 
 impl Wishes {
@@ -66,6 +68,7 @@ impl Wishes {
             output: word(&self.output, "output_path", "a plain path", &folder)?,
             single_page: self.single_page,
             port: self.port,
+            git_in_context: self.git_in_context,
         })
     }
 }

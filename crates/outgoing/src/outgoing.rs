@@ -40,39 +40,60 @@ impl Outgoing {
 
     /// The answer, whatever its status. When the future is dropped the connection closes.
     pub async fn send(&self, call: Call) -> Result<Answer, CallError> {
-        self.send_in_time(call, None).await
+        self.send_in_time(call, None, None).await
     }
 
     /// The same for an answer that is too large to be kept in memory: if its status is 200, its body goes to `pieces` while it comes, and
     /// ends early when nobody takes them any more. The answer that is returned has none.
     pub async fn download(&self, call: Call, pieces: &Sender<Bytes>) -> Result<Answer, CallError> {
-        self.send_in_time(call, Some(pieces)).await
+        self.send_in_time(call, None, Some(pieces)).await
     }
 
-    async fn send_in_time(&self, call: Call, pieces: Option<&Sender<Bytes>>) -> Result<Answer, CallError> {
+    /// The same as `send` at addresses that the caller has looked up. They are checked as others are.
+    pub async fn send_at(&self, call: Call, addresses: Vec<IpAddr>) -> Result<Answer, CallError> {
+        self.send_in_time(call, Some(addresses), None).await
+    }
+
+    /// The same as `download` at such addresses.
+    pub async fn download_at(
+        &self,
+        call: Call,
+        addresses: Vec<IpAddr>,
+        pieces: &Sender<Bytes>,
+    ) -> Result<Answer, CallError> {
+        self.send_in_time(call, Some(addresses), Some(pieces)).await
+    }
+
+    async fn send_in_time(
+        &self,
+        call: Call,
+        at: Option<Vec<IpAddr>>,
+        pieces: Option<&Sender<Bytes>>,
+    ) -> Result<Answer, CallError> {
         let to = Destination::of(&call.url)?;
         let limit = call.limits.time;
         // On the heap, because a TLS connection is large and callers hold this future.
-        let unlimited = Box::pin(self.send_to(&to, call, pieces));
+        let unlimited = Box::pin(self.send_to(&to, call, at, pieces));
         let too_late = |_| CallError::TimedOut { host: to.name(), limit };
         tokio::time::timeout(limit, unlimited).await.map_err(too_late)?
     }
 
-    /// The same at addresses that the caller has looked up. They are checked as others are.
-    pub async fn send_at(&self, call: Call, addresses: Vec<IpAddr>) -> Result<Answer, CallError> {
-        let to = Destination::of(&call.url)?;
-        let limit = call.limits.time;
-        let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, to.port)).collect();
-        let addresses = self.lookup.allowed(&to, addresses)?;
-        let unlimited = Box::pin(self.exchange_at(&to, call, addresses, None));
-        let too_late = |_| CallError::TimedOut { host: to.name(), limit };
-        tokio::time::timeout(limit, unlimited).await.map_err(too_late)?
-    }
-
-    async fn send_to(&self, to: &Destination, call: Call, pieces: Option<&Sender<Bytes>>) -> Result<Answer, CallError> {
+    async fn send_to(
+        &self,
+        to: &Destination,
+        call: Call,
+        at: Option<Vec<IpAddr>>,
+        pieces: Option<&Sender<Bytes>>,
+    ) -> Result<Answer, CallError> {
         // Before the lookup: a call that cannot be made needs none.
         self.connector_for(to)?;
-        let addresses = self.lookup.addresses(to).await?;
+        let addresses = match at {
+            Some(at) => {
+                let addresses = at.into_iter().map(|address| SocketAddr::new(address, to.port)).collect();
+                self.lookup.allowed(to, addresses)?
+            }
+            None => self.lookup.addresses(to).await?,
+        };
         self.exchange_at(to, call, addresses, pieces).await
     }
 

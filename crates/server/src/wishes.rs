@@ -23,6 +23,7 @@ pub fn of(configuration: &Configuration) -> Wishes {
         output,
         single_page: settings.single_page.then_some(true),
         port: Some(configuration.port).filter(|port| *port != 0),
+        git_in_context: settings.git_in_context,
     }
 }
 

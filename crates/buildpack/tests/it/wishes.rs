@@ -1,6 +1,9 @@
 //! What is set beats what was found, or is refused with its name.
 
-use windlass_buildpack::{BaseImages, BuildVariables, Detected, OwnImage, Serves, Wishes};
+use std::fs;
+use std::path::Path;
+
+use windlass_buildpack::{BaseImages, BuildVariables, Detected, Kind, OwnImage, Serves, Wishes};
 
 use crate::fixture::Fixture;
 use crate::lines::check;
@@ -51,6 +54,30 @@ fn what_cannot_be_used_is_named() {
         let mut fixture = node();
         fixture.wishes = wishes;
         assert!(fixture.error().starts_with(message), "{}", fixture.error());
+    }
+}
+
+/// Whatever the last stage copies, the repository is no part of it: programs serve what is in their folder.
+#[test]
+fn the_repository_is_for_commands_that_build() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    for file in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let mut fixture = Fixture::parse(&fs::read_to_string(&file).unwrap());
+        fixture.wishes.git_in_context = true;
+        let Ok(Detected::Plan(plan)) = fixture.detect() else { continue };
+        let dockerfile = plan.dockerfile(&BaseImages::default(), BuildVariables::default());
+        let stages: Vec<_> = dockerfile.trim_end().split("\n\n").collect();
+        let (last, before) = stages.split_last().unwrap();
+        if plan.kind == Kind::Static {
+            assert!(plan.dockerignore().ends_with("**/.*\n!**/.well-known\n"), "{file:?}");
+            continue;
+        }
+        let build = before.iter().find(|stage| stage.lines().next().unwrap().ends_with(" AS build"));
+        let removed = "RUN [\"/bin/sh\",\"-c\",\"rm -rf /app/.git\"]";
+        assert_eq!(build.unwrap().lines().next_back(), Some(removed), "{file:?}");
+        for copy in last.lines().filter(|line| line.starts_with("COPY ")) {
+            assert!(copy.contains("--from=build "), "{file:?}: {copy}");
+        }
     }
 }
 

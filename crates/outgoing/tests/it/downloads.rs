@@ -2,7 +2,7 @@
 
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
-use windlass_outgoing::{Answer, Bytes, CallError, Limits};
+use windlass_outgoing::{Answer, Bytes, CallError, Limits, Outgoing, Settings};
 
 use crate::support::{DEADLINE, answering, get, local, read_head, serve, soon};
 
@@ -30,6 +30,19 @@ async fn a_body_is_passed_on_and_not_kept() {
     assert_eq!((&answer.unwrap().body[..], &all[..]), (&b""[..], &b"hello"[..]));
     let text = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n";
     assert_eq!(downloaded(text, 5).await.1, b"hello");
+}
+
+/// Addresses that the caller has looked up are not looked up again, but checked.
+#[tokio::test]
+async fn a_download_goes_to_the_addresses_that_are_given() {
+    let address = answering("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello").await;
+    let call = || get(&format!("http://nowhere.invalid:{}/", address.port()));
+    let (pieces, mut taken) = mpsc::channel::<Bytes>(1);
+    let answer = soon(local().await.download_at(call(), vec![address.ip()], &pieces)).await.unwrap();
+    assert_eq!((answer.status.as_u16(), taken.recv().await.as_deref()), (200, Some(&b"hello"[..])));
+    let careful = Outgoing::new(Settings { allow_private: false, extra_roots: None }).await.unwrap();
+    let refused = soon(careful.download_at(call(), vec![address.ip()], &pieces)).await;
+    assert!(matches!(refused, Err(CallError::PrivateAddress { .. })));
 }
 
 #[tokio::test]

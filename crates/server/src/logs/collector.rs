@@ -59,7 +59,7 @@ impl Collector {
     /// Reads all of these that have no reader yet.
     pub fn look_after(&self, on_engine: &[ContainerSummary]) {
         for container in on_engine {
-            self.read(&container.id, &container.labels);
+            self.read(&container.id, &container.name, &container.labels);
         }
         self.readings().retain(|_, reading| !reading.task.is_finished());
     }
@@ -67,7 +67,7 @@ impl Collector {
     /// Reads a container that was made a moment ago.
     pub async fn begin(&self, name: &str) -> windlass_runtime::Result<()> {
         if let Some(container) = self.docker.inspect(name).await? {
-            self.read(&container.id, &container.labels);
+            self.read(&container.id, &container.name, &container.labels);
         }
         Ok(())
     }
@@ -80,7 +80,7 @@ impl Collector {
             // Nothing is stored as long as there is a problem, so waiting would not help.
             return Ok(Err(Unread));
         }
-        self.read(&container.id, &container.labels);
+        self.read(&container.id, &container.name, &container.labels);
         let Some(waiters) = self.readings().get(&container.id).map(|reading| reading.waiters.clone()) else {
             return Ok(Ok(()));
         };
@@ -126,7 +126,7 @@ impl Collector {
         }
     }
 
-    fn read(&self, id: &str, labels: &Labels) {
+    fn read(&self, id: &str, name: &str, labels: &Labels) {
         let mut readings = self.readings();
         if readings.get(id).is_some_and(|reading| !reading.task.is_finished()) {
             return;
@@ -136,7 +136,7 @@ impl Collector {
         let (app, docker, reading) = (self.app.clone(), self.docker.clone(), self.reading.clone());
         let application_id = origin.application_id;
         let claim = Claim { container_id: id.to_owned(), application_id, owner: self.owner };
-        let reader = Reader::new(app, docker, reading, claim, origin, arriving);
+        let reader = Reader::new(app, docker, reading, claim, name.to_owned(), origin, arriving);
         readings.insert(id.to_owned(), ReaderTask { application_id, waiters, task: tokio::spawn(reader.run()) });
     }
 
@@ -159,14 +159,33 @@ fn origin(labels: &Labels) -> Option<LogOrigin> {
     match purpose {
         // A run has lines of its own.
         Some(Purpose::Run) => {
-            let (run_id, service) = (id(RUN_LABEL)?, String::new());
+            let (run_id, service) = (id(RUN_LABEL)?, Some(String::new()));
             Some(LogOrigin { application_id: run_id, deployment_id: run_id, made_for, step, service })
         }
         _ => {
             // Of a container that Windlass did not label, the image's own label would be here, however long.
-            let service = labels.get(SERVICE_LABEL).filter(|name| name.len() <= LONGEST_SERVICE_NAME);
-            let service = service.cloned().unwrap_or_default();
+            let service = labels.get(SERVICE_LABEL).filter(|name| name.len() <= LONGEST_SERVICE_NAME).cloned();
             Some(LogOrigin { application_id: id(APPLICATION_LABEL)?, deployment_id: made_for, made_for, step, service })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_says_of_which_service_lines_are() {
+        let service = |purpose: &str, more: &[(&str, &str)]| {
+            let id = "0190a0a0-0000-7000-8000-000000000001";
+            let labels = [(APPLICATION_LABEL, id), (DEPLOYMENT_LABEL, id), (RUN_LABEL, id), (PURPOSE_LABEL, purpose)];
+            let labels = labels.iter().chain(more).map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+            origin(&labels.collect()).unwrap().service
+        };
+        assert_eq!(service("app", &[(SERVICE_LABEL, "web")]).as_deref(), Some("web"));
+        assert_eq!(service("app", &[(SERVICE_LABEL, "")]).as_deref(), Some(""));
+        assert_eq!(service("app", &[]), None, "its row has to be looked at");
+        assert_eq!(service("app", &[(SERVICE_LABEL, &"x".repeat(256))]), None);
+        assert_eq!(service("run", &[(SERVICE_LABEL, "web")]).as_deref(), Some(""));
     }
 }

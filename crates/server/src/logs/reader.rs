@@ -10,7 +10,7 @@ use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Timestamp};
 use windlass_runtime::{Access, Docker, Error, Gap, Output, OutputLine, Portion, Position, Stream, Watched};
 use windlass_store::logs::{Batch, Claim, LogLine, Outcome, ReadProgress};
-use windlass_store::{executions, installations};
+use windlass_store::{containers, executions, installations};
 
 use super::{Closed, Secrets, text};
 use crate::app::App;
@@ -42,8 +42,8 @@ pub struct LogOrigin {
     /// The deployment, or the service of an installation, that the container is of: what must not be shown.
     pub made_for: Uuid,
     pub step: LogStep,
-    /// Of a compose file; empty for others.
-    pub service: String,
+    /// Of a compose file; empty for others. None if the labels do not say it: containers that were made before they did are still there.
+    pub service: Option<String>,
 }
 
 /// A caller that waits until everything is stored.
@@ -54,6 +54,8 @@ pub struct Reader {
     docker: Docker,
     reading: Arc<Semaphore>,
     claim: Claim,
+    /// Of the container.
+    name: String,
     origin: LogOrigin,
     arriving: mpsc::Receiver<Waiter>,
     waiting: Vec<Waiter>,
@@ -106,10 +108,11 @@ impl Reader {
         docker: Docker,
         reading: Arc<Semaphore>,
         claim: Claim,
+        name: String,
         origin: LogOrigin,
         arriving: mpsc::Receiver<Waiter>,
     ) -> Self {
-        Self { app, docker, reading, claim, origin, arriving, waiting: Vec::new() }
+        Self { app, docker, reading, claim, name, origin, arriving, waiting: Vec::new() }
     }
 
     /// Until the container is gone.
@@ -196,6 +199,9 @@ impl Reader {
         // Before they are read, so that no change goes unseen.
         let secrets_changed = self.app.secrets_changed.subscribe();
         let secrets = self.secrets().await?;
+        if self.origin.service.is_none() {
+            self.origin.service = Some(self.service_of_row().await?);
+        }
         self.take_waiters();
         // A caller that is about to remove the container cannot wait for another server.
         let stored = self.claim(!self.waiting.is_empty()).await?;
@@ -211,6 +217,11 @@ impl Reader {
         let output = self.docker.output(&self.claim.container_id, access, config.log_line_bytes, position).await?;
         let now = Instant::now();
         Ok(Reading { output, stored, secrets, secrets_from: now, secrets_changed, renewed: now })
+    }
+
+    async fn service_of_row(&self) -> Result<String, Stop> {
+        let row = containers::by_name(&mut self.app.db.read().await?, &self.name).await?;
+        Ok(row.map_or_else(String::new, |row| row.service))
     }
 
     async fn claim(&self, force: bool) -> Result<String, Stop> {
@@ -359,7 +370,7 @@ fn shown(line: &OutputLine, secrets: &Secrets, origin: &LogOrigin, longest: usiz
         (false, 0) => secrets.safe_colored_line(&raw, longest),
         (false, _) => secrets.safe_beginning(&raw),
     };
-    let (step, service) = (origin.step, origin.service.clone());
+    let (step, service) = (origin.step, origin.service.clone().unwrap_or_default());
     LogLine { at: timestamp(line.at), stream, step, service, text: text::cut(safe, longest, line.cut) }
 }
 

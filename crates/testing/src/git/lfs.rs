@@ -2,19 +2,26 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use hyper::body::{Body, Frame, Incoming};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderValue, LOCATION};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::serve::Answer;
+use super::serve::{Answer, Manner};
 
 const ASKED: &str = "/info/lfs/objects/batch";
 /// Between a repository's address and the name of one of its objects.
 const OBJECTS: &str = "/info/lfs/objects/";
+/// Much more than the system holds of a connection.
+pub const FLOOD: u64 = 256 << 20;
+const PIECE: usize = 64 << 10;
 
 /// What the server makes of objects that are asked for.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +37,8 @@ pub enum LfsManner {
     /// One byte less, or more.
     Shorter,
     Longer,
+    /// [`FLOOD`] bytes, whose number is not told before.
+    Flood,
     /// Takes the request for an object, and never answers.
     Hangs,
 }
@@ -38,7 +47,7 @@ pub fn is_asked(request: &Request<Incoming>) -> bool {
     request.uri().path().contains(OBJECTS)
 }
 
-pub async fn answer(root: &Path, manner: &LfsManner, request: Request<Incoming>) -> Answer {
+pub async fn answer(root: &Path, manner: &Manner, request: Request<Incoming>) -> Answer {
     let path = request.uri().path().to_owned();
     let (repository, name) = path.rsplit_once(OBJECTS).expect("an object");
     let folder = root.join(repository.trim_start_matches('/'));
@@ -46,7 +55,7 @@ pub async fn answer(root: &Path, manner: &LfsManner, request: Request<Incoming>)
     let method = request.method().clone();
     let body = request.into_body().collect().await.expect("a body").to_bytes();
     if path.ends_with(ASKED) {
-        return json_answer(&told(&folder, &format!("http://{host}{repository}{OBJECTS}"), manner, &body));
+        return json_answer(&told(&folder, &format!("http://{host}{repository}{OBJECTS}"), &manner.lfs, &body));
     }
     match method {
         Method::PUT => {
@@ -88,11 +97,11 @@ fn told(folder: &Path, objects: &str, manner: &LfsManner, question: &[u8]) -> Va
     json!({ "transfer": "basic", "objects": objects })
 }
 
-async fn object(folder: &Path, oid: &str, manner: &LfsManner) -> Answer {
+async fn object(folder: &Path, oid: &str, manner: &Manner) -> Answer {
     let Ok(mut bytes) = std::fs::read(place(folder, oid)) else {
         return with_status(StatusCode::NOT_FOUND, Bytes::new());
     };
-    match manner {
+    match &manner.lfs {
         LfsManner::Honest | LfsManner::Sends(_) => {}
         LfsManner::Redirects(base) => {
             let mut answer = with_status(StatusCode::FOUND, Bytes::new());
@@ -103,6 +112,10 @@ async fn object(folder: &Path, oid: &str, manner: &LfsManner) -> Answer {
         LfsManner::Corrupt => bytes.iter_mut().for_each(|byte| *byte ^= 1),
         LfsManner::Shorter => drop(bytes.pop()),
         LfsManner::Longer => bytes.push(b'!'),
+        LfsManner::Flood => {
+            let flood = Flood { left: FLOOD, sent: manner.sent.clone() };
+            return Response::new(flood.boxed());
+        }
         LfsManner::Hangs => std::future::pending().await,
     }
     with_status(StatusCode::OK, bytes.into())
@@ -117,4 +130,24 @@ fn json_answer(value: &Value) -> Answer {
 fn with_status(status: StatusCode, body: Bytes) -> Answer {
     let body = Full::new(body).map_err(|never| match never {}).boxed();
     Response::builder().status(status).body(body).expect("an answer")
+}
+
+struct Flood {
+    left: u64,
+    /// What was taken of it counts.
+    sent: Arc<AtomicU64>,
+}
+
+impl Body for Flood {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        self.left = self.left.saturating_sub(PIECE as u64);
+        self.sent.fetch_add(PIECE as u64, Ordering::Relaxed);
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[0; PIECE])))))
+    }
 }

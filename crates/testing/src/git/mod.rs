@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-pub use lfs::LfsManner;
+pub use lfs::{FLOOD, LfsManner};
 pub use repository::Repository;
 use serve::Manner;
 
@@ -93,7 +93,7 @@ impl GitServer {
         self.manner.lock().unwrap_or_else(PoisonError::into_inner).requests
     }
 
-    /// How many bytes git has answered so far.
+    /// How many bytes git has answered so far, and of a flood in the place of an object.
     pub fn sent(&self) -> u64 {
         self.manner.lock().unwrap_or_else(PoisonError::into_inner).sent.load(Ordering::Relaxed)
     }

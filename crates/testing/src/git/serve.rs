@@ -36,7 +36,7 @@ pub struct Manner {
     pub status: Option<u16>,
     pub lfs: LfsManner,
     pub requests: usize,
-    /// Bytes of repositories that were sent, by all requests together.
+    /// Bytes of repositories that were sent, and of a flood, by all requests together.
     pub sent: Arc<AtomicU64>,
 }
 
@@ -130,7 +130,7 @@ async fn answer(root: &Path, manner: Manner, request: Request<Incoming>) -> Answ
         return empty(StatusCode::UNAUTHORIZED, &[(WWW_AUTHENTICATE, "Basic realm=\"git\"")]);
     }
     if lfs::is_asked(&request) {
-        return lfs::answer(root, &manner.lfs, request).await;
+        return lfs::answer(root, &manner, request).await;
     }
     ask_git(root, &manner, None, request).await
 }

@@ -17,6 +17,7 @@ use super::cache::Cache;
 use super::error::{FetchError, classify};
 use super::output::{self, Take};
 use super::paths::FetchPaths;
+use super::pinned::Pinned;
 use super::source::{Limits, Source, Trust};
 use crate::folders::size_of;
 use crate::git_program;
@@ -33,6 +34,8 @@ pub struct GitRun<'a> {
     pub paths: FetchPaths,
     limits: &'a Limits,
     pub deadline: Instant,
+    /// Where a repository's own host on the web is, for all calls of this fetch.
+    pub pinned: Option<Pinned>,
     key: Option<KeyFile>,
     /// Where git keeps objects, if that is not the fetch's own folder.
     objects: Option<PathBuf>,
@@ -57,13 +60,24 @@ impl<'a> GitRun<'a> {
         cache: Option<&Cache>,
     ) -> Result<Self, FetchError> {
         std::fs::create_dir(&paths.git)?;
-        let mut run = Self { source, paths, limits, deadline, key: None, objects: cache.map(Cache::objects) };
+        let objects = cache.map(Cache::objects);
+        let mut run = Self { source, paths, limits, deadline, pinned: None, key: None, objects };
+        run.pinned = run.look_up().await?;
         run.key = run.write_key()?;
         run.run(&["init", "--quiet", "--template=", "."]).await?;
         if let Some(hash) = cache.and_then(Cache::last_commit) {
             run.offer_commit(&hash)?;
         }
         Ok(run)
+    }
+
+    async fn look_up(&self) -> Result<Option<Pinned>, FetchError> {
+        let is_on_web = matches!(self.transport(), Transport::Https | Transport::Http);
+        if !is_on_web || matches!(self.source.trust, Trust::Stranger { .. }) {
+            return Ok(None);
+        }
+        let in_time = tokio::time::timeout_at(self.deadline, Pinned::look_up(self.source.url)).await;
+        in_time.unwrap_or(Err(FetchError::TimedOut { limit: self.limits.time })).map(Some)
     }
 
     /// Lets git tell the server that this commit is here, but not what came before it.
@@ -237,10 +251,12 @@ impl<'a> GitRun<'a> {
             let header = format!("Authorization: {authorization}");
             settings.push((format!("http.{origin}/.extraHeader"), header));
         }
-        if let Trust::Stranger { pinned } = self.source.trust
-            && !pinned.is_empty()
-        {
-            settings.push(("http.curloptResolve".to_owned(), pinned.to_owned()));
+        let pinned = match self.source.trust {
+            Trust::Stranger { pinned } => pinned.to_owned(),
+            Trust::Own { .. } => self.pinned.as_ref().map(Pinned::for_git).unwrap_or_default(),
+        };
+        if !pinned.is_empty() {
+            settings.push(("http.curloptResolve".to_owned(), pinned));
         }
         settings
     }
@@ -287,6 +303,39 @@ fn plain(path: &Path) -> Result<&str, FetchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deploy::git::source::{Credentials, Reference};
+
+    /// Else a name could lead into the machine's own network after git was there.
+    #[tokio::test]
+    async fn git_connects_to_what_was_looked_up() {
+        let place = tempfile::tempdir().unwrap();
+        let credentials = Credentials::default();
+        let limits = Limits {
+            time: Duration::from_secs(60),
+            bytes: 1 << 20,
+            files: 100,
+            memory: 1 << 30,
+            private_targets: false,
+        };
+        for (number, (url, expected)) in
+            [("http://localhost:8080/a", Some("localhost:8080:")), ("http://127.0.0.1:8080/a", None)].iter().enumerate()
+        {
+            let url = RepositoryAddress::try_from(*url).unwrap();
+            let trust = Trust::Own { has_local_modules: false, lends_credentials: true };
+            let source = Source { url: &url, reference: Reference::DefaultBranch, credentials: &credentials, trust };
+            let paths = FetchPaths::of(&place.path().join(number.to_string())).unwrap();
+            let deadline = Instant::now() + limits.time;
+            let run = GitRun::begin(&source, paths, &limits, deadline, None).await.unwrap();
+            let settings = run.settings();
+            let told = settings.iter().find(|(key, _)| key == "http.curloptResolve").map(|(_, value)| value);
+            assert_eq!(told.is_some(), expected.is_some(), "{told:?}");
+            assert!(
+                told.is_none_or(|told| told.starts_with(expected.unwrap()) && told.contains("127.0.0.1")),
+                "{told:?}"
+            );
+            assert!(run.pinned.unwrap().addresses.iter().all(std::net::IpAddr::is_loopback));
+        }
+    }
 
     #[test]
     fn where_ssh_goes() {

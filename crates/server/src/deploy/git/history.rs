@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::ops::ControlFlow;
+use std::ops::ControlFlow::{Break, Continue};
 use std::path::{Path, PathBuf};
 
 use windlass_runtime::GIVEN_DOCKERFILE;
@@ -17,6 +17,8 @@ use crate::folders::{remove, size_of};
 const PARTS: [&str; 6] = ["HEAD", "index", "objects", "packed-refs", "refs", "shallow"];
 /// How many git is told of at once: the system bounds what a program can be told.
 const PATHS: usize = 200;
+/// Of all names of tags together, which are kept in memory.
+const MOST_TAGS: usize = 16 << 20;
 const SETTINGS: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n";
 
 /// Gets the commit with all that came before it, and returns its hash.
@@ -36,7 +38,11 @@ pub async fn fetch(run: &GitRun<'_>) -> Result<String, FetchError> {
 /// Leaves this of what was fetched. The commit is checked out there by itself, without a branch. To git the files that are in Git LFS are
 /// unchanged: whoever builds may not have the program that compares them.
 pub async fn keep(run: &GitRun<'_>, hash: &str, in_lfs: &[PathBuf]) -> Result<(), FetchError> {
-    on_disk(run, keep_tags_only).await?;
+    if run.run(&["for-each-ref", "--count=1", "refs/heads"]).await?.is_empty() {
+        on_disk(run, keep_tags_only).await?;
+    } else {
+        leave_out_other_branches(run, hash).await.map_err(FetchError::of_history)?;
+    }
     // One file in the place of thousands.
     run.run(&["pack-refs", "--all"]).await?;
     // It notes when each file was written, so no build would find another one's steps in the cache.
@@ -45,13 +51,47 @@ pub async fn keep(run: &GitRun<'_>, hash: &str, in_lfs: &[PathBuf]) -> Result<()
     for paths in in_lfs.chunks(PATHS) {
         let mut command = run.command(&["update-index", "--assume-unchanged", "--"])?;
         command.args(paths);
-        let (success, said) = run.run_command(command, &mut |_| ControlFlow::Continue(())).await?;
+        let (success, said) = run.run_command(command, &mut |_| Continue(())).await?;
         run.check_success(success, &said)?;
     }
     on_disk(run, keep_parts_only).await
 }
 
-async fn on_disk(run: &GitRun<'_>, work: fn(&Path) -> io::Result<()>) -> Result<(), FetchError> {
+/// A server that gives no commit by its hash has sent whole branches: of those only what the commit reaches may stay, and the tags on that.
+async fn leave_out_other_branches(run: &GitRun<'_>, hash: &str) -> Result<(), FetchError> {
+    let tags = tags_on(run, hash).await?;
+    on_disk(run, move |git| {
+        remove_others(&git.join("refs"), &[])?;
+        // To git, what HEAD has been would be needed too.
+        remove(&git.join("logs"))?;
+        fs::write(git.join("packed-refs"), tags)
+    })
+    .await?;
+    // No new way is looked for to make it small, which would take long.
+    run.run(&["repack", "-a", "-d", "-n", "--quiet", "--window=0", "--no-write-bitmap-index"]).await.map(drop)
+}
+
+/// As git lists them in a file.
+async fn tags_on(run: &GitRun<'_>, hash: &str) -> Result<Vec<u8>, FetchError> {
+    let mut tags = Vec::new();
+    let take = &mut |piece: &[u8]| {
+        tags.extend_from_slice(piece);
+        if tags.len() > MOST_TAGS { Break(()) } else { Continue(()) }
+    };
+    let merged = format!("--merged={hash}");
+    let list = run.command(&["for-each-ref", &merged, "--format=%(objectname) %(refname)", "refs/tags"])?;
+    let (success, said) = run.run_command(list, take).await?;
+    if tags.len() > MOST_TAGS {
+        return Err(FetchError::TooLarge { limit: run.limits().bytes });
+    }
+    run.check_success(success, &said)?;
+    Ok(tags)
+}
+
+async fn on_disk(
+    run: &GitRun<'_>,
+    work: impl FnOnce(&Path) -> io::Result<()> + Send + 'static,
+) -> Result<(), FetchError> {
     let git = run.paths.git.clone();
     Ok(tokio::task::spawn_blocking(move || work(&git)).await.map_err(io::Error::from)??)
 }

@@ -9,6 +9,7 @@ mod left_over;
 mod lfs;
 mod output;
 mod paths;
+mod pinned;
 mod reference;
 mod source;
 mod submodules;

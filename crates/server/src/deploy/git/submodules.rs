@@ -4,9 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::net::IpAddr;
 use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
 
 use windlass_api::{RepositoryAddress, Transport};
 use windlass_outgoing::is_public;
@@ -14,13 +12,12 @@ use windlass_outgoing::is_public;
 use super::error::FetchError;
 use super::git_run::GitRun;
 use super::lfs::{self, InLfs};
+use super::pinned::Pinned;
 use super::reference;
 use super::source::{Credentials, Limits, Reference, Source, Trust};
 use super::tree::{self, Contents, Link, MOST_LINKS};
 
 const DEEPEST: usize = 5;
-/// How long the addresses of a host are looked for.
-const LOOKUP: Duration = Duration::from_secs(10);
 
 /// One that is to be fetched.
 struct Module {
@@ -271,32 +268,13 @@ fn relative(parent: &RepositoryAddress, text: &str) -> Option<String> {
     Some(format!("{before}{}", parts.join("/")))
 }
 
-/// The public addresses of its host, as git is told to use them: what was looked at is what is called.
+/// The public addresses of its host, as git is told to use them.
 async fn pinned(address: &RepositoryAddress, may_be_private: bool) -> Result<String, FetchError> {
-    let authority = address.authority().unwrap_or_default();
-    let (host, port) = authority.rsplit_once(':').filter(|(_, port)| !port.contains(']')).unwrap_or((authority, "443"));
-    let port: u16 = port.parse().map_err(|_| refused("its address has no port"))?;
-    let name = host.trim_start_matches('[').trim_end_matches(']');
-    let looking = tokio::time::timeout(LOOKUP, tokio::net::lookup_host((name, port))).await;
-    let found: Vec<IpAddr> = match looking {
-        Ok(Ok(found)) => found.map(|address| address.ip()).collect(),
-        Ok(Err(error)) => return Err(FetchError::Unreachable { text: format!("{host}: {error}") }),
-        Err(_) => {
-            return Err(FetchError::Unreachable { text: format!("{host}: its addresses could not be found in time") });
-        }
-    };
-    if found.is_empty() || !(may_be_private || found.iter().copied().all(is_public)) {
+    let found = Pinned::look_up(address).await?;
+    if !(may_be_private || found.addresses.iter().copied().all(is_public)) {
         return Err(refused("its host has an address in a private network, and is not the repository's own"));
     }
-    // There is nothing that DNS could change.
-    if name.parse::<IpAddr>().is_ok() {
-        return Ok(String::new());
-    }
-    let shown = |address: &IpAddr| match address {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => format!("[{address}]"),
-    };
-    Ok(format!("{host}:{port}:{}", found.iter().map(shown).collect::<Vec<_>>().join(",")))
+    Ok(found.for_git())
 }
 
 #[cfg(test)]

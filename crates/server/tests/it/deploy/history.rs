@@ -114,6 +114,29 @@ async fn versions_can_be_told_from_it() {
     }
 }
 
+/// A server that gives no commit by its hash sends whole branches.
+#[tokio::test]
+async fn nothing_of_other_branches_or_later_commits_is_in_it() {
+    let mut found = Vec::new();
+    for refuses_hashes in [false, true] {
+        let server = if refuses_hashes { GitServer::start().without_hashes() } else { GitServer::start() };
+        let (repository, hash) = with_tags(&server);
+        repository.commit(&[("file", "later")], "Later");
+        repository.tag("v2.0");
+        for branch in [None, Some("main")] {
+            let scene = Scene::new();
+            scene.fetch(repository.url(), Reference::Commit { hash: &hash, branch }).await.unwrap();
+            let objects = scene.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"]);
+            assert_eq!(objects.lines().filter(|line| line.ends_with("commit")).count(), 3, "{objects}");
+            assert_eq!(scene.git(&["for-each-ref", "--format=%(refname)"]), "refs/tags/v1.0");
+            assert_eq!(scene.git(&["describe", "--tags", "--dirty"]), format!("v1.0-2-g{}", &hash[..7]));
+            scene.git(&["fsck", "--strict"]);
+            found.push(objects);
+        }
+    }
+    assert!(found.iter().all(|objects| *objects == found[0]), "{found:#?}");
+}
+
 #[tokio::test]
 async fn nothing_in_it_tells_where_it_came_from() {
     let server = GitServer::start().with_token("sesame");

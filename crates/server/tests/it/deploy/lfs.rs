@@ -9,7 +9,7 @@ use windlass_api::RepositoryAddress;
 use windlass_server::deploy::git::{
     self, Commit, Credentials, FetchError, LfsProblem, Limits, Reference, Source, Trust,
 };
-use windlass_testing::git::{GitServer, LfsManner, Repository};
+use windlass_testing::git::{FLOOD, GitServer, LfsManner, Repository};
 
 use super::limits;
 
@@ -155,6 +155,32 @@ async fn contents_that_are_not_what_was_stored_are_refused() {
     let (class, words) = problem(Scene::new().fetch(repository.url()).await);
     assert_eq!(class, "missing", "{words}");
     assert!(words.contains("Object does not exist") && words.contains("git lfs push --all"), "{words}");
+}
+
+/// A pointer says how much is taken, whatever comes: else a server could fill the disk.
+#[tokio::test]
+async fn no_more_is_taken_than_the_pointer_says() {
+    let server = GitServer::start();
+    let repository = simple(&server, &[]);
+    server.treat_lfs(LfsManner::Flood);
+    let before = server.sent();
+    let (class, words) = problem(Scene::new().fetch(repository.url()).await);
+    assert!(class == "missing" && words.contains("not what their pointer says"), "{words}");
+    assert!(server.sent() - before < FLOOD / 4, "{}", server.sent() - before);
+}
+
+/// As it is in repositories that are as old as Git LFS.
+#[tokio::test]
+async fn old_pointers_stand_for_the_same() {
+    let server = GitServer::start();
+    let repository = server.repository("app");
+    let pointer = repository.in_lfs(b"the contents");
+    let old = |version: &str| pointer.replace("https://git-lfs.github.com/spec/v1", version);
+    let (hawser, media) = (old("https://hawser.github.com/spec/v1"), old("http://git-media.io/v/2"));
+    repository.commit(&[ATTRIBUTES, ("a.bin", &hawser), ("b.bin", &media)], "Old");
+    let scene = Scene::new();
+    assert_eq!(scene.fetch(repository.url()).await.unwrap().files_in_lfs, 2);
+    assert_eq!((scene.read("a.bin").as_str(), scene.read("b.bin").as_str()), ("the contents", "the contents"));
 }
 
 #[tokio::test]

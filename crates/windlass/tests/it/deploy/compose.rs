@@ -344,6 +344,38 @@ async fn the_server_may_die_while_services_start() {
     }
 }
 
+/// What was kept since then is older than the label that names a service.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_a_container_without_the_label_have_its_service() {
+    let mut platform = Platform::start().await;
+    let repository = platform.git.repository("shop");
+    write(&repository, COMPOSE, "v0", "one");
+    let application = platform.deploy(&services("shop", &repository));
+    let (id, deployment) = (id_of(&application), newest_deployment(&application));
+    let name = container_of(&platform.deployed(&deployment).await, "web");
+    platform.settled().await;
+    platform.kill_server();
+    let image = docker(&["inspect", "--format", "{{.Image}}", &name]);
+    docker(&["rm", "-f", &name]);
+    let labels = [
+        format!("windlass.instance={}", platform.instance),
+        format!("windlass.app={id}"),
+        format!("windlass.deployment={deployment}"),
+        "windlass.purpose=app".to_owned(),
+    ];
+    let mut run = vec!["run", "-d", "--name", &name];
+    run.extend(labels.iter().flat_map(|label| ["--label", label.as_str()]));
+    run.extend([image.as_str(), "/bin/sh", "-c", "echo from before; sleep 300"]);
+    docker(&run);
+    platform.start_server(None);
+    let lines = format!("/deploy/application/logs/{id}?relations=none&service=web&search_term=before");
+    until("its line has the service", async || {
+        let logs = platform.call("GET", &lines, &Value::Null);
+        logs["logs"].as_array().unwrap().iter().any(|line| line["service"] == "web").then_some(())
+    })
+    .await;
+}
+
 /// What was brought from a registry goes again when no release needs it. What was on the machine before stays.
 #[tokio::test(flavor = "multi_thread")]
 async fn images_of_a_registry_come_and_go() {

@@ -85,7 +85,7 @@ pub async fn ask(lfs: &Lfs<'_>, server: &Server, objects: &[Object]) -> Result<V
     };
     let limits = Limits { time: lfs.time_left(), answer_bytes: LONGEST_ANSWER };
     let call = Call { method: Method::POST, url, headers, body: body.into(), limits };
-    let answer = lfs.outgoing(server.is_own).send(call).await.map_err(|error| lfs.call_failed(&error))?;
+    let answer = lfs.send(call, server.is_own).await.map_err(|error| lfs.call_failed(&error))?;
     if answer.status != StatusCode::OK {
         let said = serde_json::from_slice::<Said>(&answer.body).ok().and_then(|said| said.message).unwrap_or_default();
         return Err(lfs.unreachable(&format!("it answers with status {} {said}", answer.status.as_u16())));
@@ -126,7 +126,7 @@ pub async fn fetch(
 ) -> Result<(), FetchError> {
     for _ in 0..=MOST_REDIRECTS {
         let is_at_server = server.is_at(lfs, &from.url)?;
-        let outgoing = lfs.outgoing(server.is_own && is_at_server);
+        let is_own = server.is_own && is_at_server;
         let answer_bytes = usize::try_from(object.size).unwrap_or(usize::MAX);
         let limits = Limits { time: lfs.time_left(), answer_bytes };
         let (url, headers) = (from.url.clone(), from.headers.clone());
@@ -134,7 +134,7 @@ pub async fn fetch(
         let (pieces, taken) = mpsc::channel(PIECES);
         let path = to.to_owned();
         let writing = tokio::task::spawn_blocking(move || write_pieces(&path, taken));
-        let answer = outgoing.download(call, &pieces).await;
+        let answer = lfs.download(call, is_own, &pieces).await;
         drop(pieces);
         let written = writing.await.map_err(io::Error::from)??;
         let answer = match answer {
@@ -197,4 +197,59 @@ fn write_pieces(path: &Path, mut taken: mpsc::Receiver<Bytes>) -> io::Result<Wri
         writer.add(&piece)?;
     }
     Ok(writer.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deploy::git::lfs::tests::with_lfs;
+
+    fn with_token(url: &str) -> Download {
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static("sesame"))]);
+        Download { url: url.parse().unwrap(), headers }
+    }
+
+    #[test]
+    fn a_redirect_to_another_origin_loses_what_opens_the_first() {
+        for (to, keeps) in [
+            ("https://a.example/2", true),
+            ("https://b.example/2", false),
+            ("https://a.example:8443/2", false),
+            ("http://a.example/2", false),
+        ] {
+            let to = redirected(with_token("https://a.example/1"), to.parse().unwrap());
+            assert_eq!(to.headers.contains_key(AUTHORIZATION), keeps, "{}", to.url);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_object_elsewhere_is_fetched_without_the_credentials_of_the_server() {
+        with_lfs("http://127.0.0.1:1/app.git", true, async |lfs| {
+            let Download { url, headers } = with_token("http://127.0.0.1:1/app.git/info/lfs");
+            let server = Server { url, headers, is_own: true };
+            let object = Object { oid: "a".repeat(64), size: 1, places: Vec::new() };
+            let told = |href: &str, authenticated| {
+                let action = Action { href: href.to_owned(), header: None };
+                let actions = Some(Actions { download: Some(action) });
+                download(
+                    lfs,
+                    &server,
+                    &object,
+                    Some(Found { oid: object.oid.clone(), authenticated, actions, error: None }),
+                )
+            };
+            for (href, authenticated, has_token) in [
+                ("http://127.0.0.1:1/objects/a", None, true),
+                ("/objects/a", Some(false), true),
+                ("/objects/a", Some(true), false),
+                ("https://127.0.0.1:1/objects/a", None, false),
+                ("https://store.example.org/a", None, false),
+            ] {
+                let found = told(href, authenticated).unwrap();
+                assert_eq!(found.headers.contains_key(AUTHORIZATION), has_token, "{href}");
+            }
+            assert!(told("http://127.0.0.1:2/a", None).is_err() && told("file:///etc/passwd", None).is_err());
+        })
+        .await;
+    }
 }

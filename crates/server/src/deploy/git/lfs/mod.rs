@@ -17,8 +17,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
+use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
-use windlass_outgoing::{Outgoing, Settings};
+use windlass_outgoing::{Answer, Bytes, Call, CallError, Outgoing, Settings};
 
 use super::error::FetchError;
 use super::git_run::GitRun;
@@ -91,8 +92,22 @@ impl<'a> Lfs<'a> {
         Ok(Self { run, example: example.to_string_lossy().chars().take(MOST_PATH).collect(), own, others })
     }
 
-    const fn outgoing(&self, is_own: bool) -> &Outgoing {
-        if is_own { &self.own } else { &self.others }
+    /// The repository's own server is called where git has found it.
+    async fn send(&self, call: Call, is_own: bool) -> Result<Answer, CallError> {
+        match (is_own, &self.run.pinned) {
+            (true, Some(pinned)) => self.own.send_at(call, pinned.addresses.clone()).await,
+            (true, None) => self.own.send(call).await,
+            (false, _) => self.others.send(call).await,
+        }
+    }
+
+    /// The same for what goes to the disk.
+    async fn download(&self, call: Call, is_own: bool, pieces: &Sender<Bytes>) -> Result<Answer, CallError> {
+        match (is_own, &self.run.pinned) {
+            (true, Some(pinned)) => self.own.download_at(call, pinned.addresses.clone(), pieces).await,
+            (true, None) => self.own.download(call, pieces).await,
+            (false, _) => self.others.download(call, pieces).await,
+        }
     }
 
     fn time_left(&self) -> Duration {
@@ -214,3 +229,6 @@ fn copy(folder: &Path, oid: &str, size: u64, to: &Path) -> io::Result<Option<Wri
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

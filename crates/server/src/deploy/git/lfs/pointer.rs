@@ -3,6 +3,8 @@
 /// A longer file stands for none.
 pub const LONGEST: u64 = 1024;
 const VERSION: &str = "version https://git-lfs.github.com/spec/v1";
+/// As the program wrote it before it had its name. It still takes these for the same.
+const OLD_VERSIONS: [&str; 2] = ["version https://hawser.github.com/spec/v1", "version http://git-media.io/v/2"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
@@ -18,9 +20,7 @@ impl Pointer {
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() as u64 <= LONGEST)?;
         let mut lines = text.lines();
-        if lines.next() != Some(VERSION) {
-            return None;
-        }
+        lines.next().filter(|line| *line == VERSION || OLD_VERSIONS.contains(line))?;
         let (mut oid, mut size, mut has_extension) = (None, None, false);
         for line in lines {
             match line.split_once(' ')? {
@@ -53,6 +53,10 @@ mod tests {
         let text = format!("{VERSION}\noid sha256:{OID}\nsize 12345\n");
         assert_eq!(pointer(&text), Some(found.clone()));
         assert_eq!(pointer(text.trim_end()), Some(found.clone()));
+        for old in OLD_VERSIONS {
+            assert_eq!(pointer(&text.replace(VERSION, old)), Some(found.clone()), "{old}");
+            assert_eq!(pointer(&text.replace(VERSION, &format!("{old}0"))), None, "{old}");
+        }
         let extended = text.replace("oid", "ext-0-case sha256:00\noid");
         assert_eq!(pointer(&extended), Some(Pointer { has_extension: true, ..found }));
         for (from, to) in [

@@ -72,8 +72,7 @@ fn given_server(lfs: &Lfs<'_>, text: &str) -> Result<Server, FetchError> {
     let Some(url) = url.filter(|url| matches!(url.scheme(), "http" | "https")) else {
         return Err(lfs.refused("its lfs.url is no address that begins with https://"));
     };
-    // The path of a call is put behind it: it must not become a part of something else, to which a token is sent then.
-    if url.query().is_some() || url.fragment().is_some() {
+    if !has_path_only(&url) {
         return Err(lfs.refused("its lfs.url has a ? or a #"));
     }
     let is_own_origin = source.url.origin().and_then(|origin| Url::parse(&origin).ok());
@@ -111,7 +110,12 @@ fn usual(lfs: &Lfs<'_>) -> Option<Url> {
     };
     let path = address.path().trim_end_matches('/');
     let ending = if path.ends_with(".git") { "" } else { ".git" };
-    Url::parse(&format!("{origin}/{path}{ending}/info/lfs")).ok()
+    Url::parse(&format!("{origin}/{path}{ending}/info/lfs")).ok().filter(has_path_only)
+}
+
+/// The path of a call is put behind it: it must not become a part of something else, to which a token is sent then.
+fn has_path_only(url: &Url) -> bool {
+    url.query().is_none() && url.fragment().is_none()
 }
 
 /// The token of the repository, as git sends it. A key is none.
@@ -142,20 +146,28 @@ async fn by_ssh(lfs: &Lfs<'_>) -> Result<Server, FetchError> {
     if !success {
         return Err(lfs.unreachable(&String::from_utf8_lossy(&said)));
     }
-    let told: Option<Told> = serde_json::from_slice(&answer).ok();
-    let told = told.and_then(|told| {
-        let url = Url::parse(told.href.trim_end_matches('/')).ok()?;
-        Some((url, header_map(told.header.unwrap_or_default())?))
-    });
-    let Some((url, headers)) = told else {
-        return Err(lfs.unreachable("what it says over ssh is not understood"));
-    };
-    let is_own = matches!(lfs.run.source.trust, Trust::Own { .. })
-        && url.host_str().map(str::to_owned) == name_of(lfs.run.source.url);
-    match is_own || url.scheme() == "https" {
-        true => Ok(Server { url, headers, is_own }),
-        false => Err(lfs.refused("its server is another host than the repository's, where only https is used")),
+    let is_own = matches!(lfs.run.source.trust, Trust::Own { .. });
+    let own_host = name_of(lfs.run.source.url).filter(|_| is_own);
+    match told(&answer, own_host.as_deref()) {
+        Some(server) => server.map_err(|why| lfs.refused(why)),
+        None => Err(lfs.unreachable("what it says over ssh is not understood")),
     }
+}
+
+/// None if it is not understood; else the server, or why it is not called. Nothing but https shows that it is the server of that name: ssh
+/// has looked the name up by itself.
+fn told(answer: &[u8], own_host: Option<&str>) -> Option<Result<Server, &'static str>> {
+    let told: Told = serde_json::from_slice(answer).ok()?;
+    let url = Url::parse(told.href.trim_end_matches('/')).ok()?;
+    let headers = header_map(told.header.unwrap_or_default())?;
+    if url.scheme() != "https" {
+        return Some(Err("its server says over ssh that they are at an address that does not begin with https://"));
+    }
+    if !has_path_only(&url) {
+        return Some(Err("its server says over ssh that they are at an address with a ? or a #"));
+    }
+    let is_own = own_host.is_some() && url.host_str() == own_host;
+    Some(Ok(Server { url, headers, is_own }))
 }
 
 fn quoted(text: &str) -> String {
@@ -175,6 +187,62 @@ pub fn header_map(given: BTreeMap<String, String>) -> Option<HeaderMap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deploy::git::lfs::tests::with_lfs;
+
+    /// A token is for the origin of the repository.
+    #[tokio::test]
+    async fn no_other_server_gets_credentials() {
+        for lends_credentials in [true, false] {
+            with_lfs("http://127.0.0.1:1/app.git", lends_credentials, async |lfs| {
+                for (url, is_own, has_token) in [
+                    ("http://127.0.0.1:1/app.git/info/lfs", true, true),
+                    ("http://127.0.0.1:1/other.git/info/lfs", true, lends_credentials),
+                    ("https://127.0.0.1:1/app.git/info/lfs", false, false),
+                    ("https://127.0.0.1/app.git/info/lfs", false, false),
+                    ("https://lfs.example.org/app.git/info/lfs", false, false),
+                ] {
+                    let server = given_server(lfs, url).unwrap();
+                    assert_eq!((server.is_own, !server.headers.is_empty()), (is_own, has_token), "{url}");
+                }
+                for url in ["http://127.0.0.1/app", "http://127.0.0.1:1/app?x", "http://127.0.0.1:1/app#x"] {
+                    assert!(given_server(lfs, url).is_err(), "{url}");
+                }
+            })
+            .await;
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_over_ssh_leads_nowhere_else() {
+        let told = |href: &str| {
+            let answer = serde_json::json!({ "href": href, "header": { "Authorization": "sesame" } });
+            told(answer.to_string().as_bytes(), Some("git.example.org")).map(|told| told.map(|server| server.is_own))
+        };
+        for (href, is_own) in [
+            ("https://git.example.org/app.git/info/lfs", true),
+            ("https://GIT.example.org:8443/lfs/", true),
+            ("https://lfs.example.org/app", false),
+            ("https://git.example.org.evil.example/app", false),
+            ("https://git.example.org@evil.example/app", false),
+        ] {
+            assert_eq!(told(href), Some(Ok(is_own)), "{href}");
+        }
+        for (href, why) in [
+            ("http://git.example.org/app.git/info/lfs", "https://"),
+            ("http://git.example.org:9200/app", "https://"),
+            ("file:///etc", "https://"),
+            ("https://git.example.org/app?x=", "a ? or a #"),
+            ("https://git.example.org/app#", "a ? or a #"),
+        ] {
+            let refused = told(href).unwrap().unwrap_err();
+            assert!(refused.contains(why), "{href}: {refused}");
+        }
+        assert!(told("app/info/lfs").is_none());
+        assert!(super::told(b"Welcome!", None).is_none());
+        // A stranger has no own host.
+        let answer = br#"{ "href": "https://git.example.org/app" }"#;
+        assert!(!super::told(answer, None).unwrap().unwrap().is_own);
+    }
 
     #[test]
     fn what_a_shell_takes_for_one_word() {
