@@ -110,7 +110,11 @@ impl Repository {
             }
             for path in folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten() {
                 let name = path.file_name().to_string_lossy().into_owned();
-                if name.ends_with(".lock") || name.starts_with("tmp_") || name.starts_with(CRASH_REPORT) || name == "gc.pid" {
+                if name.ends_with(".lock")
+                    || name.starts_with("tmp_")
+                    || name.starts_with(CRASH_REPORT)
+                    || name == "gc.pid"
+                {
                     remove(&path.path())?;
                 }
             }

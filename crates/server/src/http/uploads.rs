@@ -30,17 +30,19 @@ pub fn routes(table: Table) -> Table {
         .post(
             BEGIN,
             begin,
-            member_who::<Upload>("Upload application", Can::DeployCreate).note(UPLOADING).query::<UploadQuery>().errors(
-                &[NameTaken, Conflict, TooLarge, BodyTimeout, UnsupportedEncoding],
-            ),
+            member_who::<Upload>("Upload application", Can::DeployCreate)
+                .note(UPLOADING)
+                .query::<UploadQuery>()
+                .errors(&[NameTaken, Conflict, TooLarge, BodyTimeout, UnsupportedEncoding]),
         )
         .get(ONE, get, member_who::<Upload>("Get upload", Can::DeployCreate))
         .patch(
             ONE,
             go_on,
-            member_who::<Upload>("Continue upload", Can::DeployCreate).note(CONTINUING).query::<UploadPartQuery>().errors(
-                &[Conflict, TooLarge, BodyTimeout, UnsupportedEncoding],
-            ),
+            member_who::<Upload>("Continue upload", Can::DeployCreate)
+                .note(CONTINUING)
+                .query::<UploadPartQuery>()
+                .errors(&[Conflict, TooLarge, BodyTimeout, UnsupportedEncoding]),
         )
         .delete(ONE, delete, member_who::<()>("Delete upload", Can::DeployCreate))
 }

@@ -42,8 +42,9 @@ async fn run(app: &App, repository: &Repository, head: Head, tar: File) -> Resul
     let input = group.input().ok_or_else(|| failed("git takes no input"))?;
     let (to, pieces) = mpsc::channel(PIECES);
     // It ends with the channel.
-    let converting =
-        tokio::task::spawn_blocking(move || archive::convert(tar, limits, &head, Pieces { to, piece: BytesMut::new() }));
+    let converting = tokio::task::spawn_blocking(move || {
+        archive::convert(tar, limits, &head, Pieces { to, piece: BytesMut::new() })
+    });
     let programs = group.run(pushed_repository::read, pushed_repository::read);
     let ((), converted, ended) = tokio::join!(feed(input, pieces), converting, programs);
     match converted.map_err(Error::internal)? {

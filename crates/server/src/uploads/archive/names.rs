@@ -42,9 +42,7 @@ fn check(part: &[u8]) -> Result<(), &'static str> {
 /// Whether git, on any file system, takes it for its own folder: `.git`, `.GIT `, `git~1`, `.git::$INDEX_ALLOCATION`, `.g\u{200c}it`.
 fn is_git(part: &[u8]) -> bool {
     let text = String::from_utf8_lossy(part);
-    let is_ignored = |c: &char| {
-        matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
-    };
+    let is_ignored = |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let text: String = text.chars().filter(|c| !is_ignored(c)).collect::<String>().to_lowercase();
     let name = text.split(':').next().unwrap_or_default().trim_end_matches([' ', '.']);
     matches!(name, ".git" | "git~1")
@@ -115,13 +113,19 @@ mod tests {
 
     #[test]
     fn paths() {
-        for (name, expected) in
-            [("./", ""), (".", ""), ("a", "a"), ("./a//b/./c/", "a/b/c"), ("a\nb", "a\nb"), (".gitignore", ".gitignore")]
-        {
+        for (name, expected) in [
+            ("./", ""),
+            (".", ""),
+            ("a", "a"),
+            ("./a//b/./c/", "a/b/c"),
+            ("a\nb", "a\nb"),
+            (".gitignore", ".gitignore"),
+        ] {
             assert_eq!(path(name.as_bytes()).unwrap(), expected.as_bytes(), "{name:?}");
         }
         let (long, deep) = ("x".repeat(256), "x/".repeat(101));
-        let forms = [".git", "a/.GIT/hooks", ".git ", ".git.", ".Git. .", "git~1", "GIT~1/x", ".git::$INDEX_ALLOCATION"];
+        let forms =
+            [".git", "a/.GIT/hooks", ".git ", ".git.", ".Git. .", "git~1", "GIT~1/x", ".git::$INDEX_ALLOCATION"];
         let others = ["..", "a/../b", "/etc/passwd", "a\0b", "a\\.git\\x", ".g\u{200c}it", long.as_str(), &deep];
         for name in forms.iter().chain(&others) {
             assert!(path(name.as_bytes()).is_err(), "{name:?}");
@@ -130,7 +134,8 @@ mod tests {
 
     #[test]
     fn links() {
-        for (path, target) in [("a", "b"), ("a", "b/c"), ("x/a", "../b"), ("x/y/a", "../../b/c"), ("x/a", ".."), ("a", "./b")]
+        for (path, target) in
+            [("a", "b"), ("a", "b/c"), ("x/a", "../b"), ("x/y/a", "../../b/c"), ("x/a", ".."), ("a", "./b")]
         {
             assert_eq!(within(path.as_bytes(), target.as_bytes()), Ok(()), "{path} -> {target}");
         }
@@ -145,7 +150,8 @@ mod tests {
     fn attributes_of_pax() {
         let text = b"12 path=a\nb\n6 x=y\n";
         assert_eq!(attributes(text).unwrap(), [(&b"path"[..], &b"a\nb"[..]), (b"x", b"y")]);
-        for wrong in [&b"x"[..], b"5 a=b", b"0 a=b\n", b"99 a=b\n", b"6 a=b ", b"5 ab\n", b"18446744073709551615 a=b\n"] {
+        for wrong in [&b"x"[..], b"5 a=b", b"0 a=b\n", b"99 a=b\n", b"6 a=b ", b"5 ab\n", b"18446744073709551615 a=b\n"]
+        {
             assert_eq!(attributes(wrong), None, "{wrong:?}");
         }
     }
