@@ -93,7 +93,7 @@ pub async fn deploy(
     let known = uploads::of_organization(&mut work, upload.organization_id, upload.id, app.now()).await?;
     let known = known.ok_or_else(|| Error::not_found("upload"))?;
     if known.deployment_id.is_some() {
-        return Ok(record(&known, bytes));
+        return Ok(record(&known, known.size_bytes.unsigned_abs()));
     }
     let request = DeploymentRequest::Deploy { commit: Some(commit.to_owned()) };
     let deployment = deployments::enqueue(&mut work, &authority.actor(), &application, &request, &[]).await?;

@@ -92,11 +92,14 @@ impl Receiving {
             self.upload.id,
             self.app.now(),
         );
-        let known = known.await?.ok_or_else(|| Error::not_found("upload"))?;
-        if known.deployment_id.is_some() {
-            self.forget_file().await;
-            return Ok(service::record(&known, file.bytes));
-        }
+        let known = match known.await? {
+            Some(known) if known.deployment_id.is_none() => known,
+            over => {
+                self.forget_file().await;
+                let known = over.ok_or_else(|| Error::not_found("upload"))?;
+                return Ok(service::record(&known, known.size_bytes.unsigned_abs()));
+            }
+        };
         if part.offset != file.bytes {
             let message = format!("offset: {} bytes were received so far; go on from there.", file.bytes);
             return Err(Error::new(ErrorCode::Conflict, message));
@@ -105,7 +108,7 @@ impl Receiving {
         file.keep().await.map_err(no_room)?;
         taken?;
         if self.upload.size_bytes > 0 && file.bytes < self.upload.size_bytes.unsigned_abs() {
-            return Ok(service::record(&self.upload, file.bytes));
+            return Ok(service::record(&known, file.bytes));
         }
         kill_point::reached("upload-received");
         self.complete(file).await

@@ -280,6 +280,9 @@ impl World {
                 let id = id_of(&self.running().await);
                 (format!("{path}?id={id}"), Value::Null)
             }
+            "upload_application" | "get_upload" | "continue_upload" | "delete_upload" => {
+                self.about_upload(operation).await
+            }
             _ => self.about_delivery(operation).await,
         }
     }

@@ -51,9 +51,9 @@ fn refused(entries: &[Vec<u8>]) -> String {
 
 #[test]
 fn what_is_taken() {
-    let attributes = entry(b'x', "PaxHeaders/1", "", b"15 path=\xc3\xa4/long\n");
+    let attributes = entry(b'x', "PaxHeaders/1", "", b"16 path=\xc3\xa4/long\n");
     let text = converted(tar(&[
-        entry(b'g', "pax_global_header", "", b"12 comment=x\n"),
+        entry(b'g', "pax_global_header", "", b"13 comment=x\n"),
         entry(b'5', "./", "", b""),
         entry(b'5', "./a/", "", b""),
         file("./a/run", b"hello"),
