@@ -17,6 +17,8 @@ use crate::programs::{Ended, Group};
 const TIME: Duration = Duration::from_secs(60);
 /// Of what git says.
 const MOST_SAID: u64 = 4 * 1024 * 1024;
+/// What commits of uploads are called before their branch is.
+pub const UPLOADS: &str = "refs/uploads";
 /// What `git fast-import` leaves when it fails.
 const CRASH_REPORT: &str = "fast_import_crash_";
 /// Then they are made one again.
@@ -70,6 +72,15 @@ impl Repository {
     /// The program that makes a commit of what the caller writes to its input.
     pub fn importer(&self) -> Command {
         self.command(&["fast-import", "--quiet", "--force"])
+    }
+
+    /// Removes the references that commits of uploads have until they are those of a branch. Only one upload at a time may do this.
+    pub async fn forget_uploads(&self) -> io::Result<()> {
+        let names = self.run(&["for-each-ref", "--format=%(refname)", UPLOADS]).await?;
+        for name in String::from_utf8_lossy(&names).lines() {
+            self.run(&["update-ref", "-d", name]).await?;
+        }
+        Ok(())
     }
 
     /// Whatever the branch was before.

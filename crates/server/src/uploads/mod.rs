@@ -23,7 +23,7 @@ use crate::auth::Authority;
 use crate::config::Config;
 use crate::disk;
 use crate::error::{Error, Result};
-use crate::pushed_repository::Repository;
+use crate::pushed_repository::{Repository, UPLOADS};
 use crate::pushes::{self, Alone};
 use crate::service::uploads as service;
 use archive::Head;
@@ -197,9 +197,8 @@ impl Receiving {
             let message = "There is no room for more: the repository of the application is full (push-mib). Upload to a new application.";
             return Err(Error::new(ErrorCode::Conflict, message));
         }
-        let head = self.head();
-        let temporary = head.reference.clone();
-        let imported = import::import(app, &repository, head, tar).await;
+        repository.forget_uploads().await.map_err(Error::internal)?;
+        let imported = import::import(app, &repository, self.head(), tar).await;
         if imported.is_err() {
             repository.clean_up().await.map_err(Error::internal)?;
         }
@@ -208,15 +207,13 @@ impl Receiving {
         let branch = pushes::branch_of(application, &repository).await.map_err(Error::internal)?;
         let before = repository.commit(&branch).await;
         repository.point(&branch, &commit).await.map_err(Error::internal)?;
+        repository.forget_uploads().await.map_err(Error::internal)?;
         kill_point::reached("upload-named");
         let deployed = service::deploy(app, &self.authority, &self.upload, bytes, &commit).await;
         kill_point::reached("upload-queued");
-        if deployed.is_err() {
-            repository.put_back(&branch, &commit, before.as_deref()).await;
-        }
-        repository.put_back(&temporary, &commit, None).await;
-        if deployed.is_ok() {
-            self.forget_file().await;
+        match deployed.is_ok() {
+            true => self.forget_file().await,
+            false => repository.put_back(&branch, &commit, before.as_deref()).await,
         }
         if let Err(error) = repository.tidy().await {
             tracing::warn!(%error, "a repository that was uploaded to could not be tidied up");
@@ -232,7 +229,7 @@ impl Receiving {
             text.trim().to_owned()
         };
         Head {
-            reference: format!("refs/uploads/{}", self.upload.id),
+            reference: format!("{UPLOADS}/{}", self.upload.id),
             author: printable(&user.username),
             email: printable(&user.email),
             seconds: self.upload.created_at.micros() / 1_000_000,
