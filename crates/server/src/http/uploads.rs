@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
-use windlass_api::{Can, ErrorCode, RepositoryAddress, Text, Upload, UploadPartQuery, UploadQuery, Whole};
+use windlass_api::{Can, ErrorCode, RepositoryAddress, Upload, UploadPartQuery, UploadQuery, Whole};
 use windlass_store::applications;
 use windlass_store::uploads::Upload as Row;
 
@@ -73,7 +73,7 @@ pub async fn begin(ctx: Ctx, params: RawParams, request: Request) -> Answer {
 
 /// The size, 0 if it is not known, and the hash, empty if it is not.
 fn announced<'a>(ctx: &Ctx, given: &'a UploadQuery) -> Result<(i64, &'a str)> {
-    let sha256: &str = given.sha256.as_ref().map_or("", |text: &Text<64, 64>| text);
+    let sha256: &str = given.sha256.as_ref().map_or("", |text| &**text);
     if !sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Error::field("sha256", "must be 64 hexadecimal digits"));
     }

@@ -86,13 +86,9 @@ impl Receiving {
         let file = PartFile::open(config, self.upload.id).await.map_err(no_room)?;
         let mut file = file.ok_or_else(|| Error::new(ErrorCode::Conflict, busy))?;
         // Read again: the request that had the file until now may have brought the rest.
-        let known = rows::of_organization(
-            &mut self.app.db.read().await?,
-            self.upload.organization_id,
-            self.upload.id,
-            self.app.now(),
-        );
-        let known = match known.await? {
+        let (organization_id, id, now) = (self.upload.organization_id, self.upload.id, self.app.now());
+        let known = rows::of_organization(&mut self.app.db.read().await?, organization_id, id, now).await?;
+        let known = match known {
             Some(known) if known.deployment_id.is_none() => known,
             over => {
                 self.forget_file().await;
