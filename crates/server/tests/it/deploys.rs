@@ -169,7 +169,7 @@ impl TestServer {
 
 impl World {
     /// The body of a new application with a name of its own.
-    fn application(&self) -> Value {
+    pub fn application(&self) -> Value {
         let number = self.applications.fetch_add(1, Ordering::SeqCst) + 1;
         most(&format!("Shop {number}"))
     }
