@@ -62,8 +62,8 @@ fn bad<T>(path: &[u8], problem: &str) -> Result<T> {
 /// Writes all of it, or fails before the end: then `git fast-import` keeps nothing.
 pub fn convert(mut from: impl Read + Seek + 'static, limits: Limits, head: &Head, to: impl Write) -> Result<()> {
     let mut magic = Vec::new();
-    let looked = from.by_ref().take(4).read_to_end(&mut magic).and_then(|_| from.seek(SeekFrom::Start(0)));
-    looked.map_err(unreadable)?;
+    from.by_ref().take(4).read_to_end(&mut magic).map_err(unreadable)?;
+    from.seek(SeekFrom::Start(0)).map_err(unreadable)?;
     let from = BufReader::with_capacity(PIECE, from);
     let unpacked: Box<dyn Read> = match magic.as_slice() {
         magic if magic.starts_with(&GZIP) => Box::new(MultiGzDecoder::new(from)),

@@ -252,7 +252,6 @@ async fn forget_file(config: &Config, id: Uuid) {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn no_room(error: io::Error) -> Error {
     let message = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

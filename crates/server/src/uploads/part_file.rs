@@ -55,7 +55,7 @@ impl PartFile {
         let path = path(config, id);
         let read = move || {
             let mut file = std::fs::File::open(path)?;
-            Ok((hash(&mut file)?, file))
+            Ok::<_, io::Error>((hash(&mut file)?, file))
         };
         let (hash, file) = tokio::task::spawn_blocking(read).await.map_err(io::Error::other)??;
         Ok((hash, file, self))
