@@ -180,7 +180,12 @@ impl Receiving {
 
     async fn deploy(&self, file: PartFile) -> Result<api::Upload> {
         let (app, application) = (&self.app, &self.application);
-        let (hash, tar, _held) = file.finish(&app.config, self.upload.id).await.map_err(Error::internal)?;
+        let finished = file.finish(&app.config, self.upload.id).await;
+        let (hash, tar, _held) = finished.map_err(|error| match error.kind() {
+            // It was deleted meanwhile.
+            io::ErrorKind::NotFound => Error::not_found("upload"),
+            _ => Error::internal(error),
+        })?;
         if !self.upload.sha256.is_empty() && self.upload.sha256 != hash {
             let problem = format!("is not that of what was received, which is {hash}. Upload all of it again");
             return Err(Error::field("sha256", problem));
