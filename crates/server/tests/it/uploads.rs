@@ -118,7 +118,7 @@ async fn a_folder_in_one_request(server: TestServer) {
     assert_eq!(said, "Ada <ada@example.org> Upload of My Shop");
     assert_eq!(server.git(application, &["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
     assert_eq!(server.git(application, &["fsck", "--strict"]), "");
-    assert_eq!(server.upload_files(), [PathBuf::new(); 0]);
+    assert!(server.upload_files().is_empty());
 
     // By its name it is the same application, and what was there before takes no room for ever.
     let again = server.post(&format!("{UPLOAD}?name=My%20Shop"), Value::Null).body(folder()).by(&ada).ok().await;
@@ -151,7 +151,7 @@ async fn a_folder_in_parts(server: TestServer) {
         assert_eq!(again, done);
     }
     assert_eq!(server.deployments(&ada, application).await.len(), 1);
-    assert_eq!(server.upload_files(), [PathBuf::new(); 0]);
+    assert!(server.upload_files().is_empty());
 }
 
 async fn a_cut_connection(server: TestServer) {
@@ -201,7 +201,7 @@ async fn what_is_not_what_was_announced(server: TestServer) {
     server.get(&format!("{UPLOAD}/{id}")).by(&ada).fails(404, "not_found").await;
     let path = format!("{UPLOAD}?application_id={application}&sha256={}", "0".repeat(64));
     server.post(&path, Value::Null).body(tar.clone()).by(&ada).fails(400, "invalid_request").await;
-    assert_eq!(server.upload_files(), [PathBuf::new(); 0]);
+    assert!(server.upload_files().is_empty());
 
     // More than was announced; what fits can still come.
     let id = server.begin_upload(&ada, application, &tar).await;
@@ -212,9 +212,9 @@ async fn what_is_not_what_was_announced(server: TestServer) {
         ("", "application_id: or name is required"),
         ("name=shop&size=5", "sha256: is required with size"),
         ("name=shop&sha256=abc", "sha256: "),
-        (&format!("name=shop&sha256={}", "x".repeat(64)), "sha256: must be 64 hexadecimal digits"),
+        (&*format!("name=shop&sha256={}", "x".repeat(64)), "sha256: must be 64 hexadecimal digits"),
         ("name=shop&size=0", "size: must be a whole number"),
-        (&format!("name=shop&application_id={application}"), "name: must not be given"),
+        (&*format!("name=shop&application_id={application}"), "name: must not be given"),
         ("application_id=17", "application_id: must be a UUID"),
     ] {
         let call = server.post(&format!("{UPLOAD}?{query}"), Value::Null).body(tar.clone()).by(&ada);
@@ -257,7 +257,7 @@ async fn hostile_folders(server: TestServer) {
         assert!(message.contains(expected), "{expected}: {message}");
     }
     assert_eq!(server.deployments(&ada, application).await.len(), 0);
-    assert_eq!(server.upload_files(), [PathBuf::new(); 0]);
+    assert!(server.upload_files().is_empty());
     assert_eq!(server.git(application, &["for-each-ref"]), "");
     let repository = server.app.config.data_dir.join(format!("pushed/{application}.git"));
     let left = std::fs::read_dir(&repository).unwrap().map(|entry| entry.unwrap().file_name());
@@ -346,5 +346,5 @@ async fn what_is_forgotten(server: TestServer) {
     server.app.clock.advance_seconds(25 * 3_600);
     server.get(&path).by(&ada).fails(404, "not_found").await;
     sweep().await;
-    assert_eq!(server.upload_files(), [PathBuf::new(); 0]);
+    assert!(server.upload_files().is_empty());
 }
