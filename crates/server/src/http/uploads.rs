@@ -97,7 +97,7 @@ async fn application_of(ctx: &Ctx, authority: &Authority, given: &UploadQuery) -
             Box::pin(service::applications::ensure(&ctx.app, authority, name, &repository)).await
         }
         (Some(_), Some(_)) => Err(Error::field("name", "must not be given with application_id")),
-        (None, None) => Err(Error::field("application_id", "or name is required")),
+        (None, None) => Err(Error::field("application_id", "is required, or name")),
     }
 }
 

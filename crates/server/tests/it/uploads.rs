@@ -209,7 +209,7 @@ async fn what_is_not_what_was_announced(server: TestServer) {
     assert!(part(id, tar.clone()).ok().await["deployment_id"].is_string());
 
     for (query, expected) in [
-        ("", "application_id: or name is required"),
+        ("", "application_id: is required, or name"),
         ("name=shop&size=5", "sha256: is required with size"),
         ("name=shop&sha256=abc", "sha256: "),
         (&*format!("name=shop&sha256={}", "x".repeat(64)), "sha256: must be 64 hexadecimal digits"),
