@@ -78,6 +78,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (_, "allow" | "deny") => "192.0.2.0/24",
         (_, "before" | "after") => "20",
         (_, "text") => "NAME=value",
+        (_, "sha256") => "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         _ => "correct-horse",
     }
 }
@@ -283,6 +284,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<UpdateUserRole>();
     tried.json::<UpdateVolume>();
     tried.json::<UpdateWebhookConfig>();
+    tried.json::<Upload>();
     tried.json::<UploadCertificate>();
     tried.json::<User>();
     tried.json::<UserSettings>();
@@ -323,6 +325,8 @@ fn queries_are_written_as_they_are_read() {
     query::<RepositoriesQuery>();
     query::<RunsQuery>();
     query::<SharedVariablesQuery>();
+    query::<UploadPartQuery>();
+    query::<UploadQuery>();
 }
 
 #[test]

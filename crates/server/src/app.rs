@@ -35,6 +35,8 @@ const LOGS: &str = "Logs are followed, or logs and snapshots downloaded,";
 const DELIVERIES_READ: usize = 2;
 /// Each is at most as long as `webhook-body-kib` says; the next ones wait before they are read.
 const DELIVERIES_HELD: usize = 16;
+/// Each takes a processor, and a git with its memory.
+const UNPACKED: usize = 2;
 /// Calls to other servers at once; more wait.
 const CALLS: usize = 32;
 const EVENTS: &str = "Events are followed";
@@ -71,6 +73,8 @@ pub struct App {
     pub pushed_to: parking_lot::Mutex<std::collections::HashSet<uuid::Uuid>>,
     /// Pushes by git that are under way at once.
     pub pushes: Arc<tokio::sync::Semaphore>,
+    /// Uploads that are unpacked at once; more wait.
+    pub unpackings: tokio::sync::Semaphore,
     /// Repositories that are looked at before a deploy.
     pub build_plans: Arc<Turns>,
     /// Long deliveries of code hosts that are being read and checked at once.
@@ -127,6 +131,7 @@ impl App {
             calls: tokio::sync::Semaphore::new(CALLS),
             pushed_to: parking_lot::Mutex::default(),
             build_plans: Turns::new("Looking at a repository", config.parallel_build_plans),
+            unpackings: tokio::sync::Semaphore::new(UNPACKED),
             pushes: Arc::new(tokio::sync::Semaphore::new(config.parallel_pushes)),
             deliveries_read: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_READ)),
             deliveries_held: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_HELD)),

@@ -64,6 +64,7 @@ mod streams;
 mod subject;
 pub mod traffic;
 mod turns;
+pub mod uploads;
 pub mod vault;
 mod volume_upkeep;
 mod wishes;

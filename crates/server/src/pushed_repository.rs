@@ -17,6 +17,10 @@ use crate::programs::{Ended, Group};
 const TIME: Duration = Duration::from_secs(60);
 /// Of what git says.
 const MOST_SAID: u64 = 4 * 1024 * 1024;
+/// What commits of uploads are called before their branch is.
+pub const UPLOADS: &str = "refs/uploads";
+/// What `git fast-import` leaves when it fails.
+const CRASH_REPORT: &str = "fast_import_crash_";
 /// Then they are made one again.
 const MOST_PACKS: usize = 30;
 
@@ -29,7 +33,7 @@ pub struct Repository {
 }
 
 /// Where the repositories of all applications are.
-fn root(config: &Config) -> PathBuf {
+pub fn root(config: &Config) -> PathBuf {
     config.push_dir.clone().unwrap_or_else(|| config.data_dir.join("pushed"))
 }
 
@@ -65,6 +69,25 @@ impl Repository {
         self.command(&["receive-pack", "--stateless-rpc", "."])
     }
 
+    /// The program that makes a commit of what the caller writes to its input.
+    pub fn importer(&self) -> Command {
+        self.command(&["fast-import", "--quiet", "--force"])
+    }
+
+    /// Removes the references that commits of uploads have until they are those of a branch. Only one upload at a time may do this.
+    pub async fn forget_uploads(&self) -> io::Result<()> {
+        let names = self.run(&["for-each-ref", "--format=%(refname)", UPLOADS]).await?;
+        for name in String::from_utf8_lossy(&names).lines() {
+            self.run(&["update-ref", "-d", name]).await?;
+        }
+        Ok(())
+    }
+
+    /// Whatever the branch was before.
+    pub async fn point(&self, reference: &str, commit: &str) -> io::Result<()> {
+        self.run(&["update-ref", reference, commit]).await.map(drop)
+    }
+
     /// The branch that is deployed unless the application names one.
     pub async fn default_branch(&self) -> io::Result<String> {
         let name = self.run(&["symbolic-ref", "HEAD"]).await?;
@@ -98,7 +121,11 @@ impl Repository {
             }
             for path in folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten() {
                 let name = path.file_name().to_string_lossy().into_owned();
-                if name.ends_with(".lock") || name.starts_with("tmp_") || name == "gc.pid" {
+                if name.ends_with(".lock")
+                    || name.starts_with("tmp_")
+                    || name.starts_with(CRASH_REPORT)
+                    || name == "gc.pid"
+                {
                     remove(&path.path())?;
                 }
             }
@@ -183,6 +210,7 @@ impl Repository {
             ("receive.maxInputSize", &most),
             // A whole pack or nothing.
             ("receive.unpackLimit", "1"),
+            ("fastimport.unpackLimit", "1"),
         ];
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
         git_program::command(&self.folder, arguments, &settings, self.memory)

@@ -54,6 +54,7 @@ pub mod shared_variables;
 pub mod smtp_configs;
 pub mod snapshots;
 pub mod traffic;
+pub mod uploads;
 pub mod user_settings;
 pub mod users;
 pub mod volumes;

@@ -16,6 +16,7 @@ use windlass_store::previews::{self, Preview};
 use windlass_store::runs::{self, Run};
 use windlass_store::schedules::{self, Schedule};
 use windlass_store::snapshots::{self, Snapshot};
+use windlass_store::uploads::{self, Upload};
 use windlass_store::volumes::{self, Volume};
 use windlass_store::{api_keys, invitations, smtp_configs};
 
@@ -203,6 +204,15 @@ impl Ctx {
         let joined = self.membership(None).await?;
         let found = snapshots::of_organization(&mut self.app.db.read().await?, joined.organization.id, id).await?;
         let found = found.ok_or_else(|| Error::not_found("snapshot"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// An upload to an application of the current organization.
+    pub async fn upload(&self, id: Uuid) -> Result<Granted<Upload>> {
+        let joined = self.membership(None).await?;
+        let mut conn = self.app.db.read().await?;
+        let found = uploads::of_organization(&mut conn, joined.organization.id, id, self.app.now()).await?;
+        let found = found.ok_or_else(|| Error::not_found("upload"))?;
         Ok(Granted::new(self.grant(joined)?, found))
     }
 

@@ -85,6 +85,13 @@ pub struct Config {
     pub parallel_pushes: usize,
     pub parallel_build_plans: usize,
     pub push_dir: Option<PathBuf>,
+    pub upload_bytes: u64,
+    /// For one request to arrive, and for it to be unpacked.
+    pub upload_limit: Duration,
+    /// How long one that is not complete is kept.
+    pub upload_seconds: i64,
+    pub organization_uploads: i64,
+    pub user_uploads: i64,
     pub delivery_seconds: i64,
     pub domain_hold_seconds: i64,
     pub organization_domains: i64,

@@ -400,6 +400,19 @@ impl Config {
             push_dir: deployments
                 .row("push-dir", "Folder for repositories that are pushed to; empty for one in the data folder. Several servers need one that all reach")
                 .text("DIR", "", own_folder),
+            upload_bytes: deployments.row("upload-mib", "Largest tar of a folder that is uploaded, as it is sent").mib(1_024, 1..=1_048_576),
+            upload_limit: deployments
+                .row("upload-seconds", "Longest time for one request of an upload to arrive, and for an upload to be unpacked")
+                .seconds(600, 1..=7_200),
+            upload_seconds: deployments
+                .row("upload-hours", "How long an upload in parts is kept, complete or not")
+                .hours(24, 1..=720),
+            organization_uploads: deployments
+                .row("organization-uploads", "Uploads of one organization that are not complete")
+                .limit(20, 1..=100_000),
+            user_uploads: deployments
+                .row("user-uploads", "Uploads of one user that are not complete, in one organization")
+                .limit(10, 1..=100_000),
             build_limit: deployments
                 .row("build-seconds", "Longest time for building an image, and for copying the files of a site")
                 .seconds(1_800, 1..=86_400),

@@ -46,6 +46,7 @@ mod snapshots;
 mod system;
 mod table;
 mod traffic;
+mod uploads;
 mod users;
 mod variables;
 mod volumes;
@@ -98,6 +99,7 @@ fn table() -> Table {
         github_apps::routes,
         volumes::routes,
         snapshots::routes,
+        uploads::routes,
         runs::routes,
         schedules::routes,
         logs::routes,

@@ -15,7 +15,7 @@ use crate::auth::origin::{Peer, RequestId, real_address};
 use crate::error::{Error, Result};
 use crate::http::body::Arrival;
 use crate::http::respond::Cause;
-use crate::http::{head, origin, read_only, system};
+use crate::http::{head, origin, read_only, system, uploads};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -29,7 +29,7 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
     // The route, not the path: paths hold ids, and unknown ones could hold anything.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = match allow(&app, &request) {
-        Ok(()) => within(app.config.request_limit, request, next).await,
+        Ok(()) => within(limit_of(&app, route.as_ref()), request, next).await,
         Err(refusal) => refusal.into_response(),
     };
     note_room(&app, &method, &response);
@@ -73,6 +73,13 @@ fn limit_address(app: &App, request: &Request) -> Result<()> {
     let Some(peer) = request.extensions().get::<Peer>().copied() else { return Ok(()) };
     let address = real_address(peer, request.headers(), &app.config.trusted_proxies);
     app.requests.count_request_from(address, app.config.address_requests, app.now())
+}
+
+fn limit_of(app: &App, route: Option<&MatchedPath>) -> Duration {
+    match route.is_some_and(|route| uploads::is_long(route.as_str())) {
+        true => crate::uploads::longest(&app.config),
+        false => app.config.request_limit,
+    }
 }
 
 async fn within(limit: Duration, mut request: Request, next: Next) -> Response {

@@ -73,7 +73,7 @@ async fn mend(app: &App, application: &Application, repository: &Repository) -> 
 }
 
 /// The full name of the branch that is deployed.
-async fn branch_of(application: &Application, repository: &Repository) -> io::Result<String> {
+pub async fn branch_of(application: &Application, repository: &Repository) -> io::Result<String> {
     let configuration = Configuration::from_json(&application.configuration).map_err(io::Error::other)?;
     match configuration.branch.as_str() {
         "" => repository.default_branch().await,
@@ -112,15 +112,15 @@ pub fn receive(app: &Arc<App>, granted: Granted<Application>, body: Body) -> Res
 }
 
 /// One push at a time changes an application's repository.
-struct Alone {
+pub struct Alone {
     app: Arc<App>,
     application_id: Uuid,
 }
 
 impl Alone {
-    fn with(app: &Arc<App>, application_id: Uuid) -> Result<Self> {
+    pub fn with(app: &Arc<App>, application_id: Uuid) -> Result<Self> {
         if !app.pushed_to.lock().insert(application_id) {
-            let message = "Another push to this application is under way. Try again in a moment.";
+            let message = "Another push or upload to this application is under way. Try again in a moment.";
             return Err(Error::new(ErrorCode::Conflict, message));
         }
         Ok(Self { app: app.clone(), application_id })

@@ -96,6 +96,29 @@ async fn try_to_deploy(
     answer(work, authority, once, application.id, "Deployment queued").await.map(Some)
 }
 
+/// The application of this name and repository, made with the defaults if there is none. Nothing is deployed.
+pub async fn ensure(
+    app: &App,
+    authority: &Authority,
+    name: &ApplicationName,
+    repository: &RepositoryAddress,
+) -> Result<Uuid> {
+    let (changes, owners) = (Changes::default(), Owners::default());
+    let input = DeployInput { name, repository, changes: &changes, owners: &owners };
+    for _ in 0..TRIES {
+        let mut work = app.begin().await?;
+        let authority = &work.hold(authority).await?;
+        let (is_new, application) = make_or_change(&mut work, authority, &input).await?;
+        let Some(application) = application else { continue };
+        if is_new {
+            states::settle(&mut work, application.id).await?;
+            work.commit().await?;
+        }
+        return Ok(application.id);
+    }
+    Err(domain_choice::taken(&name.label()))
+}
+
 /// The application as a deploy with this body would make or change it, with everything that a deploy would refuse. Nothing is stored; so the
 /// domain stays out of it, because asking for one can take it from another organization.
 pub async fn as_deployed(app: &App, authority: &Authority, input: CreateDeployment) -> Result<Application> {

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use windlass_store::{
     Result, api_keys, certificates, deliveries, domain_settings, events, extensions, freed_domains, github_apps,
-    idempotency_keys, invitations, password_resets, placed_orders, sessions, traffic,
+    idempotency_keys, invitations, password_resets, placed_orders, sessions, traffic, uploads as upload_rows,
 };
 
 use crate::app::App;
 use crate::service::{idempotency, previews};
 use crate::traffic::{KEPT_MINUTES, MINUTE_MICROS};
+use crate::uploads;
 
 /// An expired API key stays listed for a while, so that its owner sees why it stopped working.
 const EXPIRED_KEYS_SECONDS: i64 = 30 * 86_400;
@@ -41,6 +42,9 @@ pub async fn run(app: Arc<App>) {
             Err(error) => {
                 tracing::warn!(cause = ?error.cause, "could not remove idle previews; trying again in an hour");
             }
+        }
+        if let Err(error) = uploads::sweep(&app).await {
+            tracing::warn!(cause = ?error.cause, "could not remove the files of old uploads; trying again in an hour");
         }
         match sweep(&app).await {
             Ok(0) => {}
@@ -85,6 +89,9 @@ pub async fn sweep(app: &App) -> Result<u64> {
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
     removed += placed_orders::forget_before(&mut tx, now.plus_seconds(-PLACED_ORDERS_SECONDS)).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
+    removed += upload_rows::delete_expired(&mut tx, now).await?;
     tx.commit().await?;
     removed += forget_traffic(app).await?;
     removed += forget_deliveries(app).await?;

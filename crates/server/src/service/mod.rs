@@ -51,6 +51,7 @@ pub mod snapshots;
 pub mod states;
 pub mod tries;
 pub mod uninstall;
+pub mod uploads;
 pub mod users;
 pub mod variables;
 pub mod volumes;

@@ -169,7 +169,7 @@ impl TestServer {
 
 impl World {
     /// The body of a new application with a name of its own.
-    fn application(&self) -> Value {
+    pub fn application(&self) -> Value {
         let number = self.applications.fetch_add(1, Ordering::SeqCst) + 1;
         most(&format!("Shop {number}"))
     }
@@ -279,6 +279,9 @@ impl World {
             "get_traffic" => {
                 let id = id_of(&self.running().await);
                 (format!("{path}?id={id}"), Value::Null)
+            }
+            "upload_application" | "get_upload" | "continue_upload" | "delete_upload" => {
+                self.about_upload(operation).await
             }
             _ => self.about_delivery(operation).await,
         }

@@ -53,6 +53,7 @@ mod stalled;
 mod tenants;
 mod traffic;
 mod unlisted;
+mod uploads;
 mod users;
 mod variable_files;
 mod variables;

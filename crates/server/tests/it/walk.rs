@@ -14,7 +14,7 @@ use windlass_testing::gitea::Gitea;
 use windlass_testing::on_both_databases;
 
 use crate::support::{Call, PASSWORD, Person, Reply, TestServer, id_of, kind, snapshot};
-use crate::{deliveries, second_factor};
+use crate::{deliveries, second_factor, uploads};
 
 on_both_databases!(world: every_route_keeps_the_rules);
 on_both_databases!(kind: every_answer_is_reviewed);
@@ -98,6 +98,8 @@ pub async fn world(kind: Kind) -> World {
                 ("acme-directories", "https://acme.example.org/directory"),
                 ("organization-applications", "10000"),
                 ("organization-volumes", "10000"),
+                ("organization-uploads", "10000"),
+                ("user-uploads", "10000"),
             ],
         )
         .await,
@@ -350,6 +352,9 @@ impl World {
         let call = self.server.call(operation.method.clone(), path);
         if operation.id == "handle_webhook_from_a_code_host" {
             return deliveries::signed_call(call, &deliveries::sample_of(body), &self.webhook_secret.lock().unwrap());
+        }
+        if operation.id == "continue_upload" {
+            return call.body(uploads::folder());
         }
         if body.is_null() { call } else { call.json(body.clone()) }
     }

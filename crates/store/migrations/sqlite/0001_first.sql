@@ -652,6 +652,24 @@ create index snapshots_of_application on snapshots (application_id, id);
 create index snapshots_of_volume on snapshots (volume_id, id);
 create index snapshots_of_release on snapshots (live_release_id) where live_release_id is not null;
 
+-- Folders that are sent as a tar, each a file with the id as its name until it is complete.
+create table uploads (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null,
+    user_id blob not null,
+    application_id blob not null references applications (id) on delete cascade,
+    -- 0 as long as it is not known.
+    size_bytes integer not null,
+    sha256 text not null,
+    -- No foreign key: a deployment may be forgotten before its upload is.
+    deployment_id blob,
+    created_at integer not null,
+    expires_at integer not null
+) strict, without rowid;
+create index uploads_of_organization on uploads (organization_id) where deployment_id is null;
+create index uploads_of_application on uploads (application_id);
+create index uploads_expiring on uploads (expires_at);
+
 -- When a command of an application is run again and again. What runs is in `runs`.
 create table schedules (
     id blob primary key check (length(id) = 16),

@@ -30,7 +30,7 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 14] = [
+const TYPED: [&str; 15] = [
     "docs/access.md",
     "docs/api.md",
     "docs/code-hosts.md",
@@ -45,6 +45,7 @@ const TYPED: [&str; 14] = [
     "docs/logs.md",
     "docs/operating.md",
     "docs/people-and-keys.md",
+    "docs/uploads.md",
 ];
 
 #[test]
@@ -131,6 +132,11 @@ fn the_readme_and_the_guide_to_operating() {
 #[test]
 fn the_readme_and_the_guide_to_people_and_keys() {
     Session::after_typing("docs/people-and-keys.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_uploads() {
+    Session::after_typing("docs/uploads.md");
 }
 
 /// A server as the reader starts it, and a shell beside it in which everything was typed.

@@ -73,6 +73,8 @@ values (x'00000000000000000000000000000016', x'00000000000000000000000000000002'
 insert into snapshots (id, organization_id, application_id, application_name, volume_id, volume_name, origin, state, created_at)
 values (x'00000000000000000000000000000017', x'00000000000000000000000000000002', x'0000000000000000000000000000000e', 'shop',
     x'00000000000000000000000000000016', 'data', 'user', 'ready', 1);
+insert into uploads (id, organization_id, user_id, application_id, size_bytes, sha256, created_at, expires_at)
+values (x'00000000000000000000000000000063', x'00000000000000000000000000000002', x'00000000000000000000000000000001', x'0000000000000000000000000000000e', 5, '', 1, 2);
 insert into schedules (id, organization_id, application_id, name, cron, command, overlap, timeout_seconds, kept_runs, next_at, created_at, updated_at)
 values (x'00000000000000000000000000000061', x'00000000000000000000000000000002', x'0000000000000000000000000000000e', 'nightly', '30 3 * * *', 'bin/backup', 'skip', 600, 20, 2, 1, 1);
 insert into runs (id, organization_id, application_id, schedule_id, schedule_name, scheduled_at, actor, command, timeout_seconds, status, created_at)
