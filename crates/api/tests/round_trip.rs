@@ -170,6 +170,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<CreateExtension>();
     tried.json::<CreateGithubApp>();
     tried.json::<CreateOrganization>();
+    tried.json::<CreateRegistryCredential>();
     tried.json::<CreateSchedule>();
     tried.json::<CreateSmtpConfig>();
     tried.json::<CreateWebhookConfig>();
@@ -240,6 +241,8 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<RecoveryCodes>();
     tried.json::<Redeploy>();
     tried.json::<Register>();
+    tried.json::<RegistryCredential>();
+    tried.json::<RegistryCredentials>();
     tried.json::<ReleaseChange>();
     tried.json::<ReleaseComparison>();
     tried.json::<RemoveUser>();
@@ -275,6 +278,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<UpdateLabels>();
     tried.json::<UpdateLanguage>();
     tried.json::<UpdateOrganization>();
+    tried.json::<UpdateRegistryCredential>();
     tried.json::<UpdateSchedule>();
     tried.json::<UpdateSharedVariables>();
     tried.json::<UpdateSmtpConfig>();
