@@ -10,9 +10,10 @@ use crate::sent;
 use crate::text::absent_when_empty;
 use crate::{
     AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, BuildTarget, Command,
-    CrashLoop, CurrentFigures, FilePath, FolderPath, Given, GivenId, HealthPath, HostName, ImageReference, Labels, Language, Link,
-    NewVolumes, Organization, Pagination, RepositoryAddress, ServiceName, Settings, Slug, SshKey, TagPattern, Text,
-    Timestamp, Triggers, User, VariableMap, VariableNames, Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
+    CrashLoop, CurrentFigures, FilePath, FolderPath, Given, GivenId, HealthPath, HostName, ImageReference, Labels,
+    Language, Link, NewVolumes, Organization, Pagination, RepositoryAddress, ServiceName, Settings, Slug, SshKey,
+    TagPattern, Text, Timestamp, Triggers, User, VariableMap, VariableNames, Volume, VolumeNames, WatchPaths, Whole,
+    ZeroOr,
 };
 
 closed_set! {

@@ -119,7 +119,8 @@ fn is_component(text: &str) -> bool {
     let mut separators = text.split(|letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit());
     let has_ends = text.bytes().next().is_some_and(is_inner) && text.bytes().last().is_some_and(is_inner);
     has_ends
-        && separators.all(|between| matches!(between, "" | "." | "_" | "__") || between.bytes().all(|byte| byte == b'-'))
+        && separators
+            .all(|between| matches!(between, "" | "." | "_" | "__") || between.bytes().all(|byte| byte == b'-'))
 }
 
 fn is_tag(text: &str) -> bool {
@@ -141,7 +142,12 @@ mod tests {
             ("nginx", "docker.io", "nginx", "nginx:latest"),
             ("team/shop:1.4", "docker.io", "team/shop", "team/shop:1.4"),
             ("docker.io/library/nginx", "docker.io", "docker.io/library/nginx", "docker.io/library/nginx:latest"),
-            ("Registry.Example.org/a/b:V1", "registry.example.org", "registry.example.org/a/b", "registry.example.org/a/b:V1"),
+            (
+                "Registry.Example.org/a/b:V1",
+                "registry.example.org",
+                "registry.example.org/a/b",
+                "registry.example.org/a/b:V1",
+            ),
             ("127.0.0.1:5000/shop", "127.0.0.1:5000", "127.0.0.1:5000/shop", "127.0.0.1:5000/shop:latest"),
             ("localhost/shop:2", "localhost", "localhost/shop", "localhost/shop:2"),
             ("[::1]:5000/shop", "[::1]:5000", "[::1]:5000/shop", "[::1]:5000/shop:latest"),
@@ -160,10 +166,34 @@ mod tests {
     #[test]
     fn what_is_no_name_of_an_image() {
         for text in [
-            "", "Shop", "shop:", "shop:a b", "shop@", "shop@sha256:12", "/shop", "shop/", "a//b", "-shop", "shop-", "a___b", "a..b",
-            "https://registry.example.org/shop", "registry.example.org/", "registry.example.org:0/shop", "registry.example.org:/shop",
-            "registry.example.org:99999/shop", "ada@registry.example.org/shop", "shop?x=1", "shop#x", "shop\\x", "../shop", "shop:-1",
-            "[::1/shop", "10.1:5000x/shop", "registry.example.org./shop", "shop\u{202E}",
+            "",
+            "Shop",
+            "shop:",
+            "shop:a b",
+            "shop@",
+            "shop@sha256:12",
+            "/shop",
+            "shop/",
+            "a//b",
+            "-shop",
+            "shop-",
+            "a___b",
+            "a..b",
+            "https://registry.example.org/shop",
+            "registry.example.org/",
+            "registry.example.org:0/shop",
+            "registry.example.org:/shop",
+            "registry.example.org:99999/shop",
+            "ada@registry.example.org/shop",
+            "shop?x=1",
+            "shop#x",
+            "shop\\x",
+            "../shop",
+            "shop:-1",
+            "[::1/shop",
+            "10.1:5000x/shop",
+            "registry.example.org./shop",
+            "shop\u{202E}",
         ] {
             assert!(ImageReference::try_from(text).is_err(), "{text:?}");
         }
@@ -172,10 +202,25 @@ mod tests {
 
     #[test]
     fn hosts_of_registries() {
-        for text in ["registry.example.org", "Registry.example.org:5000", "127.0.0.1:5000", "[::1]:5000", "localhost", "docker.io"] {
+        for text in [
+            "registry.example.org",
+            "Registry.example.org:5000",
+            "127.0.0.1:5000",
+            "[::1]:5000",
+            "localhost",
+            "docker.io",
+        ] {
             assert!(RegistryHost::try_from(text).is_ok(), "{text}");
         }
-        for text in ["", "registry", "https://registry.example.org", "registry.example.org/team", "a b.org", "registry.example.org:0", "a.org:x"] {
+        for text in [
+            "",
+            "registry",
+            "https://registry.example.org",
+            "registry.example.org/team",
+            "a b.org",
+            "registry.example.org:0",
+            "a.org:x",
+        ] {
             assert!(RegistryHost::try_from(text).is_err(), "{text}");
         }
     }

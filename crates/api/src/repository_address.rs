@@ -120,7 +120,9 @@ fn repository(text: &str) -> Result<String, String> {
         Some(("file", rest)) => rest.starts_with('/'),
         Some(_) => return Err(format!("{EXAMPLE}: https, http, ssh and git are possible")),
         None => {
-            text.starts_with('/') || matches!(text, RepositoryAddress::PUSHED | RepositoryAddress::IMAGE) || is_scp(text)
+            text.starts_with('/')
+                || matches!(text, RepositoryAddress::PUSHED | RepositoryAddress::IMAGE)
+                || is_scp(text)
         }
     };
     // A backslash is a slash to some programs and not to others.

@@ -8,8 +8,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 use windlass_api::{
     ApplicationName, Branch, BuildTarget, CertificateChain, CertificateKey, Command, ContainerPath, Cron, DomainName,
-    Email, FilePath, FolderPath, HealthPath, Host, HostName, HostPath, IdempotencyName, ImageReference, LanguageTag, NewPassword,
-    RegistryHost, RepositoryAddress, RoutePath, ServiceName, Slug, SshKey, Text, VariableText,
+    Email, FilePath, FolderPath, HealthPath, Host, HostName, HostPath, IdempotencyName, ImageReference, LanguageTag,
+    NewPassword, RegistryHost, RepositoryAddress, RoutePath, ServiceName, Slug, SshKey, Text, VariableText,
 };
 
 /// Texts near the edge of one rule or another, one on each line.

@@ -66,6 +66,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (Some("uuid"), _) => ID,
         (Some("date-time"), _) => TIME,
         (Some("email"), _) => "ada@example.org",
+        (_, "host") => "registry.example.org",
         (_, "repository") => "https://git.example.org/team/shop.git",
         (_, "repository_ssh_key") => "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----\n",
         (_, "certificate_chain") => "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n",

@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use tokio::sync::mpsc;
 use windlass_runtime::{
     Archive, Build, Container, ContainerSpec, ContainerSummary, Creation, Engine, Events, Exec, HelperSpec, Image,
-    ImageSummary, Labels, Network, NetworkSummary, NewFile, PrintedLine, Reading, Result, VolumeRoot,
+    ImageSummary, Labels, Network, NetworkSummary, NewFile, PrintedLine, Reading, RegistryLogin, Result, VolumeRoot,
 };
 
 use super::Host;
@@ -95,8 +95,29 @@ impl Host {
     }
 
     /// Brings an image from its registry.
-    pub async fn pull_image(&self, reference: &str, lines: &mpsc::Sender<PrintedLine>) -> Result<()> {
-        self.docker.pull(reference, lines).await
+    pub async fn pull_image(
+        &self,
+        reference: &str,
+        login: Option<&RegistryLogin>,
+        lines: &mpsc::Sender<PrintedLine>,
+    ) -> Result<()> {
+        self.docker.pull(reference, login, lines).await
+    }
+
+    /// The digest that a tag leads to, which the engine asks the registry.
+    pub async fn image_digest(
+        &self,
+        reference: &str,
+        login: Option<&RegistryLogin>,
+        limit: Duration,
+    ) -> Result<String> {
+        self.docker.digest(reference, login, limit).await
+    }
+
+    /// Gives an image another name.
+    pub async fn tag_image(&self, reference: &str, name: &str) -> Result<()> {
+        let (repository, tag) = name.rsplit_once(':').unwrap_or((name, "latest"));
+        self.docker.tag_image(reference, repository, tag).await
     }
 
     pub async fn image(&self, reference: &str) -> Result<Option<Image>> {
