@@ -223,6 +223,9 @@ impl Config {
             organization_connections: accounts
                 .row("organization-connections", "Connections to code hosts of one organization")
                 .limit(50, 1..=1_000),
+            organization_registries: accounts
+                .row("organization-registries", "Registries of images that one organization has credentials for")
+                .limit(50, 1..=1_000),
             organization_certificates: accounts
                 .row("organization-certificates", "Certificates of one organization")
                 .limit(100, 1..=1_000),
@@ -352,6 +355,9 @@ impl Config {
             application_schedules: deployments
                 .row("application-schedules", "Schedules of one application")
                 .limit(20, 1..=1_000),
+            image_check_seconds: deployments
+                .row("image-check-seconds", "How often a registry is asked for an application with auto_update")
+                .limit(3_600, 1..=604_800),
             snapshot_limit: deployments
                 .row("snapshot-seconds", "Longest time for writing or restoring a snapshot of a volume")
                 .seconds(600, 1..=86_400),

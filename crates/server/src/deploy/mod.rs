@@ -23,6 +23,7 @@ mod health_check;
 mod helper;
 mod hold;
 mod hold_limit;
+mod image;
 mod isolation;
 mod kill_points;
 mod network;
@@ -46,6 +47,7 @@ mod volumes;
 use std::sync::Arc;
 
 use uuid::Uuid;
+use windlass_api::BuildPack;
 use windlass_store::containers::Container;
 
 use crate::host::Host;
@@ -102,8 +104,7 @@ async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Conta
         paused::unpause_all(attempt).await?;
     }
     if !attempt.is_built() {
-        let tree = fetch::fetch(attempt).await?;
-        build::build(attempt, &tree).await?;
+        make(attempt).await?;
     }
     if let Some(site) = attempt.site().cloned() {
         site::prepare(attempt, &site).await?;
@@ -128,6 +129,15 @@ async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Conta
     }
     health::all_run(attempt, &instances).await?;
     Ok(instances)
+}
+
+/// The release's artifact.
+async fn make(attempt: &mut Attempt<'_>) -> Result<()> {
+    if attempt.configuration.build_pack == BuildPack::Image {
+        return image::take(attempt).await;
+    }
+    let tree = fetch::fetch(attempt).await?;
+    build::build(attempt, &tree).await
 }
 
 /// What is built is built: from here on the deployment waits for its containers.

@@ -8,6 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use time::OffsetDateTime;
 use tokio::sync::mpsc;
+use uuid::Uuid;
+use windlass_api::ImageReference;
 use windlass_runtime::{
     Archive, Build, Container, ContainerSpec, ContainerSummary, Creation, Engine, Events, Exec, HelperSpec, Image,
     ImageSummary, Labels, Network, NetworkSummary, NewFile, PrintedLine, Reading, RegistryLogin, Result, VolumeRoot,
@@ -15,6 +17,7 @@ use windlass_runtime::{
 
 use super::Host;
 use crate::labels::INSTANCE_LABEL;
+use crate::registries;
 
 impl Host {
     /// What it is; fails when it does not answer.
@@ -104,14 +107,14 @@ impl Host {
         self.docker.pull(reference, login, lines).await
     }
 
-    /// The digest that a tag leads to, which the engine asks the registry.
-    pub async fn image_digest(
+    /// The digest that the tag of an image leads to, which the engine asks the registry.
+    pub async fn newest_digest(
         &self,
-        reference: &str,
-        login: Option<&RegistryLogin>,
+        organization_id: Uuid,
+        image: &ImageReference,
         limit: Duration,
-    ) -> Result<String> {
-        self.docker.digest(reference, login, limit).await
+    ) -> crate::deploy::Result<String> {
+        registries::newest(&self.app, &self.docker, organization_id, image, limit).await
     }
 
     /// Gives an image another name.
