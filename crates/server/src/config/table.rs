@@ -66,7 +66,10 @@ impl Config {
             .row("cors-origins", "Web origins that may call the API from a browser; none by default")
             .list("ORIGIN", origin);
         let allow_private_targets = server
-            .row("allow-private-targets", "true lets webhooks, mail servers and code hosts be at private addresses")
+            .row(
+                "allow-private-targets",
+                "true lets webhooks, mail servers, code hosts and registries be at private addresses",
+            )
             .switch(false);
         let metrics_token = server
             .row("metrics-token", "What a monitor sends to read /metrics; empty lets only admins with a login read it")

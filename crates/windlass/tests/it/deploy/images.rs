@@ -14,6 +14,11 @@ fn of_image(image: &str) -> Value {
     json!({ "name": "shop", "repository": "image", "image": image, "stop_seconds": 1 })
 }
 
+/// The registry is on this machine, which is not every organization's to reach.
+async fn platform(kind: Kind, arguments: &[&str]) -> Platform {
+    Platform::on(kind, &[&["--allow-private-targets", "true"][..], arguments].concat()).await
+}
+
 fn plan(platform: &Platform, id: &str) -> Value {
     platform.call("GET", &format!("/deploy/application/{id}/plan"), &Value::Null)
 }
@@ -41,7 +46,7 @@ async fn a_tag_is_resolved_followed_and_gone_back_from_without_the_registry() {
     testapp::base_image().await;
     let mut registry = Registry::start();
     let image = registry.take_version("shop:1", "v1");
-    let platform = Platform::on(Kind::Sqlite, &["--build-seconds", "15"]).await;
+    let platform = platform(Kind::Sqlite, &["--build-seconds", "15"]).await;
     let application = platform.deploy(&of_image(&image));
     let id = id_of(&application);
     assert_eq!((&application["build_pack"], &application["settings"]["image"]), (&json!("image"), &json!(image)));
@@ -85,7 +90,7 @@ async fn a_private_image_takes_the_organizations_own_credentials() {
     testapp::base_image().await;
     let registry = Registry::private();
     let image = registry.take_version("shop:1", "v1");
-    let mut platform = Platform::on(Kind::Sqlite, &["--open-registration", "true"]).await;
+    let mut platform = platform(Kind::Sqlite, &["--open-registration", "true"]).await;
     let own = platform.token().to_owned();
     // Another organization may have the image, and has it on the same engine.
     let eve = r#"{"email":"eve@example.org","password":"correct horse"}"#;
@@ -114,7 +119,7 @@ async fn what_cannot_be_had_is_told_by_its_reason() {
     testapp::base_image().await;
     let mut registry = Registry::start();
     registry.take_version("shop:1", "v1");
-    let platform = Platform::start().await;
+    let platform = platform(Kind::Sqlite, &[]).await;
     let (class, reason) = failure(&platform, &of_image(&format!("{}/shop:2", registry.address))).await;
     assert!(class == "image_not_found" && reason.contains("Check its name and its tag"), "{class}: {reason}");
     let (class, _) = failure(&platform, &of_image(&format!("{}/other", registry.address))).await;
@@ -130,7 +135,7 @@ async fn a_tag_that_moved_is_deployed_by_itself() {
     testapp::base_image().await;
     let registry = Registry::start();
     let image = registry.take_version("shop:1", "v1");
-    let platform = Platform::on(Kind::Postgres, &["--image-check-seconds", "1"]).await;
+    let platform = platform(Kind::Postgres, &["--image-check-seconds", "1"]).await;
     let mut body = of_image(&image);
     body["auto_update"] = json!(true);
     let application = platform.deploy(&body);
@@ -155,12 +160,12 @@ async fn a_tag_that_moved_is_deployed_by_itself() {
 async fn a_server_that_dies_while_it_takes_an_image_goes_on_with_the_same() {
     testapp::base_image().await;
     let registry = Registry::start();
-    let mut platform = Platform::start().await;
+    let mut platform = platform(Kind::Sqlite, &[]).await;
     let image = registry.take_version("shop:1", "v0");
     let application = platform.deploy(&of_image(&image));
     let id = id_of(&application);
     platform.deployed(&newest_deployment(&application)).await;
-    for point in KILL_POINTS.iter().filter(|point| point.starts_with("image-")) {
+    for point in KILL_POINTS.into_iter().filter(|point| point.starts_with("image-")) {
         let version = format!("v-{point}");
         registry.take_version("shop:1", &version);
         platform.kill_server();

@@ -26,21 +26,24 @@ pub struct Registry {
 
 impl Registry {
     pub fn start() -> Self {
-        Self::with("")
+        Self::with(false)
     }
 
     /// One that gives images to nobody else.
     pub fn private() -> Self {
-        let passwords = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(passwords.path(), PASSWORDS).unwrap();
-        let (_, path) = passwords.keep().unwrap();
-        Self::with(&format!("auth: {{ htpasswd: {{ realm: tests, path: {} }} }}\n", path.display()))
+        Self::with(true)
     }
 
-    fn with(more: &str) -> Self {
+    fn with(is_private: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let configuration = folder.path().join("registry.yml");
         let images = folder.path().join("images");
+        let passwords = folder.path().join("passwords");
+        std::fs::write(&passwords, PASSWORDS).unwrap();
+        let more = match is_private {
+            true => format!("auth: {{ htpasswd: {{ realm: tests, path: {} }} }}\n", passwords.display()),
+            false => String::new(),
+        };
         let text = format!(
             "version: 0.1\nlog: {{ accesslog: {{ disabled: true }} }}\nhttp: {{ addr: \"127.0.0.1:0\" }}\n\
              storage: {{ filesystem: {{ rootdirectory: {} }} }}\n{more}",
