@@ -30,7 +30,7 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 14] = [
+const TYPED: [&str; 15] = [
     "docs/access.md",
     "docs/api.md",
     "docs/code-hosts.md",
@@ -42,6 +42,7 @@ const TYPED: [&str; 14] = [
     "docs/extensions.md",
     "docs/figures.md",
     "docs/https.md",
+    "docs/images.md",
     "docs/logs.md",
     "docs/operating.md",
     "docs/people-and-keys.md",
@@ -106,6 +107,11 @@ fn the_readme_and_the_guide_to_figures() {
 #[test]
 fn the_readme_and_the_guide_to_https() {
     Session::after_typing("docs/https.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_images() {
+    Session::after_typing("docs/images.md");
 }
 
 #[test]
