@@ -82,8 +82,7 @@ const WORDS: [(RegistryProblem, &[&str]); 4] = [
             "authentication required",
             "no basic auth credentials",
             "incorrect username or password",
-            "access denied",
-            "denied:",
+            "denied",
             "forbidden",
             "authorization failed",
             "insufficient_scope",
@@ -91,7 +90,14 @@ const WORDS: [(RegistryProblem, &[&str]); 4] = [
     ),
     (
         RegistryProblem::NotFound,
-        &["manifest unknown", "name unknown", "repository name not known", "not found", "no such image"],
+        &[
+            "manifest unknown",
+            "no such manifest",
+            "name unknown",
+            "repository name not known",
+            "not found",
+            "no such image",
+        ],
     ),
 ];
 

@@ -43,8 +43,9 @@ async fn ask_in_words(app: &App, application: &Application) -> std::result::Resu
         Ok(hash) => Ok(hash),
         Err(Interruption::Failed(Failure::TimedOut, _)) => {
             let seconds = limit(app).as_secs();
-            let whose = if application.repository == RepositoryAddress::IMAGE { "image" } else { "repository" };
-            Err(format!("The {whose}'s server did not answer within {seconds} seconds. A deploy has more time."))
+            let is_image = application.repository == RepositoryAddress::IMAGE;
+            let who = if is_image { "registry" } else { "repository's server" };
+            Err(format!("The {who} did not answer within {seconds} seconds. A deploy has more time."))
         }
         Err(Interruption::Failed(_, words)) => match variables(app, application).await {
             Ok(variables) => Err(words_for_caller(&variables, &words)),
