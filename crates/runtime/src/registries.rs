@@ -104,9 +104,8 @@ const WORDS: [(RegistryProblem, &[&str]); 4] = [
 impl Error {
     /// What an answer about a pull means. None if it is about something else.
     pub fn registry_problem(&self) -> Option<RegistryProblem> {
-        let message = match self {
-            Self::Refused { message, .. } | Self::NotFound { message } | Self::Conflict { message } => message,
-            _ => return None,
+        let (Self::Refused { message, .. } | Self::NotFound { message } | Self::Conflict { message }) = self else {
+            return None;
         };
         let said = message.to_lowercase();
         let found = WORDS.iter().find(|(_, parts)| parts.iter().any(|part| said.contains(part)));
