@@ -81,7 +81,7 @@ impl Registry {
         let container = docker(&["create", testapp::IMAGE, "/testapp"]);
         docker(&["cp", file.to_str().unwrap(), &format!("{container}:/version")]);
         let changes = ["--change", "EXPOSE 8080", "--change", "CMD [\"/testapp\"]"];
-        let id = docker(&[&["commit"][..], &changes, &[&container, &reference]].concat());
+        let id = docker(&[&["commit"][..], &changes[..], &[container.as_str(), reference.as_str()][..]].concat());
         docker(&["rm", &container]);
         self.push(&reference);
         docker(&["rmi", "--no-prune", &reference]);
