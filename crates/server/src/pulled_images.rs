@@ -8,7 +8,7 @@ use windlass_runtime::{Image, RegistryLogin};
 use windlass_store::applications;
 use windlass_store::pulled_images::{self as rows, PulledImage};
 
-use crate::deploy::{Interruption, Result};
+use crate::deploy::{Interruption, Result, is_image_tag};
 use crate::host::Host;
 use crate::labels::{APPLICATION_LABEL, INSTANCE_LABEL};
 use crate::logs::work_log::Log;
@@ -99,7 +99,9 @@ pub async fn sweep(host: &Host) -> Result<()> {
     // A deployment that has just pulled one has no release yet that names it.
     let kept = app.config.build_limit * 2;
     let since = Timestamp::from_micros(app.now().micros() - i64::try_from(kept.as_micros()).unwrap_or(i64::MAX));
-    let unwanted = rows::unwanted(&mut app.db.read().await?, since).await?;
+    let mut unwanted = rows::unwanted(&mut app.db.read().await?, since).await?;
+    // A release's own name goes before the one by which the image came, whose row is then the last that needs it.
+    unwanted.sort_by_key(|image| !is_image_tag(&image.reference));
     for image in unwanted.iter().take(MOST_AT_ONCE) {
         if let Err(error) = remove(host, image).await {
             tracing::debug!(?error, reference = image.reference, "an image that was pulled could not be removed yet");
@@ -109,15 +111,17 @@ pub async fn sweep(host: &Host) -> Result<()> {
 }
 
 async fn remove(host: &Host, image: &PulledImage) -> Result<()> {
+    // Whoever else has the image: the name is one release's alone.
+    let is_own_name = is_image_tag(&image.reference);
     let is_needed = rows::is_needed_elsewhere(&mut host.app.db.read().await?, image).await?;
-    if !is_needed || image.image_id.is_empty() {
+    if is_own_name || !is_needed || image.image_id.is_empty() {
         let named = host.image(&image.reference).await?.map(|named| named.id);
         match named {
             Some(id) if id == image.image_id || image.image_id.is_empty() => {
                 host.remove_image(&image.reference).await?;
             }
             // The name is another image's by now.
-            _ if !image.image_id.is_empty() => host.remove_image(&image.image_id).await?,
+            _ if !is_own_name && !image.image_id.is_empty() => host.remove_image(&image.image_id).await?,
             _ => {}
         }
         tracing::info!(reference = image.reference, "removed an image that no release needs any more");
