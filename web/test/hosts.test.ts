@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytes } from "../src/ui/bytes.ts";
-import { nameOf as applicationName, EMPTY_DRAFT as NEW_APPLICATION } from "../src/views/applications/newApplication.ts";
+import { shortCommit } from "../src/views/applications/facts.ts";
+import {
+  bodyOf as applicationBody,
+  nameOf as applicationName,
+  EMPTY_DRAFT as NEW_APPLICATION,
+} from "../src/views/applications/newApplication.ts";
 import { bodyOf, EMPTY_DRAFT, nameOf, tokenPage } from "../src/views/connections/hosts.ts";
 import { isOnlyNear, isOverSsh, pushAddress, readable, shortReference } from "../src/views/pushes/facts.ts";
 import { changedBody, draftOf, newBody } from "../src/views/volumes/draft.ts";
@@ -37,6 +42,21 @@ test("a connection has only what its host needs", () => {
 test("what is pushed to has no proposed name", () => {
   assert.equal(applicationName({ ...NEW_APPLICATION, repository: "push" }), "");
   assert.equal(applicationName({ ...NEW_APPLICATION, repository: "https://x/team/shop.git" }), "shop");
+});
+
+test("an image is sent without what is about a repository", () => {
+  const draft = { ...NEW_APPLICATION, repository: "image", image: " registry.example.org:5000/team/shop:1.4 " };
+  assert.equal(applicationName(draft), "shop");
+  assert.equal(applicationName({ ...draft, image: "team/shop@sha256:0123" }), "shop");
+  const left = { branch: "main", basePath: "/web", token: "t", port: "80", autoUpdate: true };
+  assert.deepEqual(applicationBody({ ...draft, ...left }), {
+    name: "shop",
+    repository: "image",
+    image: "registry.example.org:5000/team/shop:1.4",
+    auto_update: true,
+    port: 80,
+  });
+  assert.equal(shortCommit(`sha256:${"0123456789".repeat(6)}0123`), "0123456");
 });
 
 test("repositories over ssh are known by their address", () => {

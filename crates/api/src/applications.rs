@@ -10,9 +10,10 @@ use crate::sent;
 use crate::text::absent_when_empty;
 use crate::{
     AccessToken, ApplicationDeployment, ApplicationLog, ApplicationName, Branch, BuildPack, BuildTarget, Command,
-    CrashLoop, CurrentFigures, FilePath, FolderPath, Given, GivenId, HealthPath, HostName, Labels, Language, Link,
-    NewVolumes, Organization, Pagination, RepositoryAddress, ServiceName, Settings, Slug, SshKey, TagPattern, Text,
-    Timestamp, Triggers, User, VariableMap, VariableNames, Volume, VolumeNames, WatchPaths, Whole, ZeroOr,
+    CrashLoop, CurrentFigures, FilePath, FolderPath, Given, GivenId, HealthPath, HostName, ImageReference, Labels,
+    Language, Link, NewVolumes, Organization, Pagination, RepositoryAddress, ServiceName, Settings, Slug, SshKey,
+    TagPattern, Text, Timestamp, Triggers, User, VariableMap, VariableNames, Volume, VolumeNames, WatchPaths, Whole,
+    ZeroOr,
 };
 
 closed_set! {
@@ -182,7 +183,8 @@ requests! {
     /// Below `base_path`. Default: `Dockerfile`.
     dockerfile_path: Given<FilePath>,
     /// `auto`: the Dockerfile, else what is found. `static` serves the files of `base_path`, or of `output_path` below it, as they are.
-    /// `docker-compose` deploys the services of a compose file. Default: `auto`.
+    /// `docker-compose` deploys the services of a compose file. `image` deploys the image of a registry that `image` names, and is the
+    /// default where `repository` is `image`. Default: `auto`.
     build_pack: Given<BuildPack>,
     /// Default: the name below the server's base domain, with something added when that is taken.
     domain: Given<HostName>,
@@ -263,6 +265,8 @@ requests! {
     /// The folder whose files are served without a container. With `static`, below `base_path`; with a Dockerfile, a folder of the image; else
     /// the one that the build leaves, below `base_path`. Default: by the framework.
     output_path: Given<FolderPath>,
+    /// With `image`: the image to be deployed. A deploy asks the registry which image the tag leads to now, and the release keeps that one.
+    image: Given<ImageReference>,
     /// The connection by which the repository is fetched, and the commits' statuses are reported. Default: none.
     connection_id: Given<GivenId>,
     /// Whether a push to the repository deploys. Default: true.
@@ -272,6 +276,9 @@ requests! {
     watch_paths: Option<WatchPaths>,
     /// Tags that are deployed when they are pushed, such as `v*`. Default: none.
     tag_pattern: Given<TagPattern>,
+    /// With `image`: whether the registry is asked from time to time if the tag leads to another image, and that one is deployed.
+    /// Default: false.
+    auto_update: Option<bool>,
     /// Whether pull requests get previews. Default: false.
     previews: Option<bool>,
     /// Whether pull requests of forks get previews too. Only admins can allow it: the code of a stranger runs then. Default: false.

@@ -16,6 +16,8 @@ closed_set! {
         Dockerfile = "dockerfile",
         Static = "static",
         DockerCompose = "docker-compose",
+        /// There is no repository: an image of a registry is taken as it is.
+        Image = "image",
     }
 }
 
@@ -149,6 +151,8 @@ pub struct Settings {
     /// the one that the build leaves, below `base_path`.
     /// Empty for what is usual.
     pub output_path: String,
+    /// With `image`: the image, by the name that its registry has for it.
+    pub image: String,
 }
 
 impl Default for Settings {
@@ -177,6 +181,7 @@ impl Default for Settings {
             build_command: String::new(),
             start_command: String::new(),
             output_path: String::new(),
+            image: String::new(),
         }
     }
 }

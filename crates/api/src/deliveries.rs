@@ -64,6 +64,8 @@ pub struct Triggers {
     pub watch_paths: Vec<String>,
     /// Tags that are deployed as well; empty for none.
     pub tag_pattern: String,
+    /// Of an application made from an image: whether another image that its tag leads to is deployed.
+    pub auto_update: bool,
     /// Whether pull requests get previews.
     pub previews: bool,
     /// Whether those of forks do too.
@@ -76,6 +78,7 @@ impl Default for Triggers {
             auto_deploy: true,
             watch_paths: Vec::new(),
             tag_pattern: String::new(),
+            auto_update: false,
             previews: false,
             preview_forks: false,
         }
@@ -99,6 +102,7 @@ impl Triggers {
             ("auto_deploy", self.auto_deploy != other.auto_deploy),
             ("watch_paths", self.watch_paths != other.watch_paths),
             ("tag_pattern", self.tag_pattern != other.tag_pattern),
+            ("auto_update", self.auto_update != other.auto_update),
             ("previews", self.previews != other.previews),
             ("preview_forks", self.preview_forks != other.preview_forks),
         ];

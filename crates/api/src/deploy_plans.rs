@@ -42,11 +42,12 @@ pub struct DeployPlan {
     pub release_id: String,
     /// Empty for the repository's default branch.
     pub branch: String,
-    /// Of the release which is compared.
+    /// Of the release which is compared. Of an image this is its digest.
     pub commit_hash: String,
     pub commit_author: String,
     pub commit_message: String,
-    /// The newest commit of the branch; empty if the repository could not be asked.
+    /// The newest commit of the branch, or the digest that the image's tag leads to now; empty if the repository or the registry could not
+    /// be asked.
     pub newest_commit_hash: String,
     /// Why it could not be asked, and what to do about it.
     pub commit_problem: String,

@@ -100,6 +100,12 @@ closed_set! {
         RepositoryUnsupported = "repository_unsupported",
         /// Its server cannot read all of it, or does not have all files that are in Git LFS.
         RepositoryDamaged = "repository_damaged",
+        /// The registry of an image could not be reached.
+        RegistryUnreachable = "registry_unreachable",
+        /// The registry does not give the image to the organization: no credentials, wrong ones, or none for this image.
+        RegistryRefused = "registry_refused",
+        /// The registry has no such image, or no such tag of it.
+        ImageNotFound = "image_not_found",
         NoBuildPack = "no_build_pack",
         BuildFailed = "build_failed",
         OutOfMemory = "out_of_memory",
@@ -130,6 +136,7 @@ pub struct ApplicationDeployment {
     pub id: Uuid,
     pub application_id: Uuid,
     pub application: Link<Application>,
+    /// Of an application made from an image: the image's digest.
     pub commit_hash: String,
     /// What its release was made into. A site has no instances.
     pub artifact: ArtifactKind,

@@ -6,14 +6,15 @@ use crate::text::{checked_text, refuse_invisible};
 
 /// A scheme, a host and a path; a folder of the machine; or `user@host:path`.
 const REPOSITORY_PATTERN: &str = concat!(
-    r"^((https?|git|ssh)://[^/\s]+/\S+|file:///\S*|/\S*|push",
+    r"^((https?|git|ssh)://[^/\s]+/\S+|file:///\S*|/\S*|push|image",
     r"|[A-Za-z0-9._][A-Za-z0-9._-]*@[A-Za-z0-9._][A-Za-z0-9._-]*:[^\s-]\S*)$"
 );
 const EXAMPLE: &str = "must be the address of a git repository, such as https://git.example.org/team/shop.git";
 
 checked_text! {
     /// Where the source is: https, http, ssh or git, or `user@host:path`. What begins with `/` or `file://` is a folder
-    /// of the server's own machine, which is the server's business to allow. `push` is what is pushed to Windlass itself.
+    /// of the server's own machine, which is the server's business to allow. `push` is what is pushed to Windlass itself. `image` stands for none: the
+    /// application is made from an image of a registry.
     RepositoryAddress, 1..=2000, REPOSITORY_PATTERN, repository;
 }
 
@@ -27,6 +28,8 @@ pub enum Transport {
     Local,
     /// To Windlass itself.
     Push,
+    /// There is no repository.
+    Image,
 }
 
 impl Transport {
@@ -37,7 +40,7 @@ impl Transport {
             Self::Http => "http",
             Self::Ssh => "ssh",
             Self::Git => "git",
-            Self::Local | Self::Push => "file",
+            Self::Local | Self::Push | Self::Image => "file",
         }
     }
 
@@ -51,6 +54,7 @@ impl Transport {
             }
             None if text.starts_with('/') => (Self::Local, text),
             None if text == RepositoryAddress::PUSHED => (Self::Push, text),
+            None if text == RepositoryAddress::IMAGE => (Self::Image, text),
             None => (Self::Ssh, text),
         }
     }
@@ -59,6 +63,8 @@ impl Transport {
 impl RepositoryAddress {
     /// What is pushed to Windlass itself.
     pub const PUSHED: &str = "push";
+    /// Nothing: an image of a registry is taken.
+    pub const IMAGE: &str = "image";
 
     pub fn transport(&self) -> Transport {
         Transport::of(self).0
@@ -73,7 +79,7 @@ impl RepositoryAddress {
     pub fn authority(&self) -> Option<&str> {
         let (transport, rest) = Transport::of(self);
         let authority = match transport {
-            Transport::Local | Transport::Push => return None,
+            Transport::Local | Transport::Push | Transport::Image => return None,
             Transport::Ssh if !self.contains("://") => rest.split(':').next(),
             _ => rest.split('/').next(),
         };
@@ -85,7 +91,7 @@ impl RepositoryAddress {
         let (transport, rest) = Transport::of(self);
         let separator = if transport == Transport::Ssh && !self.contains("://") { ':' } else { '/' };
         match transport {
-            Transport::Local | Transport::Push => rest,
+            Transport::Local | Transport::Push | Transport::Image => rest,
             _ => rest.split_once(separator).map_or("", |(_, path)| path),
         }
     }
@@ -96,7 +102,7 @@ impl RepositoryAddress {
         let usual_port = match transport {
             Transport::Https => ":443",
             Transport::Http => ":80",
-            Transport::Ssh | Transport::Git | Transport::Local | Transport::Push => return None,
+            Transport::Ssh | Transport::Git | Transport::Local | Transport::Push | Transport::Image => return None,
         };
         let authority = rest.split('/').next().unwrap_or_default().to_ascii_lowercase();
         let authority = authority.strip_suffix(usual_port).unwrap_or(&authority);
@@ -113,7 +119,11 @@ fn repository(text: &str) -> Result<String, String> {
         Some((scheme @ ("https" | "http" | "git" | "ssh"), rest)) => remote(scheme, rest)?,
         Some(("file", rest)) => rest.starts_with('/'),
         Some(_) => return Err(format!("{EXAMPLE}: https, http, ssh and git are possible")),
-        None => text.starts_with('/') || text == RepositoryAddress::PUSHED || is_scp(text),
+        None => {
+            text.starts_with('/')
+                || matches!(text, RepositoryAddress::PUSHED | RepositoryAddress::IMAGE)
+                || is_scp(text)
+        }
     };
     // A backslash is a slash to some programs and not to others.
     if is_well_formed && !text.contains('\\') { Ok(text.to_owned()) } else { Err(EXAMPLE.into()) }
@@ -172,6 +182,7 @@ mod tests {
             ("/srv/git/shop", Transport::Local, None),
             ("file:///srv/git/shop", Transport::Local, None),
             ("push", Transport::Push, None),
+            ("image", Transport::Image, None),
         ] {
             let address = RepositoryAddress::try_from(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));
             assert_eq!((address.transport(), address.origin().as_deref(), &*address), (transport, origin, text));

@@ -8,8 +8,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 use windlass_api::{
     ApplicationName, Branch, BuildTarget, CertificateChain, CertificateKey, Command, ContainerPath, Cron, DomainName,
-    Email, FilePath, FolderPath, HealthPath, Host, HostName, HostPath, IdempotencyName, LanguageTag, NewPassword,
-    RepositoryAddress, RoutePath, ServiceName, Slug, SshKey, Text, VariableText,
+    Email, FilePath, FolderPath, HealthPath, Host, HostName, HostPath, IdempotencyName, ImageReference, LanguageTag,
+    NewPassword, RegistryHost, RepositoryAddress, RoutePath, ServiceName, Slug, SshKey, Text, VariableText,
 };
 
 /// Texts near the edge of one rule or another, one on each line.
@@ -106,6 +106,8 @@ http://[::1]:3000/shop
 git://git.example.org/shop
 ssh://git@git.example.org:2222/team/shop.git
 git@git.example.org:team/shop.git
+registry.example.org/team/shop:1.4
+127.0.0.1:5000/shop
 git@host:-x
 -x@host:path
 https://git.example.org
@@ -201,6 +203,8 @@ fn what_is_declared_of_texts_is_what_is_enforced() {
     hold::<ApplicationName>(&[]);
     // What a host and a path may be is more than a readable pattern can tell.
     hold::<RepositoryAddress>(&["must be the address of a git repository", "put the token in repository_token"]);
+    hold::<ImageReference>(&["must be the name of an image", "must have the host of a registry"]);
+    hold::<RegistryHost>(&["must have the host of a registry"]);
     hold::<Branch>(&["must be the name of a branch"]);
     // A slash is put before it.
     hold::<FolderPath>(&["must not be empty", "must have at most 500 characters"]);

@@ -66,6 +66,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (Some("uuid"), _) => ID,
         (Some("date-time"), _) => TIME,
         (Some("email"), _) => "ada@example.org",
+        (_, "host") => "registry.example.org",
         (_, "repository") => "https://git.example.org/team/shop.git",
         (_, "repository_ssh_key") => "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----\n",
         (_, "certificate_chain") => "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n",
@@ -171,6 +172,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<CreateExtension>();
     tried.json::<CreateGithubApp>();
     tried.json::<CreateOrganization>();
+    tried.json::<CreateRegistryCredential>();
     tried.json::<CreateSchedule>();
     tried.json::<CreateSmtpConfig>();
     tried.json::<CreateWebhookConfig>();
@@ -241,6 +243,8 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<RecoveryCodes>();
     tried.json::<Redeploy>();
     tried.json::<Register>();
+    tried.json::<RegistryCredential>();
+    tried.json::<RegistryCredentials>();
     tried.json::<ReleaseChange>();
     tried.json::<ReleaseComparison>();
     tried.json::<RemoveUser>();
@@ -276,6 +280,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<UpdateLabels>();
     tried.json::<UpdateLanguage>();
     tried.json::<UpdateOrganization>();
+    tried.json::<UpdateRegistryCredential>();
     tried.json::<UpdateSchedule>();
     tried.json::<UpdateSharedVariables>();
     tried.json::<UpdateSmtpConfig>();

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::{self, EngineAnswer, RequestBody};
+use crate::registries::RegistryLogin;
 use crate::{Docker, Error, Result};
 
 /// Most calls take milliseconds; under load an engine still answers within seconds.
@@ -22,6 +23,7 @@ pub(crate) struct Call<'a> {
     query: String,
     body: RequestBody,
     content_type: &'static str,
+    registry_login: Option<String>,
     limit: Duration,
 }
 
@@ -36,6 +38,7 @@ impl Docker {
             query: String::new(),
             body: RequestBody::Whole(None),
             content_type: "application/json",
+            registry_login: None,
             limit: USUAL_LIMIT,
         }
     }
@@ -84,6 +87,12 @@ impl Call<'_> {
         self
     }
 
+    /// What the engine shows to the registry.
+    pub(crate) fn registry_login(mut self, login: Option<&RegistryLogin>) -> Self {
+        self.registry_login = login.map(RegistryLogin::encoded);
+        self
+    }
+
     pub(crate) fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
@@ -120,23 +129,31 @@ impl Call<'_> {
     async fn send(self) -> Result<EngineAnswer> {
         let version = self.docker.version().await?;
         let uri = format!("/v{version}{}{}", self.path, self.query);
-        send(self.docker, self.method, &uri, self.content_type, self.body).await
+        let head = Head { method: self.method, uri: &uri, registry_login: self.registry_login.as_deref() };
+        send(self.docker, head, self.content_type, self.body).await
     }
+}
+
+/// How a request begins.
+pub(crate) struct Head<'a> {
+    pub method: Method,
+    pub uri: &'a str,
+    pub registry_login: Option<&'a str>,
 }
 
 /// A request as it is, for the one call that must be made before the version is known.
 pub(crate) async fn send(
     docker: &Docker,
-    method: Method,
-    uri: &str,
+    head: Head<'_>,
     content_type: &str,
     body: RequestBody,
 ) -> Result<EngineAnswer> {
-    let request = Request::builder()
-        .method(method)
-        .uri(uri)
-        .header(HOST, "docker")
-        .header(CONTENT_TYPE, content_type)
+    let mut request =
+        Request::builder().method(head.method).uri(head.uri).header(HOST, "docker").header(CONTENT_TYPE, content_type);
+    if let Some(login) = head.registry_login {
+        request = request.header("x-registry-auth", login);
+    }
+    let request = request
         .body(body)
         .map_err(|error| Error::Refused { status: 414, message: format!("the request cannot be written: {error}") })?;
     let (response, connection) = connection::send(docker.socket(), request).await?;

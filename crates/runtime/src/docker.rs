@@ -155,7 +155,8 @@ impl Docker {
     async fn ask_version(&self) -> Result<Version> {
         within("tell its version", USUAL_LIMIT, async {
             let nothing = RequestBody::Whole(None);
-            let answer = call::send(self, Method::GET, "/version", "application/json", nothing).await?;
+            let head = call::Head { method: Method::GET, uri: "/version", registry_login: None };
+            let answer = call::send(self, head, "application/json", nothing).await?;
             serde_json::from_slice(&answer.whole().await?).map_err(Error::unreadable)
         })
         .await

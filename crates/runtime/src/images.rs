@@ -12,6 +12,7 @@ use crate::call::{USUAL_LIMIT, encoded_reference, within};
 use crate::connection::RequestBody;
 use crate::containers::none_if_absent;
 use crate::lines::give;
+use crate::registries::RegistryLogin;
 use crate::{Docker, Error, Label, Labels, PrintedLine, Result, Stream};
 
 /// Layers are many files.
@@ -79,8 +80,13 @@ pub struct ImageSummary {
 const PULL_LIMIT: Duration = Duration::from_secs(1_800);
 
 impl Docker {
-    /// Brings an image from its registry. What the engine says meanwhile goes to `lines`, but not each step of a bar.
-    pub async fn pull(&self, reference: &str, lines: &mpsc::Sender<PrintedLine>) -> Result<()> {
+    /// Brings an image from its registry, to which the login is shown. What the engine says meanwhile goes to `lines`, but not each step of a bar.
+    pub async fn pull(
+        &self,
+        reference: &str,
+        login: Option<&RegistryLogin>,
+        lines: &mpsc::Sender<PrintedLine>,
+    ) -> Result<()> {
         #[derive(Deserialize)]
         struct Progress {
             #[serde(default)]
@@ -91,6 +97,7 @@ impl Docker {
         }
         within("pull an image", PULL_LIMIT, async {
             let call = self.post("pull an image", "/images/create".to_owned()).query("fromImage", reference);
+            let call = call.registry_login(login);
             let mut answer = call.unlimited().await?;
             while let Some(progress) = answer.next_json::<Progress>().await? {
                 if let Some(message) = progress.error {
@@ -105,6 +112,12 @@ impl Docker {
             Ok(())
         })
         .await
+    }
+
+    /// Gives an image another name.
+    pub async fn tag_image(&self, reference: &str, repository: &str, tag: &str) -> Result<()> {
+        let path = format!("/images/{}/tag", encoded_reference(reference));
+        self.post("name an image", path).query("repo", repository).query("tag", tag).done().await
     }
 
     /// By tag or id.

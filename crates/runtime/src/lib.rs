@@ -2,7 +2,7 @@
 //! neither applications nor databases.
 //!
 //! - `docker.rs` is the engine and the version of its API; `call.rs` one call with its time limit; `error.rs` sorts failures by what a caller can do.
-//! - `containers/`, `images.rs`, `networks.rs`, `volumes.rs`, `events.rs`, `exec.rs` are the nouns. Each call can be repeated: what is there is adopted,
+//! - `containers/`, `images.rs`, `registries.rs`, `networks.rs`, `volumes.rs`, `events.rs`, `exec.rs` are the nouns. Each call can be repeated: what is there is adopted,
 //!   what is gone is fine.
 //! - `build/` builds images with BuildKit.
 //! - `usage/` tells what containers use, from the kernel's files or over the engine's API.
@@ -23,6 +23,7 @@ mod logs;
 mod moment;
 mod networks;
 mod output;
+mod registries;
 mod usage;
 mod volumes;
 
@@ -39,4 +40,5 @@ pub use images::{HealthCheck, Image, ImageSummary};
 pub use lines::{Joiner, PrintedLine, Stream};
 pub use networks::{Network, NetworkSummary};
 pub use output::{Access, Gap, Output, OutputLine, Portion, Position, Watched};
+pub use registries::{RegistryLogin, RegistryProblem};
 pub use usage::{Groups, Reading, Transfer};

@@ -4,14 +4,15 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 use windlass_api::{Failure, LogStep, Timestamp};
 use windlass_compose::PullPolicy;
-use windlass_runtime::Image;
+use windlass_runtime::{Image, RegistryLogin};
 use windlass_store::applications;
 use windlass_store::pulled_images::{self as rows, PulledImage};
 
-use crate::deploy::{Interruption, Result};
+use crate::deploy::{Interruption, Result, is_image_tag};
 use crate::host::Host;
 use crate::labels::{APPLICATION_LABEL, INSTANCE_LABEL};
 use crate::logs::work_log::Log;
+use crate::registries;
 
 /// Lines about a pull that wait to be logged.
 const QUEUE: usize = 100;
@@ -24,6 +25,10 @@ pub struct PullFor<'a> {
     pub has_host_access: bool,
     /// Whether images that were built for the organization's applications are there for it.
     pub may_use_built: bool,
+    /// Whether the registry is shown what the organization has for it. Not for the code of a stranger.
+    pub shows_credentials: bool,
+    /// Whether a refusal of the registry is told as a failure of its own class.
+    pub explains: bool,
     /// Whether an image that was not there before goes again when no release needs it.
     pub is_temporary: bool,
     pub log: &'a Log,
@@ -45,7 +50,7 @@ pub async fn ensure(host: &Host, pull_for: &PullFor<'_>, reference: &str, policy
             note(host, pull_for, reference, "", 0).await?;
         }
         // One that cannot be renewed is used as it is.
-        match (pull(host, pull_for.log, pull_for.step, reference).await, &found) {
+        match (pull_as(host, pull_for, reference).await, &found) {
             (Err(Interruption::Failed(_, words)), Some(_)) if !must_pull => {
                 pull_for.log.note(format!("The image that is here is used: {words}")).await;
             }
@@ -94,7 +99,9 @@ pub async fn sweep(host: &Host) -> Result<()> {
     // A deployment that has just pulled one has no release yet that names it.
     let kept = app.config.build_limit * 2;
     let since = Timestamp::from_micros(app.now().micros() - i64::try_from(kept.as_micros()).unwrap_or(i64::MAX));
-    let unwanted = rows::unwanted(&mut app.db.read().await?, since).await?;
+    let mut unwanted = rows::unwanted(&mut app.db.read().await?, since).await?;
+    // A release's own name goes before the one by which the image came, whose row is then the last that needs it.
+    unwanted.sort_by_key(|image| !is_image_tag(&image.reference));
     for image in unwanted.iter().take(MOST_AT_ONCE) {
         if let Err(error) = remove(host, image).await {
             tracing::debug!(?error, reference = image.reference, "an image that was pulled could not be removed yet");
@@ -104,15 +111,17 @@ pub async fn sweep(host: &Host) -> Result<()> {
 }
 
 async fn remove(host: &Host, image: &PulledImage) -> Result<()> {
+    // Whoever else has the image: the name is one release's alone.
+    let is_own_name = is_image_tag(&image.reference);
     let is_needed = rows::is_needed_elsewhere(&mut host.app.db.read().await?, image).await?;
-    if !is_needed || image.image_id.is_empty() {
+    if is_own_name || !is_needed || image.image_id.is_empty() {
         let named = host.image(&image.reference).await?.map(|named| named.id);
         match named {
             Some(id) if id == image.image_id || image.image_id.is_empty() => {
                 host.remove_image(&image.reference).await?;
             }
             // The name is another image's by now.
-            _ if !image.image_id.is_empty() => host.remove_image(&image.image_id).await?,
+            _ if !is_own_name && !image.image_id.is_empty() => host.remove_image(&image.image_id).await?,
             _ => {}
         }
         tracing::info!(reference = image.reference, "removed an image that no release needs any more");
@@ -127,21 +136,55 @@ fn missing(reference: &str) -> Interruption {
     Interruption::Failed(Failure::ImageMissing, format!("the engine does not have the image {reference}"))
 }
 
+/// Gives an image a name that is one release's alone.
+pub async fn name(host: &Host, pull_for: &PullFor<'_>, image: &Image, name: &str) -> Result<()> {
+    note(host, pull_for, name, "", 0).await?;
+    host.tag_image(&image.id, name).await?;
+    note(host, pull_for, name, &image.id, image.size).await
+}
+
+async fn pull_as(host: &Host, pull_for: &PullFor<'_>, reference: &str) -> Result<()> {
+    let login = match pull_for.shows_credentials {
+        true => registries::login(&host.app, pull_for.organization_id, reference).await?,
+        false => None,
+    };
+    let pulled = run_pull(host, pull_for.log, pull_for.step, reference, login.as_ref()).await;
+    pulled.map_err(|error| match pull_for.explains {
+        true => registries::explained(reference, login.is_some(), error),
+        false => not_pulled(reference, error),
+    })
+}
+
+/// Without anybody's credentials.
 pub async fn pull(host: &Host, log: &Log, step: LogStep, reference: &str) -> Result<()> {
+    run_pull(host, log, step, reference, None).await.map_err(|error| not_pulled(reference, error))
+}
+
+async fn run_pull(
+    host: &Host,
+    log: &Log,
+    step: LogStep,
+    reference: &str,
+    login: Option<&RegistryLogin>,
+) -> windlass_runtime::Result<()> {
     log.note(format!("Pulling {reference}")).await;
     let (sender, lines) = mpsc::channel(QUEUE);
     let pulling = async {
-        let pulled = host.pull_image(reference, &sender).await;
+        let pulled = host.pull_image(reference, login, &sender).await;
         drop(sender);
         pulled
     };
     let (pulled, ()) = tokio::join!(pulling, log.take_all(step, lines));
-    pulled.map_err(|error| match Interruption::from(error) {
+    pulled
+}
+
+fn not_pulled(reference: &str, error: windlass_runtime::Error) -> Interruption {
+    match Interruption::from(error) {
         Interruption::Failed(_, words) => {
             Interruption::Failed(Failure::ImageMissing, format!("{reference} could not be pulled: {words}"))
         }
         other => other,
-    })
+    }
 }
 
 /// Whether it was asked for by its whole name or id. The engine also takes the beginning of an id, which can be guessed.

@@ -20,6 +20,7 @@ pub mod figures;
 pub mod installations;
 pub mod logs;
 pub mod previews;
+pub mod registry_credentials;
 pub mod releases;
 pub mod runs;
 pub mod schedules;

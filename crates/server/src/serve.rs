@@ -33,7 +33,7 @@ use crate::service::first_start::unlock;
 use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
-use crate::{caches, figures, jobs, listen, reconcile, runs, site_upkeep, traffic, volume_upkeep};
+use crate::{caches, figures, image_checks, jobs, listen, reconcile, runs, site_upkeep, traffic, volume_upkeep};
 use crate::{deploy, executions, orders, reports};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
@@ -152,6 +152,7 @@ impl Server {
         let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, registry, stop.clone()));
         let ordering = tokio::spawn(orders::keeper::run(self.app.clone()));
         let scheduling = tokio::spawn(runs::keeper::run(self.app.clone()));
+        let checking = tokio::spawn(image_checks::run(host.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));
         let volumes = tokio::spawn(volume_upkeep::run(host.clone()));
         let sites = tokio::spawn(site_upkeep::run(host.clone()));
@@ -165,6 +166,7 @@ impl Server {
         retention.abort();
         ordering.abort();
         scheduling.abort();
+        checking.abort();
         caches.abort();
         volumes.abort();
         sites.abort();

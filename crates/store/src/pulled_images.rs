@@ -1,4 +1,4 @@
-//! Images that deployments of compose files brought to the engine.
+//! Images that deployments brought to the engine: of compose files, and of applications made from an image.
 
 use std::collections::HashSet;
 
@@ -74,12 +74,17 @@ pub async fn unwanted(conn: &mut Conn, since: Timestamp) -> Result<Vec<PulledIma
     let query = "select a.organization_id, r.services from releases r join applications a on a.id = r.application_id \
                  left join deployments d on d.id = a.live_deployment_id \
                  where r.services <> '' and (r.removed_at is null or d.release_id = r.id)";
-    let needed: Vec<(Uuid, String)> = sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?;
-    let needed: HashSet<(Uuid, String)> = needed
+    let services: Vec<(Uuid, String)> = sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?;
+    let query = "select a.organization_id, r.image_id from releases r join applications a on a.id = r.application_id \
+                 left join deployments d on d.id = a.live_deployment_id \
+                 where r.image_id <> '' and (r.removed_at is null or d.release_id = r.id)";
+    let images: Vec<(Uuid, String)> = sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?;
+    let needed: HashSet<(Uuid, String)> = services
         .into_iter()
         .flat_map(|(organization, services)| {
             images_in(&services).into_iter().map(move |image| (organization, image.id))
         })
+        .chain(images)
         .collect();
     Ok(old.into_iter().filter(|image| !needed.contains(&(image.organization_id, image.image_id.clone()))).collect())
 }

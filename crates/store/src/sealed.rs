@@ -24,6 +24,7 @@ pub const APPLICATION_CREDENTIALS: Column = Column { table: "applications", name
 pub const APPLICATION_WEBHOOK: Column = Column { table: "applications", name: "sealed_webhook" };
 pub const CONNECTION_TOKEN: Column = Column { table: "connections", name: "sealed_token" };
 pub const CONNECTION_APP: Column = Column { table: "connections", name: "sealed_app" };
+pub const REGISTRY_PASSWORD: Column = Column { table: "registry_credentials", name: "sealed_password" };
 pub const CERTIFICATE_KEY: Column = Column { table: "certificates", name: "sealed_key" };
 pub const CERTIFICATE_ORDER_KEY: Column = Column { table: "certificate_orders", name: "sealed_key" };
 pub const SHARED_VARIABLES: Column = Column { table: "shared_variables", name: "sealed_variables" };
@@ -33,7 +34,7 @@ pub const SERVICE_SPECIFICATION: Column = Column { table: "installed_services", 
 pub const EXECUTION_VALUES: Column = Column { table: "executions", name: "sealed_values" };
 
 /// Every one of them; a test compares with the schema.
-pub const COLUMNS: [Column; 16] = [
+pub const COLUMNS: [Column; 17] = [
     INSTANCE_SECRET,
     TOTP_SECRET,
     WEBHOOK_URL,
@@ -43,6 +44,7 @@ pub const COLUMNS: [Column; 16] = [
     APPLICATION_WEBHOOK,
     CONNECTION_TOKEN,
     CONNECTION_APP,
+    REGISTRY_PASSWORD,
     CERTIFICATE_KEY,
     CERTIFICATE_ORDER_KEY,
     SHARED_VARIABLES,

@@ -143,7 +143,11 @@ export const en = {
   create: {
     title: "New application",
     source: "Where the code is",
-    ways: { address: "At an address", connection: "From a connection", push: "Push to Windlass" },
+    ways: { address: "At an address", connection: "From a connection", push: "Push to Windlass", image: "An image" },
+    image: "Image",
+    imageHint: "Of a registry, such as ghcr.io/team/shop:1.4. It is taken as it is.",
+    autoUpdate: "Deploy by itself when the tag leads to another image",
+    imageCredentials: "Credentials for private images",
     pushHint: "Without a code host: Windlass keeps the repository, and you push to it. After this it tells you how.",
     pushBranchHint: "Empty: the first branch that is pushed.",
     defaultBranch: "the default branch",

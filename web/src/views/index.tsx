@@ -14,6 +14,7 @@ const Account = late(() => import("./account/Account"));
 const Connections = late(() => import("./connections/Connections"));
 const NewConnection = late(() => import("./connections/NewConnection"));
 const ConnectionPage = late(() => import("./connections/ConnectionPage"));
+const Registries = late(() => import("./registries/Registries"));
 
 const LATER_MS = 1_500;
 
@@ -45,6 +46,7 @@ export function Views() {
       <Route path="/connections" component={Connections} />
       <Route path="/connections/new" component={NewConnection} />
       <Route path="/connections/:id" component={ConnectionPage} />
+      <Route path="/registries" component={Registries} />
       <Route default component={NotFound} />
     </Router>
   );

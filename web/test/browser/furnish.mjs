@@ -211,5 +211,7 @@ async function extensions(platform, words) {
 
 async function connect(platform, words, codeHost) {
   const body = { name: words.connection, host: "gitea", base_url: codeHost.origin, token: "a-token" };
+  const login = { host: "registry.example.org", username: words.connection, password: "a-token" };
+  await platform.api("POST", "/registry-credentials", login);
   return (await platform.api("POST", "/connections", body)).id;
 }

@@ -118,6 +118,11 @@ export const OFFERS = {
   // Who is no admin of the installation is only told so.
   "/instance/:tab?": { "To the applications": "", "Password link for $person": "" },
   "/connections": { Connect: "connection:create" },
+  "/registries": {
+    "Add credentials": "connection:create",
+    "Change: registry.example.org": "connection:update",
+    "Delete: registry.example.org": "connection:delete",
+  },
   "/connections/new": { "Go on": "connection:create", Cancel: "", "To the applications": "" },
   "/connections/:id": { Change: "connection:update", Delete: "connection:delete", Deploy: "deploy:create" },
   "/extensions/:part?/:item?/:tab?": {

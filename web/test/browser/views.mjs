@@ -102,6 +102,7 @@ export const VIEWS = [
     heading: "Code hosts",
     shows: ["connection"],
   },
+  { name: "registries", route: "/registries", at: () => "/registries", heading: "Registries", shows: ["connection"] },
   { name: "new-connection", route: "/connections/new", at: () => "/connections/new" },
   {
     name: "connection",

@@ -3,6 +3,7 @@
 import { newPage } from "../browser/pages.mjs";
 import { audit } from "./audit.mjs";
 import { instance } from "./instance.mjs";
+import { registries } from "./registries.mjs";
 
 const GRACE = { email: "grace@weavers.example.org", password: "another good one", username: "Grace" };
 
@@ -13,6 +14,7 @@ export default async function organization(given) {
   await changeMembers(walk);
   await revokeAKey(walk);
   await storeChannels(walk);
+  await registries(walk);
   await lookAsEachRole(walk, graces);
   await audit(walk);
   await instance(walk, graces);

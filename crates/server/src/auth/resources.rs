@@ -13,6 +13,7 @@ use windlass_store::extensions::{self, Extension};
 use windlass_store::installations::{self, Installation};
 use windlass_store::memberships::{self, Joined};
 use windlass_store::previews::{self, Preview};
+use windlass_store::registry_credentials::{self, RegistryCredential};
 use windlass_store::runs::{self, Run};
 use windlass_store::schedules::{self, Schedule};
 use windlass_store::snapshots::{self, Snapshot};
@@ -187,6 +188,15 @@ impl Ctx {
         let found = connections::get(&mut self.app.db.read().await?, id).await?;
         let found = found.filter(|connection| connection.organization_id == joined.organization.id);
         let found = found.ok_or_else(|| Error::not_found("connection"))?;
+        Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// What the current organization shows to a registry.
+    pub async fn registry_credential(&self, id: Uuid) -> Result<Granted<RegistryCredential>> {
+        let joined = self.membership(None).await?;
+        let found = registry_credentials::get(&mut self.app.db.read().await?, id).await?;
+        let found = found.filter(|credential| credential.organization_id == joined.organization.id);
+        let found = found.ok_or_else(|| Error::not_found("registry credential"))?;
         Ok(Granted::new(self.grant(joined)?, found))
     }
 

@@ -71,6 +71,7 @@ pub struct Config {
     pub member_keys: i64,
     pub open_invitations: i64,
     pub organization_connections: i64,
+    pub organization_registries: i64,
     pub organization_certificates: i64,
     pub connection_calls: u32,
     pub organization_applications: i64,
@@ -116,6 +117,7 @@ pub struct Config {
     pub run_log_bytes: i64,
     pub kept_runs: i64,
     pub application_schedules: usize,
+    pub image_check_seconds: i64,
     /// 0 for no ceiling.
     pub organization_data_bytes: i64,
     pub organization_containers: usize,

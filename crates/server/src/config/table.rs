@@ -66,7 +66,10 @@ impl Config {
             .row("cors-origins", "Web origins that may call the API from a browser; none by default")
             .list("ORIGIN", origin);
         let allow_private_targets = server
-            .row("allow-private-targets", "true lets webhooks, mail servers and code hosts be at private addresses")
+            .row(
+                "allow-private-targets",
+                "true lets webhooks, mail servers, code hosts and registries be at private addresses",
+            )
             .switch(false);
         let metrics_token = server
             .row("metrics-token", "What a monitor sends to read /metrics; empty lets only admins with a login read it")
@@ -223,6 +226,9 @@ impl Config {
             organization_connections: accounts
                 .row("organization-connections", "Connections to code hosts of one organization")
                 .limit(50, 1..=1_000),
+            organization_registries: accounts
+                .row("organization-registries", "Registries of images that one organization has credentials for")
+                .limit(50, 1..=1_000),
             organization_certificates: accounts
                 .row("organization-certificates", "Certificates of one organization")
                 .limit(100, 1..=1_000),
@@ -352,6 +358,9 @@ impl Config {
             application_schedules: deployments
                 .row("application-schedules", "Schedules of one application")
                 .limit(20, 1..=1_000),
+            image_check_seconds: deployments
+                .row("image-check-seconds", "How often a registry is asked for an application with auto_update")
+                .limit(3_600, 1..=604_800),
             snapshot_limit: deployments
                 .row("snapshot-seconds", "Longest time for writing or restoring a snapshot of a volume")
                 .seconds(600, 1..=86_400),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tokio::sync::mpsc;
-use windlass_api::{DeploymentState, Failure, LogStep};
+use windlass_api::{BuildPack, DeploymentState, Failure, LogStep};
 use windlass_durable::kill_point;
 use windlass_runtime::{Build, Image};
 use windlass_store::releases::{self, Artifact};
@@ -49,6 +49,11 @@ pub async fn build(attempt: &mut Attempt<'_>, tree: &Path) -> Result<()> {
         Pack::Folder(files) => Artifact::Site(site::of_folder(attempt, &tree, &files).await?),
         Pack::Services(compose) => Artifact::Services(services::build(attempt, &tree, *compose).await?),
     };
+    store(attempt, artifact).await
+}
+
+/// What was made is the release's. From here on its job needs no build.
+pub async fn store(attempt: &mut Attempt<'_>, artifact: Artifact) -> Result<()> {
     let mut tx = attempt.held.begin().await?;
     if let Some(services) = &attempt.services {
         let sealed = attempt.host.app.vault.seal_release_services(&mut tx, attempt.release.id, services).await?;
@@ -189,7 +194,7 @@ pub async fn check_architecture(attempt: &Attempt<'_>, image: &Image) -> Result<
     )
 }
 
-/// Those that were built for a deployment that did not succeed.
+/// Those that were made for a deployment that did not succeed.
 pub async fn remove_built_images(attempt: &Attempt<'_>) -> Result<()> {
     let id = attempt.deployment.id.to_string();
     for image in attempt.host.images().await? {
@@ -199,6 +204,12 @@ pub async fn remove_built_images(attempt: &Attempt<'_>) -> Result<()> {
                 attempt.host.remove_image(tag).await?;
             }
         }
+    }
+    // One of a registry has no label of Windlass's, and a name by which it is known.
+    if attempt.configuration.build_pack == BuildPack::Image {
+        attempt.held.check().await?;
+        let app = &attempt.host.app;
+        attempt.host.remove_image(&isolation::image_tag(app, attempt.application.id, attempt.deployment.id)).await?;
     }
     Ok(())
 }

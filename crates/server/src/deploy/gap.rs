@@ -56,6 +56,7 @@ pub fn foresee(known: &Known<'_>) -> Result<Outlook> {
     let is_same_build = matches!(known.effect, DeployEffect::Nothing | DeployEffect::Containers);
     match known.configuration.build_pack {
         BuildPack::DockerCompose => with_services(known, is_same_build),
+        BuildPack::Image => with_image(known),
         BuildPack::Static => Ok(Outlook::yes()),
         BuildPack::Dockerfile if known.configuration.settings.output_path.is_empty() => with_image(known),
         BuildPack::Dockerfile => Ok(Outlook::yes()),

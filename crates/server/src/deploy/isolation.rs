@@ -8,6 +8,9 @@ use super::failure::{Interruption, Result};
 use crate::app::App;
 use crate::vault::ring::keyed_hash;
 
+/// How the names of releases' images begin.
+const OWN_TAGS: &str = "windlass/";
+
 /// The organization; or, for the preview of a fork, the preview itself: a stranger's code must neither reach nor read what else the
 /// organization has.
 pub async fn owner_of(app: &App, application: &Application) -> Result<Uuid> {
@@ -35,10 +38,15 @@ pub fn host_name(app: &App, owner_id: Uuid) -> String {
 /// The engine's name of a release's image: never one that moves, and none that another organization could write after `FROM`. Builds do not
 /// see it.
 pub fn image_tag(app: &App, application_id: Uuid, deployment_id: Uuid) -> String {
-    format!("windlass/{}:{}", secret_name(app, "image", application_id), deployment_id.simple())
+    format!("{OWN_TAGS}{}:{}", secret_name(app, "image", application_id), deployment_id.simple())
 }
 
-/// The same for one of several images of a release.
+/// Whether an image's name is one that releases have.
+pub fn is_image_tag(reference: &str) -> bool {
+    reference.starts_with(OWN_TAGS)
+}
+
+/// The engine's name of one of several images of a release.
 pub fn numbered_image_tag(app: &App, application_id: Uuid, deployment_id: Uuid, number: usize) -> String {
     format!("{}-{number}", image_tag(app, application_id, deployment_id))
 }

@@ -1,7 +1,7 @@
 //! Points where a test kills the server.
 
 /// Where a test can end the process: before and after everything that leaves a trace outside of the database.
-pub const KILL_POINTS: [&str; 59] = [
+pub const KILL_POINTS: [&str; 62] = [
     "deploy-claimed",
     "deploy-before-fetch",
     "deploy-fetched",
@@ -22,6 +22,9 @@ pub const KILL_POINTS: [&str; 59] = [
     "compose-created",
     "compose-started",
     "compose-task-created",
+    "image-resolved",
+    "image-pulled",
+    "image-named",
     "site-written",
     "hold-stored",
     "hold-published",

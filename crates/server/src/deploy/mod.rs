@@ -23,6 +23,7 @@ mod health_check;
 mod helper;
 mod hold;
 mod hold_limit;
+mod image;
 mod isolation;
 mod kill_points;
 mod network;
@@ -46,6 +47,7 @@ mod volumes;
 use std::sync::Arc;
 
 use uuid::Uuid;
+use windlass_api::BuildPack;
 use windlass_store::containers::Container;
 
 use crate::host::Host;
@@ -59,6 +61,7 @@ pub use failure::{Interruption, Result};
 pub use fetch::end_left_overs;
 pub(crate) use git::cache;
 pub use handlers::registry;
+pub(crate) use isolation::is_image_tag;
 pub use kill_points::KILL_POINTS;
 pub(crate) use network::{
     ensure as ensure_network, of_application as network_of, remove_unused as remove_unused_networks, take_address,
@@ -102,8 +105,7 @@ async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Conta
         paused::unpause_all(attempt).await?;
     }
     if !attempt.is_built() {
-        let tree = fetch::fetch(attempt).await?;
-        build::build(attempt, &tree).await?;
+        make(attempt).await?;
     }
     if let Some(site) = attempt.site().cloned() {
         site::prepare(attempt, &site).await?;
@@ -128,6 +130,15 @@ async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Conta
     }
     health::all_run(attempt, &instances).await?;
     Ok(instances)
+}
+
+/// The release's artifact.
+async fn make(attempt: &mut Attempt<'_>) -> Result<()> {
+    if attempt.configuration.build_pack == BuildPack::Image {
+        return image::take(attempt).await;
+    }
+    let tree = fetch::fetch(attempt).await?;
+    build::build(attempt, &tree).await
 }
 
 /// What is built is built: from here on the deployment waits for its containers.

@@ -1,10 +1,11 @@
-//! The commit that a deploy would fetch, for a request that asks before it deploys: one question to the repository's server.
+//! The commit that a deploy would fetch, or the image that it would take, for a request that asks before it deploys: one question to the
+//! repository's server, or to the registry.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use windlass_api::{Configuration, Failure, Variables};
+use windlass_api::{BuildPack, Configuration, Failure, RepositoryAddress, Variables};
 use windlass_store::applications::Application;
 
 use super::build_plan::words_for_caller;
@@ -12,6 +13,8 @@ use super::failure::{Interruption, Result, failed};
 use super::git::{self, Source};
 use super::repository;
 use crate::app::App;
+use crate::host::container_engine;
+use crate::registries;
 use crate::shared_variables;
 use crate::turns::Turn;
 
@@ -40,7 +43,9 @@ async fn ask_in_words(app: &App, application: &Application) -> std::result::Resu
         Ok(hash) => Ok(hash),
         Err(Interruption::Failed(Failure::TimedOut, _)) => {
             let seconds = limit(app).as_secs();
-            Err(format!("The repository's server did not answer within {seconds} seconds. A deploy has more time."))
+            let is_image = application.repository == RepositoryAddress::IMAGE;
+            let who = if is_image { "registry" } else { "repository's server" };
+            Err(format!("The {who} did not answer within {seconds} seconds. A deploy has more time."))
         }
         Err(Interruption::Failed(_, words)) => match variables(app, application).await {
             Ok(variables) => Err(words_for_caller(&variables, &words)),
@@ -57,6 +62,10 @@ async fn variables(app: &App, application: &Application) -> crate::error::Result
 async fn ask_repository(app: &App, application: &Application) -> Result<String> {
     let configuration =
         Configuration::from_json(&application.configuration).or_else(|problem| failed(Failure::Internal, problem))?;
+    if configuration.build_pack == BuildPack::Image {
+        let (image, docker) = (registries::image_of(&configuration)?, container_engine(&app.config));
+        return registries::newest(app, &docker, application.organization_id, &image, limit(app)).await;
+    }
     let url = repository::address(app, application).await?;
     let credentials = repository::credentials(app, application, &url).await?;
     let reference = repository::reference(&configuration.branch, "");

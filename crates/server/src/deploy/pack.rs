@@ -88,6 +88,9 @@ pub async fn choose(basis: &Basis<'_>, tree: &Path) -> Result<Choice> {
         let warnings = compose.warnings();
         return Ok(as_set(Pack::Services(Box::new(compose)), warnings));
     }
+    if configuration.build_pack == BuildPack::Image {
+        return failed(Failure::NoBuildPack, "build_pack: an image of a registry is not built of a repository.");
+    }
     let hint = compose_file::is_there(tree, &context).await.then_some(COMPOSE_FILE_UNUSED);
     match dockerfile::find(configuration, tree, &context).await? {
         Found::Path(path) => {

@@ -17,6 +17,10 @@ pub async fn address(app: &App, application: &Application) -> Result<RepositoryA
     let may_be_local = organizations::has_host_access(&mut conn, application.organization_id).await?;
     let address = RepositoryAddress::try_from(application.repository.as_str())
         .or_else(|problem| failed(Failure::RepositoryUnreachable, format!("repository: {problem}")))?;
+    if address.transport() == Transport::Image {
+        let problem = "There is no repository: the application is made from an image of a registry.";
+        return failed(Failure::NoBuildPack, problem);
+    }
     if address.transport() == Transport::Push {
         return pushed(app, application);
     }

@@ -8,13 +8,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use time::OffsetDateTime;
 use tokio::sync::mpsc;
+use uuid::Uuid;
+use windlass_api::ImageReference;
 use windlass_runtime::{
     Archive, Build, Container, ContainerSpec, ContainerSummary, Creation, Engine, Events, Exec, HelperSpec, Image,
-    ImageSummary, Labels, Network, NetworkSummary, NewFile, PrintedLine, Reading, Result, VolumeRoot,
+    ImageSummary, Labels, Network, NetworkSummary, NewFile, PrintedLine, Reading, RegistryLogin, Result, VolumeRoot,
 };
 
 use super::Host;
 use crate::labels::INSTANCE_LABEL;
+use crate::registries;
 
 impl Host {
     /// What it is; fails when it does not answer.
@@ -95,8 +98,29 @@ impl Host {
     }
 
     /// Brings an image from its registry.
-    pub async fn pull_image(&self, reference: &str, lines: &mpsc::Sender<PrintedLine>) -> Result<()> {
-        self.docker.pull(reference, lines).await
+    pub async fn pull_image(
+        &self,
+        reference: &str,
+        login: Option<&RegistryLogin>,
+        lines: &mpsc::Sender<PrintedLine>,
+    ) -> Result<()> {
+        self.docker.pull(reference, login, lines).await
+    }
+
+    /// The digest that the tag of an image leads to, which the engine asks the registry.
+    pub async fn newest_digest(
+        &self,
+        organization_id: Uuid,
+        image: &ImageReference,
+        limit: Duration,
+    ) -> crate::deploy::Result<String> {
+        registries::newest(&self.app, &self.docker, organization_id, image, limit).await
+    }
+
+    /// Gives an image another name.
+    pub async fn tag_image(&self, reference: &str, name: &str) -> Result<()> {
+        let (repository, tag) = name.rsplit_once(':').unwrap_or((name, "latest"));
+        self.docker.tag_image(reference, repository, tag).await
     }
 
     pub async fn image(&self, reference: &str) -> Result<Option<Image>> {

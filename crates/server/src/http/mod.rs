@@ -36,6 +36,7 @@ mod password_resets;
 mod previews;
 mod push;
 mod read_only;
+mod registry_credentials;
 mod respond;
 mod runs;
 mod schedules;
@@ -97,6 +98,7 @@ fn table() -> Table {
         access::routes,
         connections::routes,
         github_apps::routes,
+        registry_credentials::routes,
         volumes::routes,
         snapshots::routes,
         uploads::routes,

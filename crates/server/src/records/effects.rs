@@ -48,18 +48,19 @@ pub fn of(field: &str, before: Side<'_>, after: Side<'_>) -> DeployEffect {
 
 /// Whether what is built can depend on it. `deploy/pack.rs` reads these fields, and what it calls.
 fn is_read_by_build(field: &str, configuration: &Configuration) -> bool {
-    use BuildPack::{Auto, DockerCompose, Dockerfile, Static};
+    use BuildPack::{Auto, DockerCompose, Dockerfile, Image, Static};
     let pack = configuration.build_pack;
     match field {
         "artifact" | "base_path" | "build_pack" | "commit_hash" => true,
         "dockerfile_path" | "build_target" => matches!(pack, Auto | Dockerfile),
-        "output_path" => pack != DockerCompose,
+        "image" => pack == Image,
+        "output_path" => !matches!(pack, DockerCompose | Image),
         "single_page" => match pack {
             Auto | Static => true,
             Dockerfile => !configuration.settings.output_path.is_empty(),
-            DockerCompose => false,
+            DockerCompose | Image => false,
         },
-        "build_variables" | "git_in_context" => pack != Static,
+        "build_variables" | "git_in_context" => !matches!(pack, Static | Image),
         // They are filled into the compose file.
         "environment_variables" | "compose_file" | "service" => pack == DockerCompose,
         // It stands in the Dockerfile that is made where there is none.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use windlass_api::{
-    BuildPack, Changes, Configuration, Given, MASK, RepositoryCredentials, Triggers, VariableMap, Variables,
+    BuildPack, Changes, Configuration, Given, MASK, RepositoryAddress, RepositoryCredentials, Triggers, VariableMap,
+    Variables,
 };
 use windlass_runtime::{MOST_ARGUMENT_BYTES, argument_bytes};
 
@@ -41,6 +42,7 @@ pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result
     set(&mut settings.build_command, &changes.build_command, "");
     set(&mut settings.start_command, &changes.start_command, "");
     set(&mut settings.output_path, &changes.output_path, "");
+    set(&mut settings.image, &changes.image, "");
     configuration.port = number(configuration.port, changes.port.map(windlass_api::Whole::get));
     let settings = &mut configuration.settings;
     settings.health_seconds = number(settings.health_seconds, changes.health_seconds.map(windlass_api::Whole::get));
@@ -90,12 +92,59 @@ fn refuse_for_services(configuration: &Configuration) -> Result<()> {
     }
 }
 
+/// What an application is made from decides whether an image of a registry is taken or one is built, and the two have settings of their own.
+pub fn fit_to_source(configuration: &mut Configuration, repository: &str) -> Result<()> {
+    let is_image = repository == RepositoryAddress::IMAGE;
+    if is_image && configuration.build_pack == BuildPack::Auto {
+        configuration.build_pack = BuildPack::Image;
+    }
+    let (has_pack, has_image) =
+        (configuration.build_pack == BuildPack::Image, !configuration.settings.image.is_empty());
+    match (is_image, has_pack, has_image) {
+        (true, true, true) => refuse_for_image(configuration),
+        (true, false, _) => Err(Error::field("build_pack", "must be image or left out, because repository is image")),
+        (true, true, false) => Err(Error::field("image", "must be given, because repository is image")),
+        (false, true, _) => Err(Error::field("build_pack", "can be image only where repository is image")),
+        (false, false, true) => {
+            Err(Error::field("image", "must be left out: the application is built of its repository"))
+        }
+        (false, false, false) => Ok(()),
+    }
+}
+
+/// Refuses settings that are about a repository or a build.
+fn refuse_for_image(configuration: &Configuration) -> Result<()> {
+    let (settings, default) = (&configuration.settings, Configuration::default());
+    let asked = [
+        ("branch", !configuration.branch.is_empty()),
+        ("base_path", configuration.base_path != default.base_path),
+        ("dockerfile_path", configuration.dockerfile_path != default.dockerfile_path),
+        ("build_target", !settings.build_target.is_empty()),
+        ("git_in_context", settings.git_in_context),
+        ("compose_file", !settings.compose_file.is_empty()),
+        ("service", !settings.service.is_empty()),
+        ("language", settings.language != default.settings.language),
+        ("language_version", !settings.language_version.is_empty()),
+        ("program", !settings.program.is_empty()),
+        ("install_command", !settings.install_command.is_empty()),
+        ("build_command", !settings.build_command.is_empty()),
+        ("start_command", !settings.start_command.is_empty()),
+        ("output_path", !settings.output_path.is_empty()),
+        ("single_page", settings.single_page),
+    ];
+    match asked.into_iter().find(|(_, is_asked)| *is_asked) {
+        Some((field, _)) => Err(Error::field(field, "must be left out: an image of a registry is taken as it is")),
+        None => Ok(()),
+    }
+}
+
 pub fn set_triggers(triggers: &mut Triggers, changes: &Changes) {
     triggers.auto_deploy = changes.auto_deploy.unwrap_or(triggers.auto_deploy);
     set(&mut triggers.tag_pattern, &changes.tag_pattern, "");
     if let Some(paths) = &changes.watch_paths {
         triggers.watch_paths = paths.to_vec();
     }
+    triggers.auto_update = changes.auto_update.unwrap_or(triggers.auto_update);
     triggers.previews = changes.previews.unwrap_or(triggers.previews);
     triggers.preview_forks = changes.preview_forks.unwrap_or(triggers.preview_forks);
 }

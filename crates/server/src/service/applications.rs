@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::records;
 use crate::records::logs::with_lines;
 use crate::service::application_changes::{
-    configure, set_credentials, set_triggers, set_variables, touches_credentials, touches_variables,
+    configure, fit_to_source, set_credentials, set_triggers, set_variables, touches_credentials, touches_variables,
 };
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::deployments::{self, DeploymentRequest};
@@ -26,7 +26,9 @@ use crate::service::idempotency::Once;
 use crate::service::shared_variables::{Referring, check_references, set_variables_of};
 use crate::service::variables::Touched;
 use crate::service::work::Work;
-use crate::service::{connections, deploy_keys, domain_choice, previews, queue, removal, states, volumes, webhooks};
+use crate::service::{
+    connections, deploy_keys, domain_choice, image_checks, previews, queue, removal, states, volumes, webhooks,
+};
 
 /// Of two organizations that choose the same domain in the same instant, one finds another at the next try.
 const TRIES: usize = 3;
@@ -190,6 +192,7 @@ async fn create(work: &mut Work<'_>, authority: &Authority, input: &DeployInput<
     tell(work, EventName::ApplicationCreated, &application);
     volumes::apply(work, authority, &application, input.changes.volumes.as_ref()).await?;
     check_volumes(work, &application, input.changes).await?;
+    image_checks::apply(work, &application, input.changes).await?;
     Ok(Some(application))
 }
 
@@ -228,11 +231,6 @@ async fn new_application(work: &mut Work<'_>, authority: &Authority, input: &Dep
 /// The application that has the name already, with what the request wants to be different.
 async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, input: &DeployInput<'_>) -> Result<Application> {
     let mut application = lock_to_change(work, authority, id).await?;
-    let (mut changed, touched) = fill(work, authority, &mut application, input.changes).await?;
-    if volumes::apply(work, authority, &application, input.changes.volumes.as_ref()).await? {
-        changed.push("volumes".into());
-    }
-    check_volumes(work, &application, input.changes).await?;
     if application.repository != **input.repository {
         let message = format!(
             "name: there is an application {} already, of another repository. Choose another name.",
@@ -240,6 +238,12 @@ async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, input: &De
         );
         return Err(Error::new(ErrorCode::NameTaken, message));
     }
+    let (mut changed, touched) = fill(work, authority, &mut application, input.changes).await?;
+    if volumes::apply(work, authority, &application, input.changes.volumes.as_ref()).await? {
+        changed.push("volumes".into());
+    }
+    check_volumes(work, &application, input.changes).await?;
+    image_checks::apply(work, &application, input.changes).await?;
     if input.changes.domain.value().is_some_and(|domain| **domain != *application.domain) {
         changed.push("domain".into());
     }
@@ -283,6 +287,7 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateAppl
     let (_, touched) = fill(&mut work, &authority, &mut application, &changes).await?;
     volumes::apply(&mut work, &authority, &application, changes.volumes.as_ref()).await?;
     check_volumes(&mut work, &application, &changes).await?;
+    image_checks::apply(&mut work, &application, &changes).await?;
     let mut names = changes.names();
     if let Some(name) = name {
         names.insert(0, "name");
@@ -328,6 +333,7 @@ async fn fill(
     let before = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     let mut configuration = before.clone();
     configure(&mut configuration, changes)?;
+    fit_to_source(&mut configuration, &application.repository)?;
     work.app.config.ceilings.check(&before.settings, &configuration.settings)?;
     application.configuration = configuration.to_json().map_err(Error::internal)?;
     let mut changed = configuration.differences(&before);
@@ -378,6 +384,7 @@ async fn fill_triggers(
     let before = Triggers::from_json(&application.triggers).map_err(Error::internal)?;
     let mut triggers = before.clone();
     set_triggers(&mut triggers, changes);
+    image_checks::check(application, &triggers)?;
     if triggers.preview_forks && !before.preview_forks {
         authority.require(work.app, Can::DeployForks)?;
     }

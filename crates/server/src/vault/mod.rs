@@ -10,6 +10,7 @@ pub mod applications;
 mod certificates;
 pub mod code_hosts;
 mod executions;
+mod registry_credentials;
 pub mod ring;
 mod shared_variables;
 pub mod unlock;

@@ -489,7 +489,8 @@ async fn triggers_are_fields_of_the_application(server: TestServer) {
     (body["auto_deploy"], body["watch_paths"]) = (json!(false), json!(["web", "!web/docs"]));
     let made = server.deploy(&admin, body).await;
     let expected = json!({
-        "auto_deploy": false, "watch_paths": ["web", "!web/docs"], "tag_pattern": "", "previews": false, "preview_forks": false,
+        "auto_deploy": false, "watch_paths": ["web", "!web/docs"], "tag_pattern": "", "auto_update": false,
+        "previews": false, "preview_forks": false,
     });
     assert_eq!(made["triggers"], expected);
     let webhook = server.webhook(&admin, id_of(&made)).await;

@@ -343,6 +343,18 @@ impl World {
         let path = operation.path.clone();
         let of_application = |id: Uuid| path.replace("{application_id}", &id.to_string());
         match operation.id.as_str() {
+            "list_registry_credentials" => {
+                self.registry_credential().await;
+                (path, Value::Null)
+            }
+            "create_registry_credential" => (path, self.new_registry_credential()),
+            "get_registry_credential" | "delete_registry_credential" => {
+                (path.replace("{credential_id}", &self.registry_credential().await.to_string()), Value::Null)
+            }
+            "update_registry_credential" => {
+                let body = json!({ "username": "eve", "password": "another very secret registry password" });
+                (path.replace("{credential_id}", &self.registry_credential().await.to_string()), body)
+            }
             "list_connections" => {
                 self.connection().await;
                 (path, Value::Null)
@@ -465,6 +477,18 @@ impl World {
 
     async fn certificate(&self) -> Uuid {
         id_of(&self.server.post("/certificates", self.new_certificate()).by(self.owner()).ok().await)
+    }
+
+    /// For a registry of its own.
+    fn new_registry_credential(&self) -> Value {
+        let number = self.applications.fetch_add(1, Ordering::SeqCst) + 1;
+        let password = "a very secret registry password";
+        json!({ "host": format!("registry{number}.example.org"), "username": "ada", "password": password })
+    }
+
+    async fn registry_credential(&self) -> Uuid {
+        let body = self.new_registry_credential();
+        id_of(&self.server.post("/registry-credentials", body).by(self.owner()).ok().await)
     }
 
     /// The body of a new connection with a name of its own.

@@ -94,6 +94,7 @@ pub async fn world(kind: Kind) -> World {
                 ("allow-private-targets", "true"),
                 ("connection-calls", "100000"),
                 ("organization-connections", "1000"),
+                ("organization-registries", "1000"),
                 ("organization-certificates", "1000"),
                 ("acme-directories", "https://acme.example.org/directory"),
                 ("organization-applications", "10000"),

@@ -320,6 +320,20 @@ create index github_app_registrations_expiry on github_app_registrations (expire
 
 -- What is deployed, and the work of deploying it.
 
+-- What an organization shows to registries of images.
+create table registry_credentials (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null references organizations (id) on delete cascade,
+    user_id blob not null,
+    -- With its port if that is not the usual one.
+    host text not null,
+    username text not null,
+    sealed_password blob not null,
+    created_at integer not null,
+    updated_at integer not null,
+    unique (organization_id, host)
+) strict, without rowid;
+
 -- Variables that the applications of an organization share.
 create table shared_variables (
     id blob primary key check (length(id) = 16),
@@ -669,6 +683,18 @@ create table uploads (
 create index uploads_of_organization on uploads (organization_id) where deployment_id is null;
 create index uploads_of_application on uploads (application_id);
 create index uploads_expiring on uploads (expires_at);
+-- Applications whose registry is asked from time to time if the tag of their image leads to another one.
+create table image_checks (
+    application_id blob primary key references applications (id) on delete cascade,
+    organization_id blob not null,
+    next_at integer not null,
+    -- When it was last asked; 0 for never.
+    checked_at integer not null,
+    -- What was deployed because of the last check that found another one; empty for nothing.
+    digest text not null
+) strict, without rowid;
+create index image_checks_due on image_checks (next_at);
+create index image_checks_of_organization on image_checks (organization_id, checked_at);
 
 -- When a command of an application is run again and again. What runs is in `runs`.
 create table schedules (

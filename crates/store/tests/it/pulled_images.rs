@@ -2,13 +2,13 @@
 
 use windlass_api::Timestamp;
 use windlass_store::pulled_images::{self, PulledImage};
-use windlass_store::releases::{self, Artifact, ServiceImage, Services};
+use windlass_store::releases::{self, Artifact, Image, ServiceImage, Services};
 use windlass_store::{Tx, applications};
 use windlass_testing::on_both_databases;
 
 use crate::support::{NOW, TestDb, add_application, database, id, populate, release};
 
-on_both_databases!(database: what_no_release_needs_is_unwanted, each_image_counts_once);
+on_both_databases!(database: what_no_release_needs_is_unwanted, what_was_taken_from_a_registry_stays_with_its_release, each_image_counts_once);
 
 fn image(number: u128, reference: &str, image_id: &str) -> PulledImage {
     PulledImage {
@@ -30,6 +30,20 @@ async fn unwanted(tx: &mut Tx, since: Timestamp) -> Vec<String> {
         pulled_images::unwanted(tx, since).await.unwrap().into_iter().map(|image| image.image_id).collect();
     ids.sort();
     ids
+}
+
+async fn what_was_taken_from_a_registry_stays_with_its_release(db: TestDb) {
+    let mut tx = db.begin().await.unwrap();
+    populate(&mut tx, 1, 1).await;
+    add_application(&mut tx, 1).await;
+    pulled_images::note(&mut tx, &image(1, "registry.example.org/shop@sha256:0", "sha256:a")).await.unwrap();
+    releases::insert(&mut tx, &release(20, 1)).await.unwrap();
+    assert_eq!(unwanted(&mut tx, later()).await, ["sha256:a"]);
+    let image = Image { name: "windlass/shop:1".into(), id: "sha256:a".into(), port: 80, bytes: 5 };
+    releases::set_artifact(&mut tx, id(20), Some(&Artifact::Image(image))).await.unwrap();
+    assert_eq!(unwanted(&mut tx, later()).await, [""; 0]);
+    releases::set_removed(&mut tx, id(20), NOW).await.unwrap();
+    assert_eq!(unwanted(&mut tx, later()).await, ["sha256:a"]);
 }
 
 async fn what_no_release_needs_is_unwanted(db: TestDb) {

@@ -302,6 +302,14 @@ fn the_guide_to_commands_has_every_field_and_status() {
 }
 
 #[test]
+fn the_guide_to_images_has_every_field_of_a_credential() {
+    let description = description();
+    let fields = description["components"]["schemas"]["CreateRegistryCredential"]["properties"].as_object().unwrap();
+    let said = first_column(&rows(&read("docs/images.md"), "| Field of a credential |"));
+    assert_eq!(said, set(fields.keys().map(String::as_str)));
+}
+
+#[test]
 fn the_guide_to_access_has_every_field() {
     let description = description();
     let fields = description["components"]["schemas"]["UpdateAccess"]["properties"].as_object().unwrap();

@@ -42,6 +42,7 @@ const TYPED: [&str; 15] = [
     "docs/extensions.md",
     "docs/figures.md",
     "docs/https.md",
+    "docs/images.md",
     "docs/logs.md",
     "docs/operating.md",
     "docs/people-and-keys.md",
@@ -107,6 +108,11 @@ fn the_readme_and_the_guide_to_figures() {
 #[test]
 fn the_readme_and_the_guide_to_https() {
     Session::after_typing("docs/https.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_images() {
+    Session::after_typing("docs/images.md");
 }
 
 #[test]

@@ -14,12 +14,13 @@ import { buildPacks } from "../settings/options";
 import { parse } from "../variables/dotenv";
 import { LineProblems } from "../variables/LineProblems";
 import { BuildPreview } from "./BuildPreview";
-import { bodyOf, EMPTY_DRAFT, isSecret, type NewApplicationDraft, nameOf, PUSHED } from "./newApplication";
+import { bodyOf, EMPTY_DRAFT, IMAGE, isSecret, type NewApplicationDraft, nameOf, PUSHED } from "./newApplication";
 import { type PartProps, SourceFields } from "./SourceFields";
 import "./applications.css";
 
 const FIELDS = [
   "repository",
+  "image",
   "branch",
   "name",
   "base_path",
@@ -94,32 +95,7 @@ function CreateForm() {
             onValue={(name) => change({ name })}
             problem={problem("name")}
           />
-          <TextField
-            label={t.create.folder}
-            hint={t.create.folderHint}
-            optional
-            autocomplete="off"
-            value={draft.basePath}
-            onValue={(basePath) => change({ basePath })}
-            problem={problem("base_path")}
-          />
-          <SelectField
-            label={t.settings.field.build_pack[0]}
-            options={buildPacks(t)}
-            value={draft.buildPack}
-            onValue={(name) => change({ buildPack: name as BuildPack })}
-            problem={problem("build_pack")}
-          />
-          {draft.program !== "" && (
-            <TextField
-              label={t.settings.field.program[0]}
-              optional
-              autocomplete="off"
-              value={draft.program}
-              onValue={(program) => change({ program })}
-              problem={problem("program")}
-            />
-          )}
+          {draft.repository !== IMAGE && <BuildFields draft={draft} change={change} problem={problem} />}
           <TextField
             label={t.create.port}
             hint={t.create.portHint}
@@ -132,9 +108,9 @@ function CreateForm() {
           />
         </section>
         <VariableFields draft={draft} change={change} problem={problem} />
-        {draft.repository.trim() !== "" && draft.repository !== PUSHED && nameOf(draft).trim() !== "" && (
-          <BuildPreview draft={draft} change={change} />
-        )}
+        {draft.repository.trim() !== "" &&
+          ![PUSHED, IMAGE].includes(draft.repository) &&
+          nameOf(draft).trim() !== "" && <BuildPreview draft={draft} change={change} />}
         <ProblemText error={rest} />
         <div class="row">
           <Button type="submit" kind="primary" busy={busy} disabled={draft.repository === ""}>
@@ -146,6 +122,41 @@ function CreateForm() {
         </div>
       </form>
     </Page>
+  );
+}
+
+/** How a repository becomes an artifact. */
+function BuildFields({ draft, change, problem }: PartProps) {
+  const t = useText();
+  return (
+    <>
+      <TextField
+        label={t.create.folder}
+        hint={t.create.folderHint}
+        optional
+        autocomplete="off"
+        value={draft.basePath}
+        onValue={(basePath) => change({ basePath })}
+        problem={problem("base_path")}
+      />
+      <SelectField
+        label={t.settings.field.build_pack[0]}
+        options={buildPacks(t)}
+        value={draft.buildPack}
+        onValue={(name) => change({ buildPack: name as BuildPack })}
+        problem={problem("build_pack")}
+      />
+      {draft.program !== "" && (
+        <TextField
+          label={t.settings.field.program[0]}
+          optional
+          autocomplete="off"
+          value={draft.program}
+          onValue={(program) => change({ program })}
+          problem={problem("program")}
+        />
+      )}
+    </>
   );
 }
 

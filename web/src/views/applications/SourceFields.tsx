@@ -3,9 +3,9 @@ import { useLocation } from "preact-iso";
 import { useConnections } from "../../api/connections";
 import { useMay } from "../../session";
 import { useText } from "../../text";
-import { TextField } from "../../ui/Field";
+import { CheckField, TextField } from "../../ui/Field";
 import { BranchField } from "./BranchField";
-import { type NewApplicationDraft, PUSHED } from "./newApplication";
+import { IMAGE, type NewApplicationDraft, PUSHED } from "./newApplication";
 import { RepositoryPicker } from "./RepositoryPicker";
 
 /** What each part of the form for a new application gets. */
@@ -15,10 +15,14 @@ export interface PartProps {
   problem: (field: string) => string | null;
 }
 
-type Way = "address" | "connection" | "push";
+type Way = "address" | "connection" | "push" | "image";
+
+/** What the API wants in place of an address. */
+const WORDS: Readonly<Partial<Record<Way, string>>> = { push: PUSHED, image: IMAGE };
 
 function wayOf({ connectionId, repository }: NewApplicationDraft): Way {
   if (connectionId) return "connection";
+  if (repository === IMAGE) return "image";
   return repository === PUSHED ? "push" : "address";
 }
 
@@ -39,12 +43,13 @@ export function SourceFields({ draft, change, problem }: PartProps) {
     setFullName("");
     change({
       connectionId: next === "connection" ? (connections[0]?.id ?? "") : "",
-      repository: next === "push" ? PUSHED : "",
+      repository: WORDS[next] ?? "",
       branch: "",
       token: "",
     });
   };
-  const ways: Way[] = connections.length > 0 ? ["address", "connection", "push"] : ["address", "push"];
+  const ways: Way[] =
+    connections.length > 0 ? ["address", "connection", "push", "image"] : ["address", "push", "image"];
   return (
     <section class="card stack">
       <h2>{t.create.source}</h2>
@@ -77,17 +82,41 @@ export function SourceFields({ draft, change, problem }: PartProps) {
           />
         )}
         {way === "address" && <AddressFields draft={draft} change={change} problem={problem} />}
-        <BranchField
-          key={fullName}
-          connectionId={way === "connection" ? draft.connectionId : ""}
-          fullName={fullName}
-          hint={way === "push" ? t.create.pushBranchHint : t.create.branchHint}
-          value={draft.branch}
-          onValue={(branch) => change({ branch })}
-          problem={problem("branch")}
-        />
+        {way === "image" && <ImageFields draft={draft} change={change} problem={problem} />}
+        {way !== "image" && (
+          <BranchField
+            key={fullName}
+            connectionId={way === "connection" ? draft.connectionId : ""}
+            fullName={fullName}
+            hint={way === "push" ? t.create.pushBranchHint : t.create.branchHint}
+            value={draft.branch}
+            onValue={(branch) => change({ branch })}
+            problem={problem("branch")}
+          />
+        )}
       </div>
     </section>
+  );
+}
+
+function ImageFields({ draft, change, problem }: PartProps) {
+  const t = useText().create;
+  return (
+    <>
+      <TextField
+        label={t.image}
+        hint={t.imageHint}
+        required
+        autocomplete="off"
+        value={draft.image}
+        onValue={(image) => change({ image })}
+        problem={problem("image")}
+      />
+      <CheckField label={t.autoUpdate} checked={draft.autoUpdate} onChecked={(autoUpdate) => change({ autoUpdate })} />
+      <p class="small muted">
+        <a href="/registries">{t.imageCredentials}</a>
+      </p>
+    </>
   );
 }
 

@@ -5,7 +5,7 @@ export function stateOfApplication(application: Application): ApplicationState {
   return linked(application.status)?.status ?? "stopped";
 }
 
-export const shortCommit = (hash: string): string => hash.slice(0, 7);
+export const shortCommit = (hash: string): string => hash.replace(/^sha256:/, "").slice(0, 7);
 
 /** The part of a repository's address that people know it by. */
 export function repositoryName(repository: string): string {

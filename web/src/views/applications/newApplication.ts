@@ -5,6 +5,9 @@ import { proposedName } from "./facts";
 
 export interface NewApplicationDraft {
   repository: string;
+  /** Only where the repository is IMAGE. */
+  image: string;
+  autoUpdate: boolean;
   connectionId: string;
   token: string;
   branch: string;
@@ -23,6 +26,8 @@ export interface NewApplicationDraft {
 
 export const EMPTY_DRAFT: NewApplicationDraft = {
   repository: "",
+  image: "",
+  autoUpdate: false,
   connectionId: "",
   token: "",
   branch: "",
@@ -38,26 +43,44 @@ export const EMPTY_DRAFT: NewApplicationDraft = {
 
 /** In place of an address: the repository is kept by Windlass and pushed to. */
 export const PUSHED = "push";
+/** The same: there is none, an image of a registry is taken. */
+export const IMAGE = "image";
 
 /** What is pushed to has no address that a name could be made of. */
 export const nameOf = (draft: NewApplicationDraft): string =>
-  draft.name ?? (draft.repository === PUSHED ? "" : proposedName(draft.repository));
+  draft.name ?? (draft.repository === PUSHED ? "" : proposedName(addressOf(draft)));
+
+/** Of an image without its tag, which says nothing about the application. */
+const addressOf = ({ repository, image }: NewApplicationDraft): string =>
+  repository === IMAGE ? (image.split("/").at(-1) ?? "").replace(/[:@].*$/, "") : repository;
 
 export const isSecret = (draft: NewApplicationDraft, name: string): boolean => draft.secrets[name] ?? looksSecret(name);
 
 /** What is empty is left out, so that the server's defaults act. */
 export function bodyOf(draft: NewApplicationDraft): CreateDeployment {
-  const { variables } = parse(draft.variables);
-  const names = Object.keys(variables);
   const body: CreateDeployment = { name: nameOf(draft).trim(), repository: draft.repository.trim() };
+  if (draft.repository === IMAGE) return imageBodyOf(draft, body);
   if (draft.branch.trim()) body.branch = draft.branch.trim();
   if (draft.basePath.trim()) body.base_path = draft.basePath.trim();
   if (draft.buildPack !== EMPTY_DRAFT.buildPack) body.build_pack = draft.buildPack;
   if (draft.language) body.language = draft.language;
   if (draft.program.trim()) body.program = draft.program.trim();
-  if (draft.port.trim()) body.port = Number(draft.port);
   if (draft.connectionId) body.connection_id = draft.connectionId;
   else if (draft.token) body.repository_token = draft.token;
+  return running(draft, body);
+}
+
+function imageBodyOf(draft: NewApplicationDraft, body: CreateDeployment): CreateDeployment {
+  body.image = draft.image.trim();
+  if (draft.autoUpdate) body.auto_update = true;
+  return running(draft, body);
+}
+
+/** What every application can have. */
+function running(draft: NewApplicationDraft, body: CreateDeployment): CreateDeployment {
+  const { variables } = parse(draft.variables);
+  const names = Object.keys(variables);
+  if (draft.port.trim()) body.port = Number(draft.port);
   if (names.length > 0) {
     body.environment_variables = variables;
     body.secret_names = names.filter((name) => isSecret(draft, name));

@@ -26,6 +26,7 @@ export const RESOURCES: Readonly<Record<AuditScope, readonly string[]>> = {
     "schedule",
     "domain",
     "connection",
+    "registry_credential",
     "delivery",
     "extension",
     "execution",

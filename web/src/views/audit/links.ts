@@ -16,6 +16,7 @@ const PAGES: Readonly<Record<string, PageOf>> = {
 /** Where things are listed: this leads on although the thing itself is gone. */
 const LISTS: Readonly<Record<string, string>> = {
   connection: "/connections",
+  registry_credential: "/registries",
   extension: "/extensions",
   installation: "/extensions/installations",
   member: "/organization",

@@ -36,6 +36,9 @@ export default function Connections() {
       {connections.length > 0 && (
         <Table label={t.connections.title} columns={columns(t)} rows={connections} rowKey={({ id }) => id} />
       )}
+      <p>
+        <a href="/registries">{t.registries.title}</a>
+      </p>
     </Page>
   );
 }

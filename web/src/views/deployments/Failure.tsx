@@ -9,6 +9,7 @@ export const LOG_ID = "deployment-log";
 const REPAIRED_IN_SETTINGS = [
   "repository_unreachable",
   "reference_not_found",
+  "image_not_found",
   "no_build_pack",
   "out_of_memory",
   "not_listening",

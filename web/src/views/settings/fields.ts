@@ -19,6 +19,7 @@ export const SECTIONS: readonly [Section, readonly FieldKind[]][] = [
   [
     "source",
     [
+      field("image"),
       field("branch"),
       field("connection_id", "select"),
       field("build_pack", "select"),
@@ -80,6 +81,7 @@ export const SECTIONS: readonly [Section, readonly FieldKind[]][] = [
       field("auto_deploy", "check"),
       field("watch_paths", "lines"),
       field("tag_pattern"),
+      field("auto_update", "check"),
       field("previews", "check"),
       { name: "preview_forks", as: "check", needs: "deploy:forks" },
     ],
@@ -113,6 +115,7 @@ export function storedValues(application: Application): Values {
     build_command: settings.build_command,
     start_command: settings.start_command,
     output_path: settings.output_path,
+    image: settings.image,
     repository_token: "",
     repository_ssh_key: "",
     port: String(application.port),
@@ -132,6 +135,7 @@ export function storedValues(application: Application): Values {
     auto_deploy: triggers.auto_deploy,
     watch_paths: triggers.watch_paths.join("\n"),
     tag_pattern: triggers.tag_pattern,
+    auto_update: triggers.auto_update,
     previews: triggers.previews,
     preview_forks: triggers.preview_forks,
   };

@@ -198,6 +198,8 @@ async fn of_registry(attempt: &Attempt<'_>, service: &Service, rights: &Rights) 
         organization_id: attempt.application.organization_id,
         has_host_access: rights.host_access,
         may_use_built: !rights.is_preview,
+        shows_credentials: !rights.is_preview,
+        explains: false,
         is_temporary: true,
         log: &attempt.log,
         step: LogStep::Build,

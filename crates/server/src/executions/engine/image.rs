@@ -15,6 +15,8 @@ pub async fn ensure(engine: &Engine<'_>, reference: &str, policy: PullPolicy) ->
         organization_id: engine.installation.organization_id,
         has_host_access: engine.has_host_access,
         may_use_built: true,
+        shows_credentials: true,
+        explains: false,
         is_temporary: false,
         log: &engine.log,
         step: LogStep::Run,

@@ -127,3 +127,7 @@ insert into domain_settings (domain, organization_id, https_only, certificate_id
 values ('www.example.org', x'00000000000000000000000000000002', 0, x'000000000000000000000000000000a2', 1);
 insert into pulled_images (id, organization_id, reference, image_id, bytes, used_at)
 values (x'000000000000000000000000000000a5', x'00000000000000000000000000000002', 'redis:8', 'sha256:1', 5, 1);
+insert into registry_credentials (id, organization_id, user_id, host, username, sealed_password, created_at, updated_at)
+values (x'00000000000000000000000000004e61', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'registry.example.org', 'ada', x'01', 1, 1);
+insert into image_checks (application_id, organization_id, next_at, checked_at, digest)
+values (x'0000000000000000000000000000000e', x'00000000000000000000000000000002', 2, 1, '');

@@ -241,6 +241,7 @@ fn no_point_is_forgotten() {
         "data-",    // in volumes.rs
         "site-",    // in sites.rs
         "compose-", // in compose.rs
+        "image-",   // in images.rs
     ];
     for point in KILL_POINTS {
         assert!(beginnings.iter().any(|beginning| point.starts_with(beginning)), "{point}");

@@ -20,6 +20,7 @@ mod figures;
 mod gapless;
 mod happy;
 mod health;
+mod images;
 mod life;
 mod plan;
 mod port;

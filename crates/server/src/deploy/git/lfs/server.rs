@@ -92,7 +92,9 @@ fn given_server(lfs: &Lfs<'_>, text: &str) -> Result<Server, FetchError> {
 async fn own(lfs: &Lfs<'_>) -> Result<Store, FetchError> {
     let source = lfs.run.source;
     match (source.url.transport(), usual(lfs)) {
-        (Transport::Local | Transport::Push, _) => Ok(Store::Folder(PathBuf::from(source.url.path()))),
+        (Transport::Local | Transport::Push | Transport::Image, _) => {
+            Ok(Store::Folder(PathBuf::from(source.url.path())))
+        }
         (Transport::Ssh, _) => by_ssh(lfs).await.map(Store::Server),
         (_, Some(url)) => {
             let is_own = matches!(source.trust, Trust::Own { .. });

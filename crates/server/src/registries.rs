@@ -1,0 +1,99 @@
+//! Registries of images: what an organization shows to them, which image a tag leads to, and why one cannot be had.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+use windlass_api::{Configuration, ErrorCode, Failure, Host as HostAddress, ImageReference, is_digest, registry_of};
+use windlass_runtime::{self as runtime, Docker, RegistryLogin, RegistryProblem};
+use windlass_store::{organizations, registry_credentials};
+
+use crate::app::App;
+use crate::deploy::{Interruption, Result};
+use crate::service::outgoing_addresses::check_host;
+
+/// What the organization has for the registry of an image. No other organization's is ever looked at.
+pub async fn login(app: &App, organization_id: Uuid, reference: &str) -> Result<Option<RegistryLogin>> {
+    let host = registry_of(reference).to_ascii_lowercase();
+    let row = registry_credentials::by_host(&mut app.db.read().await?, organization_id, &host).await?;
+    let Some(row) = row else { return Ok(None) };
+    let password = app.vault.registry_password(&row).await?;
+    Ok(Some(RegistryLogin { host: row.host, username: row.username, password }))
+}
+
+/// The image of an application that is made from one.
+pub fn image_of(configuration: &Configuration) -> Result<ImageReference> {
+    ImageReference::try_from(configuration.settings.image.as_str())
+        .map_err(|problem| Interruption::Failed(Failure::ImageNotFound, format!("image: {problem}")))
+}
+
+/// The digest that the image's tag leads to now. One that has a digest leads nowhere else.
+pub async fn newest(
+    app: &App,
+    docker: &Docker,
+    organization_id: Uuid,
+    image: &ImageReference,
+    limit: Duration,
+) -> Result<String> {
+    if let Some(digest) = image.digest() {
+        return Ok(digest.to_owned());
+    }
+    refuse_private(app, organization_id, image).await?;
+    let login = login(app, organization_id, image).await?;
+    let reference = image.with_tag();
+    let asked = docker.digest(&reference, login.as_ref(), limit).await;
+    let digest = asked.map_err(|error| explained(&reference, login.is_some(), error))?;
+    match is_digest(&digest) {
+        true => Ok(digest),
+        false => Err(Interruption::Failed(
+            Failure::RegistryUnreachable,
+            format!("{} answered with a digest that Windlass does not know.", image.registry()),
+        )),
+    }
+}
+
+/// The engine calls the registry, from a network that is not the organization's to look around in. A name that does not resolve here may
+/// resolve for the engine.
+pub async fn refuse_private(app: &App, organization_id: Uuid, image: &ImageReference) -> Result<()> {
+    if organizations::has_host_access(&mut app.db.read().await?, organization_id).await? {
+        return Ok(());
+    }
+    let Some(host) = HostAddress::of_authority(image.registry()) else { return Ok(()) };
+    match check_host(app, "image", &host).await {
+        Err(refusal) if refusal.code == ErrorCode::InvalidRequest => {
+            Err(Interruption::Failed(Failure::RegistryUnreachable, refusal.message))
+        }
+        Err(error) => Err(error.into()),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// What the engine's words about a pull mean for the person who wants the image.
+pub fn explained(reference: &str, had_login: bool, error: runtime::Error) -> Interruption {
+    let host = registry_of(reference);
+    let Some(problem) = error.registry_problem() else { return error.into() };
+    let (class, advice) = match problem {
+        RegistryProblem::Unreachable => (
+            Failure::RegistryUnreachable,
+            format!(
+                "{host} could not be reached. Try again when it answers. The engine calls a registry without https only if the operator \
+                 has told it to, or on this machine."
+            ),
+        ),
+        RegistryProblem::Refused if had_login => (
+            Failure::RegistryRefused,
+            format!("{host} refuses the organization's credentials, or does not give {reference} to them. Check both."),
+        ),
+        RegistryProblem::Refused => (
+            Failure::RegistryRefused,
+            format!("{host} does not give {reference} to everybody. Add credentials for {host} to the organization."),
+        ),
+        RegistryProblem::NotFound => {
+            (Failure::ImageNotFound, format!("{host} does not have {reference}. Check its name and its tag."))
+        }
+        RegistryProblem::Architecture => (
+            Failure::ImageArchitecture,
+            format!("{host} has {reference}, but not for this machine's processor. Push it for this one too."),
+        ),
+    };
+    Interruption::Failed(class, format!("{advice} The engine says: {error}"))
+}
