@@ -135,7 +135,7 @@ fn secrets_reach_commands_as_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let values = ["-----BEGIN KEY-----\nabc\n\n", "it's \"$(id)\" `id` \\n *"];
     for (name, value) in ["KEY", "TOKEN"].into_iter().zip(values) {
-        std::fs::write(folder.path().join(name), value).unwrap();
+        fs::write(folder.path().join(name), value).unwrap();
     }
     let command = command.replace("/run/secrets", folder.path().to_str().unwrap());
     let ran = std::process::Command::new("/bin/sh").args(["-c", &command]).output().unwrap();

@@ -30,7 +30,8 @@ proptest! {
     #[test]
     fn a_path_that_is_taken_stays_inside(name in bytes()) {
         if let Ok(taken) = path(&name) {
-            prop_assert_eq!(path(&taken).as_deref(), Ok(taken.as_slice()), "it is taken as it is");
+            let again = path(&taken);
+            prop_assert_eq!(again.as_deref(), Ok(taken.as_slice()), "it is taken as it is");
             let parts: Vec<_> = taken.split(|byte| *byte == b'/').collect();
             prop_assert!(taken.is_empty() || parts.iter().all(|part| !matches!(*part, b"" | b"." | b"..")));
             prop_assert!(parts.iter().all(|part| !part.eq_ignore_ascii_case(b".git")));
