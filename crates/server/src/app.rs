@@ -36,7 +36,7 @@ const DELIVERIES_READ: usize = 2;
 /// Each is at most as long as `webhook-body-kib` says; the next ones wait before they are read.
 const DELIVERIES_HELD: usize = 16;
 /// Each takes a processor, and a git with its memory.
-const UNPACKED: usize = 2;
+const UNPACKINGS: usize = 2;
 /// Calls to other servers at once; more wait.
 const CALLS: usize = 32;
 const EVENTS: &str = "Events are followed";
@@ -131,7 +131,7 @@ impl App {
             calls: tokio::sync::Semaphore::new(CALLS),
             pushed_to: parking_lot::Mutex::default(),
             build_plans: Turns::new("Looking at a repository", config.parallel_build_plans),
-            unpackings: tokio::sync::Semaphore::new(UNPACKED),
+            unpackings: tokio::sync::Semaphore::new(UNPACKINGS),
             pushes: Arc::new(tokio::sync::Semaphore::new(config.parallel_pushes)),
             deliveries_read: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_READ)),
             deliveries_held: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_HELD)),

@@ -111,7 +111,7 @@ pub async fn sweep(host: &Host) -> Result<()> {
 }
 
 async fn remove(host: &Host, image: &PulledImage) -> Result<()> {
-    // Whoever else has the image: the name is one release's alone.
+    // The name is one release's alone, so it goes even when another release needs the image.
     let is_own_name = is_image_tag(&image.reference);
     let is_needed = rows::is_needed_elsewhere(&mut host.app.db.read().await?, image).await?;
     if is_own_name || !is_needed || image.image_id.is_empty() {
@@ -155,7 +155,7 @@ async fn pull_as(host: &Host, pull_for: &PullFor<'_>, reference: &str) -> Result
     })
 }
 
-/// Without anybody's credentials.
+/// Without credentials, for a step of an extension that only brings an image to the engine.
 pub async fn pull(host: &Host, log: &Log, step: LogStep, reference: &str) -> Result<()> {
     run_pull(host, log, step, reference, None).await.map_err(|error| not_pulled(reference, error))
 }

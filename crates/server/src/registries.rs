@@ -46,7 +46,10 @@ pub async fn newest(
         true => Ok(digest),
         false => Err(Interruption::Failed(
             Failure::RegistryUnreachable,
-            format!("{} answered with a digest that Windlass does not know.", image.registry()),
+            format!(
+                "{} answered with no sha256 digest. Add @sha256: and the digest to the name of the image.",
+                image.registry()
+            ),
         )),
     }
 }
@@ -85,7 +88,9 @@ pub fn explained(reference: &str, had_login: bool, error: runtime::Error) -> Int
         ),
         RegistryProblem::Refused => (
             Failure::RegistryRefused,
-            format!("{host} does not give {reference} to everybody. Add credentials for {host} to the organization."),
+            format!(
+                "{host} does not give {reference} without credentials. Add credentials for {host} to the organization."
+            ),
         ),
         RegistryProblem::NotFound => {
             (Failure::ImageNotFound, format!("{host} does not have {reference}. Check its name and its tag."))

@@ -1,4 +1,5 @@
-//! Uploads: folders that are sent as a tar. The row comes before the file, and the file goes before the row or is swept.
+//! Uploads: folders that are sent as a tar. The row comes before the file. A file whose row is gone or complete is removed by the hourly sweep, if not
+//! before.
 
 use std::collections::HashSet;
 

@@ -87,9 +87,9 @@ pub struct Config {
     pub parallel_build_plans: usize,
     pub push_dir: Option<PathBuf>,
     pub upload_bytes: u64,
-    /// For one request to arrive, and for it to be unpacked.
+    /// `upload-seconds`: for one request to arrive, and for it to be unpacked.
     pub upload_limit: Duration,
-    /// How long one that is not complete is kept.
+    /// `upload-hours`, in seconds: how long one in parts is kept, complete or not.
     pub upload_seconds: i64,
     pub organization_uploads: i64,
     pub user_uploads: i64,

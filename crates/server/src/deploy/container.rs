@@ -111,7 +111,8 @@ async fn refuse_beside_others(work: &mut Work<'_>, deployment: &Deployment) -> R
     }
 }
 
-/// Who has a row before the snapshot is paused for it, and who has none waits: else what is read would change meanwhile.
+/// A container that has a row when the snapshot begins is paused for it, and one that has none yet waits: else what is read would change
+/// meanwhile.
 pub async fn refuse_beside_snapshot(work: &mut Work<'_>, application_id: Uuid) -> Result<()> {
     match jobs::of_application(work, application_id).await?.iter().any(|job| job.kind == queue::SNAPSHOT) {
         true => Err(Interruption::Later("a snapshot of a volume is being written".into())),

@@ -47,7 +47,7 @@ pub fn routes(table: Table) -> Table {
         .delete(ONE, delete, member_who::<()>("Delete upload", Can::DeployCreate))
 }
 
-/// Whether requests to a route bring what takes long.
+/// Whether requests to a route may bring a tar, which takes longer to arrive and to be unpacked than `request-seconds`.
 pub fn is_long(route: &str) -> bool {
     route.strip_prefix(PREFIX).is_some_and(|path| path == BEGIN || path == ONE)
 }
@@ -134,7 +134,7 @@ async fn application(ctx: &Ctx, granted: &Granted<Row>) -> Result<applications::
     found.ok_or_else(|| Error::not_found("upload"))
 }
 
-/// As it was sent: what is packed says so itself.
+/// As it was sent: how a tar is packed is seen by its first bytes, so a header could only contradict them.
 fn body_of(request: Request) -> Result<Body> {
     let is_packed = |headers: &HeaderMap| {
         headers.get(header::CONTENT_ENCODING).is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity"))

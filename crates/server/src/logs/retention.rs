@@ -38,7 +38,7 @@ async fn trim_organizations(app: &App, keep_from: Timestamp) -> Result<()> {
     }
     // In this order: an application or an execution is there before its lines are.
     let owners = log_owners(app).await?;
-    // Nobody's count: an organization that has command runs forgotten one after the other would keep more than its own.
+    // These first, because they count for no organization: one that has command runs forgotten one after the other would keep more than its own.
     delete_orphans(app, &kept, &owners).await?;
     let mut organizations: HashMap<Uuid, Vec<Kept>> = HashMap::new();
     for one in kept {

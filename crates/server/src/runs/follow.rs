@@ -97,9 +97,9 @@ struct Seen<'a> {
     /// The engine's own words.
     error: &'a str,
     is_out_of_memory: bool,
-    /// Before anybody told it to.
+    /// Before it was told to end.
     ended_by_itself: bool,
-    /// Whether something ends all that the application has.
+    /// Whether a worker ends all containers of the application.
     is_leaving: bool,
 }
 

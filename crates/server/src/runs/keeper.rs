@@ -16,9 +16,9 @@ use crate::service;
 const INTERVAL: Duration = Duration::from_secs(1);
 /// So many are asked for in one round. If there are more, the next round begins at once.
 const AT_ONCE: usize = 100;
-/// After this time one that could not be queued is tried again.
-const REST: Duration = Duration::from_secs(10);
-/// Of more the keeper does not remember that they could not be queued.
+/// How long one that could not be queued is left out of the rounds.
+const RETRY_AFTER: Duration = Duration::from_secs(10);
+/// If it puts off more, it forgets all of them: its memory is bounded, and they are only tried again too early.
 const MOST_PUT_OFF: usize = 1000;
 
 /// Runs until it is dropped.
@@ -26,14 +26,14 @@ pub async fn run(app: Arc<App>) {
     let mut keeper = Keeper::default();
     loop {
         // Not before it is known that another installation does not hold what this one would run something beside.
-        let are_more = match app.engine_health.seen() {
+        let has_more = match app.engine_health.seen() {
             EngineState::Well => keeper.queue_due(&app).await.unwrap_or_else(|error| {
                 tracing::warn!(%error, "schedules whose time has come could not be looked for; trying again");
                 false
             }),
             _ => false,
         };
-        if !are_more {
+        if !has_more {
             tokio::time::sleep(INTERVAL).await;
         }
     }
@@ -41,7 +41,7 @@ pub async fn run(app: Arc<App>) {
 
 #[derive(Default)]
 pub struct Keeper {
-    /// Those that could not be queued, and until when they take no place in a round that others wait for.
+    /// Those that could not be queued, and until when they are left out, so that they take no place from others in a round.
     put_off: HashMap<Uuid, Instant>,
 }
 
@@ -66,7 +66,7 @@ impl Keeper {
                 // One that cannot be read must not keep the others from their time.
                 Err(error) => {
                     tracing::warn!(%error, schedule = %schedule.id, "the run of a schedule could not be queued; trying again");
-                    self.put_off.insert(schedule.id, Instant::now() + REST);
+                    self.put_off.insert(schedule.id, Instant::now() + RETRY_AFTER);
                 }
             }
         }

@@ -117,7 +117,7 @@ fn leads_elsewhere(before: &SharedSets, after: &SharedSets, changed: &str) -> bo
     new.variables.iter().any(refers_anew) || old.variables.keys().any(gives_way)
 }
 
-/// Whoever lets code have a value could as well read it; so that takes what reading takes.
+/// A caller who can give a value to code can have the code print it, so that takes the permission to read variables.
 fn require_reading(app: &App, authority: &Authority, reason: &str) -> Result<()> {
     authority.require(app, Can::VariableRead).map_err(|refusal| {
         let message = format!("{} It is needed because {reason}.", refusal.message);

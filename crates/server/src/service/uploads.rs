@@ -1,4 +1,4 @@
-//! Uploads: begun, completed with a deployment, dropped. What is received is in `uploads`.
+//! Uploads: begun, completed with a deployment, deleted. What is received is in `uploads`.
 
 use uuid::Uuid;
 use windlass_api as api;
@@ -72,7 +72,7 @@ async fn check_number(work: &mut Work<'_>, authority: &Authority) -> Result<()> 
     for (open, limit, whose, setting) in limits {
         if open >= limit {
             let message = format!(
-                "{limit} uploads {whose} are not complete, which is the limit ({setting}). Complete one, or delete it."
+                "{limit} uploads {whose} are not complete, which is the limit ({setting}). Complete or delete one, or wait until one expires."
             );
             return Err(Error::new(ErrorCode::Conflict, message));
         }
@@ -109,12 +109,12 @@ pub async fn delete(app: &App, authority: &Authority, application: &Application,
     let mut work = app.begin().await?;
     let authority = work.hold(authority).await?;
     uploads::delete(&mut work, upload.id).await?;
-    record_change(&mut work, &authority, Action::Delete, application, upload.id, "dropped an upload to");
+    record_change(&mut work, &authority, Action::Delete, application, upload.id, "deleted an upload to");
     work.commit().await?;
     Ok(())
 }
 
-/// One of which nothing can be made.
+/// Without an audit entry: no user asked for it.
 pub async fn forget(app: &App, id: Uuid) -> Result<()> {
     let mut work = app.begin_step().await?;
     uploads::delete(&mut work, id).await?;

@@ -48,7 +48,7 @@ pub enum Problem {
     Bad(String),
     #[error("{0}")]
     TooLarge(String),
-    /// Nobody reads what is written.
+    /// Git has ended, and its own words say why.
     #[error("what takes it has ended")]
     Gone,
 }
@@ -88,7 +88,7 @@ fn unreadable(error: io::Error) -> Problem {
     }
 }
 
-/// Few packed bytes can stand for as many as there are.
+/// Counts what is unpacked, because few packed bytes can be unpacked to any number.
 struct Bounded<R> {
     from: R,
     left: u64,

@@ -26,7 +26,10 @@ pub async fn import(app: &App, repository: &Repository, head: Head, tar: File) -
     let reference = head.reference.clone();
     let importing = run(app, repository, head, tar);
     tokio::time::timeout(limit, importing).await.map_err(|_| {
-        let message = format!("body: took longer than {} seconds to unpack (upload-seconds)", limit.as_secs());
+        let message = format!(
+            "body: took longer than {} seconds to unpack (upload-seconds). Send fewer or smaller files",
+            limit.as_secs()
+        );
         Error::new(ErrorCode::TooLarge, message)
     })??;
     repository.commit(&reference).await.ok_or_else(|| failed("there is no commit"))

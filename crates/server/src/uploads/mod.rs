@@ -167,7 +167,7 @@ impl Receiving {
         }
     }
 
-    /// What cannot become any better is forgotten at once, so that it is not in the way of the next try.
+    /// What is refused for its content would be refused again, so it is deleted at once: it would count for `user-uploads` until it expires.
     async fn complete(&self, file: PartFile) -> Result<api::Upload> {
         let completed = self.deploy(file).await;
         if let Err(error) = &completed
@@ -245,7 +245,7 @@ impl Receiving {
         self.forget_file().await;
     }
 
-    /// What cannot be removed now is swept later.
+    /// A failure is not the caller's: the hourly sweep removes what is left.
     async fn forget_file(&self) {
         forget_file(&self.app.config, self.upload.id).await;
     }
@@ -267,7 +267,7 @@ fn no_room(error: io::Error) -> Error {
     Error::unavailable(message, error)
 }
 
-/// How far it is.
+/// The upload, and how much of it was received.
 pub async fn look(app: &App, upload: &Upload) -> Result<api::Upload> {
     let received = match upload.deployment_id {
         Some(_) => upload.size_bytes.unsigned_abs(),
@@ -276,7 +276,7 @@ pub async fn look(app: &App, upload: &Upload) -> Result<api::Upload> {
     Ok(service::record(upload, received))
 }
 
-/// It is not to be gone on with.
+/// The row first: a part that still arrives finds none, and is answered 404.
 pub async fn delete(app: &App, authority: &Authority, application: &Application, upload: &Upload) -> Result<()> {
     service::delete(app, authority, application, upload).await?;
     forget_file(&app.config, upload.id).await;

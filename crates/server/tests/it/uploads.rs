@@ -174,7 +174,7 @@ async fn a_cut_connection(server: TestServer) {
         }
     };
     received(600).await;
-    // Nobody else writes to it meanwhile.
+    // The request that is cut off still holds the file.
     let rest = || server.patch(&format!("{path}?offset=600"), Value::Null).body(tar[600..].to_vec()).by(&ada);
     rest().fails(409, "conflict").await;
     drop(stream);

@@ -1,6 +1,6 @@
 //! Names of entries: which are taken, and how they are written for git.
 
-/// Longer than the system takes.
+/// The system takes no longer ones.
 const LONGEST_PATH: usize = 4096;
 const LONGEST_NAME: usize = 255;
 const DEEPEST: usize = 100;
