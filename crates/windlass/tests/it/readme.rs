@@ -30,7 +30,7 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 15] = [
+const TYPED: [&str; 16] = [
     "docs/access.md",
     "docs/api.md",
     "docs/code-hosts.md",
