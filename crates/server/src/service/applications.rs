@@ -384,7 +384,7 @@ async fn fill_triggers(
     let before = Triggers::from_json(&application.triggers).map_err(Error::internal)?;
     let mut triggers = before.clone();
     set_triggers(&mut triggers, changes);
-    image_checks::check(application, &triggers)?;
+    image_checks::refuse_without_image(application, &triggers)?;
     if triggers.preview_forks && !before.preview_forks {
         authority.require(work.app, Can::DeployForks)?;
     }
