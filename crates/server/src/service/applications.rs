@@ -333,7 +333,7 @@ async fn fill(
     let before = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     let mut configuration = before.clone();
     configure(&mut configuration, changes)?;
-    fit_to_source(&mut configuration, &application.repository)?;
+    fit_to_source(&mut configuration, &application.repository, changes)?;
     work.app.config.ceilings.check(&before.settings, &configuration.settings)?;
     application.configuration = configuration.to_json().map_err(Error::internal)?;
     let mut changed = configuration.differences(&before);
