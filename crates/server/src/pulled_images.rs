@@ -27,7 +27,7 @@ pub struct PullFor<'a> {
     pub may_use_built: bool,
     /// Whether the registry is shown what the organization has for it. Not for the code of a stranger.
     pub shows_credentials: bool,
-    /// Whether a refusal of the registry is told as a failure of its own class.
+    /// Whether a refusal of the registry is told as a failure of its own class, also when it was shown no credentials.
     pub explains: bool,
     /// Whether an image that was not there before goes again when no release needs it.
     pub is_temporary: bool,
@@ -149,7 +149,8 @@ async fn pull_as(host: &Host, pull_for: &PullFor<'_>, reference: &str) -> Result
         false => None,
     };
     let pulled = run_pull(host, pull_for.log, pull_for.step, reference, login.as_ref()).await;
-    pulled.map_err(|error| match pull_for.explains {
+    // Else nobody would be told that it is the credentials that are wrong.
+    pulled.map_err(|error| match pull_for.explains || login.is_some() {
         true => registries::explained(reference, login.is_some(), error),
         false => not_pulled(reference, error),
     })
