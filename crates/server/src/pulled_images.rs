@@ -8,7 +8,7 @@ use windlass_runtime::{Image, RegistryLogin};
 use windlass_store::applications;
 use windlass_store::pulled_images::{self as rows, PulledImage};
 
-use crate::deploy::{Interruption, Result, is_image_tag};
+use crate::deploy::{Interruption, Result, is_release_name};
 use crate::host::Host;
 use crate::labels::{APPLICATION_LABEL, INSTANCE_LABEL};
 use crate::logs::work_log::Log;
@@ -27,7 +27,7 @@ pub struct PullFor<'a> {
     pub may_use_built: bool,
     /// Whether the registry is shown what the organization has for it. Not for the code of a stranger.
     pub shows_credentials: bool,
-    /// Whether a refusal of the registry is told as a failure of its own class.
+    /// Whether a refusal of the registry is told as a failure of its own class, also when it was shown no credentials.
     pub explains: bool,
     /// Whether an image that was not there before goes again when no release needs it.
     pub is_temporary: bool,
@@ -101,7 +101,7 @@ pub async fn sweep(host: &Host) -> Result<()> {
     let since = Timestamp::from_micros(app.now().micros() - i64::try_from(kept.as_micros()).unwrap_or(i64::MAX));
     let mut unwanted = rows::unwanted(&mut app.db.read().await?, since).await?;
     // A release's own name goes before the one by which the image came, whose row is then the last that needs it.
-    unwanted.sort_by_key(|image| !is_image_tag(&image.reference));
+    unwanted.sort_by_key(|image| !is_release_name(&image.reference));
     for image in unwanted.iter().take(MOST_AT_ONCE) {
         if let Err(error) = remove(host, image).await {
             tracing::debug!(?error, reference = image.reference, "an image that was pulled could not be removed yet");
@@ -112,7 +112,7 @@ pub async fn sweep(host: &Host) -> Result<()> {
 
 async fn remove(host: &Host, image: &PulledImage) -> Result<()> {
     // The name is one release's alone, so it goes even when another release needs the image.
-    let is_own_name = is_image_tag(&image.reference);
+    let is_own_name = is_release_name(&image.reference);
     let is_needed = rows::is_needed_elsewhere(&mut host.app.db.read().await?, image).await?;
     if is_own_name || !is_needed || image.image_id.is_empty() {
         let named = host.image(&image.reference).await?.map(|named| named.id);
@@ -149,7 +149,8 @@ async fn pull_as(host: &Host, pull_for: &PullFor<'_>, reference: &str) -> Result
         false => None,
     };
     let pulled = run_pull(host, pull_for.log, pull_for.step, reference, login.as_ref()).await;
-    pulled.map_err(|error| match pull_for.explains {
+    // Else nobody would be told that it is the credentials that are wrong.
+    pulled.map_err(|error| match pull_for.explains || login.is_some() {
         true => registries::explained(reference, login.is_some(), error),
         false => not_pulled(reference, error),
     })

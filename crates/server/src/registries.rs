@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use uuid::Uuid;
 use windlass_api::{Configuration, ErrorCode, Failure, Host as HostAddress, ImageReference, is_digest, registry_of};
-use windlass_runtime::{self as runtime, Docker, RegistryLogin, RegistryProblem};
+use windlass_runtime::{self as runtime, RegistryLogin, RegistryProblem};
 use windlass_store::{organizations, registry_credentials};
 
 use crate::app::App;
 use crate::deploy::{Interruption, Result};
+use crate::host::container_engine;
 use crate::service::outgoing_addresses::check_host;
 
 /// What the organization has for the registry of an image. No other organization's is ever looked at.
@@ -26,10 +27,10 @@ pub fn image_of(configuration: &Configuration) -> Result<ImageReference> {
         .map_err(|problem| Interruption::Failed(Failure::ImageNotFound, format!("image: {problem}")))
 }
 
-/// The digest that the image's tag leads to now. One that has a digest leads nowhere else.
-pub async fn newest(
+/// The digest that the image's tag leads to now. One that has a digest leads nowhere else. Requests ask this too, and have no
+/// [`Host`](crate::host::Host).
+pub async fn newest_digest(
     app: &App,
-    docker: &Docker,
     organization_id: Uuid,
     image: &ImageReference,
     limit: Duration,
@@ -40,7 +41,7 @@ pub async fn newest(
     refuse_private(app, organization_id, image).await?;
     let login = login(app, organization_id, image).await?;
     let reference = image.with_tag();
-    let asked = docker.digest(&reference, login.as_ref(), limit).await;
+    let asked = container_engine(&app.config).digest(&reference, login.as_ref(), limit).await;
     let digest = asked.map_err(|error| explained(&reference, login.is_some(), error))?;
     match is_digest(&digest) {
         true => Ok(digest),

@@ -66,7 +66,7 @@ pub async fn row(
         return Ok(Container { stage: Stage::Starting, ..stored });
     }
     if purpose == Purpose::PostRun && mounts.iter().any(|mounted| !mounted.shared) {
-        refuse_beside_others(&mut tx, deployment).await?;
+        refuse_unless_live(&mut tx, deployment).await?;
     }
     if purpose == Purpose::PostRun && !mounts.is_empty() {
         refuse_beside_snapshot(&mut tx, deployment.application_id).await?;
@@ -100,7 +100,7 @@ pub async fn row(
 }
 
 /// A command after the run writes what the containers of its own release write, and never what those of another one do.
-async fn refuse_beside_others(work: &mut Work<'_>, deployment: &Deployment) -> Result<()> {
+async fn refuse_unless_live(work: &mut Work<'_>, deployment: &Deployment) -> Result<()> {
     let application = applications::get(work, deployment.application_id).await?.ok_or(Interruption::Lost)?;
     if application.live_deployment_id != Some(deployment.id) {
         return failed(Failure::VolumeUnusable, "another deployment writes the volumes by now");

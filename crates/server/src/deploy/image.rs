@@ -73,7 +73,7 @@ async fn resolve(attempt: &mut Attempt<'_>, reference: &ImageReference) -> Resul
     attempt.log.note(format!("Asking {} for {}", reference.registry(), &**reference)).await;
     let organization_id = attempt.application.organization_id;
     let limit = attempt.host.app.config.fetch_limit;
-    let digest = attempt.host.newest_digest(organization_id, reference, limit).await?;
+    let digest = registries::newest_digest(&attempt.host.app, organization_id, reference, limit).await?;
     let mut tx = attempt.held.begin().await?;
     releases::set_commit(&mut tx, attempt.release.id, &digest, "", &reference.with_tag()).await?;
     tx.commit().await?;

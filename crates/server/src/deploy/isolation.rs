@@ -41,9 +41,18 @@ pub fn image_tag(app: &App, application_id: Uuid, deployment_id: Uuid) -> String
     format!("{OWN_TAGS}{}:{}", secret_name(app, "image", application_id), deployment_id.simple())
 }
 
-/// Whether an image's name is one that releases have.
-pub fn is_image_tag(reference: &str) -> bool {
-    reference.starts_with(OWN_TAGS)
+/// Whether an image's name is one that releases have. Images of registries can begin with the same word.
+pub fn is_release_name(reference: &str) -> bool {
+    let Some((secret, tag)) = reference.strip_prefix(OWN_TAGS).and_then(|rest| rest.split_once(':')) else {
+        return false;
+    };
+    let (deployment, number) = tag.split_once('-').unwrap_or((tag, "1"));
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_hex(secret) && is_hex(deployment) && is_number
+}
+
+fn is_hex(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// The engine's name of one of several images of a release.
@@ -54,4 +63,32 @@ pub fn numbered_image_tag(app: &App, application_id: Uuid, deployment_id: Uuid, 
 fn secret_name(app: &App, purpose: &str, id: Uuid) -> String {
     let hash = keyed_hash(&app.audit_key, &[b"build ", purpose.as_bytes(), b" ", id.as_bytes()]);
     hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_releases_are_told_from_those_of_registries() {
+        let (secret, deployment) = ("0123456789abcdef".repeat(2), Uuid::from_u128(7).simple());
+        let name = format!("windlass/{secret}:{deployment}");
+        for own in [name.clone(), format!("{name}-1"), format!("{name}-12")] {
+            assert!(is_release_name(&own), "{own}");
+        }
+        let others = [
+            "windlass/x:1".to_owned(),
+            format!("windlass/{secret}"),
+            format!("windlass/{secret}:1"),
+            format!("windlass/x:{deployment}"),
+            format!("windlass/{}:{deployment}", secret.to_uppercase()),
+            format!("docker.io/{name}"),
+            format!("{name}-"),
+            format!("{name}-a"),
+            format!("{name}-1-2"),
+        ];
+        for other in others {
+            assert!(!is_release_name(&other), "{other}");
+        }
+    }
 }

@@ -61,7 +61,7 @@ pub use failure::{Interruption, Result};
 pub use fetch::end_left_overs;
 pub(crate) use git::cache;
 pub use handlers::registry;
-pub(crate) use isolation::is_image_tag;
+pub(crate) use isolation::is_release_name;
 pub use kill_points::KILL_POINTS;
 pub(crate) use network::{
     ensure as ensure_network, of_application as network_of, remove_unused as remove_unused_networks, take_address,

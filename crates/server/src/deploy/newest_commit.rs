@@ -13,7 +13,6 @@ use super::failure::{Interruption, Result, failed};
 use super::git::{self, Source};
 use super::repository;
 use crate::app::App;
-use crate::host::container_engine;
 use crate::registries;
 use crate::shared_variables;
 use crate::turns::Turn;
@@ -63,8 +62,8 @@ async fn ask_repository(app: &App, application: &Application) -> Result<String> 
     let configuration =
         Configuration::from_json(&application.configuration).or_else(|problem| failed(Failure::Internal, problem))?;
     if configuration.build_pack == BuildPack::Image {
-        let (image, docker) = (registries::image_of(&configuration)?, container_engine(&app.config));
-        return registries::newest(app, &docker, application.organization_id, &image, limit(app)).await;
+        let image = registries::image_of(&configuration)?;
+        return registries::newest_digest(app, application.organization_id, &image, limit(app)).await;
     }
     let url = repository::address(app, application).await?;
     let credentials = repository::credentials(app, application, &url).await?;

@@ -1,5 +1,5 @@
 //! All calls to the container engine that deploying, reconciling and the caches make. A second kind of engine
-//! has to answer these calls, and no others. Lists hold what is this installation's, unless the name says otherwise.
+//! has to answer these calls, and what `registries` asks. Lists hold what is this installation's, unless the name says otherwise.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,8 +8,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use time::OffsetDateTime;
 use tokio::sync::mpsc;
-use uuid::Uuid;
-use windlass_api::ImageReference;
 use windlass_runtime::{
     Archive, Build, Container, ContainerSpec, ContainerSummary, Creation, Engine, Events, Exec, HelperSpec, Image,
     ImageSummary, Labels, Network, NetworkSummary, NewFile, PrintedLine, Reading, RegistryLogin, Result, VolumeRoot,
@@ -17,7 +15,6 @@ use windlass_runtime::{
 
 use super::Host;
 use crate::labels::INSTANCE_LABEL;
-use crate::registries;
 
 impl Host {
     /// What it is; fails when it does not answer.
@@ -105,16 +102,6 @@ impl Host {
         lines: &mpsc::Sender<PrintedLine>,
     ) -> Result<()> {
         self.docker.pull(reference, login, lines).await
-    }
-
-    /// The digest that the tag of an image leads to, which the engine asks the registry.
-    pub async fn newest_digest(
-        &self,
-        organization_id: Uuid,
-        image: &ImageReference,
-        limit: Duration,
-    ) -> crate::deploy::Result<String> {
-        registries::newest(&self.app, &self.docker, organization_id, image, limit).await
     }
 
     /// Gives an image another name.

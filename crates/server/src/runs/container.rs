@@ -142,7 +142,7 @@ async fn store(
     if application.live_deployment_id != run.deployment_id {
         return Err(Interruption::Later("another release is live by now".to_owned()));
     }
-    refuse_beside_others(&mut work, &application, model).await?;
+    refuse_beside_deployment_or_snapshot(&mut work, &application, model).await?;
     let mut row = Container {
         id: run.id,
         purpose: Purpose::Run,
@@ -172,7 +172,11 @@ async fn store(
 /// A command writes what the containers of its own release write: never what those of another one do, and nothing that a snapshot is to hold.
 /// What waits for the data goes first, else commands that follow each other could keep it waiting for ever. That a volume is shared says
 /// nothing about the next release, nor about a snapshot.
-async fn refuse_beside_others(work: &mut Work<'_>, application: &Application, model: &Container) -> Result<()> {
+async fn refuse_beside_deployment_or_snapshot(
+    work: &mut Work<'_>,
+    application: &Application,
+    model: &Container,
+) -> Result<()> {
     if mounts::of_container(model)?.is_empty() {
         return Ok(());
     }

@@ -93,7 +93,7 @@ fn refuse_for_services(configuration: &Configuration) -> Result<()> {
 }
 
 /// What an application is made from decides whether an image of a registry is taken or one is built, and the two have settings of their own.
-pub fn fit_to_source(configuration: &mut Configuration, repository: &str) -> Result<()> {
+pub fn fit_to_source(configuration: &mut Configuration, repository: &str, changes: &Changes) -> Result<()> {
     let is_image = repository == RepositoryAddress::IMAGE;
     if is_image && configuration.build_pack == BuildPack::Auto {
         configuration.build_pack = BuildPack::Image;
@@ -101,7 +101,7 @@ pub fn fit_to_source(configuration: &mut Configuration, repository: &str) -> Res
     let (has_pack, has_image) =
         (configuration.build_pack == BuildPack::Image, !configuration.settings.image.is_empty());
     match (is_image, has_pack, has_image) {
-        (true, true, true) => refuse_for_image(configuration),
+        (true, true, true) => refuse_for_image(configuration, changes),
         (true, false, _) => Err(Error::field("build_pack", "must be image or left out, because repository is image")),
         (true, true, false) => Err(Error::field("image", "must be given, because repository is image")),
         (false, true, _) => Err(Error::field("build_pack", "can be image only where repository is image")),
@@ -112,8 +112,8 @@ pub fn fit_to_source(configuration: &mut Configuration, repository: &str) -> Res
     }
 }
 
-/// Refuses settings that are about a repository or a build.
-fn refuse_for_image(configuration: &Configuration) -> Result<()> {
+/// Refuses settings that are about a repository, its pushes or a build: they would be stored and do nothing.
+fn refuse_for_image(configuration: &Configuration, changes: &Changes) -> Result<()> {
     let (settings, default) = (&configuration.settings, Configuration::default());
     let asked = [
         ("branch", !configuration.branch.is_empty()),
@@ -131,6 +131,11 @@ fn refuse_for_image(configuration: &Configuration) -> Result<()> {
         ("start_command", !settings.start_command.is_empty()),
         ("output_path", !settings.output_path.is_empty()),
         ("single_page", settings.single_page),
+        ("repository_token", changes.repository_token.value().is_some()),
+        ("repository_ssh_key", changes.repository_ssh_key.value().is_some()),
+        ("auto_deploy", changes.auto_deploy == Some(false)),
+        ("watch_paths", changes.watch_paths.as_ref().is_some_and(|paths| !paths.is_empty())),
+        ("tag_pattern", changes.tag_pattern.value().is_some()),
     ];
     match asked.into_iter().find(|(_, is_asked)| *is_asked) {
         Some((field, _)) => Err(Error::field(field, "must be left out: an image of a registry is taken as it is")),

@@ -333,7 +333,7 @@ async fn fill(
     let before = Configuration::from_json(&application.configuration).map_err(Error::internal)?;
     let mut configuration = before.clone();
     configure(&mut configuration, changes)?;
-    fit_to_source(&mut configuration, &application.repository)?;
+    fit_to_source(&mut configuration, &application.repository, changes)?;
     work.app.config.ceilings.check(&before.settings, &configuration.settings)?;
     application.configuration = configuration.to_json().map_err(Error::internal)?;
     let mut changed = configuration.differences(&before);
@@ -384,7 +384,7 @@ async fn fill_triggers(
     let before = Triggers::from_json(&application.triggers).map_err(Error::internal)?;
     let mut triggers = before.clone();
     set_triggers(&mut triggers, changes);
-    image_checks::check(application, &triggers)?;
+    image_checks::refuse_without_image(application, &triggers)?;
     if triggers.preview_forks && !before.preview_forks {
         authority.require(work.app, Can::DeployForks)?;
     }

@@ -32,7 +32,7 @@ pub async fn apply(work: &mut Work<'_>, application: &Application, changes: &Cha
 }
 
 /// Only what is made from an image has a tag to follow.
-pub fn check(application: &Application, triggers: &Triggers) -> Result<()> {
+pub fn refuse_without_image(application: &Application, triggers: &Triggers) -> Result<()> {
     match triggers.auto_update && application.repository != RepositoryAddress::IMAGE {
         true => Err(Error::field("auto_update", "is for an application whose repository is image")),
         false => Ok(()),
@@ -40,19 +40,19 @@ pub fn check(application: &Application, triggers: &Triggers) -> Result<()> {
 }
 
 /// Queues a deployment because the tag leads to another image. An image that could not be deployed is not tried again by itself.
-pub async fn deploy(app: &App, application_id: Uuid, organization_id: Uuid, digest: &str) -> Result<bool> {
+pub async fn deploy(app: &App, application_id: Uuid, organization_id: Uuid, digest: &str) -> Result<()> {
     let mut work = app.begin_step().await?;
     organizations::lock(&mut work, organization_id).await?;
-    let Some(application) = applications::lock(&mut work, application_id).await? else { return Ok(false) };
+    let Some(application) = applications::lock(&mut work, application_id).await? else { return Ok(()) };
     let is_busy = !deployment_rows::under_way(&mut work, application_id).await?.is_empty();
     if is_busy || application.wanted != Wanted::Running {
-        return Ok(false);
+        return Ok(());
     }
     if !image_checks::set_digest(&mut work, application_id, digest).await? {
-        return Ok(false);
+        return Ok(());
     }
     let newest = DeploymentRequest::Deploy { commit: None };
     deployments::enqueue(&mut work, &Actor::Schedule, &application, &newest, &[]).await?;
     work.commit().await?;
-    Ok(true)
+    Ok(())
 }

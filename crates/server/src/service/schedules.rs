@@ -136,6 +136,7 @@ pub async fn run_now(app: &App, granted: &Granted<Schedule>) -> Result<api::Comm
     }
     let actor = authority.actor();
     let run = Run { user_id: actor.user_id(), actor: actor.name().to_owned(), ..run_of(app, &application, &schedule) };
+    call_off_replaced(&mut work, &application, &schedule).await?;
     runs::enqueue(&mut work, &application, &run).await?;
     runs::record(&mut work, &actor, Action::Create, &application, &run, "ran a schedule of").await?;
     work.commit().await?;
@@ -228,13 +229,15 @@ pub async fn queue_due(app: &App, seen: &Due) -> windlass_store::Result<()> {
         ..run_of(app, &application, &schedule)
     };
     match reason_to_skip(&mut work, &application, &schedule).await? {
-        None => runs::enqueue(&mut work, &application, &run).await?,
+        None => {
+            call_off_replaced(&mut work, &application, &schedule).await?;
+            runs::enqueue(&mut work, &application, &run).await?;
+        }
         Some(reason) => skip(&mut work, &application, &schedule, Run { reason, ..run }, now).await?,
     }
     work.commit().await
 }
 
-/// With `replace`, what is under way is called off here.
 async fn reason_to_skip(
     work: &mut Work<'_>,
     application: &Application,
@@ -243,8 +246,7 @@ async fn reason_to_skip(
     if let Err(reason) = runs::live(work, application).await? {
         return Ok(Some(reason));
     }
-    let mut under_way = run_rows::under_way(work, application.id).await?;
-    under_way.retain(|run| run.schedule_id == Some(schedule.id));
+    let under_way = under_way_of(work, schedule).await?;
     match schedule.overlap {
         _ if under_way.is_empty() => runs::beyond_limits(work, application).await,
         Overlap::Skip => Ok(Some("the run before is not over".to_owned())),
@@ -252,13 +254,30 @@ async fn reason_to_skip(
             Ok(Some("a run of it waits already".to_owned()))
         }
         Overlap::Queue => runs::beyond_limits(work, application).await,
-        Overlap::Replace => {
-            for run in &under_way {
-                runs::call_off(work, application, run, "the next run of the schedule took its place").await?;
-            }
-            Ok(None)
-        }
+        Overlap::Replace => Ok(None),
     }
+}
+
+/// With `replace`, the next run takes the place of what is under way.
+async fn call_off_replaced(
+    work: &mut Work<'_>,
+    application: &Application,
+    schedule: &Schedule,
+) -> windlass_store::Result<()> {
+    if schedule.overlap != Overlap::Replace {
+        return Ok(());
+    }
+    let replaced = under_way_of(work, schedule).await?;
+    for run in &replaced {
+        runs::call_off(work, application, run, "the next run of the schedule took its place").await?;
+    }
+    Ok(())
+}
+
+async fn under_way_of(work: &mut Work<'_>, schedule: &Schedule) -> windlass_store::Result<Vec<Run>> {
+    let mut under_way = run_rows::under_way(work, schedule.application_id).await?;
+    under_way.retain(|run| run.schedule_id == Some(schedule.id));
+    Ok(under_way)
 }
 
 /// Of several in a row the last one is remembered: else they would fill the history.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windlass_store::image_checks;
 use windlass_testing::on_both_databases;
 
-use crate::deploys::least;
+use crate::deploys::{SSH_KEY, least};
 use crate::support::{TestServer, id_of, server};
 
 on_both_databases!(
@@ -23,7 +23,11 @@ async fn an_image_stands_for_a_repository(server: TestServer) {
     let made = server.deploy(&ada, of_image()).await;
     assert_eq!((&made["repository"], &made["build_pack"]), (&json!("image"), &json!("image")));
     assert_eq!((&made["settings"]["image"], &made["triggers"]["auto_update"]), (&json!(IMAGE), &json!(false)));
-    let again = server.deploy(&ada, json!({ "name": "shop", "repository": "image" })).await;
+    let again = json!({
+        "name": "shop", "repository": "image", "repository_token": "", "repository_ssh_key": "", "auto_deploy": true, "watch_paths": [],
+        "tag_pattern": "",
+    });
+    let again = server.deploy(&ada, again).await;
     assert_eq!((&again["id"], &again["settings"]["image"]), (&made["id"], &json!(IMAGE)), "it stays");
     let other = json!({ "id": made["id"], "image": "registry.example.org/team/shop:2" });
     let changed = server.put("/deploy/application", other).by(&ada).ok().await;
@@ -46,6 +50,11 @@ async fn what_does_not_go_with_an_image_is_refused(server: TestServer) {
         ("base_path", json!("/web"), "base_path: must be left out"),
         ("start_command", json!("npm start"), "start_command: must be left out"),
         ("output_path", json!("/dist"), "output_path: must be left out"),
+        ("repository_token", json!("a very secret token"), "repository_token: must be left out"),
+        ("repository_ssh_key", json!(SSH_KEY), "repository_ssh_key: must be left out"),
+        ("auto_deploy", json!(false), "auto_deploy: must be left out"),
+        ("watch_paths", json!(["web"]), "watch_paths: must be left out"),
+        ("tag_pattern", json!("v*"), "tag_pattern: must be left out"),
     ] {
         let mut wrong = of_image();
         wrong[field] = value;

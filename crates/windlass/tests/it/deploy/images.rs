@@ -106,6 +106,13 @@ async fn a_private_image_takes_the_organizations_own_credentials() {
     let made = credentials(&platform, &registry, "a wrong password");
     let (class, reason) = failure(&platform, &of_image(&image)).await;
     assert!(class == "registry_refused" && reason.contains("refuses the organization's credentials"), "{reason}");
+    let repository = platform.git.repository("composed");
+    let compose = format!("services: {{ web: {{ image: '{image}' }} }}");
+    repository.commit(&[("compose.yaml", compose.as_str())], "compose");
+    let mut composed = body("composed", &repository);
+    composed["build_pack"] = json!("docker-compose");
+    let (class, reason) = failure(&platform, &composed).await;
+    assert!(class == "registry_refused" && reason.contains("refuses the organization's credentials"), "{reason}");
     let path = format!("/registry-credentials/{}", id_of(&made));
     platform.call("PUT", &path, &json!({ "password": PASSWORD }));
     let application = platform.deploy(&of_image(&image));
