@@ -164,6 +164,7 @@ proptest! {
         assert!(!address.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\'), "{address:?}");
         match address.transport() {
             Transport::Push => assert_eq!(&*address, "push"),
+            Transport::Image => assert_eq!(&*address, "image"),
             Transport::Local => assert!(address.starts_with('/') || address.starts_with("file:///")),
             Transport::Https | Transport::Http | Transport::Git | Transport::Ssh => {
                 let rest = address.split_once("://").map_or(&*address, |(_, rest)| rest);

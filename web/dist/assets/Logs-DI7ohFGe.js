@@ -1,1 +1,0 @@
-import{mr as e}from"./base-kIL8Imt-.js";import{t}from"./LogView-FoESWlee.js";import{c as n}from"./ApplicationPage-C8ltTk9B.js";import{h as r}from"./libraries-rtXbZG4A.js";function i({application:i}){let a=e(i.deployments);return r(t,{source:{of:`application`,id:i.id},isLive:!0,services:a?n(a):[]})}export{i as default};
