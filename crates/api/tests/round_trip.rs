@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use windlass_api::*;
 
 const ID: &str = "01900000-0000-7000-8000-000000000001";
+const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const TIME: &str = "2026-01-31T23:59:59.123456Z";
 /// Links are followed this far; then they are cut off.
 const DEPTH: usize = 3;
@@ -78,6 +79,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (_, "allow" | "deny") => "192.0.2.0/24",
         (_, "before" | "after") => "20",
         (_, "text") => "NAME=value",
+        (_, "content_hash" | "parent_content_hash") => HASH,
         _ => "correct-horse",
     }
 }
@@ -192,6 +194,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ExecutionLogs>();
     tried.json::<ExecutionStep>();
     tried.json::<Extension>();
+    tried.json::<ExtensionChange>();
     tried.json::<ExtensionExecution>();
     tried.json::<ExtensionExecutions>();
     tried.json::<ExtensionPlan>();
@@ -214,6 +217,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Installation>();
     tried.json::<InstallationLog>();
     tried.json::<InstallationLogs>();
+    tried.json::<InstallationOffer>();
     tried.json::<Installations>();
     tried.json::<InstalledDomain>();
     tried.json::<InstalledService>();
@@ -232,6 +236,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<OrganizationId>();
     tried.json::<OrganizationUser>();
     tried.json::<Pagination>();
+    tried.json::<ParentOffer>();
     tried.json::<PasswordReset>();
     tried.json::<PlannedStep>();
     tried.json::<Preview>();
@@ -261,6 +266,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Snapshot>();
     tried.json::<Snapshots>();
     tried.json::<SwitchOrganization>();
+    tried.json::<TakeOffer>();
     tried.json::<Traffic>();
     tried.json::<Triggers>();
     tried.json::<TwoFactorCode>();
