@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{Side, Three};
 
 /// Of the table in which two sequences are compared. Longer ones that differ in more are not: the work grows with their product.
-const MOST_CELLS: usize = 4_000_000;
+const MOST_CELLS: usize = 1_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order<'a> {

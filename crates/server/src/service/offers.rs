@@ -193,7 +193,7 @@ pub async fn of_installation(app: &App, granted: &Granted<Installation>) -> Resu
 }
 
 fn compare_with_values(before: &str, upstream: &str, values: &Values, hides: bool) -> Result<Comparison> {
-    let read = |text: &str, what: &str| {
+    let read = |text: &str, what: &str| -> Result<_> {
         let (tree, extension) = (readable_tree(text, what)?, windlass_extension::check(text).extension);
         let tree = match &extension {
             Some(extension) => with_defaults(tree, extension),
