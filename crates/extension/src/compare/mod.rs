@@ -156,7 +156,7 @@ impl Walk {
     /// has said what comes first.
     fn compare_order(&mut self, path: &str, lists: &Three<Named<'_>>, meets: bool) {
         let Three { before, upstream, own } = lists;
-        let is_everywhere = |name: &&str| [before, upstream, own].iter().all(|list| list.items.contains_key(name));
+        let is_everywhere = |name: &&str| [before, upstream, own].iter().all(|list| list.items.contains_key(*name));
         let shown = |names: Vec<&str>| Json::from(names);
         if meets {
             let values = lists.as_ref().map(|list| Some(shown(list.names.clone())));

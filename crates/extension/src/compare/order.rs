@@ -34,7 +34,7 @@ pub fn merge<'a>(
 ) -> Option<Order<'a>> {
     let Three { before, upstream, own } = three;
     let (in_upstream, in_own) = (matches(before, upstream)?, matches(before, own)?);
-    let (mut items, mut meets) = (Vec::new(), false);
+    let (mut items, mut meets): (Vec<&'a str>, bool) = (Vec::new(), false);
     let (mut from, mut from_upstream, mut from_own) = (0, 0, 0);
     for to in 0..=before.len() {
         let found = match (in_upstream.get(to), in_own.get(to)) {
