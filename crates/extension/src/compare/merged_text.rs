@@ -32,10 +32,14 @@ fn neighbours<'a>(place: Three<&[&'a str]>, first: Side) -> Vec<&'a str> {
     if before.len() != upstream.len() || before.len() != own.len() {
         return first.of(upstream, own).to_vec();
     }
-    let line = |((before, upstream), own): ((&&'a str, &&'a str), &&'a str)| match () {
-        () if upstream == before => *own,
-        () if own == before => *upstream,
-        () => *first.of(upstream, own),
+    let line = |((before, upstream), own): ((&&'a str, &&'a str), &&'a str)| {
+        if upstream == before {
+            *own
+        } else if own == before {
+            *upstream
+        } else {
+            *first.of(upstream, own)
+        }
     };
     before.iter().zip(upstream).zip(own).map(line).collect()
 }

@@ -132,8 +132,7 @@ fn what_lines_cannot_say_is_written_anew() {
 
 #[test]
 fn values_stand_in_the_place_of_defaults() {
-    let text =
-        "metadata: {id: wiki, name: W, description: D, author: A, category: Utility, type: install, version: 1.0.0}
+    let text = "metadata: {id: wiki, name: W, description: D, author: A, category: Utility, type: run, version: 1.0.0}
 variables:
   port: {type: integer, default: '80'}
   name: {type: string, default: x}

@@ -27,7 +27,7 @@ pub struct Prepared {
 /// Which values are asked for.
 pub enum Asked<'a> {
     Given(Option<&'a VariableMap>),
-    /// With those that an installation has, of which the extension may not know all any more, except for those whose defaults are wanted instead.
+    /// With those that an installation has, of which the extension may not know all any more. Some are to have their defaults instead.
     Merged {
         stored: Values,
         given: Option<&'a VariableMap>,
