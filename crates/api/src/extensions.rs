@@ -97,6 +97,8 @@ pub struct Extension {
     pub version: String,
     /// Whether it comes with Windlass.
     pub is_verified: bool,
+    /// Whether it is a fork whose parent has another text by now.
+    pub is_behind: bool,
     /// SHA-256 of `yaml_content`, in hexadecimal digits.
     pub content_hash: String,
     pub yaml_content: String,
@@ -143,6 +145,8 @@ pub struct ListedExtension {
     pub extension_type: String,
     pub version: String,
     pub is_verified: bool,
+    /// Whether it is a fork whose parent has another text by now.
+    pub is_behind: bool,
     pub content_hash: String,
     pub validation_status: ValidationStatus,
     pub created_at: Timestamp,

@@ -7,7 +7,10 @@ use uuid::Uuid;
 use crate::closed_set::closed_set;
 use crate::sent;
 use crate::text::absent_when_empty;
-use crate::{ContainerStatus, LogStream, Pagination, Slug, Timestamp, VariableMap, VolumeNames, Whole};
+use crate::{
+    ContainerStatus, ContentHash, LogStream, Pagination, Slug, Timestamp, VariableMap, VariableNames, VolumeNames,
+    Whole,
+};
 
 /// Unique in the organization.
 pub type InstallationName = Slug<50>;
@@ -107,6 +110,12 @@ pub struct UpdateInstallation {
     /// By name. Those that are not given keep the values that they have.
     #[serde(default, serialize_with = "sent::optional", skip_serializing_if = "Option::is_none")]
     pub variables: Option<VariableMap>,
+    /// Names of variables that are to have the extension's default of now in the place of the value that they have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub defaults: Option<VariableNames>,
+    /// Of the text that the update is to bring, as the offer has it. If the extension has another one by now, nothing is changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_hash: Option<ContentHash>,
 }
 
 /// The name again, so that nothing is removed by mistake.

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use windlass_api::*;
 
 const ID: &str = "01900000-0000-7000-8000-000000000001";
+const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const TIME: &str = "2026-01-31T23:59:59.123456Z";
 /// Links are followed this far; then they are cut off.
 const DEPTH: usize = 3;
@@ -80,6 +81,7 @@ fn text(name: &str, format: Option<&str>) -> &'static str {
         (_, "before" | "after") => "20",
         (_, "text") => "NAME=value",
         (_, "sha256") => "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        (_, "content_hash" | "parent_content_hash") => HASH,
         _ => "correct-horse",
     }
 }
@@ -195,6 +197,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ExecutionLogs>();
     tried.json::<ExecutionStep>();
     tried.json::<Extension>();
+    tried.json::<ExtensionChange>();
     tried.json::<ExtensionExecution>();
     tried.json::<ExtensionExecutions>();
     tried.json::<ExtensionPlan>();
@@ -217,6 +220,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Installation>();
     tried.json::<InstallationLog>();
     tried.json::<InstallationLogs>();
+    tried.json::<InstallationOffer>();
     tried.json::<Installations>();
     tried.json::<InstalledDomain>();
     tried.json::<InstalledService>();
@@ -235,6 +239,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<OrganizationId>();
     tried.json::<OrganizationUser>();
     tried.json::<Pagination>();
+    tried.json::<ParentOffer>();
     tried.json::<PasswordReset>();
     tried.json::<PlannedStep>();
     tried.json::<Preview>();
@@ -266,6 +271,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Snapshot>();
     tried.json::<Snapshots>();
     tried.json::<SwitchOrganization>();
+    tried.json::<TakeOffer>();
     tried.json::<Traffic>();
     tried.json::<Triggers>();
     tried.json::<TwoFactorCode>();

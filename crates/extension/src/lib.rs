@@ -11,12 +11,14 @@
 //! - `template.rs` takes `{{ name }}` apart, once. Three ways lead a value out: `field.rs` (a text with a rule from `rules.rs` that holds for what comes out),
 //!   `tree.rs` (a Compose document, of which no key is replaced), and `shell/`, where it becomes an expansion of an environment variable.
 //! - `values.rs` and `given.rs`: what a user gave, defaults, secrets. `host_access.rs`: why a step needs the host.
+//! - `compare/`: what two sides have made of one text, and both together.
 //! - `catalog/` beside it has the extensions that come along, `catalog.rs` names them.
 
 mod action;
 mod canonical;
 pub mod catalog;
 mod check;
+pub mod compare;
 mod condition;
 mod draft;
 mod extension;

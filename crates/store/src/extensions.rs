@@ -28,6 +28,8 @@ pub struct Extension {
     pub version: String,
     /// SHA-256 of the text, in hexadecimal digits.
     pub content_hash: String,
+    /// The same of the parent's text that a fork goes on from; empty for none.
+    pub parent_hash: String,
     #[sqlx(try_from = "Word<ValidationStatus>")]
     pub validation_status: ValidationStatus,
     #[sqlx(try_from = "i64")]
@@ -65,7 +67,7 @@ pub struct Variable {
 macro_rules! columns {
     () => {
         "id, organization_id, extension_key, parent_id, name, description, author, category, icon, extension_type, \
-         version, content_hash, validation_status, created_at, updated_at, deleted_at"
+         version, content_hash, parent_hash, validation_status, created_at, updated_at, deleted_at"
     };
 }
 
@@ -83,7 +85,7 @@ pub async fn insert(tx: &mut Tx, extension: &Extension, texts: &Texts) -> Result
         "insert into extensions (",
         columns!(),
         ", search_text, validation_errors, yaml_content, parsed_content) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)"
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"
     );
     sql!(tx, |c| {
         sqlx::query(query)
@@ -99,6 +101,7 @@ pub async fn insert(tx: &mut Tx, extension: &Extension, texts: &Texts) -> Result
             .bind(&extension.extension_type)
             .bind(&extension.version)
             .bind(&extension.content_hash)
+            .bind(&extension.parent_hash)
             .bind(extension.validation_status.as_str())
             .bind(extension.created_at.micros())
             .bind(extension.updated_at.micros())
@@ -142,6 +145,19 @@ pub async fn update(tx: &mut Tx, extension: &Extension, texts: &Texts) -> Result
             .map(drop)
     })?;
     Ok(())
+}
+
+/// From which text of its parent a fork goes on.
+pub async fn set_parent_text(tx: &mut Tx, id: Uuid, hash: &str, text: &str) -> Result<()> {
+    let query = "update extensions set parent_hash = $2, parent_content = $3 where id = $1";
+    sql!(tx, |c| sqlx::query(query).bind(id).bind(hash).bind(text).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// Empty for what is no fork.
+pub async fn parent_text(conn: &mut Conn, id: Uuid) -> Result<Option<String>> {
+    let query = "select parent_content from extensions where id = $1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_optional(c).await)?)
 }
 
 pub async fn mark_deleted(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<()> {

@@ -9,8 +9,10 @@ mod parse;
 mod problem;
 mod scalar;
 mod suggest;
+mod write;
 
 pub use node::{Key, Node, Value};
 pub use parse::{Limits, parse};
 pub use problem::{Place, Problem, at_index, at_key};
 pub use suggest::nearest;
+pub use write::write;

@@ -117,7 +117,7 @@ pub async fn list(ctx: Ctx, Params(query): Params<ExtensionsQuery>) -> Answer {
     let mut conn = ctx.app.db.read().await?;
     let part = ((number - 1) * size, size);
     let (page, count) = rows::page(&mut conn, authority.organization_id(), &filter, (order, direction), part).await?;
-    let extensions = page.into_iter().map(records::listed).collect();
+    let extensions = records::all_listed(&mut conn, page).await?;
     success("Extensions", Extensions { extensions, pagination: Pagination::new(number, size, count) })
 }
 

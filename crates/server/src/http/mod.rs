@@ -28,6 +28,7 @@ mod logs;
 mod members;
 mod notification;
 mod observe;
+mod offers;
 pub mod openapi;
 mod organizations;
 mod origin;
@@ -109,6 +110,7 @@ fn table() -> Table {
         extensions::routes,
         executions::routes,
         installations::routes,
+        offers::routes,
         audit::routes,
         notification::routes,
     ];

@@ -21,7 +21,7 @@ const KEY_LENGTH: usize = 50;
 /// A text with what was found in it.
 pub struct Looked {
     pub checked: Checked,
-    texts: Texts,
+    pub texts: Texts,
     draft: windlass_extension::Draft,
     content_hash: String,
 }
@@ -45,7 +45,7 @@ pub async fn look(text: String) -> Result<Looked> {
 }
 
 /// In hexadecimal digits.
-fn hash(text: &str) -> String {
+pub fn hash(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -55,7 +55,7 @@ impl Looked {
     }
 
     /// Fills in what the text says.
-    fn fill(&self, row: &mut Extension) {
+    pub fn fill(&self, row: &mut Extension) {
         let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
         row.name = or_empty(&self.draft.name);
         row.description = or_empty(&self.draft.description);
@@ -68,7 +68,7 @@ impl Looked {
         row.validation_status = self.status();
     }
 
-    fn variables(&self, app: &App, row: &Extension) -> Vec<Variable> {
+    pub fn variables(&self, app: &App, row: &Extension) -> Vec<Variable> {
         let of = |variable: &windlass_extension::Variable| Variable {
             id: app.new_id(),
             extension_id: row.id,
@@ -88,7 +88,7 @@ impl Looked {
     }
 
     /// All that is wrong, in one message.
-    fn refuse_unless(&self, is_draft: bool) -> Result<()> {
+    pub fn refuse_unless(&self, is_draft: bool) -> Result<()> {
         if is_draft || self.checked.problems.is_empty() {
             return Ok(());
         }
@@ -111,28 +111,29 @@ pub async fn create(app: &App, authority: &Authority, input: CreateExtension) ->
     let authority = work.hold(authority).await?;
     refuse_taken(&mut work, &authority, &key).await?;
     let row = new(app, Some(authority.organization_id()), &key);
-    insert(work, &authority, row, looked, "created").await
+    insert(work, &authority, row, looked, None).await
 }
 
 /// A copy of an extension, or another one that remembers where it came from.
 pub async fn fork(app: &App, granted: &Granted<Extension>, input: ForkExtension) -> Result<api::Extension> {
     let parent = granted.row();
-    let text = match input.yaml_content.value() {
-        Some(text) => text.to_string(),
-        None => text_of(app, parent).await?,
-    };
-    let looked = look(text).await?;
+    let parents = text_of(app, parent).await?;
+    let looked = look(input.yaml_content.value().map_or_else(|| parents.clone(), |text| text.to_string())).await?;
     // A copy of a draft is one too.
     let is_copy = input.yaml_content.value().is_none();
     looked.refuse_unless(is_copy || input.draft.unwrap_or(false))?;
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
     let key = free_key(&mut work, &authority, parent, &looked).await?;
-    let row = Extension { parent_id: Some(parent.id), ..new(app, Some(authority.organization_id()), &key) };
-    insert(work, &authority, row, looked, "forked").await
+    let row = Extension {
+        parent_id: Some(parent.id),
+        parent_hash: hash(&parents),
+        ..new(app, Some(authority.organization_id()), &key)
+    };
+    insert(work, &authority, row, looked, Some(parents)).await
 }
 
-async fn text_of(app: &App, row: &Extension) -> Result<String> {
+pub async fn text_of(app: &App, row: &Extension) -> Result<String> {
     let texts = extensions::texts(&mut app.db.read().await?, row.id).await?;
     Ok(texts.ok_or_else(|| Error::not_found("extension"))?.yaml_content)
 }
@@ -170,7 +171,7 @@ async fn insert(
     authority: &Authority,
     mut row: Extension,
     looked: Looked,
-    verb: &str,
+    parents: Option<String>,
 ) -> Result<api::Extension> {
     let limit = work.app.config.organization_extensions;
     if extensions::count_of_organization(&mut work, authority.organization_id()).await? >= limit {
@@ -178,16 +179,21 @@ async fn insert(
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     looked.fill(&mut row);
-    if verb == "forked" {
+    if parents.is_some() {
         // A reader of the list must see who has changed it.
         row.author = authority.actor().name().to_owned();
     }
     let variables = looked.variables(work.app, &row);
     extensions::insert(&mut work, &row, &looked.texts).await?;
+    if let Some(text) = &parents {
+        extensions::set_parent_text(&mut work, row.id, &row.parent_hash, text).await?;
+    }
     extensions::set_variables(&mut work, row.id, &variables).await?;
+    let verb = if parents.is_some() { "forked" } else { "created" };
     record(&mut work, authority, Action::Create, &row, verb);
+    let is_behind = records::extensions::is_behind(&mut work, &row).await?;
     work.commit().await?;
-    Ok(records::extensions::extension(row, looked.texts, variables))
+    Ok(records::extensions::extension(row, looked.texts, variables, is_behind))
 }
 
 pub async fn update(app: &App, granted: &Granted<Extension>, input: UpdateExtension) -> Result<api::Extension> {
@@ -203,8 +209,9 @@ pub async fn update(app: &App, granted: &Granted<Extension>, input: UpdateExtens
     extensions::update(&mut work, &row, &looked.texts).await?;
     extensions::set_variables(&mut work, row.id, &variables).await?;
     record(&mut work, &authority, Action::Update, &row, "changed");
+    let is_behind = records::extensions::is_behind(&mut work, &row).await?;
     work.commit().await?;
-    Ok(records::extensions::extension(row, looked.texts, variables))
+    Ok(records::extensions::extension(row, looked.texts, variables, is_behind))
 }
 
 pub async fn delete(app: &App, granted: &Granted<Extension>) -> Result<()> {
@@ -226,7 +233,7 @@ fn refuse_built_in(row: &Extension, what: &str) -> Result<()> {
     Err(Error::new(ErrorCode::Conflict, message))
 }
 
-async fn lock(work: &mut Work<'_>, row: &Extension) -> Result<Extension> {
+pub async fn lock(work: &mut Work<'_>, row: &Extension) -> Result<Extension> {
     extensions::lock(work, row.id).await?.ok_or_else(|| Error::not_found("extension"))
 }
 
@@ -244,6 +251,7 @@ fn new(app: &App, organization_id: Option<uuid::Uuid>, key: &str) -> Extension {
         extension_type: String::new(),
         version: String::new(),
         content_hash: String::new(),
+        parent_hash: String::new(),
         validation_status: ValidationStatus::Invalid,
         created_at: app.now(),
         updated_at: app.now(),
@@ -251,7 +259,7 @@ fn new(app: &App, organization_id: Option<uuid::Uuid>, key: &str) -> Extension {
     }
 }
 
-fn record(work: &mut Work<'_>, authority: &Authority, action: Action, row: &Extension, verb: &str) {
+pub fn record(work: &mut Work<'_>, authority: &Authority, action: Action, row: &Extension, verb: &str) {
     let change = Change {
         organization_id: row.organization_id,
         action,

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::executions::{NewExecution, insert};
+use crate::service::extensions::hash;
 use crate::service::preparation::{Asked, Prepared, prepare, reasons_for_host_access};
 use crate::service::work::Work;
 
@@ -76,30 +77,67 @@ pub async fn update(
     input: &UpdateInstallation,
 ) -> Result<api::ExtensionExecution> {
     let row = granted.row();
-    let extension = extensions::get(&mut app.db.read().await?, row.extension_id).await?;
-    let extension = extension.filter(|extension| extension.deleted_at.is_none()).ok_or_else(|| {
-        Error::new(
-            ErrorCode::Conflict,
-            format!("The extension of {} was deleted, so there is nothing newer.", row.name),
-        )
-    })?;
-    let asked = Asked::Merged { stored: stored_values(app, row).await?, given: input.variables.as_ref() };
+    let extension = newest(app, row).await?;
+    refuse_another_text(input, &extension, &extension.content_hash)?;
+    let stored = in_force(app, row).await?.values;
+    let defaults = input.defaults.as_deref().unwrap_or_default();
+    let asked = Asked::Merged { stored, given: input.variables.as_ref(), defaults };
     let prepared = prepare(app, &extension, &asked, &row.name).await?;
     if prepared.kind != Kind::Install {
-        let message = format!("The extension is of the type run by now, and {} is an installation.", row.name);
-        return Err(Error::new(ErrorCode::Conflict, message));
+        return Err(Error::new(ErrorCode::Conflict, no_longer_installs(row)));
     }
+    // It may have been changed since its row was read.
+    refuse_another_text(input, &extension, &hash(&prepared.yaml_content))?;
     let new = NewExecution { kind: ExecutionKind::Update, ..NewExecution::default() };
     change(app, granted, &extension, new, &prepared, "updated").await
 }
 
-/// The values of the execution that is in force.
-async fn stored_values(app: &App, row: &Installation) -> Result<Values> {
+/// Who has looked at an offer gets what it showed.
+fn refuse_another_text(input: &UpdateInstallation, extension: &Extension, content_hash: &str) -> Result<()> {
+    match input.content_hash.as_deref() {
+        Some(looked_at) if *looked_at != *content_hash => {
+            let message = format!("{} has another text by now. Look at the offer again.", extension.extension_key);
+            Err(Error::new(ErrorCode::Conflict, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What an update brings an installation to.
+pub async fn newest(app: &App, row: &Installation) -> Result<Extension> {
+    let extension = extensions::get(&mut app.db.read().await?, row.extension_id).await?;
+    extension.filter(|extension| extension.deleted_at.is_none()).ok_or_else(|| {
+        Error::new(
+            ErrorCode::Conflict,
+            format!("The extension of {} was deleted, so there is nothing newer.", row.name),
+        )
+    })
+}
+
+pub fn no_longer_installs(row: &Installation) -> String {
+    format!("The extension is of the type run by now, and {} is an installation.", row.name)
+}
+
+/// The execution that an installation is the result of, with its text and its values.
+pub struct InForce {
+    pub execution: Execution,
+    pub yaml_content: String,
+    pub values: Values,
+}
+
+pub async fn in_force(app: &App, row: &Installation) -> Result<InForce> {
     let Some(execution_id) = row.execution_id else {
         let message = format!("{} was never installed to the end. Run the extension again.", row.name);
         return Err(Error::new(ErrorCode::Conflict, message));
     };
-    values_of(app, execution_id).await
+    let mut conn = app.db.read().await?;
+    let execution = executions::get(&mut conn, execution_id).await?;
+    let execution = execution.ok_or_else(|| Error::not_found("execution"))?;
+    let material = executions::material(&mut conn, execution_id).await?;
+    let material = material.ok_or_else(|| Error::not_found("execution"))?;
+    drop(conn);
+    let values = app.vault.execution_values(execution_id, &material.sealed_values).await?;
+    Ok(InForce { execution, yaml_content: material.yaml_content, values })
 }
 
 async fn values_of(app: &App, execution_id: Uuid) -> Result<Values> {

@@ -32,6 +32,7 @@ pub mod invitations;
 pub mod master_key;
 pub mod members;
 pub mod notification;
+pub mod offers;
 pub mod organizations;
 pub mod outgoing_addresses;
 pub mod password_resets;

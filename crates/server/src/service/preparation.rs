@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use windlass_api::{ErrorCode, MASK, VariableMap};
+use windlass_api::{ErrorCode, MASK, VariableMap, shown_name};
 use windlass_compose::{Project, Service, Sharing};
 use windlass_extension::{Action, Kind, ResolvedStep, StepType, Values, VariableType};
 use windlass_store::extensions::Extension;
@@ -27,10 +27,11 @@ pub struct Prepared {
 /// Which values are asked for.
 pub enum Asked<'a> {
     Given(Option<&'a VariableMap>),
-    /// With those that an installation has, of which the extension may not know all any more.
+    /// With those that an installation has, of which the extension may not know all any more. Some are to have their defaults instead.
     Merged {
         stored: Values,
         given: Option<&'a VariableMap>,
+        defaults: &'a [String],
     },
     /// With the secrets of a first execution that failed.
     Again {
@@ -40,11 +41,34 @@ pub enum Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Those that are to have their defaults, whatever is stored.
+    fn defaults(&self) -> &[String] {
+        match self {
+            Self::Merged { defaults, .. } => defaults,
+            Self::Given(_) | Self::Again { .. } => &[],
+        }
+    }
+
+    /// Who wants a default must have it.
+    fn check_defaults(&self, extension: &windlass_extension::Extension) -> Result<()> {
+        let Self::Merged { given, defaults, .. } = self else { return Ok(()) };
+        for name in *defaults {
+            if extension.variable(name).is_none_or(|variable| variable.default.is_none()) {
+                let problem = format!("the extension has no default for {}", shown_name(name));
+                return Err(Error::field("defaults", problem));
+            }
+            if given.is_some_and(|given| given.contains_key(name)) {
+                return Err(Error::field("defaults", format!("{name} is given a value in variables too")));
+            }
+        }
+        Ok(())
+    }
+
     /// By name. What is given goes before what is stored.
     fn values(&self, extension: &windlass_extension::Extension) -> BTreeMap<String, Value> {
         let (stored, given, only_secrets) = match self {
             Self::Given(given) => (None, given, false),
-            Self::Merged { stored, given } => (Some(stored), given, false),
+            Self::Merged { stored, given, .. } => (Some(stored), given, false),
             Self::Again { stored, given } => (Some(stored), given, true),
         };
         let mut values = BTreeMap::new();
@@ -53,7 +77,8 @@ impl Asked<'_> {
             let (was, is) =
                 (stored.is_some_and(|stored| stored.is_secret(name)), variable.kind == VariableType::Secret);
             // What was a secret is never shown as something else.
-            if *value != windlass_extension::Value::Nothing && (!was || is) && (was || !only_secrets) {
+            let is_wanted = *value != windlass_extension::Value::Nothing && !self.defaults().contains(&variable.name);
+            if is_wanted && (!was || is) && (was || !only_secrets) {
                 values.insert(name.to_owned(), value.to_json());
             }
         }
@@ -68,6 +93,7 @@ pub async fn prepare(app: &App, row: &Extension, asked: &Asked<'_>, name: &str) 
     let texts = windlass_store::extensions::texts(&mut app.db.read().await?, row.id).await?;
     let text = texts.ok_or_else(|| Error::not_found("extension"))?.yaml_content;
     let extension = read(&text).await?;
+    asked.check_defaults(&extension)?;
     let given = asked.values(&extension);
     let values = windlass_extension::values(&extension, &given, &mut new_secret).map_err(|problems| {
         let words: Vec<_> = problems.iter().map(|problem| format!("variables.{problem}")).collect();

@@ -123,6 +123,18 @@ impl World {
                 extension().await;
                 (named(&key), json!({ "yaml_content": text(&key).replace("1.0.0", "1.1.0") }))
             }
+            "get_offer_of_parent" | "take_offer_of_parent" => {
+                extension().await;
+                let fork = server.post(&format!("/extensions/{key}/fork"), json!({})).by(owner).ok().await;
+                let newer = text(&key).replace("1.2.3", "1.2.4");
+                let body = json!({ "yaml_content": newer });
+                let parent = server.put(&format!("/extensions/{key}"), body).by(owner).ok().await;
+                let body = match operation.id.as_str() {
+                    "get_offer_of_parent" => Value::Null,
+                    _ => json!({ "parent_content_hash": parent["content_hash"] }),
+                };
+                (named(fork["extension_id"].as_str().unwrap()), body)
+            }
             "plan_extension" | "run_extension" => {
                 extension().await;
                 (named(&key), json!({ "variables": { "password": "a-password-of-it" } }))
@@ -155,7 +167,10 @@ impl World {
                 extension().await;
                 let (id, _) = server.installed(owner, &key).await;
                 let body = match operation.id.as_str() {
-                    "get_installation" | "get_installation_logs" | "follow_installation_logs" => Value::Null,
+                    "get_installation"
+                    | "get_installation_logs"
+                    | "follow_installation_logs"
+                    | "get_offer_of_update" => Value::Null,
                     "update_installation" => json!({ "variables": { "verbose": "true" } }),
                     "roll_back_installation" => {
                         let update = format!("/extensions/installations/{id}/update");
@@ -422,6 +437,8 @@ async fn what_is_of_others_is_not_there(server: TestServer) {
         format!("/extensions/execution/{execution}/logs"),
         format!("/extensions/execution/{execution}/logs/follow"),
         format!("/extensions/installations/{installation}"),
+        format!("/extensions/installations/{installation}/update"),
+        "/extensions/wiki/parent".to_owned(),
     ] {
         server.get(&path).by(&stranger).fails(404, "not_found").await;
     }
@@ -429,6 +446,7 @@ async fn what_is_of_others_is_not_there(server: TestServer) {
         "/extensions/wiki/run".to_owned(),
         "/extensions/wiki/fork".to_owned(),
         "/extensions/wiki/plan".to_owned(),
+        "/extensions/wiki/parent".to_owned(),
         format!("/extensions/execution/{execution}/cancel"),
         format!("/extensions/installations/{installation}/update"),
         format!("/extensions/installations/{installation}/rollback"),

@@ -41,6 +41,7 @@ mod limits;
 mod logs;
 mod members;
 mod notification;
+mod offers;
 mod organizations;
 mod previews;
 mod queries;

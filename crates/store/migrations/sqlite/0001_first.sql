@@ -861,6 +861,8 @@ create table extensions (
     extension_type text not null,
     version text not null,
     content_hash text not null,
+    -- Of the parent's text that a fork goes on from; empty for none.
+    parent_hash text not null default '',
     validation_status text not null,
     -- JSON: a list; empty for none.
     validation_errors text not null,
@@ -872,7 +874,9 @@ create table extensions (
     -- Last, because they are long: a query for the others need not read past them.
     yaml_content text not null,
     -- JSON in one form; empty for a draft.
-    parsed_content text not null
+    parsed_content text not null,
+    -- The parent's text that a fork goes on from.
+    parent_content text not null default ''
 ) strict, without rowid;
 create unique index extensions_built_in on extensions (extension_key) where organization_id is null and deleted_at is null;
 create unique index extensions_of_organization on extensions (organization_id, extension_key) where organization_id is not null and deleted_at is null;

@@ -35,6 +35,13 @@ proptest! {
     }
 
     #[test]
+    fn what_is_written_reads_back_as_the_same(value in json(), lines in vec("[ a#:|-]{0,4}", 0..5)) {
+        let document = serde_json::json!({ "value": value, "lines": [lines.join("\n"), { "ended": lines.join("\n") + "\n" }] });
+        let text = windlass_yaml::write(&document);
+        assert_eq!(read(&text).unwrap().merged().unwrap().to_json(), document, "{text}");
+    }
+
+    #[test]
     fn any_text_is_read_or_refused_at_a_place_in_it(text in prop_oneof![any::<String>(), "([a-c] ?|[-:?,&*!|>'\"%#{}\\[\\]] ?|\n *){0,30}"]) {
         if let Err(problem) = read(&text).and_then(windlass_yaml::Node::merged) {
             let lines = text.replace("\r\n", "\n").replace('\r', "\n").split('\n').count();
