@@ -92,6 +92,7 @@ pub struct Config {
     /// `upload-hours`, in seconds: how long one in parts is kept, complete or not.
     pub upload_seconds: i64,
     pub organization_uploads: i64,
+    pub organization_upload_bytes: i64,
     pub user_uploads: i64,
     pub delivery_seconds: i64,
     pub domain_hold_seconds: i64,

@@ -419,6 +419,9 @@ impl Config {
             organization_uploads: deployments
                 .row("organization-uploads", "Uploads of one organization that are not complete")
                 .limit(20, 1..=100_000),
+            organization_upload_bytes: deployments
+                .row("organization-uploads-mib", "Uploads of one organization that are not complete, together; one that comes in one request counts as upload-mib")
+                .mib(10_240, 1..=1_073_741_824),
             user_uploads: deployments
                 .row("user-uploads", "Uploads of one user that are not complete, in one organization")
                 .limit(10, 1..=100_000),

@@ -10,7 +10,9 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use windlass_api::ErrorCode;
 
 use super::archive::{self, Head, Limits, Problem};
+use super::room;
 use crate::app::App;
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::programs::{Ended, Group};
 use crate::pushed_repository::{self, Repository};
@@ -18,6 +20,8 @@ use crate::pushed_repository::{self, Repository};
 /// What is handed on at once, and how many of these wait for git.
 const PIECE: usize = 256 << 10;
 const PIECES: usize = 4;
+/// After so many bytes it is looked again whether there is room.
+const BETWEEN_LOOKS: usize = 64 << 20;
 
 /// The hash of the commit. It has no parent, so that what was uploaded before takes no room for ever.
 pub async fn import(app: &App, repository: &Repository, head: Head, tar: File) -> Result<String> {
@@ -49,12 +53,13 @@ async fn run(app: &App, repository: &Repository, head: Head, tar: File) -> Resul
         archive::convert(tar, limits, &head, Pieces { to, piece: BytesMut::new() })
     });
     let programs = group.run(pushed_repository::read, pushed_repository::read);
-    let ((), converted, ended) = tokio::join!(feed(input, pieces), converting, programs);
+    let (fed, converted, ended) = tokio::join!(feed(&app.config, input, pieces), converting, programs);
     match converted.map_err(Error::internal)? {
         Ok(()) | Err(Problem::Gone) => {}
         Err(Problem::Bad(text)) => return Err(Error::field("body", text)),
         Err(Problem::TooLarge(text)) => return Err(Error::new(ErrorCode::TooLarge, format!("body: {text}"))),
     }
+    fed?;
     let Ended { status, read } = ended.map_err(failed)?;
     match status.success() {
         true => Ok(()),
@@ -65,13 +70,21 @@ async fn run(app: &App, repository: &Repository, head: Head, tar: File) -> Resul
     }
 }
 
-/// Ends the program's input when there is no more. One that has ended has said why; that is read elsewhere.
-async fn feed(mut input: ChildStdin, mut pieces: Receiver<Bytes>) {
+/// Ends the program's input when there is no more, and before its end when there is no room. A program that has ended has said why; that is
+/// read elsewhere.
+async fn feed(config: &Config, mut input: ChildStdin, mut pieces: Receiver<Bytes>) -> Result<()> {
+    let mut since_look = BETWEEN_LOOKS;
     while let Some(piece) = pieces.recv().await {
+        if since_look >= BETWEEN_LOOKS {
+            since_look = 0;
+            room::check(config, piece.len() as u64).await?;
+        }
+        since_look += piece.len();
         if input.write_all(&piece).await.is_err() {
-            return;
+            break;
         }
     }
+    Ok(())
 }
 
 /// Hands on what a blocking thread writes.

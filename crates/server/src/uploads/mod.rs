@@ -4,6 +4,7 @@
 mod archive;
 mod import;
 mod part_file;
+mod room;
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +22,6 @@ use windlass_store::uploads::{self as rows, Upload};
 use crate::app::App;
 use crate::auth::Authority;
 use crate::config::Config;
-use crate::disk;
 use crate::error::{Error, Result};
 use crate::pushed_repository::{Repository, UPLOADS};
 use crate::pushes::{self, Alone};
@@ -34,8 +34,8 @@ pub const KILL_POINTS: [&str; 4] = ["upload-received", "upload-stored", "upload-
 
 /// A client that sends nothing for so long has gone.
 const SILENCE: Duration = Duration::from_secs(30);
-/// What must stay free on the disk.
-const RESERVE: u64 = 256 << 20;
+/// After so many bytes it is looked again whether there is room.
+const BETWEEN_LOOKS: u64 = 8 << 20;
 
 /// How long one request may take: to arrive, and to be unpacked.
 pub fn longest(config: &Config) -> Duration {
@@ -116,7 +116,7 @@ impl Receiving {
         if file.bytes.saturating_add(announced) > most {
             return Err(self.too_large(most));
         }
-        self.check_room(announced).await?;
+        room::check(&self.app.config, announced).await?;
         let limit = self.app.config.upload_limit;
         let writing = self.write(file, part.body, most);
         tokio::time::timeout(limit, writing).await.map_err(|_| {
@@ -131,10 +131,15 @@ impl Receiving {
             let message = format!("Nothing arrived for {} seconds.", SILENCE.as_secs());
             Error::new(ErrorCode::BodyTimeout, message)
         };
+        let mut next_look = file.bytes + BETWEEN_LOOKS;
         while let Some(frame) = tokio::time::timeout(SILENCE, body.frame()).await.map_err(silent)? {
             let Ok(piece) = frame.map_err(|_| cut_off())?.into_data() else { continue };
             if file.bytes + piece.len() as u64 > most {
                 return Err(self.too_large(most));
+            }
+            if file.bytes >= next_look {
+                next_look = file.bytes + BETWEEN_LOOKS;
+                room::check(&self.app.config, piece.len() as u64).await?;
             }
             file.write(&piece).await.map_err(no_room)?;
         }
@@ -156,15 +161,6 @@ impl Receiving {
             size => format!("offset: with this part there would be more than the {size} bytes of the upload."),
         };
         Error::new(ErrorCode::TooLarge, message)
-    }
-
-    /// As far as it is known how much will come.
-    async fn check_room(&self, bytes: u64) -> Result<()> {
-        let free = disk::space(part_file::folder(&self.app.config)).await.map(|space| space.free);
-        match free.is_some_and(|free| free < bytes.saturating_add(RESERVE)) {
-            true => Err(no_room(io::ErrorKind::StorageFull.into())),
-            false => Ok(()),
-        }
     }
 
     /// What is refused for its content would be refused again, so it is deleted at once: it would count for `user-uploads` until it expires.
@@ -283,13 +279,14 @@ pub async fn delete(app: &App, authority: &Authority, application: &Application,
     Ok(())
 }
 
-/// Removes the files of those that are complete, or were forgotten. The rows are read last, because each comes before its file.
+/// Removes the files of those that are complete, were forgotten, or have expired. The rows are read last, because each comes before its
+/// file. Nothing is written to the database: its disk may be full, because of these files.
 pub async fn sweep(app: &App) -> Result<()> {
     let found = part_file::all(&app.config).await.map_err(Error::internal)?;
     if found.is_empty() {
         return Ok(());
     }
-    let open = rows::all_open(&mut app.db.read().await?).await?;
+    let open = rows::all_open(&mut app.db.read().await?, app.now()).await?;
     for id in found.difference(&open) {
         forget_file(&app.config, *id).await;
     }
