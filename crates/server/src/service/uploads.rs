@@ -31,7 +31,7 @@ pub async fn begin(
     // One that comes in one request is over with it.
     let lifetime = match size_bytes {
         0 => i64::try_from(longest(&app.config).as_secs() * 2).map_err(Error::internal)?,
-        _ => app.config.upload_seconds,
+        _ => app.config.kept_upload_seconds,
     };
     let upload = Upload {
         id: app.new_id(),
@@ -125,7 +125,7 @@ pub async fn delete(app: &App, authority: &Authority, application: &Application,
 }
 
 /// Without an audit entry: no user asked for it.
-pub async fn forget(app: &App, id: Uuid) -> Result<()> {
+pub async fn delete_failed(app: &App, id: Uuid) -> Result<()> {
     let mut work = app.begin_step().await?;
     uploads::delete(&mut work, id).await?;
     work.commit().await?;

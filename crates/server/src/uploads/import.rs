@@ -25,16 +25,15 @@ const BETWEEN_LOOKS: usize = 64 << 20;
 
 /// The hash of the commit. It has no parent, so that what was uploaded before takes no room for ever.
 pub async fn import(app: &App, repository: &Repository, head: Head, tar: File) -> Result<String> {
-    let _turn = app.unpackings.acquire().await.map_err(Error::internal)?;
     let limit = app.config.upload_limit;
     let reference = head.reference.clone();
     let importing = run(app, repository, head, tar);
     tokio::time::timeout(limit, importing).await.map_err(|_| {
+        let seconds = limit.as_secs();
         let message = format!(
-            "body: took longer than {} seconds to unpack (upload-seconds). Send fewer or smaller files",
-            limit.as_secs()
+            "The tar was not unpacked within {seconds} seconds (upload-seconds). Try again, or send fewer or smaller files."
         );
-        Error::new(ErrorCode::TooLarge, message)
+        Error::unavailable(message, "git took too long")
     })??;
     repository.commit(&reference).await.ok_or_else(|| failed("there is no commit"))
 }
