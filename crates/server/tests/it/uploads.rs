@@ -251,6 +251,7 @@ async fn hostile_folders(server: TestServer) {
         (hostile(EntryType::Block, "sda", ""), "body: \"sda\" is a device"),
         (b"no tar at all".to_vec(), "body: is no tar"),
         (folder()[..700].to_vec(), "body: "),
+        (folder()[..1024].to_vec(), "body: ends before it is complete"),
         (gzip(&folder())[..40].to_vec(), "body: "),
     ] {
         let message = server.post(&path, Value::Null).body(tar).by(&ada).fails(400, "invalid_request").await;
@@ -290,7 +291,7 @@ async fn how_much_is_taken(kind: Kind) {
     }
     let names: Vec<_> = (0..51).map(|number| number.to_string()).collect();
     let many: Vec<_> = names.iter().map(|name| (name.as_str(), &b""[..])).collect();
-    let message = server.post(&path, Value::Null).body(tar_of(&many)).by(&ada).fails(400, "invalid_request").await;
+    let message = server.post(&path, Value::Null).body(tar_of(&many)).by(&ada).fails(413, "too_large").await;
     assert!(message.contains("\"50\" is one too many: there may be 50"), "{message}");
     server.post(&announced(application, &large), Value::Null).body("").by(&ada).fails(413, "too_large").await;
 
