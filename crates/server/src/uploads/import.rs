@@ -5,8 +5,9 @@ use std::io::{self, Write};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::AsyncWriteExt;
-use tokio::process::ChildStdin;
+use tokio::process::{ChildStdin, Command};
 use tokio::sync::mpsc::{self, Receiver, Sender};
+use uuid::Uuid;
 use windlass_api::ErrorCode;
 
 use super::archive::{self, Head, Limits, Problem};
@@ -24,10 +25,11 @@ const PIECES: usize = 4;
 const BETWEEN_LOOKS: usize = 64 << 20;
 
 /// The hash of the commit. It has no parent, so that what was uploaded before takes no room for ever.
-pub async fn import(app: &App, repository: &Repository, head: Head, tar: File) -> Result<String> {
+pub async fn import(app: &App, repository: &Repository, upload_id: Uuid, head: Head, tar: File) -> Result<String> {
     let limit = app.config.upload_limit;
     let reference = head.reference.clone();
-    let importing = run(app, repository, head, tar);
+    let importer = repository.importer(upload_id).await.map_err(failed)?;
+    let importing = run(app, importer, head, tar);
     tokio::time::timeout(limit, importing).await.map_err(|_| {
         let seconds = limit.as_secs();
         let message = format!(
@@ -35,6 +37,7 @@ pub async fn import(app: &App, repository: &Repository, head: Head, tar: File) -
         );
         Error::unavailable(message, "git took too long")
     })??;
+    repository.keep_imported(upload_id).await.map_err(failed)?;
     repository.commit(&reference).await.ok_or_else(|| failed("there is no commit"))
 }
 
@@ -42,9 +45,9 @@ fn failed(cause: impl std::fmt::Display) -> Error {
     Error::unavailable("git could not store the folder. Try again in a moment.", cause)
 }
 
-async fn run(app: &App, repository: &Repository, head: Head, tar: File) -> Result<()> {
+async fn run(app: &App, importer: Command, head: Head, tar: File) -> Result<()> {
     let limits = Limits { bytes: app.config.fetch_bytes, entries: app.config.fetch_files };
-    let mut group = Group::start_with_input(repository.importer()).map_err(failed)?;
+    let mut group = Group::start_with_input(importer).map_err(failed)?;
     let input = group.input().ok_or_else(|| failed("git takes no input"))?;
     let (to, pieces) = mpsc::channel(PIECES);
     // It ends with the channel.

@@ -213,9 +213,10 @@ impl Receiving {
             let message = "There is no room for more: the repository of the application is full (push-mib). Upload to a new application.";
             return Err(Error::new(ErrorCode::Conflict, message));
         }
-        let imported = import::import(&self.app, repository, self.head(), tar).await;
+        let imported = import::import(&self.app, repository, self.upload.id, self.head(), tar).await;
         if imported.is_err() {
             repository.clean_up().await.map_err(Error::internal)?;
+            repository.forget_uploads().await.map_err(Error::internal)?;
         }
         imported
     }

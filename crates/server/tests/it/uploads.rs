@@ -96,6 +96,13 @@ impl TestServer {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
+    /// Folders with objects of uploads that are not complete.
+    fn incoming(&self, application_id: Uuid) -> usize {
+        let objects = self.app.config.data_dir.join(format!("pushed/{application_id}.git/objects"));
+        let names = std::fs::read_dir(objects).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_str().unwrap().starts_with("tmp_")).count()
+    }
+
     fn upload_files(&self) -> Vec<PathBuf> {
         let files = std::fs::read_dir(self.app.config.data_dir.join("pushed/uploads"));
         files.map(|files| files.map(|file| file.unwrap().path()).collect()).unwrap_or_default()
@@ -118,6 +125,7 @@ async fn a_folder_in_one_request(server: TestServer) {
     assert_eq!(said, "Ada <ada@example.org> Upload of My Shop");
     assert_eq!(server.git(application, &["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
     assert_eq!(server.git(application, &["fsck", "--strict"]), "");
+    assert_eq!(server.incoming(application), 0);
     assert!(server.upload_files().is_empty());
 
     // By its name it is the same application, and what was there before takes no room for ever.
@@ -264,6 +272,13 @@ async fn hostile_folders(server: TestServer) {
     let left = std::fs::read_dir(&repository).unwrap().map(|entry| entry.unwrap().file_name());
     let left: Vec<_> = left.filter(|name| name.to_str().unwrap().starts_with("fast_import")).collect();
     assert!(left.is_empty(), "{left:?}");
+    // What came before the entry that was refused is not kept, and takes no room.
+    let hook = hostile(EntryType::Regular, ".git/hooks/pre-commit", "");
+    let tar = [&folder()[..1024], hook.as_slice()].concat();
+    server.post(&path, Value::Null).body(tar).by(&ada).fails(400, "invalid_request").await;
+    let stored = server.git(application, &["count-objects", "-v"]);
+    assert!(stored.starts_with("count: 0\n") && stored.contains("in-pack: 0\n"), "{stored}");
+    assert_eq!(server.incoming(application), 0);
     // Nothing of all that is in the way of a good one.
     assert!(server.post(&path, Value::Null).body(folder()).by(&ada).ok().await["deployment_id"].is_string());
 }
