@@ -25,7 +25,7 @@ on_both_databases!(
     server: a_folder_in_one_request, a_folder_in_parts, a_cut_connection, what_is_not_what_was_announced,
     hostile_folders, what_belongs_to_others, what_is_forgotten,
 );
-on_both_databases!(kind: how_much_is_taken);
+on_both_databases!(kind: how_much_is_taken, how_long_a_turn_is_waited_for);
 
 /// A tar with one file.
 pub fn folder() -> Vec<u8> {
@@ -325,6 +325,25 @@ async fn how_much_is_taken(kind: Kind) {
     assert!(message.contains("3 uploads in this organization"), "{message}");
     server.delete(&format!("{UPLOAD}/{first}")).by(&ada).ok().await;
     begin(&eve).ok().await;
+}
+
+async fn how_long_a_turn_is_waited_for(kind: Kind) {
+    let server = TestServer::with(kind, &[("upload-seconds", "3")]).await;
+    let ada = server.admin().await;
+    let (application, tar) = (server.pushed_application(&ada, "shop").await, folder());
+    let path = format!("{UPLOAD}/{}", server.begin_upload(&ada, application, &tar).await);
+    let part =
+        |from: usize| server.patch(&format!("{path}?offset={from}"), Value::Null).body(tar[from..].to_vec()).by(&ada);
+    let [one, two, eve, ida] = [1, 2, 3, 4].map(Uuid::from_u128);
+    let turns =
+        [(one, eve), (two, ida)].map(|(organization, user)| server.app.unpackings.take(organization, user).unwrap());
+    let message = part(0).fails(503, "unavailable").await;
+    assert!(message.contains("under way too often on this server"), "{message}");
+    // What was received is still there, and is deployed when there is a turn.
+    assert_eq!(server.get(&path).by(&ada).ok().await["offset"], tar.len());
+    drop(turns);
+    assert!(part(tar.len()).ok().await["deployment_id"].is_string());
+    assert_eq!(server.deployments(&ada, application).await.len(), 1);
 }
 
 async fn what_belongs_to_others(server: TestServer) {
