@@ -73,8 +73,8 @@ pub struct App {
     pub pushed_to: parking_lot::Mutex<std::collections::HashSet<uuid::Uuid>>,
     /// Pushes by git that are under way at once.
     pub pushes: Arc<tokio::sync::Semaphore>,
-    /// Uploads that are unpacked at once; more wait.
-    pub unpackings: tokio::sync::Semaphore,
+    /// Uploads that are unpacked at once, one for each organization; more wait.
+    pub unpackings: Arc<Turns>,
     /// Repositories that are looked at before a deploy.
     pub build_plans: Arc<Turns>,
     /// Long deliveries of code hosts that are being read and checked at once.
@@ -131,7 +131,7 @@ impl App {
             calls: tokio::sync::Semaphore::new(CALLS),
             pushed_to: parking_lot::Mutex::default(),
             build_plans: Turns::new("Looking at a repository", config.parallel_build_plans),
-            unpackings: tokio::sync::Semaphore::new(UNPACKINGS),
+            unpackings: Turns::new("Unpacking an upload", UNPACKINGS),
             pushes: Arc::new(tokio::sync::Semaphore::new(config.parallel_pushes)),
             deliveries_read: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_READ)),
             deliveries_held: Arc::new(tokio::sync::Semaphore::new(DELIVERIES_HELD)),

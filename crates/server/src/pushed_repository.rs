@@ -19,6 +19,8 @@ const TIME: Duration = Duration::from_secs(60);
 const MOST_SAID: u64 = 4 * 1024 * 1024;
 /// What commits of uploads are called before their branch is.
 pub const UPLOADS: &str = "refs/uploads";
+/// Folders with the objects of an upload until all of it is there. Git removes old ones too, for the beginning of the name.
+const INCOMING: &str = "tmp_upload_";
 /// What `git fast-import` leaves when it fails.
 const CRASH_REPORT: &str = "fast_import_crash_";
 /// Then they are made one again.
@@ -69,9 +71,24 @@ impl Repository {
         self.command(&["receive-pack", "--stateless-rpc", "."])
     }
 
-    /// The program that makes a commit of what the caller writes to its input.
-    pub fn importer(&self) -> Command {
-        self.command(&["fast-import", "--quiet", "--force"])
+    /// The program that makes a commit of what the caller writes to its input. What it stores is apart until it is kept: also when it fails it
+    /// completes what it has begun to store.
+    pub async fn importer(&self, upload_id: Uuid) -> io::Result<Command> {
+        let incoming = incoming(upload_id);
+        tokio::fs::create_dir(self.folder.join(&incoming)).await?;
+        let mut command = self.command(&["fast-import", "--quiet", "--force"]);
+        command.env("GIT_OBJECT_DIRECTORY", incoming).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", "objects");
+        Ok(command)
+    }
+
+    /// Adds what an importer that has succeeded has stored.
+    pub async fn keep_imported(&self, upload_id: Uuid) -> io::Result<()> {
+        let (from, to) = (self.folder.join(incoming(upload_id)), self.folder.join("objects/pack"));
+        tokio::task::spawn_blocking(move || {
+            move_packs(&from.join("pack"), &to)?;
+            remove(&from)
+        })
+        .await?
     }
 
     /// Removes the references that commits of uploads have until they are those of a branch. Only one upload at a time may do this.
@@ -210,11 +227,32 @@ impl Repository {
             ("receive.maxInputSize", &most),
             // A whole pack or nothing.
             ("receive.unpackLimit", "1"),
-            ("fastimport.unpackLimit", "1"),
+            ("fastimport.unpackLimit", "0"),
         ];
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
         git_program::command(&self.folder, arguments, &settings, self.memory)
     }
+}
+
+/// As git, which is started in the repository's folder, is told it.
+fn incoming(upload_id: Uuid) -> String {
+    format!("objects/{INCOMING}{upload_id}")
+}
+
+/// There is none if all of it was in the repository already.
+fn move_packs(from: &Path, to: &Path) -> io::Result<()> {
+    let entries = match std::fs::read_dir(from) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    let mut names = entries.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>()?;
+    // An index is what tells git that there is a pack.
+    names.sort_by_key(|name| Path::new(name).extension().is_some_and(|ending| ending == "idx"));
+    std::fs::create_dir_all(to)?;
+    for name in names {
+        std::fs::rename(from.join(&name), to.join(&name))?;
+    }
+    Ok(())
 }
 
 fn make_private(root: &Path, folder: &Path) -> io::Result<()> {

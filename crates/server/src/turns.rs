@@ -1,10 +1,11 @@
 //! Heavy work that requests begin: some at once, and one at a time for each organization and each user.
 
-use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
@@ -15,49 +16,67 @@ const RETRY_SECONDS: u64 = 5;
 pub struct Turns {
     /// What it is, for the message.
     what: &'static str,
-    all: Arc<Semaphore>,
-    /// Ids of organizations and users.
-    taken: Mutex<HashSet<Uuid>>,
+    limit: usize,
+    /// Of organizations and users: the ids of those who have a turn.
+    taken: Mutex<Vec<[Uuid; 2]>>,
+    ended: Notify,
 }
 
 /// Held until the work is done.
 pub struct Turn {
     turns: Arc<Turns>,
     ids: [Uuid; 2],
-    _permit: OwnedSemaphorePermit,
 }
 
 impl Turns {
     pub fn new(what: &'static str, limit: usize) -> Arc<Self> {
-        Arc::new(Self { what, all: Arc::new(Semaphore::new(limit)), taken: Mutex::default() })
+        Arc::new(Self { what, limit, taken: Mutex::default(), ended: Notify::new() })
     }
 
     pub fn take(self: &Arc<Self>, organization_id: Uuid, user_id: Uuid) -> Result<Turn> {
         let busy =
             |whose| Error::rate_limited(format!("{} is under way {whose}. Try again.", self.what), RETRY_SECONDS);
-        let permit = self.all.clone().try_acquire_owned().map_err(|_| busy("too often on this server"))?;
         let ids = [organization_id, user_id];
         let mut taken = self.taken.lock();
-        if ids.iter().any(|id| taken.contains(id)) {
+        if taken.len() >= self.limit {
+            return Err(busy("too often on this server"));
+        }
+        if taken.iter().flatten().any(|id| ids.contains(id)) {
             return Err(busy("in this organization, or by you"));
         }
-        taken.extend(ids);
+        taken.push(ids);
         drop(taken);
-        Ok(Turn { turns: self.clone(), ids, _permit: permit })
+        Ok(Turn { turns: self.clone(), ids })
+    }
+
+    /// Waits for one, but not for ever.
+    pub async fn wait(self: &Arc<Self>, organization_id: Uuid, user_id: Uuid, limit: Duration) -> Result<Turn> {
+        let deadline = Instant::now() + limit;
+        loop {
+            // Made before the look, so that it hears of a turn that ends right after it.
+            let ended = self.ended.notified();
+            let busy = match self.take(organization_id, user_id) {
+                Ok(turn) => return Ok(turn),
+                Err(busy) => busy,
+            };
+            if tokio::time::timeout_at(deadline, ended).await.is_err() {
+                return Err(Error::unavailable(busy.message, "no turn became free"));
+            }
+        }
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut taken = self.turns.taken.lock();
-        for id in self.ids {
-            taken.remove(&id);
-        }
+        self.turns.taken.lock().retain(|ids| *ids != self.ids);
+        self.turns.ended.notify_waiters();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use windlass_api::ErrorCode;
+
     use super::*;
 
     #[test]
@@ -74,5 +93,18 @@ mod tests {
         let third = turns.take(three, ada).unwrap();
         drop((second, third));
         assert!(turns.take(one, eve).is_ok());
+    }
+    #[tokio::test]
+    async fn who_waits_has_a_turn_when_one_ends_and_waits_no_longer_than_allowed() {
+        let turns = Turns::new("Something", 1);
+        let [one, two, ada, eve] = [1, 2, 3, 4].map(Uuid::from_u128);
+        let first = turns.take(one, ada).unwrap();
+        let refused = turns.wait(two, eve, Duration::from_millis(10)).await.err().unwrap();
+        assert_eq!((refused.code, refused.retry_after), (ErrorCode::Unavailable, Some(5)));
+        let waiting = turns.clone();
+        let second = tokio::spawn(async move { waiting.wait(two, eve, Duration::from_secs(20)).await.is_ok() });
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        drop(first);
+        assert!(second.await.unwrap());
     }
 }

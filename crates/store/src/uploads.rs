@@ -68,19 +68,28 @@ pub async fn of_organization(
     })?)
 }
 
-/// How many of an organization are not complete, and how many of these are a user's.
-pub async fn open(conn: &mut Conn, organization_id: Uuid, user_id: Uuid, now: Timestamp) -> Result<(i64, i64)> {
-    let query = "select count(*), cast(coalesce(sum(case when user_id = $2 then 1 else 0 end), 0) as bigint) from uploads \
+/// How many of an organization are not complete, how many of these are a user's, and how many bytes all of these may become. One of unknown
+/// size counts as `unknown_bytes`.
+pub async fn open(
+    conn: &mut Conn,
+    organization_id: Uuid,
+    user_id: Uuid,
+    now: Timestamp,
+    unknown_bytes: i64,
+) -> Result<(i64, i64, i64)> {
+    let query = "select count(*), cast(coalesce(sum(case when user_id = $2 then 1 else 0 end), 0) as bigint), \
+                 cast(coalesce(sum(case when size_bytes = 0 then $4 else size_bytes end), 0) as bigint) from uploads \
                  where organization_id = $1 and deployment_id is null and expires_at > $3";
     Ok(sql!(conn, |c| {
-        sqlx::query_as(query).bind(organization_id).bind(user_id).bind(now.micros()).fetch_one(c).await
+        let query = sqlx::query_as(query).bind(organization_id).bind(user_id).bind(now.micros());
+        query.bind(unknown_bytes).fetch_one(c).await
     })?)
 }
 
-/// Those that are not complete, of all organizations.
-pub async fn all_open(conn: &mut Conn) -> Result<HashSet<Uuid>> {
-    let query = "select id from uploads where deployment_id is null";
-    let ids: Vec<Uuid> = sql!(conn, |c| sqlx::query_scalar(query).fetch_all(c).await)?;
+/// Those that are not complete and have not expired, of all organizations.
+pub async fn all_open(conn: &mut Conn, now: Timestamp) -> Result<HashSet<Uuid>> {
+    let query = "select id from uploads where deployment_id is null and expires_at > $1";
+    let ids: Vec<Uuid> = sql!(conn, |c| sqlx::query_scalar(query).bind(now.micros()).fetch_all(c).await)?;
     Ok(ids.into_iter().collect())
 }
 

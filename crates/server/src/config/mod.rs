@@ -87,11 +87,12 @@ pub struct Config {
     pub parallel_build_plans: usize,
     pub push_dir: Option<PathBuf>,
     pub upload_bytes: u64,
-    /// `upload-seconds`: for one request to arrive, and for it to be unpacked.
+    /// `upload-seconds`: for one request to arrive, to wait for its turn, and to be unpacked, each.
     pub upload_limit: Duration,
     /// `upload-hours`, in seconds: how long one in parts is kept, complete or not.
-    pub upload_seconds: i64,
+    pub kept_upload_seconds: i64,
     pub organization_uploads: i64,
+    pub organization_upload_bytes: i64,
     pub user_uploads: i64,
     pub delivery_seconds: i64,
     pub domain_hold_seconds: i64,

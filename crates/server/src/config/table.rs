@@ -411,14 +411,17 @@ impl Config {
                 .text("DIR", "", own_folder),
             upload_bytes: deployments.row("upload-mib", "Largest tar of a folder that is uploaded, as it is sent").mib(1_024, 1..=1_048_576),
             upload_limit: deployments
-                .row("upload-seconds", "Longest time for one request of an upload to arrive, and for an upload to be unpacked")
+                .row("upload-seconds", "Longest time for one request of an upload to arrive, for an upload to wait for its turn, and for it to be unpacked")
                 .seconds(600, 1..=7_200),
-            upload_seconds: deployments
+            kept_upload_seconds: deployments
                 .row("upload-hours", "How long an upload in parts is kept, complete or not")
                 .hours(24, 1..=720),
             organization_uploads: deployments
                 .row("organization-uploads", "Uploads of one organization that are not complete")
                 .limit(20, 1..=100_000),
+            organization_upload_bytes: deployments
+                .row("organization-uploads-mib", "Uploads of one organization that are not complete, together; one that comes in one request counts as upload-mib")
+                .mib(10_240, 1..=1_073_741_824),
             user_uploads: deployments
                 .row("user-uploads", "Uploads of one user that are not complete, in one organization")
                 .limit(10, 1..=100_000),

@@ -38,7 +38,7 @@ pub fn routes(table: Table) -> Table {
         .get(ONE, get, member_who::<Upload>("Get upload", Can::DeployCreate))
         .patch(
             ONE,
-            go_on,
+            continue_upload,
             member_who::<Upload>("Continue upload", Can::DeployCreate)
                 .note(CONTINUING)
                 .query::<UploadPartQuery>()
@@ -106,7 +106,7 @@ pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {
     success("Upload", uploads::look(&ctx.app, granted.row()).await?)
 }
 
-pub async fn go_on(ctx: Ctx, PathId(id): PathId, params: RawParams, request: Request) -> Answer {
+pub async fn continue_upload(ctx: Ctx, PathId(id): PathId, params: RawParams, request: Request) -> Answer {
     let granted = ctx.upload(id).await?;
     let given: UploadPartQuery = params.parse()?;
     let offset = given.offset.map_or(0, |offset| offset.get().unsigned_abs());

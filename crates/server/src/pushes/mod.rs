@@ -65,11 +65,19 @@ async fn mend(app: &App, application: &Application, repository: &Repository) -> 
     let served = rows::last_deployed_commit(&mut conn, application.id).await?;
     drop(conn);
     let before = match &served {
-        Some(served) if repository.is_ancestor(served, &commit).await => Some(served.as_str()),
+        Some(served) if came_before(repository, served, &commit).await => Some(served.as_str()),
         _ => None,
     };
     repository.put_back(&branch, &commit, before).await;
     Ok(())
+}
+
+/// Whether what is served was on the branch before. An upload has no parent that would say so: then it is enough that git still has it.
+async fn came_before(repository: &Repository, served: &str, commit: &str) -> bool {
+    match repository.commit(&format!("{commit}^")).await {
+        Some(_) => repository.is_ancestor(served, commit).await,
+        None => repository.commit(&format!("{served}^{{commit}}")).await.is_some(),
+    }
 }
 
 /// The full name of the branch that is deployed.

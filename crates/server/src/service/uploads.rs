@@ -26,12 +26,12 @@ pub async fn begin(
     let mut work = app.begin().await?;
     let (authority, application) = hold_to_change(&mut work, authority, application_id).await?;
     check(&application)?;
-    check_number(&mut work, &authority).await?;
+    check_number(&mut work, &authority, size_bytes).await?;
     let now = app.now();
     // One that comes in one request is over with it.
     let lifetime = match size_bytes {
         0 => i64::try_from(longest(&app.config).as_secs() * 2).map_err(Error::internal)?,
-        _ => app.config.upload_seconds,
+        _ => app.config.kept_upload_seconds,
     };
     let upload = Upload {
         id: app.new_id(),
@@ -62,9 +62,10 @@ fn check(application: &Application) -> Result<()> {
     Err(Error::new(ErrorCode::Conflict, message))
 }
 
-async fn check_number(work: &mut Work<'_>, authority: &Authority) -> Result<()> {
+async fn check_number(work: &mut Work<'_>, authority: &Authority, size_bytes: i64) -> Result<()> {
     let (app, ids) = (work.app, (authority.organization_id(), authority.user_id()));
-    let (all, own) = uploads::open(work, ids.0, ids.1, app.now()).await?;
+    let unknown_bytes = i64::try_from(app.config.upload_bytes).map_err(Error::internal)?;
+    let (all, own, open_bytes) = uploads::open(work, ids.0, ids.1, app.now(), unknown_bytes).await?;
     let limits = [
         (all, app.config.organization_uploads, "in this organization", "organization-uploads"),
         (own, app.config.user_uploads, "of yours", "user-uploads"),
@@ -76,6 +77,15 @@ async fn check_number(work: &mut Work<'_>, authority: &Authority) -> Result<()> 
             );
             return Err(Error::new(ErrorCode::Conflict, message));
         }
+    }
+    let most = app.config.organization_upload_bytes;
+    let more = if size_bytes == 0 { unknown_bytes } else { size_bytes };
+    if open_bytes.saturating_add(more) > most {
+        let message = format!(
+            "With it, uploads in this organization that are not complete would have more than {} MiB (organization-uploads-mib). Complete or delete one, or wait until one expires.",
+            most >> 20
+        );
+        return Err(Error::new(ErrorCode::Conflict, message));
     }
     Ok(())
 }
@@ -115,7 +125,7 @@ pub async fn delete(app: &App, authority: &Authority, application: &Application,
 }
 
 /// Without an audit entry: no user asked for it.
-pub async fn forget(app: &App, id: Uuid) -> Result<()> {
+pub async fn delete_failed(app: &App, id: Uuid) -> Result<()> {
     let mut work = app.begin_step().await?;
     uploads::delete(&mut work, id).await?;
     work.commit().await?;

@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 use tar::{Archive, Entry, EntryType, Header};
 
 use names::{shown, within};
-use tree::{Kind, Tree};
+use tree::{Kind, Refusal, Tree};
 
 /// What is read and written at once.
 const PIECE: usize = 64 << 10;
@@ -59,6 +59,13 @@ fn bad<T>(path: &[u8], problem: &str) -> Result<T> {
     Err(Problem::Bad(format!("{} {problem}", shown(path))))
 }
 
+fn refused(path: &[u8], refusal: Refusal) -> Problem {
+    match refusal {
+        Refusal::Bad(problem) => Problem::Bad(format!("{} {problem}", shown(path))),
+        Refusal::TooLarge(problem) => Problem::TooLarge(format!("{} {problem}", shown(path))),
+    }
+}
+
 /// Writes all of it, or fails before the end: then `git fast-import` keeps nothing.
 pub fn convert(mut from: impl Read + Seek + 'static, limits: Limits, head: &Head, to: impl Write) -> Result<()> {
     let mut magic = Vec::new();
@@ -75,7 +82,7 @@ pub fn convert(mut from: impl Read + Seek + 'static, limits: Limits, head: &Head
         _ => Box::new(from),
     };
     let stream = Stream { to, piece: vec![0; PIECE], tree: Tree::new(limits.entries), files: 0 };
-    stream.write(head, Bounded { from: unpacked, left: limits.bytes, limit: limits.bytes })
+    stream.write(head, Bounded { from: unpacked, left: limits.bytes, limit: limits.bytes, has_ended: false })
 }
 
 /// Says what it was that was not understood.
@@ -93,11 +100,14 @@ struct Bounded<R> {
     from: R,
     left: u64,
     limit: u64,
+    /// More was asked for than there is. A tar says itself where it ends, so that never happens with a whole one.
+    has_ended: bool,
 }
 
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(into)?;
+        self.has_ended |= count == 0 && !into.is_empty();
         self.left = self.left.checked_sub(count as u64).ok_or_else(|| {
             let text = format!("is larger than {} MiB when it is unpacked (fetch-mib)", self.limit >> 20);
             io::Error::new(io::ErrorKind::FileTooLarge, text)
@@ -122,7 +132,7 @@ struct Stream<W> {
 }
 
 impl<W: Write> Stream<W> {
-    fn write(mut self, head: &Head, tar: impl Read) -> Result<()> {
+    fn write(mut self, head: &Head, tar: Bounded<impl Read>) -> Result<()> {
         let Head { reference, author, email, seconds, message } = head;
         let start = format!("feature done\ncommit {reference}\ncommitter {author} <{email}> {seconds} +0000\n");
         self.put(start.as_bytes())?;
@@ -139,6 +149,9 @@ impl<W: Write> Stream<W> {
         }
         if self.files == 0 {
             return Err(Problem::Bad("has no files in it".into()));
+        }
+        if archive.into_inner().has_ended {
+            return Err(unreadable(io::ErrorKind::UnexpectedEof.into()));
         }
         self.put(b"done\n")?;
         self.to.flush().map_err(|_| Problem::Gone)
@@ -159,7 +172,7 @@ impl<W: Write> Stream<W> {
             // Of the folder itself.
             EntryType::Directory if path.is_empty() => Ok(()),
             _ if path.is_empty() => bad(&name, "has no name"),
-            EntryType::Directory => self.tree.add(&path, Kind::Folder).or_else(|problem| bad(&name, &problem)),
+            EntryType::Directory => self.tree.add(&path, Kind::Folder).map_err(|refusal| refused(&name, refusal)),
             EntryType::Regular | EntryType::Continuous => {
                 self.add(&name, &path, Kind::File)?;
                 self.file(&name, &path, &header, entry)
@@ -175,7 +188,7 @@ impl<W: Write> Stream<W> {
 
     fn add(&mut self, name: &[u8], path: &[u8], kind: Kind) -> Result<()> {
         self.files += 1;
-        self.tree.add(path, kind).or_else(|problem| bad(name, &problem))
+        self.tree.add(path, kind).map_err(|refusal| refused(name, refusal))
     }
 
     fn file(&mut self, name: &[u8], path: &[u8], header: &Header, content: &mut impl Read) -> Result<()> {
@@ -206,7 +219,8 @@ impl<W: Write> Stream<W> {
     /// Another name of a file that came before: a copy of it.
     fn hard_link(&mut self, name: &[u8], path: &[u8], target: &[u8]) -> Result<()> {
         let target = names::path(target).or_else(|problem| bad(name, &format!("is a link to what {problem}")))?;
-        if self.tree.kind(&target) != Some(Kind::File) {
+        let found = self.tree.find(&target).map_err(|refusal| refused(name, refusal))?;
+        if found != Some(Kind::File) {
             return bad(name, "is a hard link to what is no file before it in the tar");
         }
         self.add(name, path, Kind::File)?;

@@ -5,12 +5,15 @@ use std::io::{self, Write};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::AsyncWriteExt;
-use tokio::process::ChildStdin;
+use tokio::process::{ChildStdin, Command};
 use tokio::sync::mpsc::{self, Receiver, Sender};
+use uuid::Uuid;
 use windlass_api::ErrorCode;
 
 use super::archive::{self, Head, Limits, Problem};
+use super::room;
 use crate::app::App;
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::programs::{Ended, Group};
 use crate::pushed_repository::{self, Repository};
@@ -18,20 +21,23 @@ use crate::pushed_repository::{self, Repository};
 /// What is handed on at once, and how many of these wait for git.
 const PIECE: usize = 256 << 10;
 const PIECES: usize = 4;
+/// After so many bytes it is looked again whether there is room.
+const BETWEEN_LOOKS: usize = 64 << 20;
 
 /// The hash of the commit. It has no parent, so that what was uploaded before takes no room for ever.
-pub async fn import(app: &App, repository: &Repository, head: Head, tar: File) -> Result<String> {
-    let _turn = app.unpackings.acquire().await.map_err(Error::internal)?;
+pub async fn import(app: &App, repository: &Repository, upload_id: Uuid, head: Head, tar: File) -> Result<String> {
     let limit = app.config.upload_limit;
     let reference = head.reference.clone();
-    let importing = run(app, repository, head, tar);
+    let importer = repository.importer(upload_id).await.map_err(failed)?;
+    let importing = run(app, importer, head, tar);
     tokio::time::timeout(limit, importing).await.map_err(|_| {
+        let seconds = limit.as_secs();
         let message = format!(
-            "body: took longer than {} seconds to unpack (upload-seconds). Send fewer or smaller files",
-            limit.as_secs()
+            "The tar was not unpacked within {seconds} seconds (upload-seconds). Try again, or send fewer or smaller files."
         );
-        Error::new(ErrorCode::TooLarge, message)
+        Error::unavailable(message, "git took too long")
     })??;
+    repository.keep_imported(upload_id).await.map_err(failed)?;
     repository.commit(&reference).await.ok_or_else(|| failed("there is no commit"))
 }
 
@@ -39,9 +45,9 @@ fn failed(cause: impl std::fmt::Display) -> Error {
     Error::unavailable("git could not store the folder. Try again in a moment.", cause)
 }
 
-async fn run(app: &App, repository: &Repository, head: Head, tar: File) -> Result<()> {
+async fn run(app: &App, importer: Command, head: Head, tar: File) -> Result<()> {
     let limits = Limits { bytes: app.config.fetch_bytes, entries: app.config.fetch_files };
-    let mut group = Group::start_with_input(repository.importer()).map_err(failed)?;
+    let mut group = Group::start_with_input(importer).map_err(failed)?;
     let input = group.input().ok_or_else(|| failed("git takes no input"))?;
     let (to, pieces) = mpsc::channel(PIECES);
     // It ends with the channel.
@@ -49,12 +55,13 @@ async fn run(app: &App, repository: &Repository, head: Head, tar: File) -> Resul
         archive::convert(tar, limits, &head, Pieces { to, piece: BytesMut::new() })
     });
     let programs = group.run(pushed_repository::read, pushed_repository::read);
-    let ((), converted, ended) = tokio::join!(feed(input, pieces), converting, programs);
+    let (fed, converted, ended) = tokio::join!(feed(&app.config, input, pieces), converting, programs);
     match converted.map_err(Error::internal)? {
         Ok(()) | Err(Problem::Gone) => {}
         Err(Problem::Bad(text)) => return Err(Error::field("body", text)),
         Err(Problem::TooLarge(text)) => return Err(Error::new(ErrorCode::TooLarge, format!("body: {text}"))),
     }
+    fed?;
     let Ended { status, read } = ended.map_err(failed)?;
     match status.success() {
         true => Ok(()),
@@ -65,13 +72,21 @@ async fn run(app: &App, repository: &Repository, head: Head, tar: File) -> Resul
     }
 }
 
-/// Ends the program's input when there is no more. One that has ended has said why; that is read elsewhere.
-async fn feed(mut input: ChildStdin, mut pieces: Receiver<Bytes>) {
+/// Ends the program's input when there is no more, and before its end when there is no room. A program that has ended has said why; that is
+/// read elsewhere.
+async fn feed(config: &Config, mut input: ChildStdin, mut pieces: Receiver<Bytes>) -> Result<()> {
+    let mut since_look = BETWEEN_LOOKS;
     while let Some(piece) = pieces.recv().await {
+        if since_look >= BETWEEN_LOOKS {
+            since_look = 0;
+            room::check(config, piece.len() as u64).await?;
+        }
+        since_look += piece.len();
         if input.write_all(&piece).await.is_err() {
-            return;
+            break;
         }
     }
+    Ok(())
 }
 
 /// Hands on what a blocking thread writes.

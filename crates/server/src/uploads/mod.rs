@@ -4,6 +4,7 @@
 mod archive;
 mod import;
 mod part_file;
+mod room;
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +22,6 @@ use windlass_store::uploads::{self as rows, Upload};
 use crate::app::App;
 use crate::auth::Authority;
 use crate::config::Config;
-use crate::disk;
 use crate::error::{Error, Result};
 use crate::pushed_repository::{Repository, UPLOADS};
 use crate::pushes::{self, Alone};
@@ -34,12 +34,12 @@ pub const KILL_POINTS: [&str; 4] = ["upload-received", "upload-stored", "upload-
 
 /// A client that sends nothing for so long has gone.
 const SILENCE: Duration = Duration::from_secs(30);
-/// What must stay free on the disk.
-const RESERVE: u64 = 256 << 20;
+/// After so many bytes it is looked again whether there is room.
+const BETWEEN_LOOKS: u64 = 8 << 20;
 
-/// How long one request may take: to arrive, and to be unpacked.
+/// How long one request may take: to arrive, to wait for its turn, and to be unpacked.
 pub fn longest(config: &Config) -> Duration {
-    config.upload_limit * 2 + config.request_limit
+    config.upload_limit * 3 + config.request_limit
 }
 
 /// What a request brings.
@@ -65,7 +65,7 @@ pub async fn receive(
         let is_whole = part.is_whole;
         let received = receiving.take(part).await;
         if is_whole && received.is_err() {
-            receiving.discard().await;
+            receiving.delete().await;
         }
         received
     });
@@ -91,7 +91,7 @@ impl Receiving {
         let known = match known {
             Some(known) if known.deployment_id.is_none() => known,
             over => {
-                self.forget_file().await;
+                self.remove_file().await;
                 let known = over.ok_or_else(|| Error::not_found("upload"))?;
                 return Ok(service::record(&known, known.size_bytes.unsigned_abs()));
             }
@@ -107,7 +107,7 @@ impl Receiving {
             return Ok(service::record(&known, file.bytes));
         }
         kill_point::reached("upload-received");
-        self.complete(file).await
+        self.complete(&file).await
     }
 
     async fn append(&self, file: &mut PartFile, part: Part) -> Result<()> {
@@ -116,7 +116,7 @@ impl Receiving {
         if file.bytes.saturating_add(announced) > most {
             return Err(self.too_large(most));
         }
-        self.check_room(announced).await?;
+        room::check(&self.app.config, announced).await?;
         let limit = self.app.config.upload_limit;
         let writing = self.write(file, part.body, most);
         tokio::time::timeout(limit, writing).await.map_err(|_| {
@@ -131,10 +131,15 @@ impl Receiving {
             let message = format!("Nothing arrived for {} seconds.", SILENCE.as_secs());
             Error::new(ErrorCode::BodyTimeout, message)
         };
+        let mut next_look = file.bytes + BETWEEN_LOOKS;
         while let Some(frame) = tokio::time::timeout(SILENCE, body.frame()).await.map_err(silent)? {
             let Ok(piece) = frame.map_err(|_| cut_off())?.into_data() else { continue };
             if file.bytes + piece.len() as u64 > most {
                 return Err(self.too_large(most));
+            }
+            if file.bytes >= next_look {
+                next_look = file.bytes + BETWEEN_LOOKS;
+                room::check(&self.app.config, piece.len() as u64).await?;
             }
             file.write(&piece).await.map_err(no_room)?;
         }
@@ -158,30 +163,38 @@ impl Receiving {
         Error::new(ErrorCode::TooLarge, message)
     }
 
-    /// As far as it is known how much will come.
-    async fn check_room(&self, bytes: u64) -> Result<()> {
-        let free = disk::space(part_file::folder(&self.app.config)).await.map(|space| space.free);
-        match free.is_some_and(|free| free < bytes.saturating_add(RESERVE)) {
-            true => Err(no_room(io::ErrorKind::StorageFull.into())),
-            false => Ok(()),
-        }
-    }
-
     /// What is refused for its content would be refused again, so it is deleted at once: it would count for `user-uploads` until it expires.
-    async fn complete(&self, file: PartFile) -> Result<api::Upload> {
+    async fn complete(&self, file: &PartFile) -> Result<api::Upload> {
         let completed = self.deploy(file).await;
         if let Err(error) = &completed
             && matches!(error.code, ErrorCode::InvalidRequest | ErrorCode::TooLarge)
         {
-            self.discard().await;
+            self.delete().await;
         }
         completed
     }
 
-    async fn deploy(&self, file: PartFile) -> Result<api::Upload> {
-        let (app, application) = (&self.app, &self.application);
-        let finished = file.finish(&app.config, self.upload.id).await;
-        let (hash, tar, _held) = finished.map_err(|error| match error.kind() {
+    /// What takes a processor is done in turns, so that an organization with many uploads does not keep the others waiting.
+    async fn deploy(&self, file: &PartFile) -> Result<api::Upload> {
+        let (app, application_id) = (&self.app, self.application.id);
+        let _alone = Alone::with(app, application_id)?;
+        let ids = (self.upload.organization_id, self.authority.user_id());
+        let turn = app.unpackings.wait(ids.0, ids.1, app.config.upload_limit).await?;
+        let tar = self.checked_tar().await?;
+        let repository = Repository::open(&app.config, application_id).await.map_err(Error::internal)?;
+        let commit = self.commit_of(&repository, tar).await?;
+        drop(turn);
+        kill_point::reached("upload-stored");
+        let deployed = self.point_and_queue(&repository, file.bytes, &commit).await;
+        if let Err(error) = repository.tidy().await {
+            tracing::warn!(%error, "a repository that was uploaded to could not be tidied up");
+        }
+        deployed
+    }
+
+    async fn checked_tar(&self) -> Result<std::fs::File> {
+        let hashed = part_file::hashed(&self.app.config, self.upload.id).await;
+        let (hash, tar) = hashed.map_err(|error| match error.kind() {
             // It was deleted meanwhile.
             io::ErrorKind::NotFound => Error::not_found("upload"),
             _ => Error::internal(error),
@@ -190,34 +203,36 @@ impl Receiving {
             let problem = format!("is not that of what was received, which is {hash}. Upload all of it again");
             return Err(Error::field("sha256", problem));
         }
-        let bytes = tar.metadata().map_err(Error::internal)?.len();
-        let _alone = Alone::with(app, application.id)?;
-        let repository = Repository::open(&app.config, application.id).await.map_err(Error::internal)?;
+        Ok(tar)
+    }
+
+    async fn commit_of(&self, repository: &Repository, tar: std::fs::File) -> Result<String> {
         repository.clean_up().await.map_err(Error::internal)?;
+        repository.forget_uploads().await.map_err(Error::internal)?;
         if repository.is_full().await {
             let message = "There is no room for more: the repository of the application is full (push-mib). Upload to a new application.";
             return Err(Error::new(ErrorCode::Conflict, message));
         }
-        repository.forget_uploads().await.map_err(Error::internal)?;
-        let imported = import::import(app, &repository, self.head(), tar).await;
+        let imported = import::import(&self.app, repository, self.upload.id, self.head(), tar).await;
         if imported.is_err() {
             repository.clean_up().await.map_err(Error::internal)?;
+            repository.forget_uploads().await.map_err(Error::internal)?;
         }
-        let commit = imported?;
-        kill_point::reached("upload-stored");
-        let branch = pushes::branch_of(application, &repository).await.map_err(Error::internal)?;
+        imported
+    }
+
+    /// As a branch, and as a deployment of it; or as neither.
+    async fn point_and_queue(&self, repository: &Repository, bytes: u64, commit: &str) -> Result<api::Upload> {
+        let branch = pushes::branch_of(&self.application, repository).await.map_err(Error::internal)?;
         let before = repository.commit(&branch).await;
-        repository.point(&branch, &commit).await.map_err(Error::internal)?;
+        repository.point(&branch, commit).await.map_err(Error::internal)?;
         repository.forget_uploads().await.map_err(Error::internal)?;
         kill_point::reached("upload-named");
-        let deployed = service::deploy(app, &self.authority, &self.upload, bytes, &commit).await;
+        let deployed = service::deploy(&self.app, &self.authority, &self.upload, bytes, commit).await;
         kill_point::reached("upload-queued");
         match deployed.is_ok() {
-            true => self.forget_file().await,
-            false => repository.put_back(&branch, &commit, before.as_deref()).await,
-        }
-        if let Err(error) = repository.tidy().await {
-            tracing::warn!(%error, "a repository that was uploaded to could not be tidied up");
+            true => self.remove_file().await,
+            false => repository.put_back(&branch, commit, before.as_deref()).await,
         }
         deployed
     }
@@ -238,20 +253,20 @@ impl Receiving {
         }
     }
 
-    async fn discard(&self) {
-        if let Err(error) = service::forget(&self.app, self.upload.id).await {
-            tracing::warn!(cause = error.cause, upload = %self.upload.id, "an upload could not be forgotten yet");
+    async fn delete(&self) {
+        if let Err(error) = service::delete_failed(&self.app, self.upload.id).await {
+            tracing::warn!(cause = error.cause, upload = %self.upload.id, "an upload could not be deleted yet");
         }
-        self.forget_file().await;
+        self.remove_file().await;
     }
 
     /// A failure is not the caller's: the hourly sweep removes what is left.
-    async fn forget_file(&self) {
-        forget_file(&self.app.config, self.upload.id).await;
+    async fn remove_file(&self) {
+        remove_file(&self.app.config, self.upload.id).await;
     }
 }
 
-async fn forget_file(config: &Config, id: Uuid) {
+async fn remove_file(config: &Config, id: Uuid) {
     if let Err(error) = part_file::remove(config, id).await {
         tracing::warn!(%error, upload = %id, "the file of an upload could not be removed yet");
     }
@@ -279,19 +294,20 @@ pub async fn look(app: &App, upload: &Upload) -> Result<api::Upload> {
 /// The row first: a part that still arrives finds none, and is answered 404.
 pub async fn delete(app: &App, authority: &Authority, application: &Application, upload: &Upload) -> Result<()> {
     service::delete(app, authority, application, upload).await?;
-    forget_file(&app.config, upload.id).await;
+    remove_file(&app.config, upload.id).await;
     Ok(())
 }
 
-/// Removes the files of those that are complete, or were forgotten. The rows are read last, because each comes before its file.
+/// Removes the files of those that are complete, were forgotten, or have expired. The rows are read last, because each comes before its
+/// file. Nothing is written to the database: its disk may be full, because of these files.
 pub async fn sweep(app: &App) -> Result<()> {
     let found = part_file::all(&app.config).await.map_err(Error::internal)?;
     if found.is_empty() {
         return Ok(());
     }
-    let open = rows::all_open(&mut app.db.read().await?).await?;
+    let open = rows::all_open(&mut app.db.read().await?, app.now()).await?;
     for id in found.difference(&open) {
-        forget_file(&app.config, *id).await;
+        remove_file(&app.config, *id).await;
     }
     Ok(())
 }

@@ -49,17 +49,16 @@ impl PartFile {
         self.file.flush().await?;
         self.file.sync_data().await
     }
+}
 
-    /// The SHA-256 of all of it, in hexadecimal digits, and the same file to be read.
-    pub async fn finish(self, config: &Config, id: Uuid) -> io::Result<(String, std::fs::File, Self)> {
-        let path = path(config, id);
-        let read = move || {
-            let mut file = std::fs::File::open(path)?;
-            Ok::<_, io::Error>((hash(&mut file)?, file))
-        };
-        let (hash, file) = tokio::task::spawn_blocking(read).await.map_err(io::Error::other)??;
-        Ok((hash, file, self))
-    }
+/// The SHA-256 of all of it, in hexadecimal digits, and the same file to be read.
+pub async fn hashed(config: &Config, id: Uuid) -> io::Result<(String, std::fs::File)> {
+    let path = path(config, id);
+    let read = move || {
+        let mut file = std::fs::File::open(path)?;
+        Ok::<_, io::Error>((hash(&mut file)?, file))
+    };
+    tokio::task::spawn_blocking(read).await.map_err(io::Error::other)?
 }
 
 fn open(folder: &Path, path: &Path) -> io::Result<Option<PartFile>> {

@@ -25,7 +25,7 @@ on_both_databases!(
     server: a_folder_in_one_request, a_folder_in_parts, a_cut_connection, what_is_not_what_was_announced,
     hostile_folders, what_belongs_to_others, what_is_forgotten,
 );
-on_both_databases!(kind: how_much_is_taken);
+on_both_databases!(kind: how_much_is_taken, how_long_a_turn_is_waited_for);
 
 /// A tar with one file.
 pub fn folder() -> Vec<u8> {
@@ -96,6 +96,13 @@ impl TestServer {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
+    /// Folders with objects of uploads that are not complete.
+    fn incoming(&self, application_id: Uuid) -> usize {
+        let objects = self.app.config.data_dir.join(format!("pushed/{application_id}.git/objects"));
+        let names = std::fs::read_dir(objects).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_str().unwrap().starts_with("tmp_")).count()
+    }
+
     fn upload_files(&self) -> Vec<PathBuf> {
         let files = std::fs::read_dir(self.app.config.data_dir.join("pushed/uploads"));
         files.map(|files| files.map(|file| file.unwrap().path()).collect()).unwrap_or_default()
@@ -118,6 +125,7 @@ async fn a_folder_in_one_request(server: TestServer) {
     assert_eq!(said, "Ada <ada@example.org> Upload of My Shop");
     assert_eq!(server.git(application, &["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
     assert_eq!(server.git(application, &["fsck", "--strict"]), "");
+    assert_eq!(server.incoming(application), 0);
     assert!(server.upload_files().is_empty());
 
     // By its name it is the same application, and what was there before takes no room for ever.
@@ -251,6 +259,7 @@ async fn hostile_folders(server: TestServer) {
         (hostile(EntryType::Block, "sda", ""), "body: \"sda\" is a device"),
         (b"no tar at all".to_vec(), "body: is no tar"),
         (folder()[..700].to_vec(), "body: "),
+        (folder()[..1024].to_vec(), "body: ends before it is complete"),
         (gzip(&folder())[..40].to_vec(), "body: "),
     ] {
         let message = server.post(&path, Value::Null).body(tar).by(&ada).fails(400, "invalid_request").await;
@@ -263,6 +272,13 @@ async fn hostile_folders(server: TestServer) {
     let left = std::fs::read_dir(&repository).unwrap().map(|entry| entry.unwrap().file_name());
     let left: Vec<_> = left.filter(|name| name.to_str().unwrap().starts_with("fast_import")).collect();
     assert!(left.is_empty(), "{left:?}");
+    // What came before the entry that was refused is not kept, and takes no room.
+    let hook = hostile(EntryType::Regular, ".git/hooks/pre-commit", "");
+    let tar = [&folder()[..1024], hook.as_slice()].concat();
+    server.post(&path, Value::Null).body(tar).by(&ada).fails(400, "invalid_request").await;
+    let stored = server.git(application, &["count-objects", "-v"]);
+    assert!(stored.starts_with("count: 0\n") && stored.contains("in-pack: 0\n"), "{stored}");
+    assert_eq!(server.incoming(application), 0);
     // Nothing of all that is in the way of a good one.
     assert!(server.post(&path, Value::Null).body(folder()).by(&ada).ok().await["deployment_id"].is_string());
 }
@@ -274,6 +290,7 @@ async fn how_much_is_taken(kind: Kind) {
         ("fetch-files", "50"),
         ("user-uploads", "2"),
         ("organization-uploads", "3"),
+        ("organization-uploads-mib", "1"),
     ];
     let server = TestServer::with(kind, &settings).await;
     let ada = server.admin().await;
@@ -289,7 +306,7 @@ async fn how_much_is_taken(kind: Kind) {
     }
     let names: Vec<_> = (0..51).map(|number| number.to_string()).collect();
     let many: Vec<_> = names.iter().map(|name| (name.as_str(), &b""[..])).collect();
-    let message = server.post(&path, Value::Null).body(tar_of(&many)).by(&ada).fails(400, "invalid_request").await;
+    let message = server.post(&path, Value::Null).body(tar_of(&many)).by(&ada).fails(413, "too_large").await;
     assert!(message.contains("\"50\" is one too many: there may be 50"), "{message}");
     server.post(&announced(application, &large), Value::Null).body("").by(&ada).fails(413, "too_large").await;
 
@@ -300,11 +317,33 @@ async fn how_much_is_taken(kind: Kind) {
     let message = begin(&ada).fails(409, "conflict").await;
     assert!(message.contains("2 uploads of yours") && message.contains("user-uploads"), "{message}");
     let eve = server.join(&ada, "eve", Role::Member).await;
+    // One of unknown size may become as large as any.
+    let message = server.post(&path, Value::Null).body(folder()).by(&eve).fails(409, "conflict").await;
+    assert!(message.contains("more than 1 MiB (organization-uploads-mib)"), "{message}");
     begin(&eve).ok().await;
     let message = begin(&eve).fails(409, "conflict").await;
     assert!(message.contains("3 uploads in this organization"), "{message}");
     server.delete(&format!("{UPLOAD}/{first}")).by(&ada).ok().await;
     begin(&eve).ok().await;
+}
+
+async fn how_long_a_turn_is_waited_for(kind: Kind) {
+    let server = TestServer::with(kind, &[("upload-seconds", "3")]).await;
+    let ada = server.admin().await;
+    let (application, tar) = (server.pushed_application(&ada, "shop").await, folder());
+    let path = format!("{UPLOAD}/{}", server.begin_upload(&ada, application, &tar).await);
+    let part =
+        |from: usize| server.patch(&format!("{path}?offset={from}"), Value::Null).body(tar[from..].to_vec()).by(&ada);
+    let [one, two, eve, ida] = [1, 2, 3, 4].map(Uuid::from_u128);
+    let turns =
+        [(one, eve), (two, ida)].map(|(organization, user)| server.app.unpackings.take(organization, user).unwrap());
+    let message = part(0).fails(503, "unavailable").await;
+    assert!(message.contains("under way too often on this server"), "{message}");
+    // What was received is still there, and is deployed when there is a turn.
+    assert_eq!(server.get(&path).by(&ada).ok().await["offset"], tar.len());
+    drop(turns);
+    assert!(part(tar.len()).ok().await["deployment_id"].is_string());
+    assert_eq!(server.deployments(&ada, application).await.len(), 1);
 }
 
 async fn what_belongs_to_others(server: TestServer) {
@@ -345,6 +384,8 @@ async fn what_is_forgotten(server: TestServer) {
     assert_eq!(server.get(&path).by(&ada).ok().await["offset"], 600);
     server.app.clock.advance_seconds(25 * 3_600);
     server.get(&path).by(&ada).fails(404, "not_found").await;
-    sweep().await;
+    // Without a change to the database, which may have no room for one.
+    windlass_server::uploads::sweep(&server.app).await.unwrap();
     assert!(server.upload_files().is_empty());
+    sweep().await;
 }

@@ -45,7 +45,7 @@ fn converted(tar: Vec<u8>) -> std::result::Result<String, String> {
     Ok(String::from_utf8(to).unwrap())
 }
 
-fn refused(entries: &[Vec<u8>]) -> String {
+fn complaint(entries: &[Vec<u8>]) -> String {
     converted(tar(entries)).expect_err("it is refused")
 }
 
@@ -122,7 +122,7 @@ fn what_is_refused_says_which_entry_and_why() {
         (vec![file("large", &[0; 2 << 20])], "is larger than 1 MiB when it is unpacked"),
         ((0..101).map(|number| file(&number.to_string(), b"")).collect(), "\"100\" is one too many"),
     ] {
-        let problem = refused(&entries);
+        let problem = complaint(&entries);
         assert!(problem.contains(expected), "{expected}: {problem}");
     }
 }
@@ -136,6 +136,9 @@ fn what_is_no_tar() {
         (b"\x1f\x8bnonsense".to_vec(), "is no tar"),
         (b"\x28\xb5\x2f\xfdnonsense".to_vec(), "is no tar"),
         (file("a", &[1; 2000])[..1500].to_vec(), "\"a\" is cut off"),
+        // Between two entries, and after both but before the zeros at the end.
+        (tar(&[file("a", b"x"), file("b", b"y")])[..1024].to_vec(), "ends before it is complete"),
+        ([file("a", b"x"), file("b", &[0; 1024])].concat(), "ends before it is complete"),
     ] {
         let problem = converted(bytes).unwrap_err();
         assert!(problem.contains(expected), "{expected}: {problem}");

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use windlass_server::pushes::KILL_POINTS;
 use windlass_testing::{Kind, testapp};
 
+use super::uploads::send;
 use crate::deploy::support::*;
 
 /// A working copy, and where it is pushed to.
@@ -218,6 +219,32 @@ async fn a_crash_loses_no_push() {
         assert_eq!(of_it.count(), 1, "{point}: {deployments}");
         platform.settled().await;
     }
+}
+
+/// Nothing but the uploaded folder is in its commit, so git cannot tell what was served before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_fails_is_not_what_pushes_go_on_from() {
+    let platform = Platform::start().await;
+    let (id, key) = pushed_application(&platform, "shop");
+    let copy = Copy::new(&platform, &key, &organization(&platform, &id), "shop");
+    let first = copy.commit("first");
+    let (succeeded, shown) = copy.push("main");
+    assert!(succeeded, "{shown}");
+    let folder = tempfile::tempdir().unwrap();
+    let tar = folder.path().join("folder.tar");
+    std::fs::write(folder.path().join("Dockerfile"), "FROM scratch\nRUN nothing\n").unwrap();
+    let packed = Command::new("tar").arg("-C").arg(folder.path()).arg("-cf").arg(&tar).arg("Dockerfile").status();
+    assert!(packed.unwrap().success());
+    let upload = send(&platform, "POST", &format!("?application_id={id}"), &tar).unwrap();
+    let ended = platform.ended(upload["deployment_id"].as_str().unwrap()).await;
+    assert_eq!(ended["status"]["status"], "failed", "{ended}");
+    let listed = copy.git(&["ls-remote", &copy.remote, "refs/heads/main"]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert_eq!(listed.trim(), format!("{first}\trefs/heads/main"));
+    copy.commit("second");
+    let (succeeded, shown) = copy.push("main");
+    assert!(succeeded, "{shown}");
+    assert_eq!(platform.visit("shop.localhost", "/").await, (200, "second".into()));
 }
 
 fn body_of(name: &str, repository: &str) -> Value {

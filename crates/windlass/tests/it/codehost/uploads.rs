@@ -51,7 +51,7 @@ fn said(command: &mut Command) -> String {
 }
 
 /// The `data` of the answer; none if the connection ended without one.
-fn send(platform: &Platform, method: &str, path: &str, body: &Path) -> Option<Value> {
+pub fn send(platform: &Platform, method: &str, path: &str, body: &Path) -> Option<Value> {
     let url = format!("http://{}/api/v1/deploy/application/upload{path}", platform.process().address);
     let mut curl = Command::new("curl");
     curl.args(["-s", "-X", method, "-H", &format!("Authorization: Bearer {}", platform.token())]);
