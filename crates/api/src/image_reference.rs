@@ -73,7 +73,7 @@ pub fn is_digest(text: &str) -> bool {
 
 /// Engines take the first part of a name for a registry if no path could begin like this.
 fn is_registry(first: &str) -> bool {
-    first == "localhost" || first.contains(['.', ':'])
+    first == "localhost" || first.contains(['.', ':']) || first.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
 fn image(text: &str) -> Result<String, String> {
@@ -86,6 +86,11 @@ fn image(text: &str) -> Result<String, String> {
         Some((first, path)) if is_registry(first) => (Some(first), path),
         _ => (None, rest),
     };
+    if let Some(host) = host.filter(|host| !is_registry(&host.to_ascii_lowercase())) {
+        return Err(format!(
+            "must not begin with {host}/: engines take capital letters there for the host of a registry"
+        ));
+    }
     let host = host.map(registry).transpose()?;
     let (path, tag) = path.split_once(':').map_or((path, None), |(path, tag)| (path, Some(tag)));
     if !path.split('/').all(is_component) || !tag.is_none_or(is_tag) {
@@ -168,6 +173,8 @@ mod tests {
         for text in [
             "",
             "Shop",
+            "Shop/x",
+            "INTRANET/x:1",
             "shop:",
             "shop:a b",
             "shop@",
@@ -198,6 +205,23 @@ mod tests {
             assert!(ImageReference::try_from(text).is_err(), "{text:?}");
         }
         assert!(ImageReference::try_from(format!("shop:{}", "a".repeat(129)).as_str()).is_err());
+        let problem = ImageReference::try_from("Shop/x").unwrap_err();
+        assert!(problem.contains("must not begin with Shop/"), "{problem}");
+    }
+
+    #[test]
+    fn registries_of_names_as_engines_read_them() {
+        for (reference, registry) in [
+            ("INTRANET/shop", "INTRANET"),
+            ("Intranet/team/shop:1", "Intranet"),
+            ("intranet/shop", "docker.io"),
+            ("localhost/shop", "localhost"),
+            ("Shop", "docker.io"),
+            ("registry.example.org/shop", "registry.example.org"),
+            ("index.docker.io/library/nginx", "docker.io"),
+        ] {
+            assert_eq!(registry_of(reference), registry, "{reference}");
+        }
     }
 
     #[test]
