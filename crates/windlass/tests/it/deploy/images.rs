@@ -136,7 +136,7 @@ async fn what_cannot_be_had_is_told_by_its_reason() {
     assert!(class == "registry_unreachable" && reason.contains("could not be reached"), "{class}: {reason}");
 }
 
-/// The server looks by itself, and an image that cannot be deployed is not tried again and again.
+/// The server looks by itself, while that is wanted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tag_that_moved_is_deployed_by_itself() {
     testapp::base_image().await;
