@@ -148,12 +148,24 @@ async fn pull_as(host: &Host, pull_for: &PullFor<'_>, reference: &str) -> Result
         true => registries::login(&host.app, pull_for.organization_id, reference).await?,
         false => None,
     };
-    let pulled = run_pull(host, pull_for.log, pull_for.step, reference, login.as_ref()).await;
+    let pulled = match asks_before(pull_for, reference) {
+        true => registries::digest(&host.app, reference, login.as_ref(), host.app.config.fetch_limit).await.map(drop),
+        false => Ok(()),
+    };
+    let pulled = match pulled {
+        Ok(()) => run_pull(host, pull_for.log, pull_for.step, reference, login.as_ref()).await,
+        refused => refused,
+    };
     // Else nobody would be told that it is the credentials that are wrong.
     pulled.map_err(|error| match pull_for.explains || login.is_some() {
         true => registries::explained(reference, login.is_some(), error),
         false => not_pulled(reference, error),
     })
+}
+
+/// An engine that has the digest already, because another organization brought it, pulls it without a question to the registry.
+fn asks_before(pull_for: &PullFor<'_>, reference: &str) -> bool {
+    reference.contains('@') && !pull_for.has_host_access
 }
 
 /// Without credentials, for a step of an extension that only brings an image to the engine.

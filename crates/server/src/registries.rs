@@ -27,21 +27,18 @@ pub fn image_of(configuration: &Configuration) -> Result<ImageReference> {
         .map_err(|problem| Interruption::Failed(Failure::ImageNotFound, format!("image: {problem}")))
 }
 
-/// The digest that the image's tag leads to now. One that has a digest leads nowhere else. Requests ask this too, and have no
-/// [`Host`](crate::host::Host).
+/// The digest that the image's tag leads to now. The registry is asked for one with a digest too: whoever knows a digest may not be
+/// given the image. Requests ask this too, and have no [`Host`](crate::host::Host).
 pub async fn newest_digest(
     app: &App,
     organization_id: Uuid,
     image: &ImageReference,
     limit: Duration,
 ) -> Result<String> {
-    if let Some(digest) = image.digest() {
-        return Ok(digest.to_owned());
-    }
     refuse_private(app, organization_id, image).await?;
     let login = login(app, organization_id, image).await?;
-    let reference = image.with_tag();
-    let asked = container_engine(&app.config).digest(&reference, login.as_ref(), limit).await;
+    let reference = image.digest().map_or_else(|| image.with_tag(), |digest| image.at(digest));
+    let asked = digest(app, &reference, login.as_ref(), limit).await;
     let digest = asked.map_err(|error| explained(&reference, login.is_some(), error))?;
     match is_digest(&digest) {
         true => Ok(digest),
@@ -53,6 +50,16 @@ pub async fn newest_digest(
             ),
         )),
     }
+}
+
+/// The digest of an image, which the engine asks the registry even if it has the image.
+pub async fn digest(
+    app: &App,
+    reference: &str,
+    login: Option<&RegistryLogin>,
+    limit: Duration,
+) -> runtime::Result<String> {
+    container_engine(&app.config).digest(reference, login, limit).await
 }
 
 /// The engine calls the registry, from a network that is not the organization's to look around in. A name that does not resolve here may

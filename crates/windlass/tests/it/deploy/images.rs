@@ -41,6 +41,22 @@ fn credentials(platform: &Platform, registry: &Registry, password: &str) -> Valu
     platform.call("POST", "/registry-credentials", &body)
 }
 
+/// A compose file of one service with this image.
+fn of_services(platform: &Platform, name: &str, image: &str) -> Value {
+    let repository = platform.git.repository(name);
+    let compose = format!("services: {{ web: {{ image: '{image}' }} }}");
+    repository.commit(&[("compose.yaml", compose.as_str())], image);
+    let mut services = body(name, &repository);
+    services["build_pack"] = json!("docker-compose");
+    services
+}
+
+/// The token of somebody with an organization of their own, which has no host access.
+fn registered(platform: &Platform, email: &str) -> String {
+    let body = json!({ "email": email, "password": "correct horse" }).to_string();
+    token_in(&platform.process().request("POST", "/auth/register", "", &body))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tag_is_resolved_followed_and_gone_back_from_without_the_registry() {
     testapp::base_image().await;
@@ -93,31 +109,37 @@ async fn a_private_image_takes_the_organizations_own_credentials() {
     let mut platform = platform(Kind::Sqlite, &["--open-registration", "true"]).await;
     let own = platform.token().to_owned();
     // Another organization may have the image, and has it on the same engine.
-    let eve = r#"{"email":"eve@example.org","password":"correct horse"}"#;
-    let eve = token_in(&platform.process().request("POST", "/auth/register", "", eve));
-    platform.use_token(&eve);
+    platform.use_token(&registered(&platform, "eve@example.org"));
     credentials(&platform, &registry, PASSWORD);
     let theirs = platform.deploy(&json!({ "name": "theirs", "repository": "image", "image": image }));
-    platform.deployed(&newest_deployment(&theirs)).await;
+    let theirs = platform.deployed(&newest_deployment(&theirs)).await;
+    let very = format!("{}/shop@{}", registry.address, theirs["commit_hash"].as_str().unwrap());
+    platform.use_token(&registered(&platform, "mallory@example.org"));
+    for (name, wanted) in [("tag", &image), ("digest", &very)] {
+        let (class, reason) = failure(&platform, &of_services(&platform, name, wanted)).await;
+        assert!(class == "image_missing" && reason.contains("could not be pulled"), "{wanted}: {class}: {reason}");
+        let stolen = json!({ "name": "stolen", "repository": "image", "image": wanted });
+        let (class, reason) = failure(&platform, &stolen).await;
+        assert!(class == "registry_refused" && reason.contains("Add credentials for"), "{wanted}: {class}: {reason}");
+    }
 
     platform.use_token(&own);
-    let (class, reason) = failure(&platform, &of_image(&image)).await;
-    assert!(class == "registry_refused" && reason.contains("Add credentials for"), "{class}: {reason}");
+    for wanted in [&image, &very] {
+        let (class, reason) = failure(&platform, &of_image(wanted)).await;
+        assert!(class == "registry_refused" && reason.contains("Add credentials for"), "{wanted}: {class}: {reason}");
+    }
     let made = credentials(&platform, &registry, "a wrong password");
     let (class, reason) = failure(&platform, &of_image(&image)).await;
     assert!(class == "registry_refused" && reason.contains("refuses the organization's credentials"), "{reason}");
-    let repository = platform.git.repository("composed");
-    let compose = format!("services: {{ web: {{ image: '{image}' }} }}");
-    repository.commit(&[("compose.yaml", compose.as_str())], "compose");
-    let mut composed = body("composed", &repository);
-    composed["build_pack"] = json!("docker-compose");
-    let (class, reason) = failure(&platform, &composed).await;
+    let (class, reason) = failure(&platform, &of_services(&platform, "composed", &image)).await;
     assert!(class == "registry_refused" && reason.contains("refuses the organization's credentials"), "{reason}");
     let path = format!("/registry-credentials/{}", id_of(&made));
     platform.call("PUT", &path, &json!({ "password": PASSWORD }));
     let application = platform.deploy(&of_image(&image));
     let deployment = platform.deployed(&newest_deployment(&application)).await;
     assert_eq!(platform.visit(HOST, "/").await, (200, "v1".into()));
+    let pinned = platform.deploy(&of_image(&very));
+    platform.deployed(&newest_deployment(&pinned)).await;
     assert!(!platform.story(&id_of(&deployment)).contains(PASSWORD));
 }
 
