@@ -144,6 +144,9 @@ pub async fn name(host: &Host, pull_for: &PullFor<'_>, image: &Image, name: &str
 }
 
 async fn pull_as(host: &Host, pull_for: &PullFor<'_>, reference: &str) -> Result<()> {
+    if !pull_for.has_host_access {
+        registries::refuse_private(&host.app, reference).await?;
+    }
     let login = match pull_for.shows_credentials {
         true => registries::login(&host.app, pull_for.organization_id, reference).await?,
         false => None,
@@ -158,8 +161,8 @@ async fn pull_as(host: &Host, pull_for: &PullFor<'_>, reference: &str) -> Result
     };
     // Else nobody would be told that it is the credentials that are wrong.
     pulled.map_err(|error| match pull_for.explains || login.is_some() {
-        true => registries::explained(reference, login.is_some(), error),
-        false => not_pulled(reference, error),
+        true => registries::explained(reference, login.is_some(), pull_for.has_host_access, error),
+        false => not_pulled(reference, pull_for.has_host_access, error),
     })
 }
 
@@ -169,8 +172,12 @@ fn asks_before(pull_for: &PullFor<'_>, reference: &str) -> bool {
 }
 
 /// Without credentials, for a step of an extension that only brings an image to the engine.
-pub async fn pull(host: &Host, log: &Log, step: LogStep, reference: &str) -> Result<()> {
-    run_pull(host, log, step, reference, None).await.map_err(|error| not_pulled(reference, error))
+pub async fn pull(host: &Host, has_host_access: bool, log: &Log, step: LogStep, reference: &str) -> Result<()> {
+    if !has_host_access {
+        registries::refuse_private(&host.app, reference).await?;
+    }
+    let pulled = run_pull(host, log, step, reference, None).await;
+    pulled.map_err(|error| not_pulled(reference, has_host_access, error))
 }
 
 async fn run_pull(
@@ -191,8 +198,12 @@ async fn run_pull(
     pulled
 }
 
-fn not_pulled(reference: &str, error: windlass_runtime::Error) -> Interruption {
-    match Interruption::from(error) {
+fn not_pulled(reference: &str, has_host_access: bool, error: windlass_runtime::Error) -> Interruption {
+    let told = match has_host_access {
+        true => Interruption::from(error),
+        false => registries::explained(reference, false, false, error),
+    };
+    match told {
         Interruption::Failed(_, words) => {
             Interruption::Failed(Failure::ImageMissing, format!("{reference} could not be pulled: {words}"))
         }

@@ -35,11 +35,14 @@ pub async fn newest_digest(
     image: &ImageReference,
     limit: Duration,
 ) -> Result<String> {
-    refuse_private(app, organization_id, image).await?;
+    let has_host_access = organizations::has_host_access(&mut app.db.read().await?, organization_id).await?;
+    if !has_host_access {
+        refuse_private(app, image).await?;
+    }
     let login = login(app, organization_id, image).await?;
     let reference = image.digest().map_or_else(|| image.with_tag(), |digest| image.at(digest));
     let asked = digest(app, &reference, login.as_ref(), limit).await;
-    let digest = asked.map_err(|error| explained(&reference, login.is_some(), error))?;
+    let digest = asked.map_err(|error| explained(&reference, login.is_some(), has_host_access, error))?;
     match is_digest(&digest) {
         true => Ok(digest),
         false => Err(Interruption::Failed(
@@ -62,14 +65,17 @@ pub async fn digest(
     container_engine(&app.config).digest(reference, login, limit).await
 }
 
-/// The engine calls the registry, from a network that is not the organization's to look around in. A name that does not resolve here may
-/// resolve for the engine.
-pub async fn refuse_private(app: &App, organization_id: Uuid, image: &ImageReference) -> Result<()> {
-    if organizations::has_host_access(&mut app.db.read().await?, organization_id).await? {
-        return Ok(());
-    }
-    let Some(host) = HostAddress::of_authority(image.registry()) else { return Ok(()) };
-    match check_host(app, "image", &host).await {
+/// For who has no host access: the engine calls the registry, from a network that is not theirs to look around in. A name that does not
+/// resolve here may resolve for the engine.
+pub async fn refuse_private(app: &App, reference: &str) -> Result<()> {
+    // Resolvers disagree about what 127.1 is.
+    let Some(host) = HostAddress::of_authority(registry_of(reference)) else {
+        return Err(Interruption::Failed(
+            Failure::RegistryUnreachable,
+            format!("{reference}: does not begin with the host of a registry, such as registry.example.org"),
+        ));
+    };
+    match check_host(app, reference, &host).await {
         Err(refusal) if refusal.code == ErrorCode::InvalidRequest => {
             Err(Interruption::Failed(Failure::RegistryUnreachable, refusal.message))
         }
@@ -78,10 +84,23 @@ pub async fn refuse_private(app: &App, organization_id: Uuid, image: &ImageRefer
     }
 }
 
-/// What the engine's words about a pull mean for the person who wants the image.
-pub fn explained(reference: &str, had_login: bool, error: runtime::Error) -> Interruption {
+/// What the engine's words about a pull mean for the person who wants the image. The words can be what something in the operator's network
+/// has answered, so they are for who has host access.
+pub fn explained(reference: &str, had_login: bool, has_host_access: bool, error: runtime::Error) -> Interruption {
+    use runtime::Error::{Conflict, NotFound, Refused};
     let host = registry_of(reference);
-    let Some(problem) = error.registry_problem() else { return error.into() };
+    if !has_host_access {
+        tracing::info!(reference, %error, "an image could not be had");
+    }
+    let Some(problem) = error.registry_problem() else {
+        return match error {
+            Refused { .. } | NotFound { .. } | Conflict { .. } if !has_host_access => Interruption::Failed(
+                Failure::EngineRefused,
+                format!("{reference} cannot be had from {host}. The log of the server says why."),
+            ),
+            error => error.into(),
+        };
+    };
     let (class, advice) = match problem {
         RegistryProblem::Unreachable => (
             Failure::RegistryUnreachable,
@@ -108,5 +127,8 @@ pub fn explained(reference: &str, had_login: bool, error: runtime::Error) -> Int
             format!("{host} has {reference}, but not for this machine's processor. Push it for this one too."),
         ),
     };
-    Interruption::Failed(class, format!("{advice} The engine says: {error}"))
+    match has_host_access {
+        true => Interruption::Failed(class, format!("{advice} The engine says: {error}")),
+        false => Interruption::Failed(class, advice),
+    }
 }

@@ -46,7 +46,6 @@ async fn bring(attempt: &mut Attempt<'_>) -> Result<(String, Image)> {
     }
     ceiling::refuse_beyond(attempt, 0).await?;
     let organization_id = attempt.application.organization_id;
-    registries::refuse_private(&attempt.host.app, organization_id, &reference).await?;
     let pull_for = PullFor {
         organization_id,
         has_host_access: organizations::has_host_access(&mut attempt.host.app.db.read().await?, organization_id)

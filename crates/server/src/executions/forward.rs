@@ -252,7 +252,7 @@ async fn act_on_machine(action: &Action, machine: &Machine, before: &Before) -> 
 
 async fn act_on_engine(run: &Run<'_>, action: &Action, machine: &Machine) -> StepResult<()> {
     if let Action::Pull { image } = action {
-        return engine::pull(run.host, &machine.log, image).await;
+        return engine::pull(run.host, run.has_host_access().await?, &machine.log, image).await;
     }
     let Some(installation) = &run.installation else {
         return Err(StepFailure::new("only an extension of the type install has services"));

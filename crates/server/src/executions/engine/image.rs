@@ -24,6 +24,6 @@ pub async fn ensure(engine: &Engine<'_>, reference: &str, policy: PullPolicy) ->
     Ok(pulled_images::ensure(engine.host, &pull_for, reference, policy).await?)
 }
 
-pub async fn pull(host: &Host, log: &Log, reference: &str) -> StepResult<()> {
-    Ok(pulled_images::pull(host, log, LogStep::Run, reference).await?)
+pub async fn pull(host: &Host, has_host_access: bool, log: &Log, reference: &str) -> StepResult<()> {
+    Ok(pulled_images::pull(host, has_host_access, log, LogStep::Run, reference).await?)
 }

@@ -1,6 +1,7 @@
 //! Every step that uses the container engine or the edge, done and undone.
 
 use serde_json::{Value, json};
+use windlass_testing::Kind;
 use windlass_testing::testapp::IMAGE;
 
 use super::registry::Registry;
@@ -121,21 +122,48 @@ async fn single_containers_are_pulled_run_stopped_started_and_removed() {
     assert_eq!(installation(&platform, "broken").unwrap()["state"], "failed");
 }
 
-/// Without host access an image comes from its registry, never from what the engine happens to have.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_organization_without_host_access_gets_images_from_their_registry_only() {
-    let mut platform = Platform::start().await;
-    let registry = Registry::start();
-    let image = registry.take(IMAGE, "public:1");
+/// Goes on as an organization without host access.
+fn become_guest(platform: &mut Platform) {
     let organization = platform.call("POST", "/organizations", &json!({ "name": "Guests" }));
     let key = json!({ "name": "guest", "organization_id": organization["id"] });
     let key = platform.call("POST", "/auth/api-keys", &key);
     platform.use_token(key["key"].as_str().unwrap());
-    let service = |image: &str| {
-        format!(
-            "  run:\n    - {{ name: web, type: docker, properties: {{ action: run, name: web, image: \"{image}\", cmd: [/testapp] }} }}"
-        )
-    };
+}
+
+fn one_step(properties: &str) -> String {
+    format!("  run:\n    - {{ name: web, type: docker, properties: {{ {properties} }} }}")
+}
+
+/// Where the engine calls, an organization without host access has nothing to look for.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_organization_without_host_access_calls_no_registry_at_a_private_address() {
+    let mut platform = Platform::start().await;
+    let registry = Registry::start();
+    let image = registry.take(IMAGE, "public:1");
+    become_guest(&mut platform);
+    let (repository, tag) = image.rsplit_once(':').unwrap();
+    let cases = [
+        ("run", format!("action: run, name: web, image: \"{image}\", cmd: [/testapp]"), "leads to a private address"),
+        ("pull", format!("action: pull, image: \"{repository}\", tag: \"{tag}\""), "leads to a private address"),
+        ("short", "action: pull, image: \"127.1:5000/x\"".to_owned(), "does not begin with the host of a registry"),
+    ];
+    for (name, properties, expected) in cases {
+        create(&platform, &text(name, "install", "1.0.0", NONE, &one_step(&properties)));
+        let execution = ended(&platform, &run(&platform, name, &json!({}))).await;
+        let words = execution["error_message"].as_str().unwrap();
+        assert!(words.starts_with("web: ") && words.contains(expected), "{words}: {}", story(&execution));
+    }
+}
+
+/// Without host access an image comes from its registry, never from what the engine happens to have.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_organization_without_host_access_gets_images_from_their_registry_only() {
+    // The registry is on this machine.
+    let mut platform = Platform::on(Kind::Sqlite, &["--allow-private-targets", "true"]).await;
+    let registry = Registry::start();
+    let image = registry.take(IMAGE, "public:1");
+    become_guest(&mut platform);
+    let service = |image: &str| one_step(&format!("action: run, name: web, image: \"{image}\", cmd: [/testapp]"));
     create(&platform, &text("own", "install", "1.0.0", NONE, &service(IMAGE)));
     let id = run(&platform, "own", &json!({}));
     let execution = ended(&platform, &id).await;
