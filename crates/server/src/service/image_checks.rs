@@ -1,7 +1,7 @@
 //! Applications that follow the tag of their image: which do, and what is deployed when it leads to another one.
 
 use uuid::Uuid;
-use windlass_api::{Changes, RepositoryAddress, Triggers, Wanted};
+use windlass_api::{Changes, RepositoryAddress, Timestamp, Triggers, Wanted};
 use windlass_store::applications::{self, Application};
 use windlass_store::image_checks::{self, ImageCheck};
 use windlass_store::{deployments as deployment_rows, organizations};
@@ -26,6 +26,7 @@ pub async fn apply(work: &mut Work<'_>, application: &Application, changes: &Cha
         application_id: application.id,
         organization_id: application.organization_id,
         next_at: work.app.now().plus_seconds(seconds),
+        checked_at: Timestamp::from_micros(0),
         digest: String::new(),
     };
     Ok(image_checks::insert(work, &check).await?)

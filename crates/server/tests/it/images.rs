@@ -81,7 +81,7 @@ async fn a_tag_is_followed_while_it_is_wanted(server: TestServer) {
     let made = server.deploy(&ada, body).await;
     let due = async || {
         let later = server.app.now().plus_seconds(1_000_000);
-        image_checks::next_due(&mut server.app.db.read().await.unwrap(), later).await.unwrap()
+        image_checks::next_due(&mut server.app.db.read().await.unwrap(), later, &[]).await.unwrap()
     };
     let check = due().await.expect("a check");
     assert_eq!(check.application_id, id_of(&made));

@@ -690,7 +690,7 @@ create table image_checks (
     next_at integer not null,
     -- When it was last asked; 0 for never.
     checked_at integer not null,
-    -- What was deployed because of the last check that found another one; empty for nothing.
+    -- What was to be deployed last, because of a check or because a person wanted it; empty for nothing.
     digest text not null
 ) strict, without rowid;
 create index image_checks_due on image_checks (next_at);

@@ -8,7 +8,14 @@ use crate::support::{NOW, TestDb, application, database, id, populate};
 on_both_databases!(database: organizations_take_turns, a_time_is_taken_once);
 
 fn check(number: u128, organization: u128, next_at: Timestamp) -> ImageCheck {
-    ImageCheck { application_id: id(number), organization_id: id(organization), next_at, digest: String::new() }
+    let (application_id, organization_id) = (id(number), id(organization));
+    ImageCheck {
+        application_id,
+        organization_id,
+        next_at,
+        checked_at: Timestamp::from_micros(0),
+        digest: String::new(),
+    }
 }
 
 async fn organizations_take_turns(db: TestDb) {
@@ -19,9 +26,12 @@ async fn organizations_take_turns(db: TestDb) {
         applications::insert(&mut tx, &row).await.unwrap();
         image_checks::insert(&mut tx, &check(number, organization, NOW)).await.unwrap();
     }
+    let busy = [id(101), id(103)];
+    let other = image_checks::next_due(&mut tx, NOW, &busy).await.unwrap().map(|check| check.application_id);
+    assert_eq!(other, Some(id(4)), "the first is asked for already");
     let mut order = Vec::new();
     let mut now = NOW;
-    while let Some(due) = image_checks::next_due(&mut tx, NOW).await.unwrap() {
+    while let Some(due) = image_checks::next_due(&mut tx, NOW, &[]).await.unwrap() {
         now = now.plus_seconds(1);
         assert!(image_checks::take(&mut tx, &due, now, NOW.plus_seconds(100)).await.unwrap());
         order.push(due.application_id);
@@ -35,12 +45,16 @@ async fn a_time_is_taken_once(db: TestDb) {
     applications::insert(&mut tx, &application(1)).await.unwrap();
     image_checks::insert(&mut tx, &check(1, 101, NOW)).await.unwrap();
     image_checks::insert(&mut tx, &check(1, 101, NOW.plus_seconds(9))).await.unwrap();
-    let due = image_checks::next_due(&mut tx, NOW).await.unwrap().expect("the one that was there stays");
+    let due = image_checks::next_due(&mut tx, NOW, &[]).await.unwrap().expect("the one that was there stays");
     assert!(image_checks::take(&mut tx, &due, NOW, NOW.plus_seconds(60)).await.unwrap());
     assert!(!image_checks::take(&mut tx, &due, NOW, NOW.plus_seconds(60)).await.unwrap());
     assert!(image_checks::set_digest(&mut tx, id(1), "sha256:1").await.unwrap());
     assert!(!image_checks::set_digest(&mut tx, id(1), "sha256:1").await.unwrap());
-    assert!(image_checks::next_due(&mut tx, NOW).await.unwrap().is_none());
+    assert!(image_checks::next_due(&mut tx, NOW, &[]).await.unwrap().is_none());
+    image_checks::put_off(&mut tx, id(1), NOW.plus_seconds(90)).await.unwrap();
+    assert!(image_checks::next_due(&mut tx, NOW.plus_seconds(60), &[]).await.unwrap().is_none());
+    let later = image_checks::next_due(&mut tx, NOW.plus_seconds(90), &[]).await.unwrap().expect("it is asked again");
+    assert_eq!((later.checked_at, later.digest.as_str()), (NOW, "sha256:1"));
     image_checks::delete(&mut tx, id(1)).await.unwrap();
-    assert!(image_checks::next_due(&mut tx, NOW.plus_seconds(60)).await.unwrap().is_none());
+    assert!(image_checks::next_due(&mut tx, NOW.plus_seconds(90), &[]).await.unwrap().is_none());
 }
