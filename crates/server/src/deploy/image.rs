@@ -5,8 +5,8 @@ use windlass_api::{DeploymentState, Failure, ImageReference, LogStep};
 use windlass_compose::PullPolicy;
 use windlass_durable::kill_point;
 use windlass_runtime::Image;
-use windlass_store::organizations;
 use windlass_store::releases::{self, Artifact};
+use windlass_store::{image_checks, organizations};
 
 use super::attempt::Attempt;
 use super::build::{check_architecture, store};
@@ -75,6 +75,8 @@ async fn resolve(attempt: &mut Attempt<'_>, reference: &ImageReference) -> Resul
     let digest = registries::newest_digest(&attempt.host.app, organization_id, reference, limit).await?;
     let mut tx = attempt.held.begin().await?;
     releases::set_commit(&mut tx, attempt.release.id, &digest, "", &reference.with_tag()).await?;
+    // What a person has deployed is not deployed again by itself, when it has failed or was gone back from.
+    image_checks::set_digest(&mut tx, attempt.application.id, &digest).await?;
     tx.commit().await?;
     attempt.log.note(format!("{} is {digest}", &**reference)).await;
     attempt.release.commit_hash.clone_from(&digest);

@@ -1,7 +1,9 @@
 //! Applications made from images of a registry, which is a real one on this machine.
 
 use serde_json::{Value, json};
+use windlass_api::Timestamp;
 use windlass_server::deploy::KILL_POINTS;
+use windlass_store::image_checks;
 use windlass_testing::{Kind, testapp};
 
 use super::support::*;
@@ -183,6 +185,44 @@ async fn a_tag_that_moved_is_deployed_by_itself() {
     tokio::time::sleep(std::time::Duration::from_secs(3)).await;
     assert_eq!(newest_deployment(&platform.application(&id)), newest, "nobody asked for it");
     assert_eq!(platform.visit(HOST, "/").await.1, "v2");
+}
+
+/// What a person goes back from stays away, until the tag leads to something new.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollback_is_not_undone_by_the_tag() {
+    testapp::base_image().await;
+    let registry = Registry::start();
+    let image = registry.take_version("shop:1", "v1");
+    // No check comes before the deployments that are asked for.
+    let platform = platform(Kind::Sqlite, &["--image-check-seconds", "120"]).await;
+    let mut body = of_image(&image);
+    body["auto_update"] = json!(true);
+    let application = platform.deploy(&body);
+    let id = id_of(&application);
+    let first = platform.deployed(&newest_deployment(&application)).await;
+    registry.take_version("shop:1", "v2");
+    deployed_again(&platform, &id).await;
+    let rollback = platform.call("POST", "/deploy/application/rollback", &json!({ "id": first["id"] }));
+    platform.deployed(&id_of(&rollback)).await;
+    platform.settled().await;
+
+    let db = platform.database().await;
+    let now = Timestamp::from_micros(i64::MAX);
+    let check = image_checks::next_due(&mut db.read().await.unwrap(), now, &[]).await.unwrap().expect("a check");
+    let mut tx = db.begin().await.unwrap();
+    let begun = Timestamp::from_micros(1);
+    assert!(image_checks::take(&mut tx, &check, begun, begun).await.unwrap());
+    tx.commit().await.unwrap();
+    until("the registry was asked", async || {
+        let seen = image_checks::next_due(&mut db.read().await.ok()?, now, &[]).await.ok()??;
+        (seen.checked_at > begun).then_some(())
+    })
+    .await;
+    db.close().await;
+    // The answer of a registry on this machine takes no longer.
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    assert_eq!(newest_deployment(&platform.application(&id)), id_of(&rollback), "it stays");
+    assert_eq!(platform.visit(HOST, "/").await, (200, "v1".into()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
