@@ -156,7 +156,7 @@ mod tests {
             ("127.0.0.1:5000/shop", "127.0.0.1:5000", "127.0.0.1:5000/shop", "127.0.0.1:5000/shop:latest"),
             ("localhost/shop:2", "localhost", "localhost/shop", "localhost/shop:2"),
             ("[::1]:5000/shop", "[::1]:5000", "[::1]:5000/shop", "[::1]:5000/shop:latest"),
-            ("a--b__c.d/e", "docker.io", "a--b__c.d/e", "a--b__c.d/e:latest"),
+            ("team/a--b__c.d", "docker.io", "team/a--b__c.d", "team/a--b__c.d:latest"),
         ] {
             let image = ImageReference::try_from(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));
             assert_eq!((image.registry(), image.name(), &*image.with_tag()), (registry, name, with_tag), "{text}");

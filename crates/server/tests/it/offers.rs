@@ -5,7 +5,7 @@ use windlass_api::Role;
 use windlass_testing::on_both_databases;
 
 use crate::extensions::text;
-use crate::support::{Person, TestServer, id_of};
+use crate::support::{Person, TestServer, id_of, server};
 
 on_both_databases!(
     server: a_fork_tells_how_far_it_is_behind, conflicts_are_decided_by_people, offers_are_for_forks,
