@@ -146,7 +146,7 @@ async fn what_cannot_be_is_refused(server: TestServer) {
         ("build_target", json!("a b"), "build_target: must be the name of a stage"),
         ("git_in_context", json!("yes"), "git_in_context: must be a boolean"),
         ("output_path", json!("a b"), "output_path: "),
-        ("build_pack", json!("nix"), "build_pack: must be auto, dockerfile, static or docker-compose"),
+        ("build_pack", json!("nix"), "build_pack: must be auto, dockerfile, static, docker-compose or image"),
         ("domain", json!("*.example.org"), "domain: must be a host name without port"),
         ("domain", json!("10.0.0.1"), "domain: must be a host name"),
         ("domain", json!("localhost"), "domain: localhost is this server's own"),
