@@ -13,8 +13,8 @@ const IMAGE_PATTERN: &str = concat!(
     r"^([A-Za-z0-9_.:\[\]-]+/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*",
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?(@sha256:[0-9a-f]{64})?$"
 );
-/// A name or an address, and perhaps a port.
-const REGISTRY_PATTERN: &str = r"^[A-Za-z0-9.:\[\]-]+$";
+/// A name with a dot or an address, and perhaps a port.
+const REGISTRY_PATTERN: &str = r"^(localhost|[A-Za-z0-9-]*[.:\[][A-Za-z0-9.:\[\]-]*)$";
 const EXAMPLE: &str = "must be the name of an image, such as registry.example.org/team/shop:1.4";
 
 checked_text! {
@@ -22,7 +22,7 @@ checked_text! {
     /// `@sha256:` and a digest it is always the same image.
     ImageReference, 1..=500, IMAGE_PATTERN, image;
     /// The host of a registry, with its port if that is not the usual one. `docker.io` is Docker Hub.
-    RegistryHost, 1..=260, REGISTRY_PATTERN, registry_host;
+    RegistryHost, 1..=253, REGISTRY_PATTERN, registry_host;
 }
 
 impl ImageReference {

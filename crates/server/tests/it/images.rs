@@ -43,7 +43,7 @@ async fn what_does_not_go_with_an_image_is_refused(server: TestServer) {
     for (field, value, expected) in [
         ("image", json!(""), "image: must be given, because repository is image"),
         ("image", json!("Shop"), "image: must be the name of an image"),
-        ("image", json!("https://registry.example.org/shop"), "image: must be the name of an image"),
+        ("image", json!("https://registry.example.org/shop"), "image: must have the host of a registry in it"),
         ("image", json!("ada:x@registry.example.org/shop"), "image: has an @, and behind it no digest"),
         ("build_pack", json!("dockerfile"), "build_pack: must be image or left out"),
         ("branch", json!("main"), "branch: must be left out"),

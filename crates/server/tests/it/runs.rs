@@ -532,8 +532,9 @@ async fn what_cannot_be_queued_keeps_no_other_waiting(server: TestServer) {
     let ada = server.admin().await;
     let shop = server.shop(&ada).await;
     let first = server.schedule(&ada, shop, hourly("skip")).await;
-    server.more_schedules(&first, 119).await;
+    // Its time comes after theirs.
     server.schedule(&ada, shop, json!({ "name": "late", "cron": "30 1 * * *", "command": "b" })).await;
+    server.more_schedules(&first, 119).await;
     assert_eq!(server.place.execute("update schedules set overlap = 'unknown' where name <> 'late'").await, 120);
     server.app.clock.advance_seconds(7_200);
     let mut keeper = Keeper::default();
