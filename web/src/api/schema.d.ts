@@ -2717,7 +2717,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get offer of update
+         * @description Needs the permission `extension:read`, which the role `viewer` has, in the organization. What an update would bring, field by field, beside what the organization has set. Nothing is changed.
+         */
+        get: operations["get_offer_of_update"];
         put?: never;
         /**
          * Update installation
@@ -2744,6 +2748,30 @@ export interface paths {
          * @description Needs the permission `extension:run`, which the role `member` has, in the organization. Brings it to the text and the values that it had before its last update. What is in its volumes stays.
          */
         post: operations["roll_back_installation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/extensions/{extension_id}/parent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get offer of parent
+         * @description Needs the permission `extension:read`, which the role `viewer` has, in the organization. How far a fork is behind the extension that it was forked from, field by field, beside what the fork has changed itself.
+         */
+        get: operations["get_offer_of_parent"];
+        put?: never;
+        /**
+         * Take offer of parent
+         * @description Needs the permission `extension:create`, which the role `admin` has, in the organization. Brings the changes of the parent into the fork. What is installed of it stays as it is until it is updated.
+         */
+        post: operations["take_offer_of_parent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3469,6 +3497,14 @@ export interface components {
             /** Format: password */
             new_password: string;
         };
+        /**
+         * @description - `upstream`: The one that was forked or installed.
+         *     - `organization`: The fork, or the values that an installation has.
+         *     - `both`: Both have made the same of it.
+         *     - `conflict`: Each has made something else of it.
+         * @enum {string}
+         */
+        ChangedBy: "upstream" | "organization" | "both" | "conflict";
         /**
          * @description A kind of server that keeps repositories.
          *
@@ -4459,6 +4495,8 @@ export interface components {
             version: string;
             /** @description Whether it comes with Windlass. */
             is_verified: boolean;
+            /** @description Whether it is a fork whose parent has another text by now. */
+            is_behind: boolean;
             /** @description SHA-256 of `yaml_content`, in hexadecimal digits. */
             content_hash: string;
             yaml_content: string;
@@ -4483,6 +4521,21 @@ export interface components {
              * @description RFC 3339, UTC, microseconds.
              */
             deleted_at: string | null;
+        };
+        /** @description A field of the text that is not everywhere what it was. Comments and the way of writing do not count. */
+        ExtensionChange: {
+            /** @description Such as `variables.port.default`, or `execution.run[Start it].properties.compose.services.web.image`. Steps have their names. */
+            path: string;
+            changed_by: components["schemas"]["ChangedBy"];
+            /**
+             * @description JSON. Null where the field is not there; secrets are `********`, and so are all values of an installation for callers who may not read
+             *     variables.
+             */
+            before: string | null;
+            upstream: string | null;
+            organization: string | null;
+            /** @description Whether one of them is longer than what is shown of it, its first 2000 characters. */
+            is_cut: boolean;
         };
         ExtensionExecution: {
             /** Format: uuid */
@@ -4888,6 +4941,42 @@ export interface components {
              */
             next_after: number;
         };
+        /** @description What an update of an installation would bring. The organization's values stand where the text has defaults. */
+        InstallationOffer: {
+            /** Format: uuid */
+            installation_id: string;
+            /**
+             * Format: uuid
+             * @description The `id` of the extension.
+             */
+            extension_id: string;
+            /** @description What people call the extension by. */
+            extension_key: string;
+            /** @description Whether the extension has another text by now. */
+            has_update: boolean;
+            /** @description Whether the extension is a fork whose parent has another text by now: take that over first to have it here too. */
+            is_behind_parent: boolean;
+            /** @description What is in force. */
+            version: string;
+            content_hash: string;
+            /** @description What the update would bring. */
+            new_version: string;
+            new_content_hash: string;
+            /**
+             * Format: int64
+             * @description How many fields the extension has changed.
+             */
+            upstream_changes: number;
+            /**
+             * Format: int64
+             * @description Those of them that the organization has set too. Its values stay unless the update says otherwise.
+             */
+            conflicts: number;
+            /** @description What differs from the text that is in force, on either side. The first 200. */
+            changes: components["schemas"]["ExtensionChange"][];
+            /** @description Why the update would be refused as it is, such as a variable that needs a value. Empty if it would not. */
+            problems: string[];
+        };
         /**
          * @description - `installing`: Its first execution waits or runs.
          *     - `updating`: Another version or other values are being brought to it. What was there before serves, or is back if that fails.
@@ -5034,6 +5123,8 @@ export interface components {
             extension_type: string;
             version: string;
             is_verified: boolean;
+            /** @description Whether it is a fork whose parent has another text by now. */
+            is_behind: boolean;
             content_hash: string;
             validation_status: components["schemas"]["ValidationStatus"];
             /**
@@ -5190,6 +5281,40 @@ export interface components {
             total_pages: number;
             has_next: boolean;
             has_prev: boolean;
+        };
+        /** @description How far a fork is behind the extension that it was forked from. */
+        ParentOffer: {
+            /**
+             * Format: uuid
+             * @description The `id` of the fork.
+             */
+            extension_id: string;
+            content_hash: string;
+            /**
+             * Format: uuid
+             * @description The `id` of the parent.
+             */
+            parent_extension_id: string;
+            /** @description What people call the parent by. */
+            parent_key: string;
+            parent_version: string;
+            parent_content_hash: string;
+            /**
+             * Format: int64
+             * @description How many fields the parent has changed that are not the same in the fork.
+             */
+            behind: number;
+            /**
+             * Format: int64
+             * @description Those of them that the fork has changed too.
+             */
+            conflicts: number;
+            /** @description What differs from the text that was forked, on either side. The first 200. */
+            changes: components["schemas"]["ExtensionChange"][];
+            /** @description The text of the fork with the changes of the parent; where both have changed a field, the fork's. Empty if it cannot be written. */
+            yaml_content: string;
+            /** @description Whether that text had to be written anew, without comments. */
+            is_rewritten: boolean;
         };
         /** @description Shown only now. It works once; a newer one takes its place. */
         PasswordReset: {
@@ -5765,6 +5890,19 @@ export interface components {
             /** Format: uuid */
             organization_id: string;
         };
+        /** @description Brings the changes of the parent into a fork. */
+        TakeOffer: {
+            /** @description As the offer has it: if the parent has another text by now, nothing is changed. */
+            parent_content_hash: string;
+            /** @description The text that the fork is to have. Default: its own with the changes of the parent. */
+            yaml_content?: string | null;
+            /** @description Whose change counts where both have changed a field. Without it, and without a text, conflicts are refused. */
+            conflicts?: components["schemas"]["TakenSide"] | null;
+            /** @description Whether to store it although something is wrong with it. Then it cannot be run. Default: false. */
+            draft?: boolean | null;
+        };
+        /** @enum {string} */
+        TakenSide: "upstream" | "organization";
         /**
          * @description The time zone of the fields of `cron`.
          * @enum {string}
@@ -6056,6 +6194,10 @@ export interface components {
             variables?: {
                 [key: string]: string;
             } | null;
+            /** @description Names of variables that are to have the extension's default of now in the place of the value that they have. */
+            defaults?: string[] | null;
+            /** @description Of the text that the update is to bring, as the offer has it. If the extension has another one by now, nothing is changed. */
+            content_hash?: string | null;
         };
         UpdateLabels: {
             /** @description Replaces all of them. */
@@ -25052,6 +25194,112 @@ export interface operations {
             };
         };
     };
+    get_offer_of_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                installation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["InstallationOffer"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     update_installation: {
         parameters: {
             query?: never;
@@ -25255,6 +25503,249 @@ export interface operations {
             };
             /** @description `conflict` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_offer_of_parent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                extension_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["ParentOffer"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    take_offer_of_parent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                extension_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TakeOffer"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Extension"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
