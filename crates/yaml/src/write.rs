@@ -140,11 +140,11 @@ mod tests {
         let tree = json!({
             "name": "web", "port": 8080, "on": true, "nothing": null, "version": "1.10", "empty": {}, "none": [],
             "lines": "one\n\n  two\n", "cut": "one\ntwo", "yes": "no", "odd key: ": " x",
-            "steps": [{ "name": "a b", "with": ["x", ["y"], {}] }, "plain", { "only": { "deep": 0.5 } }],
+            "steps": [{ "name": "a b", "with": ["x", ["z"], {}] }, "plain", { "only": { "deep": 0.5 } }],
         });
         let text = "name: web\nport: 8080\n\"on\": true\nnothing: null\nversion: \"1.10\"\nempty: {}\nnone: []\n\
                     lines: |\n  one\n\n    two\ncut: |-\n  one\n  two\n\"yes\": \"no\"\n\"odd key: \": \" x\"\n\
-                    steps:\n  - name: a b\n    with:\n      - x\n      - - y\n      - {}\n  - plain\n  - only:\n      deep: 0.5\n";
+                    steps:\n  - name: a b\n    with:\n      - x\n      - - z\n      - {}\n  - plain\n  - only:\n      deep: 0.5\n";
         assert_eq!(write(&tree), text);
         assert_eq!(crate::parse(text, &crate::Limits::default()).unwrap().to_json(), tree);
     }
