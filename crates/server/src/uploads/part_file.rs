@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use tokio::fs::{self, File};
@@ -15,6 +16,8 @@ use crate::pushed_repository;
 const ENDING: &str = "part";
 /// What is read at once.
 const PIECE: usize = 256 << 10;
+/// How long another one's lock is waited for.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// Beside the repositories that it is unpacked into.
 pub fn folder(config: &Config) -> PathBuf {
@@ -65,14 +68,25 @@ fn open(folder: &Path, path: &Path) -> io::Result<Option<PartFile>> {
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let file = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
-    // The lock is the system's: it ends with the process, however that ends.
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
-        Err(std::fs::TryLockError::Error(error)) => return Err(error),
+    if !lock(&file)? {
+        return Ok(None);
     }
     let bytes = file.metadata()?.len();
     Ok(Some(PartFile { file: File::from_std(file), bytes }))
+}
+
+/// The lock is the system's: it ends with the process, however that ends. A program that is just being started has a copy of each file
+/// that is open here, and of its lock, for a moment; so a lock is waited for.
+fn lock(file: &std::fs::File) -> io::Result<bool> {
+    let deadline = Instant::now() + MOMENT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(std::fs::TryLockError::Error(error)) => return Err(error),
+            Err(std::fs::TryLockError::WouldBlock) if Instant::now() >= deadline => return Ok(false),
+            Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
 }
 
 fn hash(file: &mut std::fs::File) -> io::Result<String> {

@@ -328,7 +328,7 @@ async fn how_much_is_taken(kind: Kind) {
 }
 
 async fn how_long_a_turn_is_waited_for(kind: Kind) {
-    let server = TestServer::with(kind, &[("upload-seconds", "3")]).await;
+    let server = TestServer::with(kind, &[("upload-seconds", "10")]).await;
     let ada = server.admin().await;
     let (application, tar) = (server.pushed_application(&ada, "shop").await, folder());
     let path = format!("{UPLOAD}/{}", server.begin_upload(&ada, application, &tar).await);
