@@ -130,15 +130,19 @@ mod tests {
     async fn nobody_takes_as_long_as_somebody() {
         let passwords = Passwords::new(1, PasswordCost::default());
         let hash = passwords.hash("correct horse").await.unwrap();
-        let mut times = [Duration::MAX; 2];
-        for _ in 0..5 {
+        // The shortest of each, of as many tries as a busy machine needs.
+        let (mut times, mut ratio) = ([Duration::MAX; 2], 0.0);
+        for _ in 0..50 {
             for (best, hash) in times.iter_mut().zip([Some(hash.as_str()), None]) {
                 let start = std::time::Instant::now();
                 assert!(!passwords.verify("wrong", hash).await.unwrap());
                 *best = start.elapsed().min(*best);
             }
+            ratio = times[1].as_secs_f64() / times[0].as_secs_f64();
+            if (0.5..2.0).contains(&ratio) {
+                return;
+            }
         }
-        let [known, unknown] = times.map(|time| time.as_secs_f64());
-        assert!((0.5..2.0).contains(&(unknown / known)), "known {known} s, unknown {unknown} s");
+        panic!("known and unknown take {times:?}: {ratio}");
     }
 }

@@ -41,6 +41,8 @@ async function refuseToRemove(page) {
   await page.getByLabel("Of", { exact: true }).selectOption("");
   await page.getByText("API_KEY").waitFor();
   await write(page, "API_KEY=********");
+  // People cannot choose another environment before it is saved and the dialog is gone; a test could.
+  await page.getByRole("button", { name: "Save" }).waitFor({ state: "hidden" });
   // What refers to it has a value in its own environment; its previews do without.
   await page.getByText("They act at the next deployment of each application").first().waitFor();
   await page.getByLabel("Of", { exact: true }).selectOption("staging");
