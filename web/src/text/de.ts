@@ -145,6 +145,7 @@ export const de: Text = {
     ways: {
       address: "Unter einer Adresse",
       connection: "Aus einer Verbindung",
+      upload: "Auf diesem Rechner",
       push: "Push zu Windlass",
       image: "Ein Image",
     },
@@ -509,6 +510,8 @@ export const de: Text = {
     next: "Nächste Zeit",
     off: "aus",
     last: "Letzter Lauf",
+    runNow: "Jetzt ausführen",
+    runNowHint: "Als wäre seine Zeit gekommen. Die nächste Zeit bleibt, wie sie ist.",
     overlap: "Solange ein Lauf nicht vorbei ist",
     overlaps: {
       skip: "nichts ausführen",
@@ -964,6 +967,43 @@ export const de: Text = {
     logGone: "ein Container, den es nicht mehr gibt",
     logNewest: "Zur neuesten Zeile",
   },
+  uploads: {
+    title: "Hochladen",
+    heading: "Einen Ordner hochladen",
+    text: "Er wird ausgerollt, wie er ist, so wie die Wurzel eines Repositorys.",
+    onlyCommit: "Er wird der einzige Commit des Branches dieser Anwendung: Ein Push mit git braucht danach --force.",
+    otherSource:
+      "Diese Anwendung wird von anderswo ausgerollt. Nur eine, zu der man bei Windlass pusht, nimmt Hochgeladenes.",
+    viewer: "Mitglieder dieser Organisation können hochladen; Ihre Rolle lässt Sie nur zusehen.",
+    what: "Was hochgeladen wird",
+    whats: { folder: "Ein Ordner", tar: "Ein Tar" },
+    folder: "Ordner",
+    folderHint:
+      "Mit allem, was darin ist, auch versteckten Dateien, aber ohne .git. Dateien, die wie Skripte und Programme beginnen, sind ausführbar.",
+    tar: "Tar",
+    tarHint: "Einfach, oder mit gzip oder zstd gepackt. Packen Sie den Ordner von innen: tar -czf ordner.tar.gz .",
+    withPackages: "Auch node_modules senden",
+    filesOf: (name, files, size) => (files === 1 ? `${name}: 1 Datei, ${size}` : `${name}: ${files} Dateien, ${size}`),
+    empty: (name) => `In ${name} ist nichts, was gesendet werden könnte.`,
+    upload: "Hochladen und ausrollen",
+    of: (name) => `${name} hochladen`,
+    progress: "Fortschritt",
+    sizes: (done, all) => `${done} von ${all}`,
+    states: {
+      reading: "Es wird gelesen. Lassen Sie diese Seite offen.",
+      sending: "Es wird gesendet. Lassen Sie diese Seite offen.",
+      waiting: "Unterbrochen. Es geht von selbst weiter, wo es stehen geblieben ist.",
+      finishing: "Der letzte Teil wird gesendet. Danach packt der Server alles aus.",
+      deployed: "Alles ist angekommen.",
+    },
+    failed: "Das Hochladen hat aufgehört.",
+    now: "Jetzt versuchen",
+    chooseAgain: "Etwas anderes wählen",
+    unreadable: (path) =>
+      `${path} lässt sich nicht lesen oder hat sich geändert, seit es gewählt wurde. Wählen Sie noch einmal.`,
+    deployed: (name) => `${name} ist hochgeladen und wird ausgerollt.`,
+    failedUnseen: (name) => `Das Hochladen von ${name} hat aufgehört. Warum, steht bei seiner Anwendung.`,
+  },
   registries: {
     title: "Registries",
     text: "Mit Zugangsdaten können Anwendungen aus privaten Images gemacht werden.",
@@ -1153,6 +1193,7 @@ export const de: Text = {
     hereText:
       "Windlass bewahrt das Repository dieser Anwendung selbst auf. Ein Push zeigt den Build, während er läuft, und rollt aus.",
     hereViewer: "Mitglieder dieser Organisation können pushen; Ihre Rolle erlaubt nur das Ansehen.",
+    orUpload: "Oder einen Ordner aus diesem Browser hochladen",
     hereKey: "Legen Sie einen API-Schlüssel an, der deploy:create darf. Er ist das Passwort des Pushs.",
     toKeys: "Zu Ihren API-Schlüsseln",
     hereRemote: "In Ihrem Repository, einmal:",

@@ -40,6 +40,7 @@ export const OFFERS = {
   commands: {
     "Run a command": "deploy:update",
     "Add a schedule": "deploy:update",
+    "Run now: $schedule": "deploy:update",
     "Change: $schedule": "deploy:update",
     "Delete: $schedule": "deploy:update",
   },
