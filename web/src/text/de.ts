@@ -704,7 +704,16 @@ export const de: Text = {
     own: "Eigene",
     draft: "Entwurf",
     fork: "Abwandlung",
-    tab: { overview: "Überblick", run: "Ausführen", install: "Installieren", text: "Text", executions: "Ausführungen" },
+    behind: "zurück",
+    behindText: "Die Erweiterung, von der sie abgewandelt ist, hat sich seitdem geändert.",
+    tab: {
+      overview: "Überblick",
+      run: "Ausführen",
+      install: "Installieren",
+      text: "Text",
+      parent: "Original",
+      executions: "Ausführungen",
+    },
     pageTabs: "Teile der Erweiterung",
     install: "Installieren",
     run: "Ausführen",
@@ -889,6 +898,54 @@ export const de: Text = {
     waiting: "Sie wartet, bis sie an der Reihe ist, oder auf die Container-Engine.",
     toInstallation: "Zur Installation",
   },
+  offers: {
+    updateTitle: "Was der Autor geändert hat",
+    counts: (changes, conflicts) => {
+      const all = changes === 1 ? "1 Feld hat sich geändert" : `${changes} Felder haben sich geändert`;
+      if (conflicts === 0) return `${all}; keines davon wurde hier gesetzt.`;
+      return conflicts === 1
+        ? `${all}. 1 davon wurde auch hier gesetzt.`
+        : `${all}. ${conflicts} davon wurden auch hier gesetzt.`;
+    },
+    valuesStay: "Hier gesetzte Werte bleiben, wenn Sie nicht den neuen Standardwert nehmen.",
+    takeDefault: (name) => `Den neuen Standardwert von ${name} nehmen`,
+    problems: "Mit den jetzigen Werten würde die Aktualisierung abgelehnt:",
+    behindFirst:
+      "Die Erweiterung ist eine Abwandlung, und ihr Original hat sich geändert. Übernehmen Sie das zuerst, um es auch hier zu haben.",
+    toParent: "Ansehen, was sich geändert hat",
+    sides: {
+      conflict: (n) => `Auf beiden Seiten geändert (${n})`,
+      upstream: (n) => `Vom Autor geändert (${n})`,
+      both: (n) => `Auf beiden Seiten gleich geändert (${n})`,
+      organization: (n) => `Nur hier geändert (${n})`,
+    },
+    before: "vorher",
+    upstream: "vom Autor",
+    organization: "hier",
+    absent: "nicht vorhanden",
+    many: (n) => `Nur die ersten ${n} stehen hier.`,
+    parent: "Original",
+    parentVersion: "Version",
+    behindTitle: "Das Original hat sich geändert",
+    currentTitle: "Sie hat alles, was ihr Original hat",
+    onlyComments: "Kein Feld hat sich geändert, das hier nicht gleich ist, nur wie der Text geschrieben ist.",
+    viewer: "Admins dieser Organisation können die Änderungen übernehmen; Ihre Rolle lässt Sie nur zusehen.",
+    take: "Änderungen übernehmen",
+    how: "Welchen Text die Abwandlung bekommt",
+    whose: (n) =>
+      n === 1
+        ? "1 Feld wurde auf beiden Seiten geändert. Wessen Änderung gilt?"
+        : `${n} Felder wurden auf beiden Seiten geändert. Wessen Änderungen gelten?`,
+    choices: {
+      merged: "Beide zusammen",
+      organization: "Die von hier; die anderen werden übernommen",
+      upstream: "Die des Autors",
+      text: "Einen Text, den ich schreibe",
+    },
+    rewritten: "Die Zeilen lassen sich nicht zusammenfügen. Der Text wird neu geschrieben, ohne Kommentare.",
+    text: "Was sich im Text ändert",
+    taken: "Die Änderungen sind übernommen.",
+  },
   installations: {
     title: "Installiert",
     name: "Name",
@@ -977,10 +1034,10 @@ export const de: Text = {
     viewer: "Mitglieder dieser Organisation können hochladen; Ihre Rolle lässt Sie nur zusehen.",
     what: "Was hochgeladen wird",
     whats: { folder: "Ein Ordner", tar: "Ein Tar" },
-    folder: "Ordner",
+    folder: "Ordner dieses Rechners",
     folderHint:
       "Mit allem, was darin ist, auch versteckten Dateien, aber ohne .git. Dateien, die wie Skripte und Programme beginnen, sind ausführbar.",
-    tar: "Tar",
+    tar: "Tar dieses Rechners",
     tarHint: "Einfach, oder mit gzip oder zstd gepackt. Packen Sie den Ordner von innen: tar -czf ordner.tar.gz .",
     withPackages: "Auch node_modules senden",
     filesOf: (name, files, size) => (files === 1 ? `${name}: 1 Datei, ${size}` : `${name}: ${files} Dateien, ${size}`),

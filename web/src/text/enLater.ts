@@ -322,7 +322,16 @@ export const later = {
     own: "Own",
     draft: "Draft",
     fork: "Fork",
-    tab: { overview: "Overview", run: "Run", install: "Install", text: "Text", executions: "Executions" },
+    behind: "behind",
+    behindText: "The extension that it was forked from has changed since.",
+    tab: {
+      overview: "Overview",
+      run: "Run",
+      install: "Install",
+      text: "Text",
+      parent: "Original",
+      executions: "Executions",
+    },
     pageTabs: "Parts of the extension",
     install: "Install",
     run: "Run",
@@ -502,6 +511,53 @@ export const later = {
     waiting: "It waits for its turn, or for the container engine.",
     toInstallation: "To the installation",
   },
+  offers: {
+    updateTitle: "What the author has changed",
+    counts: (changes: number, conflicts: number) => {
+      const all = changes === 1 ? "1 field has changed" : `${changes} fields have changed`;
+      if (conflicts === 0) return `${all}, and none of them was set here.`;
+      return conflicts === 1
+        ? `${all}. 1 of them was set here too.`
+        : `${all}. ${conflicts} of them were set here too.`;
+    },
+    valuesStay: "Values that were set here stay, unless you take the new default.",
+    takeDefault: (name: string) => `Take the new default of ${name}`,
+    problems: "With the values of now, the update would be refused:",
+    behindFirst: "The extension is a fork, and its original has changed. Take that over first to have it here too.",
+    toParent: "See what has changed",
+    sides: {
+      conflict: (n: number) => `Changed on both sides (${n})`,
+      upstream: (n: number) => `Changed by the author (${n})`,
+      both: (n: number) => `Changed to the same on both sides (${n})`,
+      organization: (n: number) => `Only changed here (${n})`,
+    },
+    before: "before",
+    upstream: "the author's",
+    organization: "here",
+    absent: "not there",
+    many: (n: number) => `Only the first ${n} are listed.`,
+    parent: "Original",
+    parentVersion: "Version",
+    behindTitle: "The original has changed",
+    currentTitle: "It has everything that its original has",
+    onlyComments: "No field has changed that is not the same here, only how the text is written.",
+    viewer: "Admins of this organization can take over what has changed; your role only lets you look.",
+    take: "Take over the changes",
+    how: "Which text the fork gets",
+    whose: (n: number) =>
+      n === 1
+        ? "1 field was changed on both sides. Whose change counts?"
+        : `${n} fields were changed on both sides. Whose changes count?`,
+    choices: {
+      merged: "Both together",
+      organization: "Those made here; the others are taken over",
+      upstream: "The author's",
+      text: "A text that I write",
+    },
+    rewritten: "The lines cannot be put together, so the text is written anew, without comments.",
+    text: "What changes in the text",
+    taken: "The changes are taken over.",
+  },
   installations: {
     title: "Installed",
     name: "Name",
@@ -588,10 +644,10 @@ export const later = {
     viewer: "Members of this organization can upload; your role only lets you look.",
     what: "What to upload",
     whats: { folder: "A folder", tar: "A tar" },
-    folder: "Folder",
+    folder: "Folder of this machine",
     folderHint:
       "With all that is in it, also hidden files, but without .git. Files that begin as scripts and programs do can be executed.",
-    tar: "Tar",
+    tar: "Tar of this machine",
     tarHint: "Plain, or packed by gzip or zstd. Pack the folder from inside: tar -czf folder.tar.gz .",
     withPackages: "Send node_modules too",
     filesOf: (name: string, files: number, size: string) =>
