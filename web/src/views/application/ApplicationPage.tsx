@@ -10,6 +10,7 @@ import { Problem } from "../../ui/Problem";
 import { ApplicationStateBadge } from "../../ui/State";
 import { Tabs } from "../../ui/Tabs";
 import { stateOfApplication } from "../applications/facts";
+import { IMAGE } from "../applications/newApplication";
 import { NotFound } from "../NotFound";
 import { isPushedHere } from "../pushes/facts";
 import { Actions } from "./Actions";
@@ -62,6 +63,8 @@ type TabName = (typeof TABS)[number];
 
 /** A preview is pushed to and has previews only through the application that it belongs to. */
 const NOT_OF_PREVIEWS: readonly TabName[] = ["upload", "pushes", "previews"];
+/** An image of a registry has no repository that is pushed to. */
+const NOT_OF_IMAGES: readonly TabName[] = ["pushes", "previews"];
 
 function labelOf(t: Text, name: TabName): string {
   if (name === "plan") return t.deployPlan.title;
@@ -110,10 +113,12 @@ export default function ApplicationPage() {
 }
 
 function tabs(t: Text, { id, preview_of, repository }: Application, current: TabName, mayUpload: boolean) {
-  const takesUploads = mayUpload && isPushedHere(repository);
-  const shown = TABS.filter(
-    (name) => (!preview_of || !NOT_OF_PREVIEWS.includes(name)) && (name !== "upload" || takesUploads),
-  );
+  const hidden = [
+    ...(preview_of ? NOT_OF_PREVIEWS : []),
+    ...(repository === IMAGE ? NOT_OF_IMAGES : []),
+    ...(mayUpload && isPushedHere(repository) ? [] : ["upload"]),
+  ];
+  const shown = TABS.filter((name) => !hidden.includes(name));
   return shown.map((name) => ({
     href: `/applications/${id}${name === "overview" ? "" : `/${name}`}`,
     label: labelOf(t, name),
