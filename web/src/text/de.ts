@@ -1817,6 +1817,7 @@ export const de: Text = {
       snapshot: "Snapshot",
       run: "Befehl",
       schedule: "Zeitplan",
+      upload: "Hochgeladenes",
       extension: "Erweiterung",
       execution: "Lauf einer Erweiterung",
       installation: "Installation einer Erweiterung",

@@ -1314,6 +1314,7 @@ export const later = {
       snapshot: "snapshot",
       run: "command",
       schedule: "schedule",
+      upload: "upload",
       extension: "extension",
       execution: "run of an extension",
       installation: "installation of an extension",

@@ -29,6 +29,10 @@ const BLOCK = 512;
 const LONGEST_NAME = 100;
 const MOST_BYTES = 8 ** 11 - 1;
 const PLAIN_NAME = /^[\x20-\x7e]*$/;
+/** So many bytes tell a program from other files. */
+const MAGIC = 4;
+/** Files that are read at the same time. */
+const AT_ONCE = 64;
 const PLAIN = 0o644;
 const EXECUTABLE = 0o755;
 const utf8 = new TextEncoder();
@@ -57,13 +61,9 @@ export class FolderTar implements Bytes {
 
   async read(from: number, to: number): Promise<Uint8Array<ArrayBuffer>> {
     const wanted = new Uint8Array(Math.max(0, Math.min(to, this.size) - from));
-    for (let index = this.lastBegun(from); index < this.entries.length; index += 1) {
-      const entry = this.entries[index];
-      if (!entry || entry.at >= to) break;
-      const content = entry.at + headLength(entry);
-      if (content > from) copy(wanted, from, entry.at, await head(entry));
-      const [start, end] = [Math.max(from, content), Math.min(to, content + entry.file.size)];
-      if (start < end) copy(wanted, from, start, await contentOf(entry, start - content, end - content));
+    for (let index = this.lastBegun(from); (this.entries[index]?.at ?? to) < to; index += AT_ONCE) {
+      const some = this.entries.slice(index, index + AT_ONCE).filter(({ at }) => at < to);
+      await Promise.all(some.map((entry) => fill(wanted, from, to, entry)));
     }
     return wanted;
   }
@@ -78,6 +78,15 @@ export class FolderTar implements Bytes {
     }
     return low;
   }
+}
+
+/** Copies what of an entry is between two places into `wanted`, which begins at the first of them. */
+async function fill(wanted: Uint8Array, from: number, to: number, entry: Entry): Promise<void> {
+  const begin = entry.at + headLength(entry);
+  const [start, end] = [Math.max(from, begin), Math.min(to, begin + entry.file.size)];
+  const content = start < end ? await contentOf(entry, start - begin, end - begin) : null;
+  if (content) copy(wanted, from, start, content);
+  if (begin > from) copy(wanted, from, entry.at, await head(entry, content));
 }
 
 /** A tar that the user has. */
@@ -111,10 +120,11 @@ async function contentOf({ path, file }: TarFile, from: number, to: number): Pro
 const headLength = ({ attributes }: Pick<Entry, "attributes">): number =>
   BLOCK + (attributes ? BLOCK + whole(attributes.length) : 0);
 
-async function head(entry: Entry): Promise<Uint8Array> {
+/** With the beginning of its content, if that was read anyway. */
+async function head(entry: Entry, content: Uint8Array | null): Promise<Uint8Array> {
   const { path, file, attributes } = entry;
   const all = new Uint8Array(headLength(entry));
-  const mode = (await isProgram(entry)) ? EXECUTABLE : PLAIN;
+  const mode = (await isProgram(entry, content)) ? EXECUTABLE : PLAIN;
   const last = block({ name: nameInHead(path), mode, size: file.size > MOST_BYTES ? 0 : file.size, type: "0" });
   all.set(last, all.length - BLOCK);
   if (attributes) {
@@ -125,8 +135,10 @@ async function head(entry: Entry): Promise<Uint8Array> {
 }
 
 /** Browsers do not tell which files can be executed: those that begin as scripts and programs do. */
-async function isProgram(file: TarFile): Promise<boolean> {
-  const [a, b, c, d] = await contentOf(file, 0, Math.min(4, file.file.size));
+async function isProgram(entry: TarFile, content: Uint8Array | null): Promise<boolean> {
+  const length = Math.min(MAGIC, entry.file.size);
+  const isEnough = (content?.length ?? 0) >= length;
+  const [a, b, c, d] = (isEnough ? content : await contentOf(entry, 0, length)) ?? [];
   const isScript = a === 0x23 && b === 0x21;
   const isElf = a === 0x7f && b === 0x45 && c === 0x4c && d === 0x46;
   return isScript || isElf;

@@ -41,7 +41,7 @@ function UpdateForm({ installation, extension }: { installation: Installation; e
   const [isTried, setTried] = useState(false);
   const update = useUpdateInstallation(installation.id);
   const { variables } = extension;
-  const { data: offer } = useUpdateOffer(installation.id, extension.content_hash);
+  const { data: offer, error: offerError } = useUpdateOffer(installation.id, extension.content_hash);
   // What is given goes before a default.
   const defaults = chosen.filter((name) => !(name in given));
   const stored = readValues(installation.variable_values);
@@ -81,6 +81,7 @@ function UpdateForm({ installation, extension }: { installation: Installation; e
   const canSubmit = planned.isCurrent && !planned.isRefused && !isBusy(installation);
   return (
     <>
+      {installation.has_update && !offer && <ProblemText error={offerError} />}
       {offer && (
         <UpdateOffer
           offer={offer}

@@ -1,6 +1,6 @@
 import { useId, useState } from "preact/hooks";
 import { useText } from "../../text";
-import { bytes } from "../../ui/bytes";
+import { bytes as sizeOf } from "../../ui/bytes";
 import { CheckField } from "../../ui/Field";
 import { type Chosen, ofFolder, ofTar } from "../../uploads/folder";
 
@@ -79,11 +79,12 @@ export function ChooseUpload({ chosen, onChosen }: Props) {
 
 function Summary({ chosen }: { chosen: Chosen }) {
   const t = useText().uploads;
-  if (chosen.files === 0) return <span class="problem-text">{t.empty(chosen.name)}</span>;
-  const size = bytes(chosen.bytes.size);
+  if (isEmpty(chosen)) return <span class="problem-text">{t.empty(chosen.name)}</span>;
+  const size = sizeOf(chosen.bytes.size);
   return <>{chosen.files === null ? `${chosen.name}: ${size}` : t.filesOf(chosen.name, chosen.files, size)}</>;
 }
 
+const isEmpty = ({ files, bytes }: Chosen): boolean => files === 0 || bytes.size === 0;
+
 /** Whether there is anything to send. */
-export const canBeSent = (chosen: Chosen | null): chosen is Chosen =>
-  chosen !== null && chosen.files !== 0 && chosen.bytes.size > 0;
+export const canBeSent = (chosen: Chosen | null): chosen is Chosen => chosen !== null && !isEmpty(chosen);
