@@ -21,6 +21,9 @@ interface Watcher {
   look: () => void;
 }
 
+/** How long it is known what became of one. */
+const KNOWN_MS = 5_000;
+
 const all = new Map<string, Running>();
 const watchers = new Set<Watcher>();
 
@@ -87,7 +90,10 @@ export function startUpload(applicationId: string, chosen: Chosen): void {
       requests.done();
       tell({ is: "deployed", deploymentId });
       tellIfUnseen(text().uploads.deployed(chosen.name));
-      if (watchersOf(applicationId).length === 0) show(applicationId, null);
+      // A view that is just being opened still leads on to the deployment; one that is opened later begins another upload.
+      setTimeout(() => {
+        if (all.get(applicationId)?.state.is === "deployed") show(applicationId, null);
+      }, KNOWN_MS);
     },
     (error: Error) => {
       tell({ is: "failed", error });

@@ -18,22 +18,40 @@ import { UpdateOffer } from "../offers/UpdateOffer";
 import { mergedValues, onlyKeptSecrets } from "./merged";
 import { WhatChanges } from "./WhatChanges";
 
+interface Props {
+  installation: Installation;
+  extension: Extension;
+}
+
 /** Other values, and the text that the extension has now. */
 export function Update({ installation }: { installation: Installation }) {
-  const { installations: t, extensions } = useText();
+  const t = useText().installations;
   const mayRun = useMay("extension:run");
   const { data: extension, error } = useExtension(installation.extension_id);
-  if (!mayRun) return <p class="notice">{extensions.viewer}</p>;
   if (error || extension?.deleted_at) return <p class="notice warn">{t.extensionGone}</p>;
   if (installation.execution_id === null) return <p class="notice warn">{t.neverInstalled}</p>;
   if (!extension) return <Loading />;
+  if (!mayRun) return <LookAtOffer installation={installation} extension={extension} />;
   return <UpdateForm installation={installation} extension={extension} />;
+}
+
+/** For those who may not update. */
+function LookAtOffer({ installation, extension }: Props) {
+  const t = useText().extensions;
+  const { data: offer, error } = useUpdateOffer(installation.id, extension.content_hash);
+  return (
+    <>
+      <p class="notice">{t.viewer}</p>
+      <ProblemText error={error} />
+      {offer && <UpdateOffer offer={offer} />}
+    </>
+  );
 }
 
 const NOTHING: Given = {};
 const NO_DEFAULTS: readonly string[] = [];
 
-function UpdateForm({ installation, extension }: { installation: Installation; extension: Extension }) {
+function UpdateForm({ installation, extension }: Props) {
   const t = useText();
   const { route } = useLocation();
   const [given, setGiven] = useKept<Given>(`update ${installation.id}`, NOTHING);

@@ -8,16 +8,17 @@ import { OfferChanges } from "./OfferChanges";
 interface Props {
   offer: InstallationOffer;
   /** Variables that are to have their new default. */
-  defaults: readonly string[];
-  onDefaults: (defaults: readonly string[]) => void;
+  defaults?: readonly string[];
+  /** Absent for those who may only look. */
+  onDefaults?: (defaults: readonly string[]) => void;
 }
 
 /** What an update would bring, beside the values that the organization has set. */
-export function UpdateOffer({ offer, defaults, onDefaults }: Props) {
+export function UpdateOffer({ offer, defaults = [], onDefaults }: Props) {
   const t = useText().offers;
   const takeDefault = (change: ExtensionChange) => {
     const name = newDefaultOf(change);
-    if (!name) return null;
+    if (!name || !onDefaults) return null;
     const others = defaults.filter((other) => other !== name);
     return (
       <CheckField
