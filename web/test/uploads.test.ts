@@ -349,3 +349,14 @@ test("a cancelled one sends nothing more", async () => {
   await assert.rejects(deployment, { name: "AbortError" });
   assert.equal(server.parts.length, 2);
 });
+
+test("one that is cancelled while it begins is known, so that it can be deleted, and sends nothing", async () => {
+  const [server, known, ending] = [new FakeServer(), new Map<string, string>(), new AbortController()];
+  const begin = server.requests.begin;
+  server.requests.begin = (size) => {
+    ending.abort();
+    return begin(size);
+  };
+  await assert.rejects(run(server, upload(), known, ending).deployment, { name: "AbortError" });
+  assert.deepEqual([server.begun, server.parts.length, [...known.values()]], [1, 0, ["upload-1"]]);
+});

@@ -16,8 +16,8 @@ export function uploadRequests(applicationId: string) {
     return ((await answer.json()) as { data: Upload }).data;
   };
   return {
-    begin: (size: number, sha256: string, signal: AbortSignal) =>
-      ask(address(BEGIN, { application_id: applicationId, size, sha256 }), { method: "POST", signal }),
+    begin: (size: number, sha256: string) =>
+      ask(address(BEGIN, { application_id: applicationId, size, sha256 }), { method: "POST" }),
     look: (id: string, signal: AbortSignal) => ask(address(pathOf(id)), { signal }),
     send: (id: string, offset: number, part: Uint8Array<ArrayBuffer>, signal: AbortSignal) =>
       ask(address(pathOf(id), { offset }), { method: "PATCH", body: part, signal }),

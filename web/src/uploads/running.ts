@@ -58,13 +58,16 @@ export function startUpload(applicationId: string, chosen: Chosen): void {
   const ending = new AbortController();
   const waiting = new Waiting(ending.signal);
   let begun: { sha256: string; id: string } | null = null;
-  const cancel = () => {
-    ending.abort();
-    show(applicationId, null);
+  const remove = () => {
     if (!begun) return;
     forget(begun.sha256);
     // One that cannot be deleted expires.
     requests.remove(begun.id).catch(() => {});
+  };
+  const cancel = () => {
+    ending.abort();
+    show(applicationId, null);
+    remove();
   };
   const tell = (state: Running["state"]) => {
     if (!ending.signal.aborted) show(applicationId, { chosen, state, cancel, hurry: waiting.end });
@@ -74,7 +77,8 @@ export function startUpload(applicationId: string, chosen: Chosen): void {
     forget,
     keep: (sha256: string, id: string) => {
       begun = { sha256, id };
-      keep(sha256, id);
+      if (ending.signal.aborted) remove();
+      else keep(sha256, id);
     },
   };
   tell({ is: "reading", done: 0 });

@@ -47,9 +47,12 @@ export function nextPart(part: number, tookMs: number): number {
 /** Sends all of it, and goes on after each interruption where the server has come to. Returns the id of the deployment. */
 export async function transfer(of: Transfer): Promise<string> {
   const sha256 = await hashOf(of);
+  of.signal.throwIfAborted();
   const begun = await unfinished(of, sha256);
-  const upload = begun ?? (await of.requests.begin(of.bytes.size, sha256, of.signal));
+  // Its answer is waited for also when it is cancelled meanwhile: only with its id it can be deleted.
+  const upload = begun ?? (await of.requests.begin(of.bytes.size, sha256));
   of.memory.keep(sha256, upload.id);
+  of.signal.throwIfAborted();
   try {
     const deployment = await sendAll(of, upload);
     of.memory.forget(sha256);
