@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "../src/api/client.ts";
 import type { Execution, ExecutionStep } from "../src/api/executions.ts";
-import type { ExtensionVariable } from "../src/api/extensions.ts";
+import type { ExtensionChange, ExtensionVariable, ParentOffer } from "../src/api/extensions.ts";
 import type { Installation, InstallationLog } from "../src/api/installations.ts";
 import { evidenceOf, whatIsLeft } from "../src/views/executions/left.ts";
 import { diff } from "../src/views/extensions/diff.ts";
@@ -22,6 +22,8 @@ import { imageChanges, valueChanges } from "../src/views/installations/changes.t
 import { beforeLast, canRollBack } from "../src/views/installations/history.ts";
 import { append, MOST_LINES, nearNewest, prepend } from "../src/views/installations/lines.ts";
 import { mergedValues, onlyKeptSecrets } from "../src/views/installations/merged.ts";
+import { newDefaultOf, readable } from "../src/views/offers/changes.ts";
+import { bodyOf, choicesOf, usualOf } from "../src/views/offers/taking.ts";
 
 const variable = (variable_name: string, variable_type: string, default_value: unknown = null) =>
   ({ variable_name, variable_type, default_value }) as ExtensionVariable;
@@ -195,3 +197,40 @@ test("no more lines are kept than can be shown", () => {
 });
 
 test("sizes are short", () => {});
+
+test("an update is planned with a default where that is wanted, unless a value is given", () => {
+  const variables = [variable("port", "integer", 8081), variable("name", "string", "a")];
+  const stored = { port: 9090, name: "mine" };
+  assert.deepEqual(mergedValues(variables, stored, {}, ["port"]), { name: "mine" });
+  assert.deepEqual(mergedValues(variables, stored, { port: "1" }, ["port"]), { name: "mine", port: "1" });
+});
+
+test("values of an offer are shown as people write them, also those that are cut off", () => {
+  assert.equal(readable('"8080"', false), "8080");
+  assert.equal(readable("8080", false), "8080");
+  assert.equal(readable('["a"]', false), '["a"]');
+  assert.equal(readable('""', false), '""');
+  assert.equal(readable(null, false), null);
+  assert.equal(readable('"much', true), '"much…');
+});
+
+test("a new default can be taken where the author has changed it", () => {
+  const change = { path: "variables.port.default", changed_by: "conflict", upstream: "1" } as ExtensionChange;
+  assert.equal(newDefaultOf(change), "port");
+  assert.equal(newDefaultOf({ ...change, changed_by: "upstream" }), "port");
+  assert.equal(newDefaultOf({ ...change, changed_by: "organization" }), null);
+  assert.equal(newDefaultOf({ ...change, upstream: null }), null);
+  assert.equal(newDefaultOf({ ...change, path: "variables.port" }), null);
+});
+
+test("what both have changed is decided by the user, and only what was seen is taken", () => {
+  const offer = { conflicts: 0, yaml_content: "a: 1", parent_content_hash: "hash" } as ParentOffer;
+  assert.deepEqual([choicesOf(offer), usualOf(offer)], [["merged", "text"], "merged"]);
+  const met = { ...offer, conflicts: 2 };
+  assert.deepEqual([choicesOf(met), usualOf(met)], [["organization", "upstream", "text"], null]);
+  const unwritable = { ...met, yaml_content: "" };
+  assert.deepEqual([choicesOf(unwritable), usualOf(unwritable)], [["text"], "text"]);
+  assert.deepEqual(bodyOf(offer, "merged", "b: 2"), { parent_content_hash: "hash" });
+  assert.deepEqual(bodyOf(met, "upstream", "b: 2"), { parent_content_hash: "hash", conflicts: "upstream" });
+  assert.deepEqual(bodyOf(met, "text", "b: 2"), { parent_content_hash: "hash", yaml_content: "b: 2" });
+});

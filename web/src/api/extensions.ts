@@ -7,6 +7,9 @@ export type ListedExtension = Schemas["ListedExtension"];
 export type ExtensionVariable = Schemas["ExtensionVariable"];
 export type ExtensionPlan = Schemas["ExtensionPlan"];
 export type RunExtension = Schemas["RunExtension"];
+export type ExtensionChange = Schemas["ExtensionChange"];
+export type ParentOffer = Schemas["ParentOffer"];
+export type TakeOffer = Schemas["TakeOffer"];
 
 export interface ExtensionFilter {
   search?: string;
@@ -66,6 +69,14 @@ export function usePlan(extension: Extension, body: RunExtension, enabled = true
   });
 }
 
+/** How far a fork is behind the one that it was forked from. */
+export const useParentOffer = ({ id, content_hash }: Extension) =>
+  useQuery({
+    queryKey: inOrganization("parent-offer", id, content_hash),
+    queryFn: ({ signal }) =>
+      request("get", "/extensions/{extension_id}/parent", { path: { extension_id: id }, signal }),
+  });
+
 function forgetLists(): void {
   cache.invalidateQueries({ queryKey: inOrganization("extensions") });
 }
@@ -94,6 +105,13 @@ export const useUpdateExtension = (id: string) =>
 export const useForkExtension = (id: string) =>
   useMutation({
     mutationFn: () => request("post", "/extensions/{extension_id}/fork", { path: { extension_id: id }, body: {} }),
+    onSuccess: keep,
+  });
+
+export const useTakeParentOffer = (id: string) =>
+  useMutation({
+    mutationFn: (body: TakeOffer) =>
+      request("post", "/extensions/{extension_id}/parent", { path: { extension_id: id }, body }),
     onSuccess: keep,
   });
 

@@ -1,10 +1,11 @@
 import { keepPreviousData, useMutation, useQuery } from "@tanstack/preact-query";
-import { inOrganization } from "./cache";
+import { cache, inOrganization } from "./cache";
 import { request, type Schemas } from "./client";
 import { refreshExecutions } from "./executions";
 
 export type Installation = Schemas["Installation"];
 export type InstallationState = Schemas["InstallationState"];
+export type InstallationOffer = Schemas["InstallationOffer"];
 export type InstallationLog = Schemas["InstallationLog"];
 
 const BUSY: readonly InstallationState[] = ["installing", "updating", "uninstalling"];
@@ -34,11 +35,23 @@ export function useInstallation(id: string) {
   });
 }
 
+/** What an update to the text of this hash would bring. */
+export const useUpdateOffer = (id: string, contentHash: string) =>
+  useQuery({
+    queryKey: inOrganization("installation", id, "offer", contentHash),
+    queryFn: ({ signal }) =>
+      request("get", "/extensions/installations/{installation_id}/update", { path: { installation_id: id }, signal }),
+  });
+
 export const useUpdateInstallation = (id: string) =>
   useMutation({
     mutationFn: (body: Schemas["UpdateInstallation"]) =>
       request("post", "/extensions/installations/{installation_id}/update", { path: { installation_id: id }, body }),
-    onSettled: refreshExecutions,
+    onSettled: () => {
+      refreshExecutions();
+      // One that is refused because of a newer text is looked at again.
+      cache.invalidateQueries({ queryKey: inOrganization("extension") });
+    },
   });
 
 export const useRollBackInstallation = (id: string) =>

@@ -47,6 +47,14 @@ export const useRunCommand = (applicationId: string) =>
     onSettled: () => refreshRuns(applicationId),
   });
 
+/** As if the time of a schedule had come. */
+export const useRunSchedule = (applicationId: string) =>
+  useMutation({
+    mutationFn: (scheduleId: string) =>
+      request("post", "/deploy/schedules/{schedule_id}/run", { path: { schedule_id: scheduleId } }),
+    onSettled: () => refreshRuns(applicationId),
+  });
+
 export const useCancelRun = ({ id, application_id }: CommandRun) =>
   useMutation({
     mutationFn: () => request("post", "/deploy/runs/{run_id}/cancel", { path: { run_id: id } }),

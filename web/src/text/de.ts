@@ -145,6 +145,7 @@ export const de: Text = {
     ways: {
       address: "Unter einer Adresse",
       connection: "Aus einer Verbindung",
+      upload: "Auf diesem Rechner",
       push: "Push zu Windlass",
       image: "Ein Image",
     },
@@ -509,6 +510,8 @@ export const de: Text = {
     next: "Nächste Zeit",
     off: "aus",
     last: "Letzter Lauf",
+    runNow: "Jetzt ausführen",
+    runNowHint: "Als wäre seine Zeit gekommen. Die nächste Zeit bleibt, wie sie ist.",
     overlap: "Solange ein Lauf nicht vorbei ist",
     overlaps: {
       skip: "nichts ausführen",
@@ -587,7 +590,7 @@ export const de: Text = {
       branch: pair("Branch, Tag oder Commit", "Leer: der Standard-Branch des Repositorys."),
       connection_id: pair("Verbindung", "Sie holt das Repository und meldet an seinen Commits, was aus ihnen wurde."),
       build_pack: pair("Gebaut durch", ""),
-      image: pair("Image", "Aus einer Registry. Nur für eine Anwendung aus einem Image."),
+      image: pair("Image", "Aus einer Registry, etwa ghcr.io/team/shop:1.4."),
       base_path: pair("Ordner", "Der Ordner des Repositorys, der gebaut wird."),
       dockerfile_path: pair("Dockerfile", "Unterhalb des Ordners."),
       language: pair("Geschrieben in", "Dies und das Folgende gilt für Repositorys ohne Dockerfile."),
@@ -651,10 +654,7 @@ export const de: Text = {
         "Je Zeile ein Ordner, eine Datei oder ein Muster; ! macht eine Ausnahme. Leer: jeder Push.",
       ),
       tag_pattern: pair("Auch Tags wie", "Etwa v*."),
-      auto_update: pair(
-        "Ausrollen, wenn das Tag des Images zu einem anderen führt",
-        "Nur für eine Anwendung aus einem Image.",
-      ),
+      auto_update: pair("Ausrollen, wenn das Tag des Images zu einem anderen führt", ""),
       previews: pair("Pull Requests bekommen Previews", ""),
       preview_forks: pair("Auch die aus Forks: dann läuft der Code von Fremden", ""),
     },
@@ -665,7 +665,6 @@ export const de: Text = {
       dockerfile: "sein Dockerfile",
       static: "nichts: die Dateien des Ordners werden ausgeliefert",
       "docker-compose": "die Dienste seiner Compose-Datei",
-      image: "nichts: Ein Image einer Registry wird genommen",
     },
     changes: (n) => (n === 0 ? "Nichts geändert" : n === 1 ? "1 Änderung" : `${n} Änderungen`),
     discard: "Verwerfen",
@@ -701,7 +700,16 @@ export const de: Text = {
     own: "Eigene",
     draft: "Entwurf",
     fork: "Abwandlung",
-    tab: { overview: "Überblick", run: "Ausführen", install: "Installieren", text: "Text", executions: "Ausführungen" },
+    behind: "zurück",
+    behindText: "Die Erweiterung, von der sie abgewandelt ist, hat sich seitdem geändert.",
+    tab: {
+      overview: "Überblick",
+      run: "Ausführen",
+      install: "Installieren",
+      text: "Text",
+      parent: "Original",
+      executions: "Ausführungen",
+    },
     pageTabs: "Teile der Erweiterung",
     install: "Installieren",
     run: "Ausführen",
@@ -886,6 +894,54 @@ export const de: Text = {
     waiting: "Sie wartet, bis sie an der Reihe ist, oder auf die Container-Engine.",
     toInstallation: "Zur Installation",
   },
+  offers: {
+    updateTitle: "Was der Autor geändert hat",
+    counts: (changes, conflicts) => {
+      const all = changes === 1 ? "1 Feld hat sich geändert" : `${changes} Felder haben sich geändert`;
+      if (conflicts === 0) return `${all}; keines davon wurde hier gesetzt.`;
+      return conflicts === 1
+        ? `${all}. 1 davon wurde auch hier gesetzt.`
+        : `${all}. ${conflicts} davon wurden auch hier gesetzt.`;
+    },
+    valuesStay: "Hier gesetzte Werte bleiben, wenn Sie nicht den neuen Standardwert nehmen.",
+    takeDefault: (name) => `Den neuen Standardwert von ${name} nehmen`,
+    problems: "Mit den jetzigen Werten würde die Aktualisierung abgelehnt:",
+    behindFirst:
+      "Die Erweiterung ist eine Abwandlung, und ihr Original hat sich geändert. Übernehmen Sie das zuerst, um es auch hier zu haben.",
+    toParent: "Ansehen, was sich geändert hat",
+    sides: {
+      conflict: (n) => `Auf beiden Seiten geändert (${n})`,
+      upstream: (n) => `Vom Autor geändert (${n})`,
+      both: (n) => `Auf beiden Seiten gleich geändert (${n})`,
+      organization: (n) => `Nur hier geändert (${n})`,
+    },
+    before: "vorher",
+    upstream: "vom Autor",
+    organization: "hier",
+    absent: "nicht vorhanden",
+    many: (n) => `Nur die ersten ${n} stehen hier.`,
+    parent: "Original",
+    parentVersion: "Version",
+    behindTitle: "Das Original hat sich geändert",
+    currentTitle: "Sie hat alles, was ihr Original hat",
+    onlyComments: "Kein Feld hat sich geändert, das hier nicht gleich ist, nur wie der Text geschrieben ist.",
+    viewer: "Admins dieser Organisation können die Änderungen übernehmen; Ihre Rolle lässt Sie nur zusehen.",
+    take: "Änderungen übernehmen",
+    how: "Welchen Text die Abwandlung bekommt",
+    whose: (n) =>
+      n === 1
+        ? "1 Feld wurde auf beiden Seiten geändert. Wessen Änderung gilt?"
+        : `${n} Felder wurden auf beiden Seiten geändert. Wessen Änderungen gelten?`,
+    choices: {
+      merged: "Beide zusammen",
+      organization: "Die von hier; die anderen werden übernommen",
+      upstream: "Die des Autors",
+      text: "Einen Text, den ich schreibe",
+    },
+    rewritten: "Die Zeilen lassen sich nicht zusammenfügen. Der Text wird neu geschrieben, ohne Kommentare.",
+    text: "Was sich im Text ändert",
+    taken: "Die Änderungen sind übernommen.",
+  },
   installations: {
     title: "Installiert",
     name: "Name",
@@ -963,6 +1019,43 @@ export const de: Text = {
     logPaused: "Angehalten, während Sie lesen.",
     logGone: "ein Container, den es nicht mehr gibt",
     logNewest: "Zur neuesten Zeile",
+  },
+  uploads: {
+    title: "Hochladen",
+    heading: "Einen Ordner hochladen",
+    text: "Er wird ausgerollt, wie er ist, so wie die Wurzel eines Repositorys.",
+    onlyCommit: "Er wird der einzige Commit des Branches dieser Anwendung: Ein Push mit git braucht danach --force.",
+    otherSource:
+      "Diese Anwendung wird von anderswo ausgerollt. Nur eine, zu der man bei Windlass pusht, nimmt Hochgeladenes.",
+    viewer: "Mitglieder dieser Organisation können hochladen; Ihre Rolle lässt Sie nur zusehen.",
+    what: "Was hochgeladen wird",
+    whats: { folder: "Ein Ordner", tar: "Ein Tar" },
+    folder: "Ordner dieses Rechners",
+    folderHint:
+      "Mit allem, was darin ist, auch versteckten Dateien, aber ohne .git. Dateien, die wie Skripte und Programme beginnen, sind ausführbar.",
+    tar: "Tar dieses Rechners",
+    tarHint: "Einfach, oder mit gzip oder zstd gepackt. Packen Sie den Ordner von innen: tar -czf ordner.tar.gz .",
+    withPackages: "Auch node_modules senden",
+    filesOf: (name, files, size) => (files === 1 ? `${name}: 1 Datei, ${size}` : `${name}: ${files} Dateien, ${size}`),
+    empty: (name) => `In ${name} ist nichts, was gesendet werden könnte.`,
+    upload: "Hochladen und ausrollen",
+    of: (name) => `${name} hochladen`,
+    progress: "Fortschritt",
+    sizes: (done, all) => `${done} von ${all}`,
+    states: {
+      reading: "Es wird gelesen. Lassen Sie diese Seite offen.",
+      sending: "Es wird gesendet. Lassen Sie diese Seite offen.",
+      waiting: "Unterbrochen. Es geht von selbst weiter, wo es stehen geblieben ist.",
+      finishing: "Der letzte Teil wird gesendet. Danach packt der Server alles aus.",
+      deployed: "Alles ist angekommen.",
+    },
+    failed: "Das Hochladen hat aufgehört.",
+    now: "Jetzt versuchen",
+    chooseAgain: "Etwas anderes wählen",
+    unreadable: (path) =>
+      `${path} lässt sich nicht lesen oder hat sich geändert, seit es gewählt wurde. Wählen Sie noch einmal.`,
+    deployed: (name) => `${name} ist hochgeladen und wird ausgerollt.`,
+    failedUnseen: (name) => `Das Hochladen von ${name} hat aufgehört. Warum, steht bei seiner Anwendung.`,
   },
   registries: {
     title: "Registries",
@@ -1153,6 +1246,7 @@ export const de: Text = {
     hereText:
       "Windlass bewahrt das Repository dieser Anwendung selbst auf. Ein Push zeigt den Build, während er läuft, und rollt aus.",
     hereViewer: "Mitglieder dieser Organisation können pushen; Ihre Rolle erlaubt nur das Ansehen.",
+    orUpload: "Oder einen Ordner aus diesem Browser hochladen",
     hereKey: "Legen Sie einen API-Schlüssel an, der deploy:create darf. Er ist das Passwort des Pushs.",
     toKeys: "Zu Ihren API-Schlüsseln",
     hereRemote: "In Ihrem Repository, einmal:",
@@ -1723,6 +1817,7 @@ export const de: Text = {
       snapshot: "Snapshot",
       run: "Befehl",
       schedule: "Zeitplan",
+      upload: "Hochgeladenes",
       extension: "Erweiterung",
       execution: "Lauf einer Erweiterung",
       installation: "Installation einer Erweiterung",

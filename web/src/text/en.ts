@@ -143,7 +143,13 @@ export const en = {
   create: {
     title: "New application",
     source: "Where the code is",
-    ways: { address: "At an address", connection: "From a connection", push: "Push to Windlass", image: "An image" },
+    ways: {
+      address: "At an address",
+      connection: "From a connection",
+      upload: "On this machine",
+      push: "Push to Windlass",
+      image: "An image",
+    },
     image: "Image",
     imageHint: "Of a registry, such as ghcr.io/team/shop:1.4. It is taken as it is.",
     autoUpdate: "Deploy by itself when the tag leads to another image",

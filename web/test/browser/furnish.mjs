@@ -8,6 +8,7 @@ import { until } from "./until.mjs";
 
 const PRIVATE = "engines/blog";
 const VOLUME = "data";
+export const UPLOADED = "handbook";
 export const PULL_REQUEST = 7;
 
 const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -59,8 +60,8 @@ async function logInAs(platform, agent) {
 }
 
 /**
- * One that a push has deployed, whose next build failed, with a preview, a volume, a second domain and rules for its visitors; and one
- * whose repository takes a key.
+ * One that a push has deployed, whose next build failed, with a preview, a volume, a second domain and rules for its visitors; one
+ * whose repository takes a key; and one that takes uploads.
  */
 async function applications(platform, words, codeHost, connection_id) {
   const shape = codeHost.shapeOf(words.repository);
@@ -90,7 +91,8 @@ async function applications(platform, words, codeHost, connection_id) {
   const failed = await platform.redeploy(application);
   await platform.api("PUT", `/deploy/application/labels?id=${application.id}`, { labels: [words.label] });
   const keyed = await deployKey(platform, words, codeHost.shapeOf(PRIVATE), connection_id);
-  return { application: application.id, ...pushed, failed: failed.id, volume: VOLUME, run, preview, keyed };
+  const { id: uploaded } = await platform.api("POST", "/deploy/application", { name: UPLOADED, repository: "push" });
+  return { application: application.id, ...pushed, failed: failed.id, volume: VOLUME, run, preview, keyed, uploaded };
 }
 
 /** The delivery of a push to its branch, and the deployment that it has caused. */
@@ -173,7 +175,7 @@ async function deployKey(platform, words, { ssh_url }, connection_id) {
   return id;
 }
 
-const extensionText = (words) => `
+const extensionText = (words, greeting = words.greeting) => `
 metadata:
   id: furnished
   name: ${JSON.stringify(words.extension)}
@@ -183,7 +185,7 @@ metadata:
   type: install
   version: "1.0.0"
 variables:
-  greeting: { type: string, default: ${JSON.stringify(words.greeting)}, description: ${JSON.stringify(words.description)} }
+  greeting: { type: string, default: ${JSON.stringify(greeting)}, description: ${JSON.stringify(words.description)} }
 execution:
   run:
     - name: ${JSON.stringify(words.extension)}
@@ -206,7 +208,11 @@ async function extensions(platform, words) {
     return status === "completed";
   });
   const { installations } = await platform.api("GET", "/extensions/installations");
-  return { extension: "furnished", execution, installation: installations[0].id };
+  const { extension_id: fork } = await platform.api("POST", `/extensions/${extension}/fork`, {});
+  // From now on there is something newer, for what is installed and for the fork.
+  const newer = extensionText(words, `${words.greeting}, again`);
+  await platform.api("PUT", `/extensions/${extension}`, { yaml_content: newer });
+  return { extension: "furnished", execution, installation: installations[0].id, fork };
 }
 
 async function connect(platform, words, codeHost) {

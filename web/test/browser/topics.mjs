@@ -13,6 +13,7 @@ import failure from "./topics/failure.mjs";
 import figures from "./topics/figures.mjs";
 import firstStart from "./topics/first-start.mjs";
 import forms from "./topics/forms.mjs";
+import images from "./topics/images.mjs";
 import invitation from "./topics/invitation.mjs";
 import log from "./topics/log.mjs";
 import roles from "./topics/roles.mjs";
@@ -21,6 +22,8 @@ import session from "./topics/session.mjs";
 import sharedVariables from "./topics/shared-variables.mjs";
 import shell from "./topics/shell.mjs";
 import sites from "./topics/sites.mjs";
+import updates from "./topics/updates.mjs";
+import uploads from "./topics/uploads.mjs";
 import walk from "./topics/walk.mjs";
 
 /** Done at the same time, each by a process with a server of its own, and each in this order. */
@@ -40,6 +43,9 @@ export const LANES = [
     sites,
     "build-plan": buildPlan,
     compose,
+    images,
+    uploads,
+    updates,
     "deploy-plan": deployPlan,
     commands,
     "shared-variables": sharedVariables,

@@ -1,7 +1,7 @@
 // Every view of the dashboard: what opens it, and what is there. A new view is an entry; `topics/every-view.mjs` fails for an address in
 // src/views/index.tsx, or a link in any view, that has none.
 import { existsSync, readFileSync } from "node:fs";
-import { PULL_REQUEST } from "./furnish.mjs";
+import { PULL_REQUEST, UPLOADED } from "./furnish.mjs";
 import { PASSWORD } from "./platform.mjs";
 
 /**
@@ -63,6 +63,21 @@ export const VIEWS = [
     shows: ["keyed", "connection"],
     pictured: false,
   },
+  {
+    ...ofApplication("upload", "/upload", [], "uploads", ["It is deployed as it is"]),
+    at: ({ uploaded }) => `/applications/${uploaded}/upload`,
+    heading: UPLOADED,
+    needs: "deploy:create",
+    shows: [],
+    pictured: false,
+  },
+  {
+    ...ofApplication("pushes-here", "/pushes", [], "pushes", ["Or upload a folder from this browser"]),
+    at: ({ uploaded }) => `/applications/${uploaded}/pushes`,
+    heading: UPLOADED,
+    shows: [],
+    pictured: false,
+  },
   ofApplication("previews", "/previews", ["title", "pullBranch", "variable"], "previews"),
   {
     ...ofApplication("preview", "", ["commit", "pullBranch"]),
@@ -116,6 +131,10 @@ export const VIEWS = [
   ofExtensions("extension", ({ extension }) => `/${extension}`, ["extension", "description"]),
   ofExtensions("extension-run", ({ extension }) => `/${extension}/run`, ["extension", "greeting"]),
   ofExtensions("extension-text", ({ extension }) => `/${extension}/text`, ["extension"]),
+  {
+    ...ofExtensions("extension-parent", ({ fork }) => `/${fork}/parent`, ["extension", "greeting"], ["Original"]),
+    pictured: false,
+  },
   ofExtensions("extension-executions", ({ extension }) => `/${extension}/executions`, ["extension"]),
   ofExtensions("installations", () => "/installations", [], ["furnished"]),
   ofExtensions("installation", ({ installation }) => `/installations/${installation}`, ["greeting", "user"]),

@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { lazy, useRoute } from "preact-iso";
 import { type Application, useApplication } from "../../api/applications";
+import { useMay } from "../../session";
 import { type Text, useText } from "../../text";
 import { Loading } from "../../ui/Empty";
 import { LinkIcon } from "../../ui/icons";
@@ -9,7 +10,9 @@ import { Problem } from "../../ui/Problem";
 import { ApplicationStateBadge } from "../../ui/State";
 import { Tabs } from "../../ui/Tabs";
 import { stateOfApplication } from "../applications/facts";
+import { IMAGE } from "../applications/newApplication";
 import { NotFound } from "../NotFound";
+import { isPushedHere } from "../pushes/facts";
 import { Actions } from "./Actions";
 import { Overview } from "./Overview";
 import { UnderMaintenance } from "./UnderMaintenance";
@@ -26,6 +29,7 @@ const Access = lazy(() => import("../access/Access"));
 const Settings = lazy(() => import("../settings/Settings"));
 const Pushes = lazy(() => import("../pushes/Pushes"));
 const DeliveryPage = lazy(() => import("../pushes/DeliveryPage"));
+const Upload = lazy(() => import("../uploads/Upload"));
 const Previews = lazy(() => import("../previews/Previews"));
 const Commands = lazy(() => import("../commands/Commands"));
 const RunPage = lazy(() => import("../commands/RunPage"));
@@ -50,6 +54,7 @@ const TABS = [
   "domains",
   "access",
   "volumes",
+  "upload",
   "pushes",
   "previews",
   "settings",
@@ -57,11 +62,14 @@ const TABS = [
 type TabName = (typeof TABS)[number];
 
 /** A preview is pushed to and has previews only through the application that it belongs to. */
-const NOT_OF_PREVIEWS: readonly TabName[] = ["pushes", "previews"];
+const NOT_OF_PREVIEWS: readonly TabName[] = ["upload", "pushes", "previews"];
+/** An image of a registry has no repository that is pushed to. */
+const NOT_OF_IMAGES: readonly TabName[] = ["pushes", "previews"];
 
 function labelOf(t: Text, name: TabName): string {
   if (name === "plan") return t.deployPlan.title;
   if (name === "figures") return t.figures.title;
+  if (name === "upload") return t.uploads.title;
   if (name === "pushes") return t.pushes.title;
   if (name === "previews") return t.previews.title;
   if (name === "volumes") return t.volumes.title;
@@ -76,6 +84,7 @@ export default function ApplicationPage() {
   const t = useText();
   const { params } = useRoute();
   const id = params.id ?? "";
+  const mayUpload = useMay("deploy:create");
   usePreload();
   const tab = TABS.find((name) => name === (params.tab ?? "overview"));
   const { data: application, error, refetch } = useApplication(id);
@@ -96,15 +105,20 @@ export default function ApplicationPage() {
       heading={<Head application={application} />}
       actions={<Actions application={application} />}
     >
-      <Tabs label={t.application.tabs} tabs={tabs(t, application, tab)} />
+      <Tabs label={t.application.tabs} tabs={tabs(t, application, tab, mayUpload)} />
       <UnderMaintenance application={application} />
       <Part application={application} tab={tab} item={params.item} />
     </Page>
   );
 }
 
-function tabs(t: Text, { id, preview_of }: Application, current: TabName) {
-  const shown = TABS.filter((name) => !preview_of || !NOT_OF_PREVIEWS.includes(name));
+function tabs(t: Text, { id, preview_of, repository }: Application, current: TabName, mayUpload: boolean) {
+  const hidden = [
+    ...(preview_of ? NOT_OF_PREVIEWS : []),
+    ...(repository === IMAGE ? NOT_OF_IMAGES : []),
+    ...(mayUpload && isPushedHere(repository) ? [] : ["upload"]),
+  ];
+  const shown = TABS.filter((name) => !hidden.includes(name));
   return shown.map((name) => ({
     href: `/applications/${id}${name === "overview" ? "" : `/${name}`}`,
     label: labelOf(t, name),
@@ -137,6 +151,7 @@ function Part({ application, tab, item }: { application: Application; tab: TabNa
   if (tab === "access") return <Access application={application} />;
   if (tab === "volumes" && item) return <VolumePage key={item} application={application} name={item} />;
   if (tab === "volumes") return <Volumes application={application} />;
+  if (tab === "upload") return <Upload application={application} />;
   if (tab === "pushes" && item) return <DeliveryPage key={item} application={application} id={item} />;
   if (tab === "pushes") return <Pushes application={application} />;
   if (tab === "previews") return <Previews application={application} />;

@@ -4,7 +4,7 @@ import { type Text, useText } from "../../text";
 import { Facts } from "../../ui/Facts";
 import { Time } from "../../ui/Time";
 import { repositoryName } from "../applications/facts";
-import { PUSHED } from "../applications/newApplication";
+import { IMAGE, PUSHED } from "../applications/newApplication";
 import { Commit } from "../deployments/Commit";
 import { DeploymentTable } from "../deployments/DeploymentTable";
 import { hasInstances, Instances } from "../deployments/Instances";
@@ -13,6 +13,8 @@ import { Pending } from "./Pending";
 import { Requests } from "./Requests";
 
 const RECENT = 5;
+
+type Rows = Parameters<typeof Facts>[0]["rows"];
 
 export function Overview({ application }: { application: Application }) {
   const t = useText();
@@ -38,8 +40,7 @@ export function Overview({ application }: { application: Application }) {
           <h2>{t.application.source}</h2>
           <Facts
             rows={[
-              [t.create.repository, <Repository key="r" address={application.repository} />],
-              [t.applications.branch, application.branch || t.applications.defaultBranch],
+              ...sourceRows(t, application),
               [t.applications.environment, application.environment],
               [t.application.labels, application.labels.length > 0 && <Labels labels={application.labels} />],
               [t.application.created, <Time key="t" at={application.created_at} />],
@@ -61,7 +62,27 @@ export function Overview({ application }: { application: Application }) {
   );
 }
 
-function liveRows(t: Text, live: Deployment): Parameters<typeof Facts>[0]["rows"] {
+/** An image of a registry has neither a repository nor a branch. */
+function sourceRows(t: Text, { repository, branch, settings, triggers }: Application): Rows {
+  if (repository === IMAGE) {
+    const { image } = settings;
+    return [
+      [
+        t.create.image,
+        <code key="i" class="break">
+          {image}
+        </code>,
+      ],
+      [t.settings.field.auto_update[0], triggers.auto_update ? t.common.yes : t.common.no],
+    ];
+  }
+  return [
+    [t.create.repository, <Repository key="r" address={repository} />],
+    [t.applications.branch, branch || t.applications.defaultBranch],
+  ];
+}
+
+function liveRows(t: Text, live: Deployment): Rows {
   return [
     [t.application.commit, <Commit key="c" of={live} />],
     [t.application.since, <Time key="t" at={live.completed_at ?? live.updated_at} />],

@@ -10,11 +10,22 @@ import { AreaField, CheckField, SelectField, TextField } from "../../ui/Field";
 import { useKept } from "../../ui/kept";
 import { Page } from "../../ui/Page";
 import { ProblemText, splitProblem } from "../../ui/Problem";
+import { startUpload } from "../../uploads/running";
 import { buildPacks } from "../settings/options";
+import { canBeSent } from "../uploads/ChooseUpload";
 import { parse } from "../variables/dotenv";
 import { LineProblems } from "../variables/LineProblems";
 import { BuildPreview } from "./BuildPreview";
-import { bodyOf, EMPTY_DRAFT, IMAGE, isSecret, type NewApplicationDraft, nameOf, PUSHED } from "./newApplication";
+import {
+  bodyOf,
+  EMPTY_DRAFT,
+  IMAGE,
+  isSecret,
+  type NewApplicationDraft,
+  nameOf,
+  PUSHED,
+  UPLOADED,
+} from "./newApplication";
 import { type PartProps, SourceFields } from "./SourceFields";
 import "./applications.css";
 
@@ -66,6 +77,11 @@ function CreateForm() {
     try {
       const made = await createApplication(body, sent.current.key);
       setDraft(() => EMPTY_DRAFT);
+      if (draft.repository === UPLOADED && draft.upload) {
+        startUpload(made.id, draft.upload);
+        route(`/applications/${made.id}/upload`);
+        return;
+      }
       const [deployment] = made.deployments;
       // Without a deployment it waits for its first push.
       route(`/applications/${made.id}/${deployment ? `deployments/${deployment.id}` : "pushes"}`);
@@ -109,11 +125,11 @@ function CreateForm() {
         </section>
         <VariableFields draft={draft} change={change} problem={problem} />
         {draft.repository.trim() !== "" &&
-          ![PUSHED, IMAGE].includes(draft.repository) &&
+          ![PUSHED, UPLOADED, IMAGE].includes(draft.repository) &&
           nameOf(draft).trim() !== "" && <BuildPreview draft={draft} change={change} />}
         <ProblemText error={rest} />
         <div class="row">
-          <Button type="submit" kind="primary" busy={busy} disabled={draft.repository === ""}>
+          <Button type="submit" kind="primary" busy={busy} disabled={!hasSource(draft)}>
             {draft.repository === PUSHED ? t.create.submitPushed : t.create.submit}
           </Button>
           <ButtonLink kind="quiet" href="/applications">
@@ -124,6 +140,9 @@ function CreateForm() {
     </Page>
   );
 }
+
+const hasSource = ({ repository, upload }: NewApplicationDraft): boolean =>
+  repository === UPLOADED ? canBeSent(upload) : repository !== "";
 
 /** How a repository becomes an artifact. */
 function BuildFields({ draft, change, problem }: PartProps) {

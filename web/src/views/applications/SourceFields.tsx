@@ -4,8 +4,9 @@ import { useConnections } from "../../api/connections";
 import { useMay } from "../../session";
 import { useText } from "../../text";
 import { CheckField, TextField } from "../../ui/Field";
+import { ChooseUpload } from "../uploads/ChooseUpload";
 import { BranchField } from "./BranchField";
-import { IMAGE, type NewApplicationDraft, PUSHED } from "./newApplication";
+import { IMAGE, type NewApplicationDraft, PUSHED, UPLOADED } from "./newApplication";
 import { RepositoryPicker } from "./RepositoryPicker";
 
 /** What each part of the form for a new application gets. */
@@ -15,18 +16,20 @@ export interface PartProps {
   problem: (field: string) => string | null;
 }
 
-type Way = "address" | "connection" | "push" | "image";
+type Way = "address" | "connection" | "upload" | "push" | "image";
 
-/** What the API wants in place of an address. */
-const WORDS: Readonly<Partial<Record<Way, string>>> = { push: PUSHED, image: IMAGE };
+/** What is in place of an address. */
+const WORDS: Readonly<Partial<Record<Way, string>>> = { upload: UPLOADED, push: PUSHED, image: IMAGE };
+const WITHOUT_BRANCH: readonly Way[] = ["upload", "image"];
 
 function wayOf({ connectionId, repository }: NewApplicationDraft): Way {
   if (connectionId) return "connection";
   if (repository === IMAGE) return "image";
+  if (repository === UPLOADED) return "upload";
   return repository === PUSHED ? "push" : "address";
 }
 
-/** Where the code is: at an address, in a repository that a connection reaches, or pushed to Windlass itself. */
+/** Where the code is: at an address, in a repository that a connection reaches, on the user's machine, or pushed to Windlass itself. */
 export function SourceFields({ draft, change, problem }: PartProps) {
   const t = useText();
   const { query } = useLocation();
@@ -44,12 +47,18 @@ export function SourceFields({ draft, change, problem }: PartProps) {
     change({
       connectionId: next === "connection" ? (connections[0]?.id ?? "") : "",
       repository: WORDS[next] ?? "",
+      upload: null,
       branch: "",
       token: "",
     });
   };
-  const ways: Way[] =
-    connections.length > 0 ? ["address", "connection", "push", "image"] : ["address", "push", "image"];
+  const ways: Way[] = [
+    "address",
+    ...(connections.length > 0 ? (["connection"] as const) : []),
+    "upload",
+    "push",
+    "image",
+  ];
   return (
     <section class="card stack">
       <h2>{t.create.source}</h2>
@@ -63,6 +72,7 @@ export function SourceFields({ draft, change, problem }: PartProps) {
         ))}
       </fieldset>
       {way === "push" && <p class="muted">{t.create.pushHint}</p>}
+      {way === "upload" && <ChooseUpload chosen={draft.upload} onChosen={(upload) => change({ upload })} />}
       <div class="fields">
         {way === "connection" && (
           <RepositoryPicker
@@ -83,7 +93,7 @@ export function SourceFields({ draft, change, problem }: PartProps) {
         )}
         {way === "address" && <AddressFields draft={draft} change={change} problem={problem} />}
         {way === "image" && <ImageFields draft={draft} change={change} problem={problem} />}
-        {way !== "image" && (
+        {!WITHOUT_BRANCH.includes(way) && (
           <BranchField
             key={fullName}
             connectionId={way === "connection" ? draft.connectionId : ""}

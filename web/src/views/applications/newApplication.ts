@@ -1,4 +1,5 @@
 import type { BuildPack, CreateDeployment, Language } from "../../api/applications";
+import type { Chosen } from "../../uploads/folder";
 import { looksSecret } from "../variables/changes";
 import { parse } from "../variables/dotenv";
 import { proposedName } from "./facts";
@@ -8,6 +9,8 @@ export interface NewApplicationDraft {
   /** Only where the repository is IMAGE. */
   image: string;
   autoUpdate: boolean;
+  /** Only where the repository is UPLOADED. */
+  upload: Chosen | null;
   connectionId: string;
   token: string;
   branch: string;
@@ -28,6 +31,7 @@ export const EMPTY_DRAFT: NewApplicationDraft = {
   repository: "",
   image: "",
   autoUpdate: false,
+  upload: null,
   connectionId: "",
   token: "",
   branch: "",
@@ -45,20 +49,26 @@ export const EMPTY_DRAFT: NewApplicationDraft = {
 export const PUSHED = "push";
 /** The same: there is none, an image of a registry is taken. */
 export const IMAGE = "image";
+/** A folder is sent from this page. To the API that is the same as pushing it. */
+export const UPLOADED = "upload";
 
 /** What is pushed to has no address that a name could be made of. */
 export const nameOf = (draft: NewApplicationDraft): string =>
   draft.name ?? (draft.repository === PUSHED ? "" : proposedName(addressOf(draft)));
 
-/** Of an image without its tag, which says nothing about the application. */
-const addressOf = ({ repository, image }: NewApplicationDraft): string =>
-  repository === IMAGE ? (image.split("/").at(-1) ?? "").replace(/[:@].*$/, "") : repository;
+/** Of an image without its tag, which says nothing about the application, as the ending of a tar does. */
+function addressOf({ repository, image, upload }: NewApplicationDraft): string {
+  if (repository === IMAGE) return (image.split("/").at(-1) ?? "").replace(/[:@].*$/, "");
+  if (repository === UPLOADED) return (upload?.name ?? "").replace(/\.(tar(\.\w+)?|tgz|tzst)$/i, "");
+  return repository;
+}
 
 export const isSecret = (draft: NewApplicationDraft, name: string): boolean => draft.secrets[name] ?? looksSecret(name);
 
 /** What is empty is left out, so that the server's defaults act. */
 export function bodyOf(draft: NewApplicationDraft): CreateDeployment {
-  const body: CreateDeployment = { name: nameOf(draft).trim(), repository: draft.repository.trim() };
+  const repository = draft.repository === UPLOADED ? PUSHED : draft.repository.trim();
+  const body: CreateDeployment = { name: nameOf(draft).trim(), repository };
   if (draft.repository === IMAGE) return imageBodyOf(draft, body);
   if (draft.branch.trim()) body.branch = draft.branch.trim();
   if (draft.basePath.trim()) body.base_path = draft.basePath.trim();

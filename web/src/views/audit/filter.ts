@@ -24,6 +24,7 @@ export const RESOURCES: Readonly<Record<AuditScope, readonly string[]>> = {
     "snapshot",
     "run",
     "schedule",
+    "upload",
     "domain",
     "connection",
     "registry_credential",

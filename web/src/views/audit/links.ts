@@ -7,6 +7,7 @@ const PAGES: Readonly<Record<string, PageOf>> = {
   application: (id) => `/applications/${id}`,
   deployment: (id, { application_id }) => application_id && `/applications/${application_id}/deployments/${id}`,
   delivery: (_, { application_id }) => application_id && `/applications/${application_id}`,
+  upload: (_, { application_id }) => application_id && `/applications/${application_id}`,
   connection: (id) => `/connections/${id}`,
   extension: (_, { extension }) => extension && `/extensions/${encodeURIComponent(extension)}`,
   execution: (id) => `/extensions/executions/${id}`,

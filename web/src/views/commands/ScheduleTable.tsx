@@ -1,8 +1,11 @@
+import { useLocation } from "preact-iso";
+import { useRunSchedule } from "../../api/runs";
 import type { Schedule } from "../../api/schedules";
 import { type Text, useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { type Column, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
+import { useTellProblem } from "../../ui/Toast";
 import { RunStatusBadge } from "./RunStatusBadge";
 import { addressOfRun, firstLine } from "./RunTable";
 import { useMayRun } from "./useMayRun";
@@ -22,6 +25,7 @@ export function ScheduleTable({ schedules, onEdit, onDelete }: Props) {
     numeric: true,
     cell: (schedule) => (
       <span class="row row-actions">
+        <RunNow schedule={schedule} />
         <Button aria-label={`${t.schedules.edit}: ${schedule.name}`} onClick={() => onEdit(schedule)}>
           {t.schedules.edit}
         </Button>
@@ -33,6 +37,26 @@ export function ScheduleTable({ schedules, onEdit, onDelete }: Props) {
   };
   const all = [...columns(t), ...(mayRun ? [actions] : [])];
   return <Table label={t.schedules.title} columns={all} rows={schedules} rowKey={({ id }) => id} />;
+}
+
+/** Also of one that is not enabled. */
+function RunNow({ schedule }: { schedule: Schedule }) {
+  const t = useText().schedules;
+  const { route } = useLocation();
+  const run = useRunSchedule(schedule.application_id);
+  const tellProblem = useTellProblem();
+  return (
+    <Button
+      aria-label={`${t.runNow}: ${schedule.name}`}
+      title={t.runNowHint}
+      busy={run.isPending}
+      onClick={() =>
+        run.mutate(schedule.id, { onError: tellProblem, onSuccess: (queued) => route(addressOfRun(queued)) })
+      }
+    >
+      {t.runNow}
+    </Button>
+  );
 }
 
 function columns(t: Text): Column<Schedule>[] {

@@ -17,7 +17,9 @@ import { Run } from "./Run";
 
 const EditText = lazy(() => import("./EditText"));
 
-const TABS = ["overview", "run", "text", "executions"] as const;
+const ParentOffer = lazy(() => import("../offers/ParentOffer"));
+
+const TABS = ["overview", "run", "text", "parent", "executions"] as const;
 type TabName = (typeof TABS)[number];
 
 /** One extension: its head stays while its parts change below it. */
@@ -44,7 +46,7 @@ export function ExtensionPage({ name, tab: wanted }: { name: string; tab: string
     >
       <Tabs
         label={t.extensions.pageTabs}
-        tabs={TABS.filter((one) => one !== "run" || (mayRun && extension.validation_status === "valid")).map((one) => ({
+        tabs={TABS.filter((one) => isOffered(one, extension, mayRun)).map((one) => ({
           href: addressOf(extension, one === "overview" ? undefined : one),
           label: tabLabel(t, extension, one),
           current: one === tab,
@@ -53,6 +55,11 @@ export function ExtensionPage({ name, tab: wanted }: { name: string; tab: string
       <Part extension={extension} tab={tab} />
     </Page>
   );
+}
+
+function isOffered(tab: TabName, extension: Extension, mayRun: boolean): boolean {
+  if (tab === "run") return mayRun && extension.validation_status === "valid";
+  return tab !== "parent" || extension.parent_extension_id !== null;
 }
 
 function tabLabel(t: Text, extension: Extension, tab: TabName): string {
@@ -80,6 +87,7 @@ function Head({ extension }: { extension: Extension }) {
 
 function Part({ extension, tab }: { extension: Extension; tab: TabName }) {
   if (tab === "run") return <Run extension={extension} />;
+  if (tab === "parent" && extension.parent_extension_id) return <ParentOffer extension={extension} />;
   if (tab === "text") return <EditText extension={extension} />;
   if (tab === "executions") return <ExecutionList extensionId={extension.id} />;
   return <Overview extension={extension} />;

@@ -2,7 +2,7 @@ import type { ListedExtension } from "../../api/extensions";
 import { useText } from "../../text";
 import { CheckIcon } from "../../ui/icons";
 
-type Marked = Pick<ListedExtension, "is_verified" | "validation_status" | "parent_extension_id">;
+type Marked = Pick<ListedExtension, "is_verified" | "is_behind" | "validation_status" | "parent_extension_id">;
 
 /** Where it comes from, and whether it can be run. */
 export function Marks({ extension }: { extension: Marked }) {
@@ -17,6 +17,11 @@ export function Marks({ extension }: { extension: Marked }) {
       ) : (
         <span class="tag" title={t.unverifiedText}>
           {extension.parent_extension_id ? t.fork : t.own}
+        </span>
+      )}
+      {extension.is_behind && (
+        <span class="tag warn" title={t.behindText}>
+          {t.behind}
         </span>
       )}
       {extension.validation_status === "invalid" && <span class="tag warn">{t.draft}</span>}

@@ -19,6 +19,13 @@ export function Overview({ extension }: { extension: Extension }) {
     <>
       {extension.validation_status === "invalid" && <Draft extension={extension} />}
       {!mayRun && <p class="notice">{t.extensions.viewer}</p>}
+      {extension.is_behind && (
+        <p class="notice">
+          <span>
+            {t.extensions.behindText} <a href={addressOf(extension, "parent")}>{t.offers.toParent}</a>
+          </span>
+        </p>
+      )}
       <p class="prose">{extension.description}</p>
       <InstalledHere extension={extension} />
       <div class="columns">

@@ -43,7 +43,7 @@ export default function InstallationPage({ id, tab: wanted }: { id: string; tab:
     >
       <Tabs
         label={t.installations.tabs}
-        tabs={TABS.filter((one) => one !== "update" || mayRun).map((one) => ({
+        tabs={TABS.filter((one) => one !== "update" || mayRun || installation.has_update).map((one) => ({
           href: `/extensions/installations/${id}${one === "overview" ? "" : `/${one}`}`,
           label: label(one),
           current: one === tab,

@@ -23,9 +23,7 @@ export function Overview({ installation }: { installation: Installation }) {
         <p class="notice">
           <span>
             {t.installations.updateThere}{" "}
-            {mayRun && (
-              <a href={`/extensions/installations/${installation.id}/update`}>{t.installations.updateChanges}</a>
-            )}
+            <a href={`/extensions/installations/${installation.id}/update`}>{t.installations.updateChanges}</a>
           </span>
         </p>
       )}

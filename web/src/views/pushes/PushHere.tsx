@@ -20,7 +20,13 @@ export function PushHere({ application }: { application: Application }) {
     <section class="card stack push-here">
       <h2>{t.pushes.hereTitle}</h2>
       <p>{t.pushes.hereText}</p>
-      {!mayCreate && <p class="notice">{t.pushes.hereViewer}</p>}
+      {mayCreate ? (
+        <p>
+          <a href={`/applications/${application.id}/upload`}>{t.pushes.orUpload}</a>
+        </p>
+      ) : (
+        <p class="notice">{t.pushes.hereViewer}</p>
+      )}
       <ol class="push-steps">
         <li>
           <p>{t.pushes.hereKey}</p>

@@ -11,7 +11,7 @@ import { SaveBar } from "../../ui/SaveBar";
 import { tell } from "../../ui/Toast";
 import { Pending } from "../application/Pending";
 import { DeleteApplication } from "./DeleteApplication";
-import { requestsFor, SECTIONS, storedValues, type Values } from "./fields";
+import { requestsFor, sectionsOf, storedValues, type Values } from "./fields";
 import { SettingField } from "./SettingField";
 
 const NO_DRAFT: Draft<Values> = {};
@@ -62,7 +62,7 @@ export default function Settings({ application }: { application: Application }) 
           if (!busy && count > 0 && inConflict.length === 0) void save();
         }}
       >
-        {SECTIONS.map(([section, kinds]) => (
+        {sectionsOf(application.repository).map(([section, kinds]) => (
           <section key={section} class="card stack">
             <h2>{t.settings[section]}</h2>
             <div class="fields">

@@ -1,5 +1,6 @@
 import type { Application, UpdateApplication } from "../../api/applications";
 import type { Text } from "../../text";
+import { IMAGE } from "../applications/newApplication";
 
 export type FieldName = keyof Text["settings"]["field"];
 
@@ -87,6 +88,44 @@ export const SECTIONS: readonly [Section, readonly FieldKind[]][] = [
     ],
   ],
 ];
+
+const OF_IMAGES: readonly FieldName[] = ["image", "auto_update"];
+const OF_REPOSITORIES: readonly FieldName[] = [
+  "branch",
+  "connection_id",
+  "build_pack",
+  "base_path",
+  "dockerfile_path",
+  "repository_token",
+  "repository_ssh_key",
+  "build_target",
+  "git_in_context",
+  "compose_file",
+  "service",
+  "language",
+  "language_version",
+  "program",
+  "install_command",
+  "build_command",
+  "start_command",
+  "output_path",
+  "single_page",
+  "auto_deploy",
+  "watch_paths",
+  "tag_pattern",
+  "previews",
+  "preview_forks",
+];
+
+/** Those that an application can have: an image of a registry is neither fetched nor built. */
+export function sectionsOf(repository: string): typeof SECTIONS {
+  const others = repository === IMAGE ? OF_REPOSITORIES : OF_IMAGES;
+  const own = SECTIONS.map(([section, kinds]): (typeof SECTIONS)[number] => [
+    section,
+    kinds.filter(({ name }) => !others.includes(name)),
+  ]);
+  return own.filter(([, kinds]) => kinds.length > 0);
+}
 
 /** As the form shows them: texts and ticks. */
 export type Values = Record<FieldName, string | boolean>;

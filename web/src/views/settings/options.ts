@@ -33,7 +33,6 @@ export const buildPacks = (t: Text): readonly Option[] => [
   ["dockerfile", t.settings.buildPacks.dockerfile],
   ["static", t.settings.buildPacks.static],
   ["docker-compose", t.settings.buildPacks["docker-compose"]],
-  ["image", t.settings.buildPacks.image],
 ];
 
 /** Names that are the same in every language. */

@@ -28,6 +28,7 @@ export default async function commands(platform) {
   await look(page, "commands");
   const { schedules } = await platform.api("GET", `/deploy/application/${application.id}/schedules`);
   assert.deepEqual([schedules.length, schedules[0].cron, schedules[0].overlap], [1, "@daily", "replace"]);
+  await runNow(platform, page, application);
   await page.getByRole("button", { name: "Delete: nightly" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("A schedule runs a command again and again.").waitFor();
@@ -40,6 +41,17 @@ async function run(page, command) {
   await dialog.getByLabel("Command").fill(command);
   await dialog.getByRole("button", { name: "Run", exact: true }).click();
   await page.waitForURL("**/commands/*");
+}
+
+/** Also of one that is switched off, whose next time stays. */
+async function runNow(platform, page, application) {
+  const { schedules } = await platform.api("GET", `/deploy/application/${application.id}/schedules`);
+  await platform.api("PUT", `/deploy/schedules/${schedules[0].id}`, { enabled: false });
+  await page.getByRole("button", { name: "Run now: nightly" }).click();
+  await page.waitForURL("**/commands/*");
+  await page.locator("main [role=status] .state", { hasText: "succeeded" }).waitFor({ timeout: 60_000 });
+  await page.getByRole("link", { name: "Commands", exact: true }).click();
+  await page.getByRole("row").filter({ hasText: "@daily" }).getByText("succeeded").waitFor();
 }
 
 /** What is wrong is told at its field. */
