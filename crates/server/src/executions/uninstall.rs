@@ -17,8 +17,8 @@ use super::undo;
 use crate::host::{Host, HostError};
 use crate::jobs::{Held, Lease};
 use crate::service::executions as service;
+use crate::service::installed_volumes;
 use crate::service::uninstall::Removal;
-use crate::service::volumes;
 
 /// How often the engine may be lost, or a container not be removable.
 const MOST_TRIES: i64 = 5;
@@ -139,7 +139,7 @@ async fn end(host: &Host, held: &Held, execution: &Execution, steps: &[Step]) ->
         match is_gone {
             true => {
                 let deleted = steps.iter().filter_map(|step| Removal::of(step).ok()).flat_map(Removal::deleted_volumes);
-                volumes::leave_installation(&mut work, id, &deleted.collect::<Vec<_>>()).await?;
+                installed_volumes::leave(&mut work, id, &deleted.collect::<Vec<_>>()).await?;
                 // What is left of it could still be put back by hand.
                 if left.is_empty() && steps.len() > 1 {
                     let all = executions::completed_of_installation(&mut work, id).await?;

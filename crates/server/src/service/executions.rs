@@ -15,9 +15,9 @@ use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::installations;
+use crate::service::installed_volumes;
 use crate::service::preparation::{Asked, Prepared, needs_engine, prepare, reasons_for_host_access};
 use crate::service::queue;
-use crate::service::volumes;
 use crate::service::work::{EventSubject, Work};
 
 pub async fn run(app: &App, granted: &Granted<Extension>, input: &RunExtension) -> Result<api::ExtensionExecution> {
@@ -38,7 +38,7 @@ pub async fn run(app: &App, granted: &Granted<Extension>, input: &RunExtension) 
     let (kind, installation_id) = match prepared.kind {
         Kind::Install => {
             let installation = installations::begin(&mut work, &authority, extension, name).await?;
-            volumes::join_installation(&mut work, &authority, &installation, volumes_of(input)).await?;
+            installed_volumes::join(&mut work, &authority, &installation, volumes_of(input)).await?;
             (ExecutionKind::Install, Some(installation.id))
         }
         Kind::Run => {

@@ -9,8 +9,8 @@ use crate::app::App;
 use crate::auth::Granted;
 use crate::error::Result;
 use crate::service::executions::{phase, refuse_volumes, volumes_of};
+use crate::service::installed_volumes;
 use crate::service::preparation::{Asked, Prepared, done, prepare, reasons_for_host_access, services};
-use crate::service::volumes as volume_service;
 
 /// The steps as they would be done, with secrets masked.
 pub async fn plan(app: &App, granted: &Granted<Extension>, input: &RunExtension) -> Result<ExtensionPlan> {
@@ -21,7 +21,7 @@ pub async fn plan(app: &App, granted: &Granted<Extension>, input: &RunExtension)
     match prepared.kind {
         Kind::Install => {
             let mut conn = app.db.read().await?;
-            volume_service::left_behind(&mut conn, organization_id, name, volumes_of(input)).await?;
+            installed_volumes::left_behind(&mut conn, organization_id, name, volumes_of(input)).await?;
         }
         Kind::Run => refuse_volumes(input)?,
     }

@@ -21,7 +21,7 @@ use crate::service::deployments::{self, DeploymentRequest};
 use crate::service::held_applications::hold_to_change;
 use crate::service::shared_variables::set_variables_of;
 use crate::service::work::Work;
-use crate::service::{domain_choice, removal, states, volumes, webhooks};
+use crate::service::{domain_choice, preview_volumes, removal, states, webhooks};
 use crate::shared_variables::{PREVIEWS, SharedVariables};
 
 /// Of the application's name in a preview's domain, so that the number and what makes it unique have their place in the label.
@@ -104,7 +104,7 @@ pub async fn deploy(
             None => return Ok(Answer::Refused("The preview is being removed. Try again in a moment.".into())),
         },
     };
-    volumes::make_for_preview(work, actor, application.id, &row).await?;
+    preview_volumes::make(work, actor, application.id, &row).await?;
     let request = DeploymentRequest::Deploy { commit: None };
     let deployment = deployments::enqueue(work, actor, &row, &request, &[]).await?;
     Ok(Answer::Queued(Box::new(Queued { preview, deployment })))
@@ -133,7 +133,7 @@ async fn refusal(
             let reason = "The pull request has a preview of commits of another repository. Remove that preview first.";
             return Ok(Some(reason.into()));
         }
-        return volumes::refusal_for_preview(work, application, Some(known.id)).await;
+        return preview_volumes::refusal(work, application, Some(known.id)).await;
     }
     let limit = config.application_previews;
     let others = previews::of_application(work, application.id).await?;
@@ -157,7 +157,7 @@ async fn refusal(
             "An organization can have {limit} applications, previews among them. Delete one first."
         )));
     }
-    volumes::refusal_for_preview(work, application, None).await
+    preview_volumes::refusal(work, application, None).await
 }
 
 /// The preview that the pull request has, as its application is now. None when it is being removed.
@@ -334,7 +334,7 @@ pub async fn end(work: &mut Work<'_>, actor: &Actor, preview: &Preview, reason: 
     if !previews::end(work, preview.id, now).await? {
         return Ok(false);
     }
-    volumes::delete_of_preview(work, actor, &row).await?;
+    preview_volumes::delete(work, actor, &row).await?;
     removal::remove(work, actor, &row, "removed the preview", &format!("the preview has ended: {reason}")).await?;
     states::comment(work, &row, preview).await?;
     Ok(true)

@@ -8,9 +8,8 @@ use windlass_api::{
     VolumeOrigin, Whole,
 };
 use windlass_store::applications::Application;
-use windlass_store::installations::Installation;
 use windlass_store::volumes::{self, Volume};
-use windlass_store::{Conn, containers, jobs};
+use windlass_store::{containers, jobs};
 
 use crate::app::App;
 use crate::auth::{Authority, Granted};
@@ -88,80 +87,6 @@ pub async fn delete_named(
     Ok(())
 }
 
-/// The volumes of an application that its previews have too. Folders of the machine are not for previews.
-async fn of_previews(conn: &mut Conn, application_id: Uuid) -> Result<Vec<Volume>> {
-    let all = volumes::of_application(conn, application_id).await?;
-    Ok(all.into_iter().filter(|volume| volume.host_path.is_empty() && volume.origin == VolumeOrigin::User).collect())
-}
-
-/// Why the volumes of a preview cannot be made.
-pub async fn refusal_for_preview(
-    work: &mut Work<'_>,
-    application: &Application,
-    preview_id: Option<Uuid>,
-) -> Result<Option<String>> {
-    let own = match preview_id {
-        Some(id) => volumes::of_application(work, id).await?,
-        None => Vec::new(),
-    };
-    let wanted = of_previews(work, application.id).await?;
-    let missing = wanted.iter().filter(|wanted| own.iter().all(|own| own.name != wanted.name)).count();
-    if missing == 0 {
-        return Ok(None);
-    }
-    let limit = work.app.config.organization_volumes;
-    let count = volumes::count_of_organization(work, application.organization_id).await?;
-    if count.saturating_add(i64::try_from(missing).unwrap_or(i64::MAX)) > limit {
-        let message = format!("An organization can have {limit} volumes (organization-volumes). Delete one first.");
-        return Ok(Some(message));
-    }
-    match refuse_beyond_ceiling(work, application.organization_id).await {
-        Err(error) if error.code == ErrorCode::Conflict => Ok(Some(error.message)),
-        other => other.map(|()| None),
-    }
-}
-
-/// A preview has volumes as its application has, each its own and empty at first. What stands where another is wanted goes. The
-/// caller holds the preview's application, and has asked for a [refusal](refusal_for_preview).
-pub async fn make_for_preview(
-    work: &mut Work<'_>,
-    actor: &Actor,
-    application_id: Uuid,
-    preview: &Application,
-) -> Result<()> {
-    let wanted = of_previews(work, application_id).await?;
-    for own in volumes::of_application(work, preview.id).await? {
-        if wanted.iter().any(|wanted| wanted.path == own.path && wanted.name != own.name) {
-            let now = work.app.now();
-            mark_deleted(work, actor, own, now).await?;
-        }
-    }
-    for wanted in wanted {
-        match volumes::by_name(work, preview.id, &wanted.name).await? {
-            Some(mut volume) => {
-                (volume.path, volume.shared, volume.updated_at) = (wanted.path, wanted.shared, work.app.now());
-                write(work, &volume).await?;
-            }
-            None => {
-                let mut volume = new(work.app, preview, &wanted.name, &wanted.path, VolumeOrigin::User);
-                volume.shared = wanted.shared;
-                insert(work, preview, &volume).await?;
-                record(work, actor, Action::Create, &volume, "created the volume");
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Those of a preview that ends. They wait for no time in which they could be attached again.
-pub async fn delete_of_preview(work: &mut Work<'_>, actor: &Actor, preview: &Application) -> Result<()> {
-    let past = work.app.now().plus_seconds(-work.app.config.volume_grace_seconds);
-    for volume in volumes::of_application(work, preview.id).await? {
-        mark_deleted(work, actor, volume, past).await?;
-    }
-    Ok(())
-}
-
 /// The same by id, also of one whose application was deleted.
 pub async fn discard(app: &App, granted: &Granted<Volume>) -> Result<()> {
     let mut work = app.begin().await?;
@@ -220,68 +145,6 @@ fn refuse_installed(volume: &Volume) -> Result<()> {
             Err(Error::new(ErrorCode::Conflict, message))
         }
     }
-}
-
-/// Those of what is uninstalled: the named ones are deleted, the others belong to the organization from now on. The caller has held the
-/// installation.
-pub async fn leave_installation(
-    work: &mut Work<'_>,
-    installation_id: Uuid,
-    deleted: &[String],
-) -> windlass_store::Result<()> {
-    for mut volume in volumes::of_installation(work, installation_id).await? {
-        (volume.installation_id, volume.updated_at) = (None, work.app.now());
-        if deleted.contains(&volume.name) {
-            volume.deleted_at = Some(work.app.now().micros());
-            let about =
-                EventSubject { organization_id: volume.organization_id, application_id: None, deployment_id: None };
-            work.tell(
-                EventName::VolumeDeleted,
-                about,
-                &[("volume", &volume.name), ("installation", &volume.application_name)],
-            );
-        }
-        volumes::update(work, &volume).await?;
-    }
-    Ok(())
-}
-
-/// Volumes that an installation of the same name has left behind, by their names. Fails with the first that is not there.
-pub async fn left_behind(
-    conn: &mut Conn,
-    organization_id: Uuid,
-    installation_name: &str,
-    names: &[String],
-) -> Result<Vec<Volume>> {
-    let all = volumes::left_behind(conn, organization_id, installation_name).await?;
-    let find = |name: &String| {
-        let found = all.iter().find(|volume| volume.name == *name).cloned();
-        found.ok_or_else(|| {
-            let message = format!("no installation called {installation_name} has left a volume {name} behind");
-            Error::field("volumes", message)
-        })
-    };
-    names.iter().map(find).collect()
-}
-
-/// These are the installation's from now on.
-pub async fn join_installation(
-    work: &mut Work<'_>,
-    authority: &Authority,
-    installation: &Installation,
-    names: &[String],
-) -> Result<()> {
-    let own = volumes::of_installation(work, installation.id).await?;
-    if let Some(volume) = own.iter().find(|volume| names.contains(&volume.name)) {
-        let message = format!("{} has a volume {} already", installation.name, volume.name);
-        return Err(Error::field("volumes", message));
-    }
-    for mut volume in left_behind(work, installation.organization_id, &installation.name, names).await? {
-        (volume.installation_id, volume.updated_at) = (Some(installation.id), work.app.now());
-        volumes::update(work, &volume).await?;
-        record(work, &authority.actor(), Action::Update, &volume, "went on with the volume");
-    }
-    Ok(())
 }
 
 /// What a deployment or an update says of volumes. True when it changes something. The application's row must be there.
@@ -368,7 +231,7 @@ pub async fn insert_of_compose(
     Ok(volume)
 }
 
-async fn insert(work: &mut Work<'_>, application: &Application, volume: &Volume) -> Result<()> {
+pub async fn insert(work: &mut Work<'_>, application: &Application, volume: &Volume) -> Result<()> {
     volumes::insert(work, volume).await?;
     let details = [("application", application.name.as_str()), ("volume", &volume.name), ("path", &volume.path)];
     work.tell(EventName::VolumeCreated, states::subject(application, None), &details);
@@ -550,7 +413,7 @@ pub async fn refuse_beyond_bytes(work: &mut Work<'_>, organization_id: Uuid) -> 
 }
 
 /// Of two requests that choose the same name, the second is refused: names are unique.
-async fn write(work: &mut Work<'_>, volume: &Volume) -> Result<()> {
+pub async fn write(work: &mut Work<'_>, volume: &Volume) -> Result<()> {
     volumes::update(work, volume).await.map_err(|error| match error {
         windlass_store::Error::Duplicate => {
             let message = format!("name: there is a volume {} already. Choose another name.", volume.name);
@@ -560,7 +423,7 @@ async fn write(work: &mut Work<'_>, volume: &Volume) -> Result<()> {
     })
 }
 
-async fn mark_deleted(work: &mut Work<'_>, actor: &Actor, mut volume: Volume, at: Timestamp) -> Result<()> {
+pub async fn mark_deleted(work: &mut Work<'_>, actor: &Actor, mut volume: Volume, at: Timestamp) -> Result<()> {
     (volume.deleted_at, volume.updated_at, volume.next_snapshot_at) = (Some(at.micros()), work.app.now(), None);
     write(work, &volume).await?;
     let about = EventSubject {
@@ -591,7 +454,7 @@ async fn finish(work: Work<'_>, volume: Volume) -> Result<api::Volume> {
     Ok(records::volumes::volume(volume, grace))
 }
 
-fn record(work: &mut Work<'_>, actor: &Actor, action: Action, volume: &Volume, verb: &str) {
+pub fn record(work: &mut Work<'_>, actor: &Actor, action: Action, volume: &Volume, verb: &str) {
     let change = Change {
         organization_id: Some(volume.organization_id),
         action,
