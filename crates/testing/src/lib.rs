@@ -12,6 +12,7 @@ pub mod github;
 pub mod name_server;
 pub mod pebble;
 pub mod small_disk;
+pub mod smtp;
 pub mod testapp;
 
 use std::collections::BTreeMap;

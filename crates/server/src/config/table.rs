@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use windlass_api::SmtpSecurity;
+
+use super::mail;
 use super::parse::{
     account_key, build_proxy, database_url, directory, docker_socket, domain, email, metrics_token, name_server,
     network_pool, not_empty, not_empty_text, optional_file, optional_name_server, optional_text, origin, own_folder,
@@ -10,7 +13,7 @@ use super::parse::{
 };
 use super::row::Table;
 use super::setting::{Section, Subcommand};
-use super::{AcmeSettings, BuildNetwork, Config, LogFormat, LogLevel, LogSource, ZoneSettings};
+use super::{AcmeSettings, BuildNetwork, Config, LogFormat, LogLevel, LogSource, MailSettings, ZoneSettings};
 use crate::build_limits::BuildCeilings;
 use crate::ceilings::{Ceilings, half_of_memory};
 use crate::sites::SiteLimits;
@@ -74,6 +77,30 @@ impl Config {
         let metrics_token = server
             .row("metrics-token", "What a monitor sends to read /metrics; empty lets only admins with a login read it")
             .secret("TOKEN", "", metrics_token);
+        let mail = MailSettings {
+            host: server
+                .row(
+                    "mail-host",
+                    "Mail server (SMTP) by which invitations, links for a new password and the like are sent; empty for none: then links are only shown",
+                )
+                .text("HOST", "", mail::host),
+            port: server
+                .row("mail-port", "Its port; 0 means 587 for starttls, 465 for tls and 25 for none")
+                .number(0, 0..=65_535),
+            security: server.row("mail-security", "How it is spoken to").one_of(
+                "starttls",
+                [("starttls", SmtpSecurity::Starttls), ("tls", SmtpSecurity::Tls), ("none", SmtpSecurity::None)],
+            ),
+            username: server
+                .row("mail-username", "Name to log in there with; empty for no login")
+                .text("NAME", "", optional_text),
+            password: server
+                .row("mail-password", "Password for this name; empty for no login")
+                .secret("PASSWORD", "", secret_text),
+            from: server
+                .row("mail-from", "Whom these mails are from, as ADDRESS or NAME <ADDRESS>")
+                .text("ADDRESS", "", mail::sender),
+        };
         let log_format = server
             .row("log-format", "How lines of Windlass's own log are written")
             .taken_by(TRAFFIC)
@@ -111,6 +138,7 @@ impl Config {
             cors_origins,
             allow_private_targets,
             metrics_token,
+            mail,
             log_format,
             log_level,
             shutdown_limit,
@@ -195,6 +223,12 @@ impl Config {
             code_attempts: accounts
                 .row("code-attempts", "Wrong second-factor codes an hour for one account")
                 .limit(10, 1..=1_000),
+            account_mails: accounts
+                .row(
+                    "account-mails",
+                    "Mails with a link an hour to one address; ten times as many that one user can have sent",
+                )
+                .limit(10, 1..=100_000),
             address_requests: accounts
                 .row("address-requests", "Requests a minute from one address; 0 for no limit")
                 .limit(6_000, 0..=10_000_000),
