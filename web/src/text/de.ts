@@ -75,6 +75,7 @@ export const de: Text = {
     needAccount: "Neu hier? Sie brauchen eine Einladung, sofern der Betreiber die Registrierung nicht geöffnet hat.",
     register: "Registrieren",
     haveAccount: "Ich habe ein Konto: anmelden",
+    forgot: "Passwort vergessen?",
     forgotten:
       "Passwort vergessen? Bitten Sie einen Admin dieses Servers um einen Link. Ist Ihr Authenticator verloren, hilft sein Betreiber.",
   },
@@ -1847,6 +1848,24 @@ export const de: Text = {
     resetAction: "Link erstellen",
     resetLink: "Er wird nur jetzt gezeigt. Geben Sie ihn auf einem Weg weiter, den nur diese Person liest.",
   },
+  forgot: {
+    title: "Passwort vergessen?",
+    text: "Sie bekommen eine Mail mit einem Link, mit dem Sie ein neues wählen können.",
+    submit: "Link senden",
+    back: "Zurück zur Anmeldung",
+    done: "Sehen Sie in Ihr Postfach",
+    doneText: (email) =>
+      `Wenn ${email} hier ein Konto hat, ist eine Mail mit einem Link unterwegs. Er gilt einmal und 30 Minuten.`,
+  },
+  verifyEmail: {
+    title: "Ist das Ihre E-Mail-Adresse?",
+    text: "Die Mail, in der Sie diesen Link gefunden haben, hat Sie erreicht. Von nun an melden Sie sich mit ihrer Adresse an.",
+    submit: "Ja, das ist meine",
+    done: "Ihre E-Mail-Adresse ist bestätigt",
+    doneText: "Melden Sie sich von nun an mit ihr an.",
+    go: "Weiter",
+    invalid: "Dieser Link gilt nicht mehr. Er gilt einen Tag und einmal: Bitten Sie um einen neuen.",
+  },
   reset: {
     title: "Neues Passwort wählen",
     text: "Mit diesem Link geht das einmal. Alle Ihre Anmeldungen enden dann.",
@@ -1869,6 +1888,10 @@ export const de: Text = {
     email: "E-Mail-Adresse",
     role: (organization) => `Rolle in ${organization}`,
     roles: { viewer: "Betrachter", member: "Mitglied", admin: "Admin", owner: "Eigentümer" },
+    newEmail: "Neue E-Mail-Adresse",
+    newEmailHint: "Sie gehört Ihnen, sobald Sie den Link öffnen, der dorthin geht.",
+    sendLink: "Link senden",
+    linkSent: (email) => `Ein Link wurde an ${email} gesendet.`,
     passwordTitle: "Passwort",
     currentPassword: "Jetziges Passwort",
     newPassword: "Neues Passwort",

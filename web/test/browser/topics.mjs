@@ -15,6 +15,7 @@ import firstStart from "./topics/first-start.mjs";
 import forms from "./topics/forms.mjs";
 import invitation from "./topics/invitation.mjs";
 import log from "./topics/log.mjs";
+import password from "./topics/password.mjs";
 import roles from "./topics/roles.mjs";
 import rollback from "./topics/rollback.mjs";
 import session from "./topics/session.mjs";
@@ -47,6 +48,7 @@ export const LANES = [
     shell,
     invitation,
     account,
+    password,
   },
   // They fill the organization with hostile texts.
   { "every-view": everyView, roles },

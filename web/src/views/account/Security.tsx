@@ -1,17 +1,21 @@
 import { useState } from "preact/hooks";
 import { useChangePassword } from "../../api/account";
+import { useIsAdminRegistered } from "../../api/login";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { TextField } from "../../ui/Field";
 import { ProblemText, splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
+import { ChangeEmail } from "./ChangeEmail";
 import { SecondFactor } from "./SecondFactor";
 
 export function Security() {
+  const server = useIsAdminRegistered();
   return (
     <div class="columns">
       <Password />
       <SecondFactor />
+      {server.data?.sends_mail && <ChangeEmail />}
     </div>
   );
 }
