@@ -2,10 +2,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::net::TcpStream;
 use tokio::sync::mpsc::Sender;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use crate::call::Destination;
 use crate::connect::connect;
@@ -117,6 +120,21 @@ impl Outgoing {
         }
     }
 
+    /// A connection to a host for a protocol that is not HTTP: to one of its addresses, of which all were checked. The caller limits the
+    /// time of the whole; `time` is shared by the addresses.
+    pub async fn connect(&self, host: &str, port: u16, time: Duration) -> Result<TcpStream, CallError> {
+        let to = Destination::of_host(host, port)?;
+        let addresses = self.lookup.addresses(&to).await?;
+        connect(&to.name(), addresses, time).await
+    }
+
+    /// TLS over such a connection, with a certificate for this host.
+    pub async fn secure(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, CallError> {
+        let to = Destination::of_host(host, 0)?;
+        let connector = self.connector.as_ref().ok_or(CallError::NoRoots)?;
+        tls::secure(&tls::without_protocol(connector), &to, stream).await
+    }
+
     fn connector_for(&self, to: &Destination) -> Result<Option<&TlsConnector>, CallError> {
         if !to.is_https {
             return Ok(None);
@@ -127,8 +145,6 @@ impl Outgoing {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use hyper::{HeaderMap, Method};
 
     use super::*;
