@@ -2,6 +2,7 @@
 //! is asking) ▸ `vault` (secrets at rest) ▸ the store (the rows). Arrows point down only.
 
 mod access;
+pub mod alarms;
 pub mod app;
 pub mod auth;
 mod beside;

@@ -33,8 +33,10 @@ use crate::service::first_start::unlock;
 use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
-use crate::{caches, figures, image_checks, jobs, listen, reconcile, runs, site_upkeep, traffic, volume_upkeep};
-use crate::{deploy, executions, orders, reports};
+use crate::{
+    alarms, caches, figures, image_checks, jobs, listen, reconcile, runs, site_upkeep, traffic, volume_upkeep,
+};
+use crate::{deploy, executions, notify, orders, reports};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 /// How long a start waits to learn whether this installation is the one that holds its containers.
@@ -160,6 +162,7 @@ impl Server {
         let figures = tokio::spawn(figures::run(host.clone()));
         let reconciler = tokio::spawn(reconcile::run(host.clone(), stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
+        let alarms = tokio::spawn(alarms::run(host.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
         housekeeping.abort();
         sweeping.abort();
@@ -175,6 +178,7 @@ impl Server {
         reconciler.abort();
         if tokio::time::timeout(DATABASE_WAIT, worker).await.is_err() {
             tracing::warn!("jobs under way could not be put back; they come back when their time is up");
+        alarms.abort();
         }
         if tokio::time::timeout(DATABASE_WAIT, denials).await.is_err() {
             tracing::warn!("refusals of the last minute could not be written to the audit log");

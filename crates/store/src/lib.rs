@@ -9,6 +9,7 @@ mod error;
 mod migrations;
 mod word;
 
+pub mod alarms;
 pub mod api_keys;
 pub mod application_access;
 pub mod application_domains;
@@ -36,6 +37,7 @@ pub mod instance;
 pub mod invitations;
 pub mod jobs;
 pub mod logs;
+pub mod login_places;
 pub mod master_keys;
 pub mod memberships;
 pub mod networks;

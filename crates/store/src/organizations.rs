@@ -72,3 +72,9 @@ pub async fn has_host_access(conn: &mut Conn, id: Uuid) -> Result<bool> {
     let query = "select exists (select 1 from organizations where id = $1 and host_access)";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_one(c).await)?)
 }
+
+/// Those that an admin of the installation trusts with the machine, the oldest first.
+pub async fn with_host_access(conn: &mut Conn, limit: i64) -> Result<Vec<Uuid>> {
+    let query = "select id from organizations where host_access order by id limit $1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(limit).fetch_all(c).await)?)
+}

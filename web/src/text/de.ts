@@ -635,6 +635,14 @@ export const de: Text = {
         "Wie lange laufende Anfragen dauern dürfen, wenn ihr Container ersetzt wird.",
       ),
       stop_seconds: pair("Ende, Sekunden", "Wie lange ein Container zum Beenden brauchen darf."),
+      error_rate_percent: pair(
+        "Zu viele Fehler, Prozent",
+        "Wenn so viele von hundert Anfragen einen Fehler bekommen, wird es gemeldet. Gilt sofort. 0: nie.",
+      ),
+      error_rate_seconds: pair(
+        "Innerhalb von Sekunden",
+        "Wie weit zurück Anfragen dafür angesehen werden. Gilt sofort.",
+      ),
       memory_mb: pair("Speicher, MB", "0: so viel, wie ein Container hier haben darf."),
       cpu_millis: pair("Prozessor, Tausendstel", "0: so viel, wie ein Container hier haben darf."),
       pids: pair("Prozesse und Threads", ""),

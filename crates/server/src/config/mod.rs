@@ -154,6 +154,16 @@ pub struct Config {
     pub log_followers: usize,
     pub event_followers: usize,
     pub event_seconds: i64,
+    pub parallel_notices: usize,
+    pub organization_notices: i64,
+    /// `notice-seconds`: for one delivery.
+    pub notice_limit: Duration,
+    /// `notice-days`, in seconds.
+    pub kept_notice_seconds: i64,
+    pub kept_notices: i64,
+    pub notice_tests: u32,
+    /// 0 for never.
+    pub disk_low_percent: u64,
     pub search_limit: Duration,
     /// Seconds; 0 for never.
     pub figures_interval: i64,

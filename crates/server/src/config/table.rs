@@ -524,6 +524,12 @@ impl Config {
                 .kib(16, 1..=1_024),
             request_limit: requests.row("request-seconds", "Longest time for one request").seconds(30, 1..=600),
             idle_limit: requests
+            disk_low_percent: logs
+                .row(
+                    "disk-low-percent",
+                    "With less free room than this share of a disk, disk.low is told to organizations with host access; 0 for never",
+                )
+                .limit(10, 0..=100),
                 .row("idle-seconds", "How long a connection may be silent, or not take its answer")
                 .seconds(60, 1..=3_600),
             max_connections: requests

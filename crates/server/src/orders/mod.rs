@@ -3,6 +3,7 @@
 //! The row of a domain says how far its order is, so that any server goes on with it from there. A job is only the right to work on
 //! it: [`keeper`] queues one whenever something is to be done.
 
+mod alarm;
 mod attempt;
 mod authority;
 mod handlers;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_store::{
-    Result, api_keys, certificates, deliveries, domain_settings, events, extensions, freed_domains, github_apps,
-    idempotency_keys, invitations, password_resets, placed_orders, sessions, traffic, uploads as upload_rows,
+    Result, alarms, api_keys, certificates, deliveries, domain_settings, email_changes, events, extensions,
+    freed_domains, github_apps, idempotency_keys, invitations, notices, password_resets, placed_orders, sessions,
+    traffic, uploads as upload_rows,
 };
 
 use crate::app::App;
@@ -24,6 +25,9 @@ const PLACED_ORDERS_SECONDS: i64 = 7 * 86_400;
 
 /// What was said about a domain that leads nowhere is forgotten, if it was said longer ago than this.
 const SETTINGS_SECONDS: i64 = 30 * 86_400;
+
+/// What is well again is told no more often than once a minute, which takes no longer memory than this.
+const ALARMS_SECONDS: i64 = 86_400;
 
 const TRAFFIC_AT_ONCE: i64 = 1_000;
 const EVENTS_AT_ONCE: i64 = 1_000;
@@ -97,6 +101,9 @@ pub async fn sweep(app: &App) -> Result<u64> {
     removed += forget_deliveries(app).await?;
     removed += forget_events(app).await?;
     Ok(removed)
+    let mut tx = app.db.begin().await?;
+    removed += alarms::forget_before(&mut tx, now.plus_seconds(-ALARMS_SECONDS)).await?;
+    tx.commit().await?;
 }
 
 /// A little at a time, as below.

@@ -54,6 +54,13 @@ pub struct EventSubject {
     pub deployment_id: Option<Uuid>,
 }
 
+impl EventSubject {
+    /// What is about the organization itself, or about what the details name.
+    pub const fn of_organization(organization_id: Uuid) -> Self {
+        Self { organization_id, application_id: None, deployment_id: None }
+    }
+}
+
 impl App {
     /// Begins a change that an actor has asked for.
     pub async fn begin(&self) -> Result<Work<'_>> {

@@ -9,6 +9,7 @@ mod secrets;
 mod support;
 
 mod access;
+mod alarms;
 mod answer_sizes;
 mod api_keys;
 mod applications;

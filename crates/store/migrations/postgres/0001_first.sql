@@ -92,6 +92,14 @@ create table sessions (
 create index sessions_user on sessions (user_id);
 create index sessions_expiry on sessions (expires_at);
 
+-- From where users have logged in lately: a keyed hash of the network.
+create table login_places (
+    user_id uuid not null references users (id) on delete cascade,
+    place_hash bytea not null check (length(place_hash) = 32),
+    last_used_at bigint not null,
+    primary key (user_id, place_hash)
+);
+
 create table invitations (
     id uuid primary key,
     organization_id uuid not null references organizations (id) on delete cascade,
@@ -921,6 +929,17 @@ create table executions (
     user_id uuid not null,
     extension_id uuid not null references extensions (id),
     -- What it makes, changes or removes. No foreign key: an execution outlives it.
+-- What was told to be wrong, and whether it still is, so that each change is told once. No foreign key: the subject is an application, the
+-- order of a certificate, or a server.
+create table alarms (
+    kind text not null,
+    subject_id uuid not null,
+    is_on boolean not null,
+    changed_at bigint not null,
+    primary key (kind, subject_id)
+);
+create index alarms_of_subject on alarms (subject_id);
+
     installation_id uuid,
     kind text not null,
     version text not null,

@@ -92,6 +92,14 @@ create table sessions (
 create index sessions_user on sessions (user_id);
 create index sessions_expiry on sessions (expires_at);
 
+-- From where users have logged in lately: a keyed hash of the network.
+create table login_places (
+    user_id blob not null references users (id) on delete cascade,
+    place_hash blob not null check (length(place_hash) = 32),
+    last_used_at integer not null,
+    primary key (user_id, place_hash)
+) strict, without rowid;
+
 create table invitations (
     id blob primary key check (length(id) = 16),
     organization_id blob not null references organizations (id) on delete cascade,
@@ -922,6 +930,17 @@ create table executions (
     user_id blob not null,
     extension_id blob not null references extensions (id),
     -- What it makes, changes or removes. No foreign key: an execution outlives it.
+-- What was told to be wrong, and whether it still is, so that each change is told once. No foreign key: the subject is an application, the
+-- order of a certificate, or a server.
+create table alarms (
+    kind text not null,
+    subject_id blob not null check (length(subject_id) = 16),
+    is_on integer not null check (is_on in (0, 1)),
+    changed_at integer not null,
+    primary key (kind, subject_id)
+) strict, without rowid;
+create index alarms_of_subject on alarms (subject_id);
+
     installation_id blob,
     kind text not null,
     version text not null,

@@ -4,6 +4,7 @@
 
 mod support;
 
+mod alarms;
 mod api_keys;
 mod applications;
 mod audit;
@@ -19,6 +20,7 @@ mod idempotency_keys;
 mod image_checks;
 mod invitations;
 mod jobs;
+mod login_places;
 mod logs;
 mod master_keys;
 mod memberships;

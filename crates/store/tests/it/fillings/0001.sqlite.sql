@@ -63,6 +63,8 @@ values (1, 'application.created', x'00000000000000000000000000000002', '{}', 1);
 update event_head set last_seq = 1;
 insert into event_cursors (consumer, seq) values ('test', 1);
 insert into idempotency_keys (organization_id, user_id, name, body_hash, application_id, created_at)
+insert into login_places (user_id, place_hash, last_used_at) values (x'00000000000000000000000000000001', zeroblob(32), 1);
+insert into alarms (kind, subject_id, is_on, changed_at) values ('application', x'0000000000000000000000000000000e', 1, 1);
 values (x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'once', zeroblob(32),
     x'0000000000000000000000000000000e', 1);
 insert into servers (id, engine_id, seen_at) values (x'000000000000000000000000000000b1', 'ENGN', 1);
