@@ -24,6 +24,8 @@ words! {
         Application = "application",
         /// There is no certificate, or none for long, by the id of its order.
         Certificate = "certificate",
+        /// A certificate that a member has uploaded is near its end, by its id.
+        UploadedCertificate = "uploaded_certificate",
     }
 }
 
@@ -105,10 +107,12 @@ pub async fn suspects(conn: &mut Conn, minute: i64, after: Uuid, limit: i64) -> 
 pub async fn forget_before(tx: &mut Tx, moment: Timestamp) -> Result<u64> {
     let query = "delete from alarms where (changed_at < $1 and not is_on) \
                  or (kind = $2 and not exists (select 1 from applications a where a.id = subject_id)) \
-                 or (kind = $3 and not exists (select 1 from certificate_orders o where o.id = subject_id))";
-    let (application, certificate) = (AlarmKind::Application.as_str(), AlarmKind::Certificate.as_str());
+                 or (kind = $3 and not exists (select 1 from certificate_orders o where o.id = subject_id)) \
+                 or (kind = $4 and not exists (select 1 from certificates c where c.id = subject_id))";
+    let kinds = [AlarmKind::Application, AlarmKind::Certificate, AlarmKind::UploadedCertificate];
     Ok(sql!(tx, |c| {
-        let query = sqlx::query(query).bind(moment.micros()).bind(application).bind(certificate);
+        let query = sqlx::query(query).bind(moment.micros());
+        let query = kinds.iter().fold(query, |query, kind| query.bind(kind.as_str()));
         query.execute(c).await.map(|done| done.rows_affected())
     })?)
 }

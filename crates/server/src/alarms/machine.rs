@@ -119,7 +119,11 @@ impl Machine {
 const fn patience_seconds(kind: AlarmKind) -> i64 {
     match kind {
         AlarmKind::DataDisk | AlarmKind::EngineDisk => 0,
-        AlarmKind::Engine | AlarmKind::Logs | AlarmKind::Application | AlarmKind::Certificate => PATIENCE_SECONDS,
+        AlarmKind::Engine
+        | AlarmKind::Logs
+        | AlarmKind::Application
+        | AlarmKind::Certificate
+        | AlarmKind::UploadedCertificate => PATIENCE_SECONDS,
     }
 }
 

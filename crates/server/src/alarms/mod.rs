@@ -1,8 +1,9 @@
 //! What goes wrong by itself and is worth a message, and what is well again: each change is told once, as an event.
 //!
 //! - `machine.rs` looks at disks, the engine and the log store, `visitors.rs` at what visitors of applications get.
-//! - Orders of certificates say themselves how they are (`orders/alarm.rs`).
+//! - Orders of certificates say themselves how they are (`orders/alarm.rs`); `certificates.rs` looks at those that members have uploaded.
 
+pub mod certificates;
 pub mod machine;
 pub mod visitors;
 
@@ -20,6 +21,7 @@ use machine::Machine;
 
 const INTERVAL: Duration = Duration::from_secs(5);
 const LOOKS_PER_LOOK_AT_VISITORS: u64 = 2;
+const LOOKS_PER_LOOK_AT_CERTIFICATES: u64 = 12;
 /// What changes more often than this is told less often than it changes.
 const LEAST_SECONDS: i64 = 60;
 /// More organizations than this are not told of the machine.
@@ -36,6 +38,11 @@ pub async fn run(host: Arc<Host>) {
                 && let Err(error) = visitors::look(app).await
             {
                 tracing::warn!(%error, "could not look whether visitors get errors; trying again in some seconds");
+            }
+            if look.is_multiple_of(LOOKS_PER_LOOK_AT_CERTIFICATES)
+                && let Err(error) = certificates::look(app).await
+            {
+                tracing::warn!(%error, "could not look which certificates end soon; trying again in a minute");
             }
         }
         tokio::time::sleep(INTERVAL).await;
@@ -106,7 +113,7 @@ const fn event_name(kind: AlarmKind, is_wrong: bool) -> EventName {
         (AlarmKind::Logs, false) => EventName::LogsRecovered,
         (AlarmKind::Application, true) => EventName::ApplicationUnhealthy,
         (AlarmKind::Application, false) => EventName::ApplicationRecovered,
-        (AlarmKind::Certificate, true) => EventName::CertificateFailed,
-        (AlarmKind::Certificate, false) => EventName::CertificateRecovered,
+        (AlarmKind::Certificate | AlarmKind::UploadedCertificate, true) => EventName::CertificateFailed,
+        (AlarmKind::Certificate | AlarmKind::UploadedCertificate, false) => EventName::CertificateRecovered,
     }
 }

@@ -14,7 +14,7 @@ use crate::service::work::Work;
 const MOST_ANSWERED: i64 = 3;
 /// An authority that does not answer, or wants to be asked less, often answers within half an hour.
 const MOST_UNANSWERED: i64 = 6;
-const NEAR_END_SECONDS: i64 = 7 * DAY;
+pub const NEAR_END_SECONDS: i64 = 7 * DAY;
 /// Of a certificate that is not good for long, this share of its time is near its end.
 const LAST_FIFTH: i64 = 5;
 
@@ -25,13 +25,13 @@ pub fn is_worth_telling(kind: ProblemKind, failures: i64, in_use: Option<Lifetim
             MOST_UNANSWERED
         }
     };
-    failures >= most || in_use.is_some_and(|in_use| is_near_end(in_use, now))
+    failures >= most || in_use.is_some_and(|in_use| is_near_end(in_use.not_before, in_use.not_after, now))
 }
 
-fn is_near_end(in_use: Lifetime, now: Timestamp) -> bool {
+pub fn is_near_end(not_before: Timestamp, not_after: Timestamp, now: Timestamp) -> bool {
     let seconds = |moment: Timestamp| moment.micros() / 1_000_000;
-    let whole = seconds(in_use.not_after) - seconds(in_use.not_before);
-    seconds(in_use.not_after) - seconds(now) <= NEAR_END_SECONDS.min(whole / LAST_FIFTH)
+    let whole = seconds(not_after) - seconds(not_before);
+    seconds(not_after) - seconds(now) <= NEAR_END_SECONDS.min(whole / LAST_FIFTH)
 }
 
 pub async fn tell_failure(work: &mut Work<'_>, order: &CertificateOrder, in_use: Option<Lifetime>) -> Result<()> {

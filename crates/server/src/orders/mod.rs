@@ -14,5 +14,6 @@ mod problem;
 mod record;
 mod schedule;
 
+pub use alarm::{NEAR_END_SECONDS, is_near_end};
 pub use handlers::add_to;
 pub use kill_points::{DNS_KILL_POINT, KILL_POINTS};

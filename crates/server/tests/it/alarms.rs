@@ -6,22 +6,24 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use windlass_api::{LogStep, LogStream, Role};
 use windlass_server::alarms::machine::Machine;
-use windlass_server::alarms::visitors;
+use windlass_server::alarms::{certificates, visitors};
 use windlass_server::engine_health::EngineState;
 use windlass_server::service::housekeeping;
 use windlass_store::Kind;
 use windlass_store::logs::Batch;
 use windlass_testing::on_both_databases;
 
+use crate::certificates::upload_of_years;
 use crate::deploys::least;
 use crate::follow::Events;
 use crate::logs::Shop;
+use crate::sessions::log_in;
 use crate::support::{Person, TestServer, id_of, kind};
 use crate::traffic::counted;
 
 on_both_databases!(kind: an_engine_that_is_away_for_long, an_engine_that_comes_back_soon, the_machine_is_for_those_who_may_change_it,
     a_disk_with_little_room, what_could_not_be_written_is_told_later, log_lines_that_are_lost, visitors_get_errors,
-    each_application_has_its_own_limit, what_is_not_meant_to_run_is_not_unhealthy);
+    each_application_has_its_own_limit, what_is_not_meant_to_run_is_not_unhealthy, an_uploaded_certificate_that_ends);
 
 const SERVER: Uuid = Uuid::from_u128(7);
 
@@ -282,4 +284,34 @@ async fn what_is_not_meant_to_run_is_not_unhealthy(kind: Kind) {
     assert_eq!(server.place.execute("delete from alarms").await, 0);
     server.nothing_more(&ada, &mut events).await;
     assert_eq!(id_of(&shop), id_of(&server.application(&ada, &shop["id"]).await));
+}
+
+async fn an_uploaded_certificate_that_ends(kind: Kind) {
+    let server = quiet(kind).await;
+    let ada = server.admin().await;
+    let mut shop = least("shop");
+    shop["domain"] = json!("shop.example.org");
+    server.deploy(&ada, shop).await;
+    upload_of_years(&server, &ada, &["shop.example.org", "www.example.org"], 2026).await;
+    // It ends with the year.
+    server.app.clock.advance_seconds(356 * 86_400);
+    let ada = log_in(&server, &ada).await;
+    let mut events = server.events(&ada, "").await;
+    certificates::look(&server.app).await.unwrap();
+    server.nothing_more(&ada, &mut events).await;
+    server.app.clock.advance_seconds(2 * 86_400);
+    for _ in 0..2 {
+        certificates::look(&server.app).await.unwrap();
+    }
+    let told = events.told("certificate.failed").await;
+    assert_eq!(told["domain"], "shop.example.org");
+    assert!(told["reason"].as_str().unwrap().ends_with("Upload another one."), "{told}");
+    server.nothing_more(&ada, &mut events).await;
+    upload_of_years(&server, &ada, &["shop.example.org"], 2028).await;
+    server.app.clock.advance_seconds(60);
+    for _ in 0..2 {
+        certificates::look(&server.app).await.unwrap();
+    }
+    assert_eq!(events.told("certificate.recovered").await, json!({ "domain": "shop.example.org, www.example.org" }));
+    server.nothing_more(&ada, &mut events).await;
 }
