@@ -97,9 +97,12 @@ pub async fn turn(
 const fn least_seconds(kind: AlarmKind) -> i64 {
     match kind {
         AlarmKind::Certificate => 0,
-        AlarmKind::DataDisk | AlarmKind::EngineDisk | AlarmKind::Engine | AlarmKind::Logs | AlarmKind::Application => {
-            LEAST_SECONDS
-        }
+        AlarmKind::DataDisk
+        | AlarmKind::EngineDisk
+        | AlarmKind::Engine
+        | AlarmKind::Logs
+        | AlarmKind::Application
+        | AlarmKind::UploadedCertificate => LEAST_SECONDS,
     }
 }
 
