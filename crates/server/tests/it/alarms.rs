@@ -46,7 +46,16 @@ impl TestServer {
         self.app.engine_health.set(EngineState::Well);
     }
 
-    /// A line that is written by another change tells that nothing came before it.
+    /// It says what has become of a line a moment after it was given up.
+    async fn until_the_writer_is_well(&self) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while self.app.logs.problem().is_some() {
+            assert!(Instant::now() < deadline, "the writer stays unwell");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// What is told of another change is the next event.
     async fn nothing_more(&self, person: &Person, events: &mut Events) {
         let name = format!("mark-{}", self.app.now().micros());
         self.deploy(person, least(&name)).await;
@@ -186,20 +195,16 @@ async fn log_lines_that_are_lost(kind: Kind) {
     for seconds in [0, 30, 30] {
         server.app.clock.advance_seconds(seconds);
         assert!(!write().await);
+        server.until_the_writer_is_well().await;
         server.look_after(&mut machine, 0).await;
     }
     let told = events.told("logs.stopped").await;
     assert!(told["reason"].as_str().unwrap().contains("could not be stored"), "{told}");
     server.place.execute(&format!("{heads}hidden rename to log_heads")).await;
     assert!(write().await);
+    server.until_the_writer_is_well().await;
     server.look_after(&mut machine, 59).await;
     server.nothing_more(&shop.ada, &mut events).await;
-    // What an earlier failure has left is gone from the writer's state by then.
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while server.app.logs.problem().is_some() {
-        assert!(Instant::now() < deadline, "the writer stays unwell");
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
     server.look_after(&mut machine, 1).await;
     assert_eq!(events.told("logs.recovered").await, json!({ "server": SERVER }));
 }
