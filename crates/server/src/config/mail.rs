@@ -1,5 +1,7 @@
 //! The mail server by which Windlass itself writes to people.
 
+use std::path::PathBuf;
+
 use windlass_api::{Email, Host, SmtpSecurity};
 
 use super::SecretText;
@@ -14,6 +16,8 @@ pub struct MailSettings {
     pub username: Option<String>,
     pub password: Option<SecretText>,
     pub from: Option<MailSender>,
+    /// Roots to trust when the server is called, beside the machine's.
+    pub roots_file: Option<PathBuf>,
 }
 
 /// Whom mails are from.
@@ -74,7 +78,8 @@ pub(super) fn sender(text: &str) -> Result<Option<MailSender>, String> {
         None => ("", text),
     };
     let is_name = name.chars().count() <= 100 && !name.chars().any(|c| c.is_control() || matches!(c, '<' | '>' | '"'));
-    let email = Email::try_from(address).ok().filter(|email| is_name && !email.contains(['<', '>']));
+    let is_host = |email: &Email| email.rsplit('@').next().is_some_and(|domain| Host::try_from(domain).is_ok());
+    let email = Email::try_from(address).ok().filter(|email| is_name && !email.contains(['<', '>']) && is_host(email));
     match email {
         Some(email) => Ok(Some(MailSender { name: name.to_owned(), email })),
         None => {
@@ -86,6 +91,14 @@ pub(super) fn sender(text: &str) -> Result<Option<MailSender>, String> {
 pub(super) fn host(text: &str) -> Result<Option<Host>, String> {
     let text = text.trim();
     if text.is_empty() { Ok(None) } else { Host::try_from(text).map(Some) }
+}
+
+/// Looked at once, so that a mistake in it is told at the start.
+pub(super) fn roots_file(path: &str) -> Result<Option<PathBuf>, String> {
+    if path.is_empty() {
+        return Ok(None);
+    }
+    std::fs::File::open(path).map(|_| Some(PathBuf::from(path))).map_err(|error| format!("{path}: {error}"))
 }
 
 #[cfg(test)]

@@ -100,6 +100,9 @@ impl Config {
             from: server
                 .row("mail-from", "Whom these mails are from, as ADDRESS or NAME <ADDRESS>")
                 .text("ADDRESS", "", mail::sender),
+            roots_file: server
+                .row("mail-roots-file", "PEM file of root certificates to trust when the mail server is called, beside the machine's")
+                .text("FILE", "", mail::roots_file),
         };
         let log_format = server
             .row("log-format", "How lines of Windlass's own log are written")
@@ -502,7 +505,31 @@ impl Config {
             event_followers: logs
                 .row("event-followers", "Clients that follow events at once, of one organization and of one user; all of them use at most a quarter of max-connections")
                 .limit(200, 1..=10_000),
+            parallel_notices: logs
+                .row("parallel-notices", "Destinations that notifications are sent to at once; others wait")
+                .limit(16, 1..=256),
+            organization_notices: logs
+                .row("organization-notices", "Notifications of one organization that wait to be sent; of more the oldest are not sent")
+                .limit(10_000, 100..=1_000_000),
+            notice_limit: logs
+                .row("notice-seconds", "How long the receiver of a notification may take to answer")
+                .seconds(10, 1..=60),
+            kept_notice_seconds: logs
+                .row("notice-days", "How many days notifications are remembered")
+                .days(30, 1..=365),
+            kept_notices: logs
+                .row("kept-notices", "Notifications of one organization that are remembered")
+                .limit(100_000, 100..=10_000_000),
+            notice_tests: logs
+                .row("notice-tests", "Tests of channels a minute that one user can ask for")
+                .limit(10, 1..=1_000),
             event_seconds: logs.row("event-days", "How many days events are kept").days(7, 1..=365),
+            disk_low_percent: logs
+                .row(
+                    "disk-low-percent",
+                    "With less free room than this share of a disk, disk.low is told to organizations with host access; 0 for never",
+                )
+                .limit(10, 0..=100),
             search_limit: logs
                 .row("search-seconds", "How long one request may search log lines before it answers with what it found")
                 .seconds(5, 1..=60),
@@ -524,12 +551,6 @@ impl Config {
                 .kib(16, 1..=1_024),
             request_limit: requests.row("request-seconds", "Longest time for one request").seconds(30, 1..=600),
             idle_limit: requests
-            disk_low_percent: logs
-                .row(
-                    "disk-low-percent",
-                    "With less free room than this share of a disk, disk.low is told to organizations with host access; 0 for never",
-                )
-                .limit(10, 0..=100),
                 .row("idle-seconds", "How long a connection may be silent, or not take its answer")
                 .seconds(60, 1..=3_600),
             max_connections: requests
