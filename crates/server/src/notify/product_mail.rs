@@ -28,15 +28,6 @@ impl ProductMailError {
     fn of_machine(error: Error) -> Self {
         Self::Machine(error.cause.unwrap_or(error.message))
     }
-
-    /// Whether the same mail may be taken in a while, without a change by a person.
-    pub fn is_temporary(&self) -> bool {
-        match self {
-            Self::NoServer => false,
-            Self::Machine(_) => true,
-            Self::Smtp(error) => error.is_temporary(),
-        }
-    }
 }
 
 impl fmt::Display for ProductMailError {

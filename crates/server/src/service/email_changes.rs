@@ -30,7 +30,7 @@ pub async fn ask(login: &Login, input: &ChangeEmail) -> Result<api::EmailChange>
     let change = EmailChange { user_id: user.id, email: input.email.to_string() };
     let mut work = app.begin_own(&login.caller).await?;
     email_changes::put(&mut work, &change, &token.hash(), expires_at).await?;
-    let lines = [
+    let lines: [&str; 3] = [
         &format!("A user of {} says that this is their e-mail address.", app.config.public_url()),
         "The link works once, for 24 hours. A newer one takes its place.",
         "If it was not you, do not open it: then nothing changes.",

@@ -55,7 +55,7 @@ fn link(app: &App, token: &Token) -> String {
 async fn mail(work: &mut Work<'_>, authority: &Authority, invitation: &Invitation, link: &str) -> Result<()> {
     let (inviter, organization) = (&authority.caller().user.username, &authority.organization().name);
     let (role, url) = (invitation.role.as_str(), work.app.config.public_url());
-    let lines = [
+    let lines: [&str; 3] = [
         &format!(
             "{inviter} ({}) invites you to join {organization} at {url} as {role}.",
             authority.caller().user.email

@@ -64,7 +64,7 @@ async fn mail_link(app: &App, origin: &Origin, email: &str) -> Result<()> {
     };
     let user = found.user;
     password_resets::put(&mut work, user.id, &token.hash(), expires_at).await?;
-    let lines = [
+    let lines: [&str; 4] = [
         &format!("A new password was asked for, for the account {email} at {}.", app.config.public_url()),
         &format!("The request came from the address {}.", origin.address),
         "The link works once, for 30 minutes. A newer one takes its place. It ends all of your sessions.",

@@ -60,7 +60,7 @@ impl Scene {
 
     fn send(&mut self) {
         let (stop, stopped) = watch::channel(false);
-        let registry = notify::add_to(Registry::new(4, 100));
+        let registry = notify::add_to(Registry::new(4, 100), &self.server.app);
         tokio::spawn(jobs::run(self.server.app.clone(), Uuid::from_u128(77), registry, stopped));
         self.stop = Some(stop);
     }
