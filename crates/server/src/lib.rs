@@ -39,6 +39,7 @@ pub mod local_certificates;
 pub mod logs;
 pub mod metrics;
 mod mounts;
+pub mod notify;
 pub mod operator;
 pub mod orders;
 mod own_address;

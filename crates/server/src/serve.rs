@@ -148,37 +148,40 @@ impl Server {
         let host = Arc::new(Host::new(self.app.clone(), self.installation, self.owner, self.holder));
         let registry = executions::add_to(deploy::registry(&host), &host);
         let registry = reports::add_to(registry, &host.app);
+        let registry = notify::add_to(registry, &host.app);
         let registry = orders::add_to(registry, &host);
         let registry = runs::add_to(registry, &host);
         let sweeping = tokio::spawn(executions::sweep(self.app.clone()));
         let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, registry, stop.clone()));
         let ordering = tokio::spawn(orders::keeper::run(self.app.clone()));
         let scheduling = tokio::spawn(runs::keeper::run(self.app.clone()));
+        let notifying = tokio::spawn(notify::consumer::run(self.app.clone()));
         let checking = tokio::spawn(image_checks::run(host.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));
         let volumes = tokio::spawn(volume_upkeep::run(host.clone()));
         let sites = tokio::spawn(site_upkeep::run(host.clone()));
         let traffic = tokio::spawn(traffic::run(self.app.clone()));
         let figures = tokio::spawn(figures::run(host.clone()));
+        let alarms = tokio::spawn(alarms::run(host.clone()));
         let reconciler = tokio::spawn(reconcile::run(host.clone(), stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
-        let alarms = tokio::spawn(alarms::run(host.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
         housekeeping.abort();
         sweeping.abort();
         retention.abort();
         ordering.abort();
         scheduling.abort();
+        notifying.abort();
         checking.abort();
         caches.abort();
         volumes.abort();
         sites.abort();
         traffic.abort();
         figures.abort();
+        alarms.abort();
         reconciler.abort();
         if tokio::time::timeout(DATABASE_WAIT, worker).await.is_err() {
             tracing::warn!("jobs under way could not be put back; they come back when their time is up");
-        alarms.abort();
         }
         if tokio::time::timeout(DATABASE_WAIT, denials).await.is_err() {
             tracing::warn!("refusals of the last minute could not be written to the audit log");

@@ -53,6 +53,11 @@ pub async fn update(
     })?)
 }
 
+pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Organization>> {
+    let query = "select id, name, description, host_access, created_at, updated_at from organizations where id = $1";
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
 /// Waits for, and then keeps others from, changes that depend on the organization's members. SQLite's transactions run
 /// one after another anyway; PostgreSQL needs the row locked.
 pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<bool> {

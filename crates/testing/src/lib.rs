@@ -11,6 +11,7 @@ pub mod gitea;
 pub mod github;
 pub mod name_server;
 pub mod pebble;
+pub mod receiver;
 pub mod small_disk;
 pub mod smtp;
 pub mod testapp;

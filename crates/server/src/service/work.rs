@@ -118,6 +118,11 @@ impl Work<'_> {
         jobs::insert(&mut self.tx, job, self.app.now()).await
     }
 
+    /// A job need not wait any longer.
+    pub fn wake_worker(&mut self) {
+        self.woken.worker = true;
+    }
+
     /// Engine or edge may no longer agree with the rows.
     pub fn wake_reconciler(&mut self) {
         self.woken.reconciler = true;
