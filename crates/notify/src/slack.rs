@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::cleaned::{Cleaned, CleanedLink};
-use crate::text::{characters, cut, cut_start, length, units, unlinked, written};
+use crate::text::{cut, cut_start, length, units, unlinked, written};
 use crate::{Attempt, BadDestination, Destination, Message, Request};
 
 const HEADER: usize = 150;
@@ -23,7 +23,7 @@ pub(crate) fn request(
 
 fn body(said: &Cleaned) -> Value {
     let title = format!("{}{}", said.mood.sign(), said.title);
-    let mut blocks = vec![json!({ "type": "header", "text": plain(&cut(&title, HEADER, characters)) })];
+    let mut blocks = vec![json!({ "type": "header", "text": plain(&cut(&title, HEADER, units)) })];
     blocks.extend(lines(&said.lines));
     blocks.extend(facts(&said.facts));
     blocks.extend(said.quoted.as_deref().map(quoted));

@@ -19,8 +19,20 @@ fn ends_line(letter: char) -> bool {
     matches!(letter, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
+/// Without the colours that programs write for terminals, of which the visible part would stay.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.trim_start_matches(|letter| matches!(letter, ' '..='?'));
+        plain += end.strip_prefix(|letter| matches!(letter, '@'..='~')).unwrap_or(end);
+    }
+    plain
+}
+
 /// In one line, whatever it was before.
 pub(crate) fn one_line(text: &str) -> String {
+    let text = without_colours(text);
     let spaced = text.chars().map(|letter| if ends_line(letter) || letter == '\t' { ' ' } else { letter });
     let shown: String = spaced.filter(|letter| is_shown(*letter)).collect();
     let words: Vec<&str> = shown.split_whitespace().collect();
@@ -29,7 +41,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// With its lines, which end with `\n`.
 pub(crate) fn in_lines(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
+    let text = without_colours(text).replace("\r\n", "\n");
     let plain = text.chars().map(|letter| match letter {
         '\t' => ' ',
         _ if ends_line(letter) => '\n',
@@ -175,7 +187,8 @@ mod tests {
     #[test]
     fn what_is_not_shown_is_left_out() {
         assert_eq!(one_line(" a\r\nb\tc\0\u{202e}d\u{7} "), "a b cd");
-        assert_eq!(in_lines("a\r\nb\rc\u{2028}d\u{1b}[31m"), "a\nb\nc\nd[31m");
+        assert_eq!(in_lines("a\r\nb\rc\u{2028}d\u{1b}"), "a\nb\nc\nd");
+        assert_eq!(in_lines("\u{1b}[1;31mred\u{1b}[0m [0m \u{1b}[2Kb\u{1b}["), "red [0m b");
     }
 
     #[test]

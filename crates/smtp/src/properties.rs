@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use lettre::message::Mailboxes;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -19,6 +20,10 @@ fn hostile() -> impl Strategy<Value = String> {
         Just("\n.\n"),
         Just("\r\nBcc: eve@evil.example\r\n"),
         Just("--=_windlass"),
+        Just("<eve@evil.example>, "),
+        Just("\""),
+        Just("\\"),
+        Just("=?utf-8?q?a?="),
         Just("é"),
         Just("🦀"),
         Just("\0"),
@@ -52,7 +57,8 @@ proptest! {
         prop_assert!(inside.split("\r\n").all(|line| line != "."));
         let lines: Vec<&str> = inside.split("\r\n").map(|line| line.strip_prefix('.').unwrap_or(line)).collect();
         let given = message.replace("\r\n", "\n").replace('\r', "\n");
-        prop_assert_eq!(lines.join("\n").trim_end_matches('\n'), given.trim_end_matches('\n'));
+        let read = lines.join("\n");
+        prop_assert_eq!(read.trim_end_matches('\n'), given.trim_end_matches('\n'));
     }
 
     #[test]
@@ -75,6 +81,11 @@ proptest! {
         ];
         prop_assert!(names.iter().all(|name| known.contains(name)), "{head}");
         prop_assert_eq!(names.len(), known.len());
+        let unfolded = head.replace("\r\n ", " ").replace("\r\n\t", " ");
+        let from = unfolded.split("\r\n").find_map(|line| line.strip_prefix("From: ")).unwrap();
+        let senders: Vec<_> = from.parse::<Mailboxes>().unwrap().into_iter().collect();
+        prop_assert_eq!(senders.len(), 1, "{}", from);
+        prop_assert_eq!(senders[0].email.to_string(), "windlass@example.org");
         prop_assert_eq!(body.split("\r\n").filter(|line| line.starts_with("--=_windlass")).count(), 3);
     }
 }

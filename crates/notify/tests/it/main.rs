@@ -5,3 +5,4 @@
 mod destinations;
 mod messages;
 mod requests;
+mod verified;

@@ -22,7 +22,7 @@ fn request(name: &str, message: &Message) -> String {
     let headers: String = request.headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     let body: Value = serde_json::from_slice(&request.body).unwrap();
     // What cannot be seen is what the snapshot is about.
-    let body = format!("{body:#}").replace('\u{200b}', "<200b>");
+    let body = format!("{body:#}").replace('\u{200b}', "<200b>").replace('\u{202e}', "<202e>");
     format!("POST {}\n{headers}\n{body}", request.url)
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here is a failed test")]
 
+mod aiosmtpd;
 mod bounds;
 mod logins;
 mod mails;
