@@ -90,8 +90,7 @@ fn webhooks(table: Table) -> Table {
             member_who::<ChannelTest>("Test webhook", Can::WebhookUpdate)
                 .note("Sends a message now and answers what came of it.")
                 .query::<OrganizationQuery>()
-                .body::<TestWebhook>()
-                .errors(&[ErrorCode::RateLimited]),
+                .body::<TestWebhook>(),
         )
 }
 
@@ -132,8 +131,7 @@ fn smtp(table: Table) -> Table {
             member_who::<ChannelTest>("Test SMTP configuration", Can::SmtpUpdate)
                 .note("Sends a mail now and answers what came of it.")
                 .query::<OrganizationQuery>()
-                .body::<TestSmtp>()
-                .errors(&[ErrorCode::RateLimited]),
+                .body::<TestSmtp>(),
         )
 }
 

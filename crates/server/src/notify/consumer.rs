@@ -123,7 +123,7 @@ async fn prepare(app: &App, cursor: i64) -> Result<Batch> {
 
 async fn write(work: &mut Work<'_>, batch: &Batch) -> Result<()> {
     let public_url = work.app.config.public_url();
-    let (mut written, mut destinations): (Vec<Notice>, HashSet<Destination>) = Default::default();
+    let (mut written, mut destinations) = (Vec::new(), HashSet::<Destination>::new());
     for event in &batch.events {
         let happened = Happened::new(event);
         let Some(audience) = batch.audiences.get(&event.organization_id) else { continue };
