@@ -71,15 +71,7 @@ pub struct Receiver {
 impl Receiver {
     /// Takes everything, with 200.
     pub fn start() -> Self {
-        Self::on(TcpListener::bind("127.0.0.1:0").expect("a free port"))
-    }
-
-    /// At an address where nothing listened before.
-    pub fn at(address: SocketAddr) -> Self {
-        Self::on(TcpListener::bind(address).expect("the port"))
-    }
-
-    fn on(listener: TcpListener) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let (state, address) = (Arc::<Mutex<State>>::default(), listener.local_addr().expect("an address"));
         let shared = state.clone();
         std::thread::spawn(move || {

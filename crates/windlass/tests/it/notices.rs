@@ -21,7 +21,7 @@ fn start(folder: &Path, point: Option<&str>, arguments: &[&str]) -> Process {
     if let Some(point) = point {
         command.env(VARIABLE, point);
     }
-    Process::start(command, folder, &[&PRIVATE, arguments].concat())
+    Process::start(command, folder, &[PRIVATE.as_slice(), arguments].concat())
 }
 
 fn channel(server: &Process, token: &str, kind: &str, url: &str) {
