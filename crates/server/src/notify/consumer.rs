@@ -15,6 +15,7 @@ use super::audience::Audience;
 use super::messages::{self, Around, Happened, Kind};
 use super::queue::{waiting, wake};
 use crate::app::App;
+use crate::engine_health::EngineState;
 use crate::error::Result;
 use crate::service::queue::Destination;
 use crate::service::work::Work;
@@ -37,6 +38,11 @@ pub async fn run(app: Arc<App>) {
     let look_every = if app.db.kind() == DatabaseKind::Postgres { LOOK_EVERY } else { LOOK_ANYWAY_EVERY };
     let mut consumer = Consumer::default();
     loop {
+        // The other installation tells of the same.
+        if matches!(app.engine_health.seen(), EngineState::HeldByAnother { .. }) {
+            tokio::time::sleep(LOOK_ANYWAY_EVERY).await;
+            continue;
+        }
         match consumer.read(&app).await {
             Ok(true) => continue,
             Ok(false) => {}
