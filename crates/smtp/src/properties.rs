@@ -2,7 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use lettre::message::Mailboxes;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -30,6 +29,21 @@ fn hostile() -> impl Strategy<Value = String> {
         Just("a long word "),
     ];
     vec(prop_oneof![3 => known.prop_map(str::to_owned), 1 => any::<String>()], 0..20).prop_map(|pieces| pieces.concat())
+}
+
+/// What of a header with names is not in quotation marks, where a backslash takes the meaning of the letter after it.
+fn outside_quotes(text: &str) -> String {
+    let (mut outside, mut is_quoted) = (String::new(), false);
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' if is_quoted => drop(letters.next()),
+            '"' => is_quoted = !is_quoted,
+            _ if !is_quoted => outside.push(letter),
+            _ => {}
+        }
+    }
+    outside
 }
 
 proptest! {
@@ -83,9 +97,9 @@ proptest! {
         prop_assert_eq!(names.len(), known.len());
         let unfolded = head.replace("\r\n ", " ").replace("\r\n\t", " ");
         let from = unfolded.split("\r\n").find_map(|line| line.strip_prefix("From: ")).unwrap();
-        let senders: Vec<_> = from.parse::<Mailboxes>().unwrap().into_iter().collect();
-        prop_assert_eq!(senders.len(), 1, "{}", from);
-        prop_assert_eq!(senders[0].email.to_string(), "windlass@example.org");
+        let address = outside_quotes(from).split_once('<').map(|(name, address)| (name.contains(','), address.to_owned()));
+        let only = from == "windlass@example.org" || address == Some((false, "windlass@example.org>".to_owned()));
+        prop_assert!(only, "{}", from);
         prop_assert_eq!(body.split("\r\n").filter(|line| line.starts_with("--=_windlass")).count(), 3);
     }
 }

@@ -86,9 +86,8 @@ pub async fn silent_after(text: &'static str) -> SocketAddr {
     tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         stream.write_all(text.as_bytes()).await.unwrap();
-        let mut stream = BufReader::new(stream);
-        let mut line = String::new();
-        while stream.read_line(&mut line).await.is_ok_and(|read| read > 0) {}
+        // Until the client has gone.
+        let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
     });
     address
 }
