@@ -142,14 +142,21 @@ impl Scene {
         .await
     }
 
-    /// It was tried so often at least, and waits.
+    /// It was tried so often at least, and waits for its next try.
     async fn tried(&self, attempts: i64) -> Value {
-        self.until(&format!("a notice was tried {attempts} times"), async || {
+        let notice = self.until(&format!("a notice was tried {attempts} times"), async || {
             let all = self.notices("&state=waiting").await;
             all.into_iter()
                 .find(|notice| notice["attempts"].as_i64() >= Some(attempts) && !notice["next_attempt_at"].is_null())
+        });
+        let notice = notice.await;
+        let key = format!("notices {} {} ", self.ada.organization_id, notice["channel"].as_str().unwrap());
+        self.until("the job was put back", async || {
+            let mut tx = self.server.app.db.begin().await.unwrap();
+            job_rows::hold_waiting(&mut tx, &key).await.unwrap().then_some(())
         })
-        .await
+        .await;
+        notice
     }
 
     /// What waits for its next try is tried now, whatever the clock says.
