@@ -144,7 +144,8 @@ impl Scene {
 
     /// It was tried so often at least, and waits for its next try.
     async fn tried(&self, attempts: i64) -> Value {
-        let notice = self.until(&format!("a notice was tried {attempts} times"), async || {
+        let what = format!("a notice was tried {attempts} times");
+        let notice = self.until(&what, async || {
             let all = self.notices("&state=waiting").await;
             all.into_iter()
                 .find(|notice| notice["attempts"].as_i64() >= Some(attempts) && !notice["next_attempt_at"].is_null())
