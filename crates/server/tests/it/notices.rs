@@ -227,7 +227,7 @@ async fn a_secret_is_rotated(kind: Kind) {
     let scene = Scene::new(kind).await;
     let receiver = Receiver::start();
     scene.server.get("/notification/webhook/secret").by(&scene.ada).fails(404, "not_found").await;
-    scene.channel("webhook", &receiver.url("/")).await;
+    scene.channel("webhook", &receiver.url("/hook")).await;
     let first = scene.server.get("/notification/webhook/secret").by(&scene.ada).ok().await;
     assert_eq!(first["previous_secret_until"], Value::Null);
     let second = scene.server.post("/notification/webhook/secret", json!({})).by(&scene.ada).ok().await;
@@ -263,7 +263,7 @@ async fn whatever_the_receiver_does_it_is_told_in_the_end(kind: Kind) {
         (Manner::Hang, "The host 127.0.0.1 took more than 2 s to answer.", None),
     ];
     let receiver = Receiver::start();
-    scene.channel("webhook", &receiver.url("/")).await;
+    scene.channel("webhook", &receiver.url("/hook")).await;
     for (manner, ..) in &ways {
         receiver.then(manner.clone());
     }
@@ -291,7 +291,7 @@ async fn whatever_the_receiver_does_it_is_told_in_the_end(kind: Kind) {
     assert_eq!((newest["state"].as_str(), answer.len()), (Some("sent"), 1_024));
     // Nothing listens there.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    scene.channel("webhook", &format!("http://{closed}/")).await;
+    scene.channel("webhook", &format!("http://{closed}/hook")).await;
     scene.fail("third").await;
     let notice = scene.tried(1).await;
     assert_eq!(notice["reason"], format!("Nothing accepts connections at {closed}."));
@@ -304,7 +304,7 @@ async fn whatever_the_receiver_does_it_is_told_in_the_end(kind: Kind) {
 async fn a_receiver_can_say_how_long_to_wait(kind: Kind) {
     let scene = Scene::new(kind).await;
     let receiver = Receiver::start();
-    scene.channel("webhook", &receiver.url("/")).await;
+    scene.channel("webhook", &receiver.url("/hook")).await;
     receiver.then(Manner::with_header(429, "retry-after", "90"));
     receiver.then(Manner::with_header(503, "retry-after", "999999"));
     scene.fail("shop").await;
@@ -321,7 +321,7 @@ async fn notices_keep_their_order(kind: Kind) {
     let mut scene = Scene::quiet(kind, &[]).await;
     let receiver = Receiver::start();
     receiver.then(Manner::status(500));
-    scene.channel("webhook", &receiver.url("/")).await;
+    scene.channel("webhook", &receiver.url("/hook")).await;
     for name in ["one", "two", "three"] {
         scene.fail(name).await;
     }
@@ -338,7 +338,7 @@ async fn notices_keep_their_order(kind: Kind) {
 async fn many_at_once_are_one(kind: Kind) {
     let mut scene = Scene::quiet(kind, &[]).await;
     let receiver = Receiver::start();
-    scene.channel("webhook", &receiver.url("/")).await;
+    scene.channel("webhook", &receiver.url("/hook")).await;
     for number in 0..12 {
         scene.server.app.clock.advance_seconds(5);
         scene.fail(&format!("shop-{number}")).await;
@@ -361,7 +361,7 @@ async fn many_at_once_are_one(kind: Kind) {
 async fn one_that_was_away_hears_one_message(kind: Kind) {
     let mut scene = Scene::quiet(kind, &[]).await;
     let receiver = Receiver::start();
-    scene.channel("webhook", &receiver.url("/")).await;
+    scene.channel("webhook", &receiver.url("/hook")).await;
     scene.fail("one").await;
     scene.fail("two").await;
     scene.fail("three").await;
@@ -378,8 +378,8 @@ async fn one_that_hangs_keeps_no_other_waiting(kind: Kind) {
     let mut scene = Scene::quiet(kind, &[("notice-seconds", "60")]).await;
     let (hanging, well) = (Receiver::start(), Receiver::start());
     hanging.always(Manner::Hang);
-    scene.channel("webhook", &hanging.url("/")).await;
-    scene.channel("slack", &well.url("/")).await;
+    scene.channel("webhook", &hanging.url("/hook")).await;
+    scene.channel("slack", &well.url("/hook")).await;
     scene.go();
     scene.fail("one").await;
     hanging.wait_for(1).await;
@@ -394,7 +394,7 @@ async fn what_was_tried_for_a_day_is_given_up_and_sent_again(kind: Kind) {
     let scene = Scene::new(kind).await;
     let receiver = Receiver::start();
     receiver.always(Manner::status(500));
-    scene.channel("webhook", &receiver.url("/")).await;
+    scene.channel("webhook", &receiver.url("/hook")).await;
     scene.fail("shop").await;
     let mut attempts = 0;
     for seconds in [0, 5, 3_600, 82_000] {
@@ -425,7 +425,7 @@ async fn a_message_that_is_refused_gives_way(kind: Kind) {
     let scene = Scene::new(kind).await;
     let receiver = Receiver::start();
     receiver.then(Manner::status(400));
-    scene.channel("webhook", &receiver.url("/")).await;
+    scene.channel("webhook", &receiver.url("/hook")).await;
     scene.fail("one").await;
     scene.only("failed").await;
     scene.fail("two").await;
@@ -438,7 +438,7 @@ async fn gone_is_gone(kind: Kind) {
     let mut scene = Scene::quiet(kind, &[]).await;
     let receiver = Receiver::start();
     receiver.always(Manner::status(410));
-    scene.channel("webhook", &receiver.url("/")).await;
+    scene.channel("webhook", &receiver.url("/hook")).await;
     scene.fail("one").await;
     scene.fail("two").await;
     scene.go();
@@ -455,7 +455,7 @@ async fn gone_is_gone(kind: Kind) {
 
 async fn too_many_give_way(kind: Kind) {
     let scene = Scene::quiet(kind, &[("organization-notices", "100")]).await;
-    scene.channel("webhook", "http://127.0.0.1:9/").await;
+    scene.channel("webhook", "http://127.0.0.1:9/hook").await;
     let about = EventSubject { organization_id: scene.ada.organization_id, application_id: None, deployment_id: None };
     let mut work = scene.server.app.begin_step().await.unwrap();
     for number in 0..105 {
@@ -475,7 +475,7 @@ async fn too_many_give_way(kind: Kind) {
 async fn channels_hear_what_was_chosen(kind: Kind) {
     let scene = Scene::quiet(kind, &[]).await;
     for channel in ["slack", "webhook"] {
-        scene.channel(channel, "http://127.0.0.1:9/").await;
+        scene.channel(channel, "http://127.0.0.1:9/hook").await;
     }
     let shop = id_of(&scene.server.deploy(&scene.ada, least("shop")).await);
     let other = id_of(&scene.server.deploy(&scene.ada, least("other")).await);
@@ -511,8 +511,8 @@ async fn channels_hear_what_was_chosen(kind: Kind) {
 
 async fn the_first_success_is_told(kind: Kind) {
     let scene = Scene::quiet(kind, &[]).await;
-    scene.channel("webhook", "http://127.0.0.1:9/").await;
-    scene.channel("slack", "http://127.0.0.1:9/").await;
+    scene.channel("webhook", "http://127.0.0.1:9/hook").await;
+    scene.channel("slack", "http://127.0.0.1:9/hook").await;
     let body = json!({ "channel": "slack", "events": ["deployment.failed"], "recoveries": false });
     scene.server.post("/notification/preferences", body).by(&scene.ada).ok().await;
     let shop = [("application", "shop")];
@@ -534,7 +534,7 @@ async fn the_first_success_is_told(kind: Kind) {
 /// One cause, one message.
 async fn a_deployment_speaks_for_its_application(kind: Kind) {
     let scene = Scene::quiet(kind, &[]).await;
-    scene.channel("webhook", "http://127.0.0.1:9/").await;
+    scene.channel("webhook", "http://127.0.0.1:9/hook").await;
     let after_deploying = [("application", "shop"), ("before", "deploying")];
     scene.tell(EventName::DeploymentFailed, &[("application", "shop")]).await;
     scene.tell(EventName::ApplicationFailed, &after_deploying).await;
@@ -605,7 +605,7 @@ async fn a_channel_hears_what_its_member_may(kind: Kind) {
     let scene = Scene::quiet(kind, &[]).await;
     let member = scene.server.join(&scene.ada, "member", Role::Member).await;
     scene.read().await;
-    let channel = json!({ "type": "webhook", "webhook_url": "http://127.0.0.1:9/" });
+    let channel = json!({ "type": "webhook", "webhook_url": "http://127.0.0.1:9/hook" });
     scene.server.put("/notification/webhook", channel.clone()).by(&member).ok().await;
     let key = [("member", "Ada"), ("key", "ci")];
     scene.tell(EventName::ApiKeyCreated, &key).await;
@@ -629,7 +629,7 @@ async fn others_see_nothing(kind: Kind) {
     let scene = Scene::quiet(kind, &[]).await;
     let eve = scene.server.stranger(&scene.ada, "eve").await;
     scene.read().await;
-    scene.channel("webhook", "http://127.0.0.1:9/").await;
+    scene.channel("webhook", "http://127.0.0.1:9/hook").await;
     scene.fail("shop").await;
     scene.read().await;
     let id = scene.notices("").await[0]["id"].as_str().unwrap().to_owned();
@@ -674,15 +674,15 @@ async fn a_test_says_what_went_wrong(kind: Kind) {
     let not_found = scene.server.post("/notification/webhook/test", json!({ "type": "webhook" })).by(&scene.ada);
     not_found.fails(404, "not_found").await;
     for (url, problem) in [
-        (format!("http://{closed}/"), format!("Nothing accepts connections at {closed}.")),
-        ("http://hooks.invalid/".to_owned(), "The name hooks.invalid".to_owned()),
+        (format!("http://{closed}/hook"), format!("Nothing accepts connections at {closed}.")),
+        ("http://hooks.invalid/hook".to_owned(), "The name hooks.invalid".to_owned()),
     ] {
         scene.channel("webhook", &url).await;
         let tested = test().await;
         assert!(tested["problem"].as_str().unwrap().starts_with(&problem), "{url}: {tested}");
         assert_eq!((&tested["is_delivered"], &tested["status"]), (&json!(false), &Value::Null), "{tested}");
     }
-    scene.channel("webhook", &receiver.url("/")).await;
+    scene.channel("webhook", &receiver.url("/hook")).await;
     for (manner, problem) in [
         (Manner::status(401), "It answered 401"),
         (Manner::status(403), "It answered 403"),
@@ -706,7 +706,7 @@ async fn a_test_says_what_went_wrong(kind: Kind) {
 async fn tests_are_limited(kind: Kind) {
     let scene = Scene::quiet(kind, &[("notice-tests", "2"), ("allow-private-targets", "false")]).await;
     // A public address that is never called: the name leads nowhere.
-    scene.channel("webhook", "https://hooks.example/").await;
+    scene.channel("webhook", "https://hooks.example/hook").await;
     let test = || scene.server.post("/notification/webhook/test", json!({ "type": "webhook" })).by(&scene.ada);
     test().ok().await;
     test().ok().await;
@@ -741,7 +741,7 @@ async fn bad_preferences_are_refused(kind: Kind) {
 async fn what_is_over_is_forgotten(kind: Kind) {
     let scene =
         Scene::quiet(kind, &[("kept-notices", "100"), ("notice-days", "1"), ("organization-notices", "100")]).await;
-    scene.channel("webhook", "http://127.0.0.1:9/").await;
+    scene.channel("webhook", "http://127.0.0.1:9/hook").await;
     let about = EventSubject { organization_id: scene.ada.organization_id, application_id: None, deployment_id: None };
     let mut work = scene.server.app.begin_step().await.unwrap();
     for _ in 0..120 {
@@ -764,7 +764,7 @@ async fn what_is_over_is_forgotten(kind: Kind) {
 
 async fn a_page_goes_on_where_it_ended(kind: Kind) {
     let scene = Scene::quiet(kind, &[]).await;
-    scene.channel("webhook", "http://127.0.0.1:9/").await;
+    scene.channel("webhook", "http://127.0.0.1:9/hook").await;
     for number in 0..5 {
         scene.fail(&format!("shop-{number}")).await;
     }
@@ -784,7 +784,7 @@ async fn a_page_goes_on_where_it_ended(kind: Kind) {
 async fn a_paused_channel_hears_nothing(kind: Kind) {
     let mut scene = Scene::quiet(kind, &[]).await;
     let receiver = Receiver::start();
-    scene.channel("webhook", &receiver.url("/")).await;
+    scene.channel("webhook", &receiver.url("/hook")).await;
     scene.fail("one").await;
     scene.read().await;
     let paused = json!({ "type": "webhook", "is_active": false });

@@ -365,7 +365,7 @@ impl World {
             }
             // Nothing listens there.
             "test_webhook" => {
-                let body = json!({ "type": "slack", "webhook_url": "http://127.0.0.1:1/" });
+                let body = json!({ "type": "slack", "webhook_url": "http://127.0.0.1:1/hook" });
                 self.server.put("/notification/webhook", body).by(self.owner()).ok().await;
                 named(json!({ "type": "slack" }))
             }
