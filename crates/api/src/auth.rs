@@ -10,8 +10,6 @@ use crate::{Email, NewPassword, OrganizationName, Presented, Text, Timestamp, Us
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct AdminRegistered {
     pub admin_registered: bool,
-    /// Whether the server has a mail server: then users who have forgotten their password can ask for a link themselves.
-    pub sends_mail: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

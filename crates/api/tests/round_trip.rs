@@ -361,7 +361,7 @@ fn queries_are_written_as_they_are_read() {
 fn answers_are_read_in_their_envelope() {
     let told = serde_json::to_string(&Envelope::success(
         "Done",
-        AdminRegistered { admin_registered: true, sends_mail: false },
+        AdminRegistered { admin_registered: true },
     ))
     .unwrap();
     let read: Envelope<AdminRegistered> = serde_json::from_str(&told).unwrap();

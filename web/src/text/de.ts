@@ -76,8 +76,6 @@ export const de: Text = {
     register: "Registrieren",
     haveAccount: "Ich habe ein Konto: anmelden",
     forgot: "Passwort vergessen?",
-    forgotten:
-      "Passwort vergessen? Bitten Sie einen Admin dieses Servers um einen Link. Ist Ihr Authenticator verloren, hilft sein Betreiber.",
   },
   register: {
     firstTitle: "Admin registrieren",
@@ -1864,6 +1862,8 @@ export const de: Text = {
     done: "Sehen Sie in Ihr Postfach",
     doneText: (email) =>
       `Wenn ${email} hier ein Konto hat, ist eine Mail mit einem Link unterwegs. Er gilt einmal und 30 Minuten.`,
+    otherwise:
+      "Wo keine Mail verschickt werden kann, bitten Sie einen Admin dieses Servers um einen Link. Ist Ihr Authenticator verloren, hilft sein Betreiber.",
   },
   verifyEmail: {
     title: "Ist das Ihre E-Mail-Adresse?",

@@ -77,8 +77,6 @@ export const en = {
     register: "Register",
     haveAccount: "I have an account: log in",
     forgot: "Forgot your password?",
-    forgotten:
-      "Forgotten your password? Ask an admin of this server for a link. If your authenticator is lost, its operator can help.",
   },
   register: {
     firstTitle: "Register the admin",
@@ -511,6 +509,8 @@ export const en = {
     done: "Look into your mailbox",
     doneText: (email: string) =>
       `If ${email} has an account here, a mail with a link is on its way. The link works once, for 30 minutes.`,
+    otherwise:
+      "Where no mail can be sent, ask an admin of this server for a link. If your authenticator is lost, its operator can help.",
   },
   verifyEmail: {
     title: "Is this your e-mail address?",

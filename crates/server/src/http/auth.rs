@@ -41,7 +41,7 @@ pub fn routes(table: Table) -> Table {
 
 pub async fn is_admin_registered(State(app): State<Arc<App>>) -> Answer {
     let admin_registered = instance::admin_registered(&mut app.db.read().await?).await?;
-    success("Admin registration status", AdminRegistered { admin_registered, sends_mail: app.config.mail.is_set() })
+    success("Admin registration status", AdminRegistered { admin_registered })
 }
 
 pub async fn register(

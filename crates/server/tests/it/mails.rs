@@ -123,7 +123,6 @@ fn token_of(mail: &Mail, name: &str) -> String {
 async fn without_a_mail_server_links_are_only_shown(kind: Kind) {
     let server = TestServer::with(kind, &[]).await;
     let ada = server.admin().await;
-    assert_eq!(server.get("/auth/is-admin-registered").ok().await["sends_mail"], false);
     let mut answers = Vec::new();
     for email in [&ada.email, "no-one@example.org"] {
         let ask = server.post("/auth/request-password-reset", json!({ "email": email }));
@@ -142,7 +141,6 @@ async fn without_a_mail_server_links_are_only_shown(kind: Kind) {
 async fn a_forgotten_password_is_set_anew(kind: Kind) {
     let scene = Scene::new(kind).await;
     let ada = scene.server.admin().await;
-    assert_eq!(scene.server.get("/auth/is-admin-registered").ok().await["sends_mail"], true);
     // Addresses are compared in lower case.
     scene.ask_for_a_password("ADA@example.org").await;
     let first = scene.mail(&ada.email, "Set a new password", 1).await;

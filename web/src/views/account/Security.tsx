@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 import { useChangePassword } from "../../api/account";
-import { useIsAdminRegistered } from "../../api/login";
 import { useText } from "../../text";
 import { Button } from "../../ui/Button";
 import { TextField } from "../../ui/Field";
@@ -10,12 +9,11 @@ import { ChangeEmail } from "./ChangeEmail";
 import { SecondFactor } from "./SecondFactor";
 
 export function Security() {
-  const server = useIsAdminRegistered();
   return (
     <div class="columns">
       <Password />
       <SecondFactor />
-      {server.data?.sends_mail && <ChangeEmail />}
+      <ChangeEmail />
     </div>
   );
 }

@@ -63,6 +63,7 @@ export function ForgotPassword({ onBack }: { onBack: () => void }) {
           {t.forgot.submit}
         </Button>
       </form>
+      <p class="muted small">{t.forgot.otherwise}</p>
       {back}
     </Frame>
   );

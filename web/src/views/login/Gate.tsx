@@ -78,13 +78,9 @@ export function Gate({ onEntered }: { onEntered: () => void }) {
           {t.login.register}
         </button>
       </p>
-      {registered.data.sends_mail ? (
-        <button type="button" class="link" onClick={() => setForgotten(true)}>
-          {t.login.forgot}
-        </button>
-      ) : (
-        <p class="muted small">{t.login.forgotten}</p>
-      )}
+      <button type="button" class="link" onClick={() => setForgotten(true)}>
+        {t.login.forgot}
+      </button>
     </Frame>
   );
 }
