@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { lazy } from "preact-iso";
 import { usePhase } from "./session";
-import { linkToken } from "./session/linkToken";
+import { type LinkKind, linkToken } from "./session/linkToken";
 import { Shell } from "./shell/Shell";
 import { Views } from "./views";
 import { Gate } from "./views/login/Gate";
@@ -10,23 +10,26 @@ import { Lapsed } from "./views/login/Lapsed";
 import { Homeless, Unreachable } from "./views/login/Stuck";
 
 const ResetPassword = lazy(() => import("./views/login/ResetPassword"));
+const VerifyEmail = lazy(() => import("./views/login/VerifyEmail"));
 
-/** The token of a password link, also when the link is opened in this tab: what differs only behind the # loads no page. */
-function useResetToken(): string | null {
-  const [token, setToken] = useState(() => linkToken("reset"));
+/** The token of a link, also when the link is opened in this tab: what differs only behind the # loads no page. */
+function useLinkToken(of: LinkKind): string | null {
+  const [token, setToken] = useState(() => linkToken(of));
   useEffect(() => {
-    const look = () => setToken((before) => linkToken("reset") ?? before);
+    const look = () => setToken((before) => linkToken(of) ?? before);
     addEventListener("hashchange", look);
     return () => removeEventListener("hashchange", look);
-  }, []);
+  }, [of]);
   return token;
 }
 
 /** Decides by who is logged in. Below that, the address decides. */
 export function App() {
   const phase = usePhase();
-  const token = useResetToken();
-  if (token) return <ResetPassword key={token} token={token} />;
+  const reset = useLinkToken("reset");
+  const verified = useLinkToken("verify-email");
+  if (reset) return <ResetPassword key={reset} token={reset} />;
+  if (verified) return <VerifyEmail key={verified} token={verified} />;
   if (phase.is === "unknown") return null;
   if (phase.is === "unreachable") return <Unreachable error={phase.error} onAgain={phase.again} />;
   if (phase.is === "out") return <Gate onEntered={phase.entered} />;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApplicationFilter } from "../src/api/applications.ts";
 import { ApiError, address, linked } from "../src/api/client.ts";
+import { tokenIn } from "../src/session/linkToken.ts";
 import { fontStack } from "../src/theme/font.ts";
 import { changeFilter, isFiltered } from "../src/ui/filter.ts";
 import { clientName } from "../src/views/account/clientName.ts";
@@ -26,6 +27,14 @@ test("what is empty is not in the address", () => {
 test("an empty link is no record", () => {
   assert.equal(linked({}), null);
   assert.deepEqual(linked({ id: "1" }), { id: "1" });
+});
+
+test("a link's token is read from behind the #, and only for what it is", () => {
+  assert.equal(tokenIn("#reset=a-b_c", "reset"), "a-b_c");
+  assert.equal(tokenIn("#verify-email=a-b_c", "verify-email"), "a-b_c");
+  assert.equal(tokenIn("#reset=a-b_c", "verify-email"), null);
+  assert.equal(tokenIn("#reset=", "reset"), null);
+  assert.equal(tokenIn("", "invitation"), null);
 });
 
 test("a font's name can be nothing but a name", () => {

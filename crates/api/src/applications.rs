@@ -152,7 +152,7 @@ macro_rules! requests {
         }
 
         /// What is absent stays as it is; an empty text puts a field back to its default. Name and domain act at once, the rest at
-        /// the next deploy.
+        /// the next deploy, unless the field says otherwise.
         #[derive(Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct UpdateApplication {
@@ -267,6 +267,11 @@ requests! {
     output_path: Given<FolderPath>,
     /// With `image`: the image to be deployed. A deploy asks the registry which image the tag leads to now, and the release keeps that one.
     image: Given<ImageReference>,
+    /// When so many of a hundred requests, and of at least 20, get an error at the edge, `application.unhealthy` tells it; 0 for never.
+    /// An answer of 5xx is an error, and a request that no container answers. Acts at once. Default: 50.
+    error_rate_percent: Option<Whole<0, 100>>,
+    /// How far back requests are looked at for that, in whole minutes. Acts at once. Default: 60.
+    error_rate_seconds: Option<Whole<60, 3_600>>,
     /// The connection by which the repository is fetched, and the commits' statuses are reported. Default: none.
     connection_id: Given<GivenId>,
     /// Whether a push to the repository deploys. Default: true.

@@ -79,6 +79,9 @@ impl Default for Configuration {
 }
 
 impl Configuration {
+    /// Fields that are read from the application, whatever its release says, so that they wait for no deploy.
+    pub const ACT_AT_ONCE: [&str; 2] = ["error_rate_percent", "error_rate_seconds"];
+
     /// From a row.
     pub fn from_json(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| format!("a configuration in the database cannot be read: {error}"))
@@ -153,6 +156,10 @@ pub struct Settings {
     pub output_path: String,
     /// With `image`: the image, by the name that its registry has for it.
     pub image: String,
+    /// Of so many of a hundred requests that get an error is told; 0 for never. Acts at once.
+    pub error_rate_percent: u32,
+    /// How far back requests are looked at for that. Acts at once.
+    pub error_rate_seconds: u32,
 }
 
 impl Default for Settings {
@@ -182,6 +189,8 @@ impl Default for Settings {
             start_command: String::new(),
             output_path: String::new(),
             image: String::new(),
+            error_rate_percent: 50,
+            error_rate_seconds: 60,
         }
     }
 }

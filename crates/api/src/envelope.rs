@@ -88,6 +88,8 @@ closed_set! {
         NameTaken = "name_taken",
         /// Another application has this domain.
         DomainTaken = "domain_taken",
+        /// The operator has set no mail server, so nothing can be sent.
+        NoMailServer = "no_mail_server",
         /// The same `Idempotency-Key` came with another body before.
         IdempotencyKeyReused = "idempotency_key_reused",
         /// The release was never live, its image is not kept any more, or there is no snapshot of its data, so nothing can go back to it.
@@ -104,6 +106,8 @@ closed_set! {
         Internal = "internal",
         /// The code host refused, or could not be reached.
         CodeHostFailed = "code_host_failed",
+        /// The mail server refused, or could not be reached.
+        MailFailed = "mail_failed",
         /// The server, or something it needs, cannot answer now.
         Unavailable = "unavailable",
         /// The disk of the database is full: reading works, changing does not.
@@ -141,6 +145,7 @@ impl ErrorCode {
             | Self::OrganizationNotEmpty
             | Self::NameTaken
             | Self::DomainTaken
+            | Self::NoMailServer
             | Self::IdempotencyKeyReused
             | Self::ReleaseGone => 409,
             Self::BodyTimeout => 408,
@@ -148,7 +153,7 @@ impl ErrorCode {
             Self::UnsupportedEncoding => 415,
             Self::RateLimited => 429,
             Self::Internal => 500,
-            Self::CodeHostFailed => 502,
+            Self::CodeHostFailed | Self::MailFailed => 502,
             Self::Unavailable | Self::DiskFull | Self::TimeLimit | Self::ReadOnly => 503,
         }
     }

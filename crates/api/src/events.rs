@@ -24,6 +24,10 @@ closed_set! {
         ApplicationFailed = "application.failed",
         /// Its container ended by itself; it is started again.
         ApplicationCrashed = "application.crashed",
+        /// Too many of its visitors get errors: `error_rate_percent` says how many are too many.
+        ApplicationUnhealthy = "application.unhealthy",
+        /// Most of its visitors get answers again.
+        ApplicationRecovered = "application.recovered",
         /// Everything of it is gone.
         ApplicationDeleted = "application.deleted",
         DeploymentQueued = "deployment.queued",
@@ -52,6 +56,23 @@ closed_set! {
         ExecutionSucceeded = "execution.succeeded",
         ExecutionFailed = "execution.failed",
         ExecutionCancelled = "execution.cancelled",
+        /// A certificate was not to be had in several tries, or not renewed and the one in use is near its end. It is tried again.
+        CertificateFailed = "certificate.failed",
+        /// After that: there is one that is good for long.
+        CertificateRecovered = "certificate.recovered",
+        /// A disk of the machine has less room than the setting `disk-low-percent` says.
+        DiskLow = "disk.low",
+        DiskRecovered = "disk.recovered",
+        /// The container engine has not answered for a minute.
+        EngineLost = "engine.lost",
+        EngineRecovered = "engine.recovered",
+        /// Log lines could not be stored for a minute.
+        LogsStopped = "logs.stopped",
+        LogsRecovered = "logs.recovered",
+        MemberAdded = "member.added",
+        MemberRoleChanged = "member.role_changed",
+        MemberRemoved = "member.removed",
+        ApiKeyCreated = "api_key.created",
     }
 }
 
@@ -66,6 +87,8 @@ impl EventName {
             | Self::ApplicationStopped
             | Self::ApplicationFailed
             | Self::ApplicationCrashed
+            | Self::ApplicationUnhealthy
+            | Self::ApplicationRecovered
             | Self::ApplicationDeleted
             | Self::DeploymentQueued
             | Self::DeploymentCloning
@@ -87,6 +110,16 @@ impl EventName {
             Self::ExecutionQueued | Self::ExecutionSucceeded | Self::ExecutionFailed | Self::ExecutionCancelled => {
                 Can::ExtensionRead
             }
+            Self::CertificateFailed | Self::CertificateRecovered => Can::DomainRead,
+            // They tell of the machine.
+            Self::DiskLow
+            | Self::DiskRecovered
+            | Self::EngineLost
+            | Self::EngineRecovered
+            | Self::LogsStopped
+            | Self::LogsRecovered => Can::ExtensionHost,
+            Self::MemberAdded | Self::MemberRoleChanged | Self::MemberRemoved => Can::MemberRead,
+            Self::ApiKeyCreated => Can::ApiKeyRead,
         }
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{NewPassword, Presented, Timestamp, sent};
+use crate::{Email, NewPassword, Presented, Timestamp, sent};
 
 /// Shown only now. It works once; a newer one takes its place.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -12,6 +12,12 @@ pub struct PasswordReset {
     /// Opens the dashboard with the token. Give it to the user.
     pub link: String,
     pub expires_at: Timestamp,
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestPasswordReset {
+    pub email: Email,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

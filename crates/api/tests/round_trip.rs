@@ -150,10 +150,12 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<BuildPlan>();
     tried.json::<BuildReason>();
     tried.json::<BuildService>();
+    tried.json::<ChangeEmail>();
     tried.json::<ChangePassword>();
     tried.json::<Certificate>();
     tried.json::<Certificates>();
     tried.json::<AddDomain>();
+    tried.json::<EmailChange>();
     tried.json::<UpdateAccess>();
     tried.json::<UpdateDomain>();
     tried.json::<DnsRecord>();
@@ -253,10 +255,23 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ReleaseChange>();
     tried.json::<ReleaseComparison>();
     tried.json::<RemoveUser>();
+    tried.json::<RequestPasswordReset>();
     tried.json::<ResetPassword>();
     tried.json::<Restart>();
     tried.json::<RestoreSnapshot>();
     tried.json::<Rollback>();
+    tried.json::<ChannelTest>();
+    tried.json::<Notice>();
+    tried.json::<NoticeAttempt>();
+    tried.json::<NoticeDetails>();
+    tried.json::<Notices>();
+    tried.json::<NotificationPreference>();
+    tried.json::<NotificationPreferences>();
+    tried.json::<RotateSigningSecret>();
+    tried.json::<SigningSecret>();
+    tried.json::<TestSmtp>();
+    tried.json::<TestWebhook>();
+    tried.json::<UpdateNotificationPreference>();
     tried.json::<RotateWebhook>();
     tried.json::<RunCommand>();
     tried.json::<RunExtension>();
@@ -299,6 +314,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<UploadCertificate>();
     tried.json::<User>();
     tried.json::<UserSettings>();
+    tried.json::<VerifyEmail>();
     tried.json::<Volume>();
     tried.json::<Volumes>();
     tried.json::<WebhookConfig>();
@@ -331,6 +347,7 @@ fn queries_are_written_as_they_are_read() {
     query::<LogDeployment>();
     query::<LogFilter>();
     query::<LogsQuery>();
+    query::<NoticesQuery>();
     query::<OrganizationQuery>();
     query::<ReferencesQuery>();
     query::<RepositoriesQuery>();
@@ -342,7 +359,11 @@ fn queries_are_written_as_they_are_read() {
 
 #[test]
 fn answers_are_read_in_their_envelope() {
-    let told = serde_json::to_string(&Envelope::success("Done", AdminRegistered { admin_registered: true })).unwrap();
+    let told = serde_json::to_string(&Envelope::success(
+        "Done",
+        AdminRegistered { admin_registered: true },
+    ))
+    .unwrap();
     let read: Envelope<AdminRegistered> = serde_json::from_str(&told).unwrap();
     assert!(read.data.admin_registered && read.error.is_none());
 }

@@ -1,6 +1,7 @@
 //! A request as a caller describes it, how it is written down, and the answer.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -85,6 +86,17 @@ impl Destination {
             (_, None | Some(0)) => refuse("has the port 0, where nothing can listen"),
             (Some(host), Some(port)) => Ok(Self { host: host.to_owned(), port, is_https }),
         }
+    }
+
+    /// A host by its name or its address, with or without the brackets of IPv6, for what is not HTTP.
+    pub(crate) fn of_host(host: &str, port: u16) -> Result<Self, CallError> {
+        let unusable = |_| CallError::BadUrl { reason: "names no host" };
+        let host = match host.parse() {
+            Ok(IpAddr::V4(address)) => Host::Ipv4(address),
+            Ok(IpAddr::V6(address)) => Host::Ipv6(address),
+            Err(_) => Host::parse(host).map_err(unusable)?,
+        };
+        Ok(Self { host, port, is_https: false })
     }
 
     /// The host as errors name it.
@@ -186,6 +198,23 @@ mod tests {
         ] {
             let refusal = Destination::of(&Url::parse(url).unwrap()).err();
             assert!(matches!(refusal, Some(CallError::BadUrl { .. })), "{url}: {refusal:?}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_named_or_an_address() {
+        for (host, name) in [
+            ("Mail.Example.org", "mail.example.org"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("::1", "[::1]"),
+            ("[::1]", "[::1]"),
+            ("0x7f.1", "127.0.0.1"),
+            ("bücher.example", "xn--bcher-kva.example"),
+        ] {
+            assert_eq!(Destination::of_host(host, 25).map(|to| to.name()).ok().as_deref(), Some(name));
+        }
+        for host in ["", "a b", "a.org:25", "a@b.org", "a.org/x", "[::1", "a\nb"] {
+            assert!(Destination::of_host(host, 25).is_err(), "{host}");
         }
     }
 

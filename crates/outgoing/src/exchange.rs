@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
@@ -11,12 +12,26 @@ use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::Sender;
+use tokio::time::Instant;
 
 use crate::tls::tls_reason;
 use crate::{Answer, CallError};
 
 /// For the head of an answer, and for what is read ahead of its body.
 const READ_BUFFER: usize = 64 << 10;
+/// How long the beginning of a body is waited for when the status is known.
+const BEGINNING_WAIT: Duration = Duration::from_secs(1);
+
+/// How the body of an answer is taken.
+#[derive(Clone, Copy)]
+pub(crate) enum Take<'a> {
+    /// As a whole; one that is too long is an error.
+    Whole,
+    /// How it begins; what is too long is not read.
+    Beginning,
+    /// In pieces, if the status is 200; otherwise not at all.
+    Pieces(&'a Sender<Bytes>),
+}
 
 /// The connection is polled here and nowhere else, so it ends with the future that a caller holds.
 pub(crate) async fn exchange(
@@ -24,16 +39,17 @@ pub(crate) async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     request: Request<Full<Bytes>>,
     most_bytes: usize,
-    pieces: Option<&Sender<Bytes>>,
+    take: Take<'_>,
 ) -> Result<Answer, CallError> {
     let handshake = http1::Builder::new().max_buf_size(READ_BUFFER).handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = handshake.map_err(|error| sorted(host, &error))?;
     let answer = async {
         let response = sender.send_request(request).await.map_err(|error| sorted(host, &error))?;
         let (head, body) = response.into_parts();
-        let body = match pieces {
-            None => whole(host, body, most_bytes).await?,
-            Some(pieces) => {
+        let body = match take {
+            Take::Whole => whole(host, body, most_bytes).await?,
+            Take::Beginning => beginning(body, most_bytes).await,
+            Take::Pieces(pieces) => {
                 if head.status == StatusCode::OK {
                     pass_on(host, body, most_bytes, pieces).await?;
                 }
@@ -58,6 +74,19 @@ async fn whole(host: &str, body: Incoming, most_bytes: usize) -> Result<Bytes, C
         read.extend_from_slice(&bytes);
     }
     Ok(read.freeze())
+}
+
+/// The status has said all that matters, so a body that breaks off or drips begins like any other.
+async fn beginning(mut body: Incoming, most_bytes: usize) -> Bytes {
+    let (mut read, until) = (BytesMut::new(), Instant::now() + BEGINNING_WAIT);
+    while read.len() < most_bytes
+        && let Ok(Some(Ok(frame))) = tokio::time::timeout_at(until, body.frame()).await
+    {
+        // What is not data is a trailer.
+        let Ok(bytes) = frame.into_data() else { continue };
+        read.extend_from_slice(&bytes[..bytes.len().min(most_bytes - read.len())]);
+    }
+    read.freeze()
 }
 
 /// Until the end, or until nobody takes the pieces any more.
@@ -137,7 +166,7 @@ mod tests {
             drop(server);
         }
         let request = Request::new(Full::default());
-        exchange("a.org", client, request, 100, None).await.unwrap_err()
+        exchange("a.org", client, request, 100, Take::Whole).await.unwrap_err()
     }
 
     #[tokio::test]

@@ -2,7 +2,8 @@
 //!
 //! The tenant names the server, so a name may lead anywhere: `lookup` refuses addresses of the machine's own network, and
 //! `connect` uses exactly the addresses that were checked. `tls` decides whom to trust, `exchange` sends the request and
-//! reads the answer. Redirects are answers: to follow one is a new call, with a new check.
+//! reads the answer. Redirects are answers: to follow one is a new call, with a new check. What is not HTTP takes the same checked
+//! connection by `Outgoing::connect`.
 
 mod addresses;
 mod call;

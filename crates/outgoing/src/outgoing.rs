@@ -2,14 +2,17 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::net::TcpStream;
 use tokio::sync::mpsc::Sender;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use crate::call::Destination;
 use crate::connect::connect;
-use crate::exchange::exchange;
+use crate::exchange::{Take, exchange};
 use crate::lookup::Lookup;
 use crate::{Answer, Call, CallError, RootsError, tls};
 
@@ -40,18 +43,23 @@ impl Outgoing {
 
     /// The answer, whatever its status. When the future is dropped the connection closes.
     pub async fn send(&self, call: Call) -> Result<Answer, CallError> {
-        self.send_in_time(call, None, None).await
+        self.send_in_time(call, None, Take::Whole).await
+    }
+
+    /// The same for a caller to whom the status says enough: of the body only the beginning is read, however long it is.
+    pub async fn send_for_status(&self, call: Call) -> Result<Answer, CallError> {
+        self.send_in_time(call, None, Take::Beginning).await
     }
 
     /// The same for an answer that is too large to be kept in memory: if its status is 200, its body goes to `pieces` while it comes, and
     /// ends early when nobody takes them any more. The answer that is returned has none.
     pub async fn download(&self, call: Call, pieces: &Sender<Bytes>) -> Result<Answer, CallError> {
-        self.send_in_time(call, None, Some(pieces)).await
+        self.send_in_time(call, None, Take::Pieces(pieces)).await
     }
 
     /// The same as `send` at addresses that the caller has looked up. They are checked as others are.
     pub async fn send_at(&self, call: Call, addresses: Vec<IpAddr>) -> Result<Answer, CallError> {
-        self.send_in_time(call, Some(addresses), None).await
+        self.send_in_time(call, Some(addresses), Take::Whole).await
     }
 
     /// The same as `download` at such addresses.
@@ -61,19 +69,14 @@ impl Outgoing {
         addresses: Vec<IpAddr>,
         pieces: &Sender<Bytes>,
     ) -> Result<Answer, CallError> {
-        self.send_in_time(call, Some(addresses), Some(pieces)).await
+        self.send_in_time(call, Some(addresses), Take::Pieces(pieces)).await
     }
 
-    async fn send_in_time(
-        &self,
-        call: Call,
-        at: Option<Vec<IpAddr>>,
-        pieces: Option<&Sender<Bytes>>,
-    ) -> Result<Answer, CallError> {
+    async fn send_in_time(&self, call: Call, at: Option<Vec<IpAddr>>, take: Take<'_>) -> Result<Answer, CallError> {
         let to = Destination::of(&call.url)?;
         let limit = call.limits.time;
         // On the heap, because a TLS connection is large and callers hold this future.
-        let unlimited = Box::pin(self.send_to(&to, call, at, pieces));
+        let unlimited = Box::pin(self.send_to(&to, call, at, take));
         let too_late = |_| CallError::TimedOut { host: to.name(), limit };
         tokio::time::timeout(limit, unlimited).await.map_err(too_late)?
     }
@@ -83,7 +86,7 @@ impl Outgoing {
         to: &Destination,
         call: Call,
         at: Option<Vec<IpAddr>>,
-        pieces: Option<&Sender<Bytes>>,
+        take: Take<'_>,
     ) -> Result<Answer, CallError> {
         // Before the lookup: a call that cannot be made needs none.
         self.connector_for(to)?;
@@ -94,7 +97,7 @@ impl Outgoing {
             }
             None => self.lookup.addresses(to).await?,
         };
-        self.exchange_at(to, call, addresses, pieces).await
+        self.exchange_at(to, call, addresses, take).await
     }
 
     async fn exchange_at(
@@ -102,19 +105,34 @@ impl Outgoing {
         to: &Destination,
         call: Call,
         addresses: Vec<SocketAddr>,
-        pieces: Option<&Sender<Bytes>>,
+        take: Take<'_>,
     ) -> Result<Answer, CallError> {
         let (host, limits) = (to.name(), call.limits);
         let connector = self.connector_for(to)?;
         let request = call.into_request()?;
         let stream = connect(&host, addresses, limits.time).await?;
         match connector {
-            None => exchange(&host, stream, request, limits.answer_bytes, pieces).await,
+            None => exchange(&host, stream, request, limits.answer_bytes, take).await,
             Some(connector) => {
                 let stream = tls::secure(connector, to, stream).await?;
-                exchange(&host, stream, request, limits.answer_bytes, pieces).await
+                exchange(&host, stream, request, limits.answer_bytes, take).await
             }
         }
+    }
+
+    /// A connection to a host for a protocol that is not HTTP: to one of its addresses, of which all were checked. The caller limits the
+    /// time of the whole; `time` is shared by the addresses.
+    pub async fn connect(&self, host: &str, port: u16, time: Duration) -> Result<TcpStream, CallError> {
+        let to = Destination::of_host(host, port)?;
+        let addresses = self.lookup.addresses(&to).await?;
+        connect(&to.name(), addresses, time).await
+    }
+
+    /// TLS over such a connection, with a certificate for this host.
+    pub async fn secure(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, CallError> {
+        let to = Destination::of_host(host, 0)?;
+        let connector = self.connector.as_ref().ok_or(CallError::NoRoots)?;
+        tls::secure(&tls::without_protocol(connector), &to, stream).await
     }
 
     fn connector_for(&self, to: &Destination) -> Result<Option<&TlsConnector>, CallError> {
@@ -127,8 +145,6 @@ impl Outgoing {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use hyper::{HeaderMap, Method};
 
     use super::*;

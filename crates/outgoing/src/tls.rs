@@ -58,6 +58,13 @@ pub(crate) fn connector(roots: RootCertStore) -> Option<TlsConnector> {
     Some(TlsConnector::from(Arc::new(config)))
 }
 
+/// The same trust for a server that speaks something else, and may refuse a caller who wants HTTP.
+pub(crate) fn without_protocol(connector: &TlsConnector) -> TlsConnector {
+    let mut config = ClientConfig::clone(connector.config());
+    config.alpn_protocols.clear();
+    TlsConnector::from(Arc::new(config))
+}
+
 pub(crate) async fn secure(
     connector: &TlsConnector,
     to: &Destination,

@@ -65,6 +65,7 @@ pub struct App {
     /// Calls to other servers.
     outgoing: tokio::sync::OnceCell<Outgoing>,
     authority_calls: tokio::sync::OnceCell<Arc<Outgoing>>,
+    mail_calls: tokio::sync::OnceCell<Outgoing>,
     /// Held while an account at an authority is looked for or made.
     pub account_turn: tokio::sync::Mutex<()>,
     /// Those that are under way at once.
@@ -127,6 +128,7 @@ impl App {
             logins: Limiter::default(),
             outgoing: tokio::sync::OnceCell::new(),
             authority_calls: tokio::sync::OnceCell::new(),
+            mail_calls: tokio::sync::OnceCell::new(),
             account_turn: tokio::sync::Mutex::default(),
             calls: tokio::sync::Semaphore::new(CALLS),
             pushed_to: parking_lot::Mutex::default(),
@@ -183,6 +185,12 @@ impl App {
         let settings = Settings { allow_private: true, extra_roots: self.config.acme.roots_file.clone() };
         let made = self.authority_calls.get_or_try_init(async || Outgoing::new(settings).await.map(Arc::new));
         made.await.cloned().map_err(Error::internal)
+    }
+
+    /// What calls the mail server of the settings, which may be at a private address for the same reason.
+    pub async fn mail_calls(&self) -> Result<&Outgoing> {
+        let settings = Settings { allow_private: true, extra_roots: self.config.mail.roots_file.clone() };
+        self.mail_calls.get_or_try_init(|| Outgoing::new(settings)).await.map_err(Error::internal)
     }
 
     pub fn now(&self) -> Timestamp {

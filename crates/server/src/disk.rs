@@ -50,11 +50,14 @@ impl DatabaseDisk {
 pub struct Space {
     pub free: u64,
     pub whole: u64,
+    /// The same for folders of one disk.
+    pub disk_id: u64,
 }
 
 /// The disk that a folder is on. One that does not tell is not a full one.
 pub async fn space(folder: PathBuf) -> Option<Space> {
     let looked = tokio::task::spawn_blocking(move || rustix::fs::statvfs(&folder)).await;
     let disk = looked.ok()?.ok()?;
-    Some(Space { free: disk.f_bavail * disk.f_frsize, whole: disk.f_blocks * disk.f_frsize })
+    let (free, whole) = (disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize);
+    Some(Space { free, whole, disk_id: disk.f_fsid })
 }

@@ -2,6 +2,7 @@
 //! is asking) ▸ `vault` (secrets at rest) ▸ the store (the rows). Arrows point down only.
 
 mod access;
+pub mod alarms;
 pub mod app;
 pub mod auth;
 mod beside;
@@ -38,6 +39,7 @@ pub mod local_certificates;
 pub mod logs;
 pub mod metrics;
 mod mounts;
+pub mod notify;
 pub mod operator;
 pub mod orders;
 mod own_address;

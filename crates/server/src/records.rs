@@ -19,6 +19,7 @@ pub mod extensions;
 pub mod figures;
 pub mod installations;
 pub mod logs;
+pub mod notices;
 pub mod offers;
 pub mod previews;
 pub mod registry_credentials;

@@ -33,8 +33,10 @@ use crate::service::first_start::unlock;
 use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
-use crate::{caches, figures, image_checks, jobs, listen, reconcile, runs, site_upkeep, traffic, volume_upkeep};
-use crate::{deploy, executions, orders, reports};
+use crate::{
+    alarms, caches, figures, image_checks, jobs, listen, reconcile, runs, site_upkeep, traffic, volume_upkeep,
+};
+use crate::{deploy, executions, notify, orders, reports};
 
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 /// How long a start waits to learn whether this installation is the one that holds its containers.
@@ -146,18 +148,21 @@ impl Server {
         let host = Arc::new(Host::new(self.app.clone(), self.installation, self.owner, self.holder));
         let registry = executions::add_to(deploy::registry(&host), &host);
         let registry = reports::add_to(registry, &host.app);
+        let registry = notify::add_to(registry, &host.app);
         let registry = orders::add_to(registry, &host);
         let registry = runs::add_to(registry, &host);
         let sweeping = tokio::spawn(executions::sweep(self.app.clone()));
         let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, registry, stop.clone()));
         let ordering = tokio::spawn(orders::keeper::run(self.app.clone()));
         let scheduling = tokio::spawn(runs::keeper::run(self.app.clone()));
+        let notifying = tokio::spawn(notify::consumer::run(self.app.clone()));
         let checking = tokio::spawn(image_checks::run(host.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));
         let volumes = tokio::spawn(volume_upkeep::run(host.clone()));
         let sites = tokio::spawn(site_upkeep::run(host.clone()));
         let traffic = tokio::spawn(traffic::run(self.app.clone()));
         let figures = tokio::spawn(figures::run(host.clone()));
+        let alarms = tokio::spawn(alarms::run(host.clone()));
         let reconciler = tokio::spawn(reconcile::run(host.clone(), stop.clone()));
         let denials = tokio::spawn(denials::run(self.app.clone(), stop.clone()));
         listen::serve(self.app.clone(), self.listeners, stop).await;
@@ -166,12 +171,14 @@ impl Server {
         retention.abort();
         ordering.abort();
         scheduling.abort();
+        notifying.abort();
         checking.abort();
         caches.abort();
         volumes.abort();
         sites.abort();
         traffic.abort();
         figures.abort();
+        alarms.abort();
         reconciler.abort();
         if tokio::time::timeout(DATABASE_WAIT, worker).await.is_err() {
             tracing::warn!("jobs under way could not be put back; they come back when their time is up");

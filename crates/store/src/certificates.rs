@@ -135,6 +135,13 @@ pub async fn scopes_of_server(conn: &mut Conn) -> Result<Vec<Scope>> {
     Ok(sql!(conn, |c| sqlx::query_as(query).fetch_all(c).await)?)
 }
 
+/// Those that members have uploaded and that end before a moment, if they have not ended already.
+pub async fn uploaded_that_end(conn: &mut Conn, before: Timestamp, limit: i64) -> Result<Vec<Scope>> {
+    let query = "select id, organization_id, names, not_before, not_after from certificates \
+                 where user_id is not null and not_after < $1 order by not_after desc, id limit $2";
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(before.micros()).bind(limit).fetch_all(c).await)?)
+}
+
 /// Of every certificate of every organization, and of the server.
 pub async fn scopes(conn: &mut Conn) -> Result<Vec<Scope>> {
     let query = "select id, organization_id, names, not_before, not_after from certificates";

@@ -71,6 +71,13 @@ pub async fn hold_waiting(tx: &mut Tx, exclusive_key: &str) -> Result<bool> {
     Ok(held > 0)
 }
 
+/// One with this key that waits for its time need not wait any longer. Whether there is one that was not begun yet.
+pub async fn hasten(tx: &mut Tx, exclusive_key: &str) -> Result<bool> {
+    let query = "update jobs set not_before = 0 where exclusive_key = $1 and state = 'queued'";
+    let found = sql!(tx, |c| sqlx::query(query).bind(exclusive_key).execute(c).await.map(|done| done.rows_affected()))?;
+    Ok(found > 0)
+}
+
 /// Which jobs a worker looks for.
 #[derive(Clone, Debug)]
 pub struct Search<'a> {

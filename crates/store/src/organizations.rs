@@ -53,6 +53,11 @@ pub async fn update(
     })?)
 }
 
+pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Organization>> {
+    let query = "select id, name, description, host_access, created_at, updated_at from organizations where id = $1";
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(id).fetch_optional(c).await)?)
+}
+
 /// Waits for, and then keeps others from, changes that depend on the organization's members. SQLite's transactions run
 /// one after another anyway; PostgreSQL needs the row locked.
 pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<bool> {
@@ -71,4 +76,10 @@ pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<()> {
 pub async fn has_host_access(conn: &mut Conn, id: Uuid) -> Result<bool> {
     let query = "select exists (select 1 from organizations where id = $1 and host_access)";
     Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(id).fetch_one(c).await)?)
+}
+
+/// Those that an admin of the installation trusts with the machine, the oldest first.
+pub async fn with_host_access(conn: &mut Conn, limit: i64) -> Result<Vec<Uuid>> {
+    let query = "select id from organizations where host_access order by id limit $1";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(limit).fetch_all(c).await)?)
 }

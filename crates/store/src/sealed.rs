@@ -18,6 +18,9 @@ pub const INSTANCE_SECRET: Column = Column { table: "instance_secrets", name: "s
 
 pub const TOTP_SECRET: Column = Column { table: "second_factors", name: "sealed_secret" };
 pub const WEBHOOK_URL: Column = Column { table: "webhook_configs", name: "sealed_url" };
+pub const SIGNING_SECRET: Column = Column { table: "webhook_configs", name: "sealed_secret" };
+pub const PREVIOUS_SIGNING_SECRET: Column = Column { table: "webhook_configs", name: "sealed_previous_secret" };
+pub const NOTICE_MESSAGE: Column = Column { table: "notices", name: "sealed_message" };
 pub const SMTP_PASSWORD: Column = Column { table: "smtp_configs", name: "sealed_password" };
 pub const APPLICATION_VARIABLES: Column = Column { table: "applications", name: "sealed_variables" };
 pub const APPLICATION_CREDENTIALS: Column = Column { table: "applications", name: "sealed_credentials" };
@@ -34,10 +37,13 @@ pub const SERVICE_SPECIFICATION: Column = Column { table: "installed_services", 
 pub const EXECUTION_VALUES: Column = Column { table: "executions", name: "sealed_values" };
 
 /// Every one of them; a test compares with the schema.
-pub const COLUMNS: [Column; 17] = [
+pub const COLUMNS: [Column; 20] = [
     INSTANCE_SECRET,
     TOTP_SECRET,
     WEBHOOK_URL,
+    SIGNING_SECRET,
+    PREVIOUS_SIGNING_SECRET,
+    NOTICE_MESSAGE,
     SMTP_PASSWORD,
     APPLICATION_VARIABLES,
     APPLICATION_CREDENTIALS,

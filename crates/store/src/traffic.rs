@@ -96,6 +96,13 @@ pub async fn slots(
     })?)
 }
 
+/// What was counted for an application from a minute on, by the minute.
+pub async fn minutes(conn: &mut Conn, application_id: Uuid, from: i64) -> Result<Vec<Slot>> {
+    let query = "select application_id, minute as slot, requests, errors, answers, answer_us from traffic \
+                 where application_id = $1 and minute >= $2 order by minute";
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(application_id).bind(from).fetch_all(c).await)?)
+}
+
 pub async fn delete_before(tx: &mut Tx, minute: i64, limit: i64) -> Result<u64> {
     let query = "delete from traffic where (application_id, minute) in \
                  (select application_id, minute from traffic where minute < $1 limit $2)";

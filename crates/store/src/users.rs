@@ -121,12 +121,22 @@ pub async fn rename(tx: &mut Tx, id: Uuid, username: &str, now: Timestamp) -> Re
     Ok(())
 }
 
-/// A link with which it could be set once more ends with it.
+/// A link with which it could be set once more ends with it, and so does one that would give the account another address.
 pub async fn set_password(tx: &mut Tx, id: Uuid, password_hash: &str, now: Timestamp) -> Result<()> {
-    let forget = "delete from password_resets where user_id = $1";
-    sql!(tx, |c| sqlx::query(forget).bind(id).execute(c).await.map(drop))?;
+    for forget in ["delete from password_resets where user_id = $1", "delete from email_changes where user_id = $1"] {
+        sql!(tx, |c| sqlx::query(forget).bind(id).execute(c).await.map(drop))?;
+    }
     let query = "update users set password_hash = $1, updated_at = $2 where id = $3";
     sql!(tx, |c| sqlx::query(query).bind(password_hash).bind(now.micros()).bind(id).execute(c).await.map(drop))?;
+    Ok(())
+}
+
+/// One that is proven to be the user's. A link that was sent to the one before ends.
+pub async fn set_email(tx: &mut Tx, id: Uuid, email: &str, now: Timestamp) -> Result<()> {
+    let forget = "delete from password_resets where user_id = $1";
+    sql!(tx, |c| sqlx::query(forget).bind(id).execute(c).await.map(drop))?;
+    let query = "update users set email = $1, is_verified = $2, updated_at = $3 where id = $4";
+    sql!(tx, |c| sqlx::query(query).bind(email).bind(true).bind(now.micros()).bind(id).execute(c).await.map(drop))?;
     Ok(())
 }
 

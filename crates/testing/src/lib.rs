@@ -11,7 +11,9 @@ pub mod gitea;
 pub mod github;
 pub mod name_server;
 pub mod pebble;
+pub mod receiver;
 pub mod small_disk;
+pub mod smtp;
 pub mod testapp;
 
 use std::collections::BTreeMap;

@@ -48,6 +48,8 @@ function useChange<V, T>(change: (variables: V) => Promise<T>, ...touched: strin
 
 export const useRename = () =>
   useChange((name: string) => request("patch", "/user/name", { body: { name } }), USER, MEMBERSHIPS);
+export const useChangeEmail = () =>
+  useChange((body: Schemas["ChangeEmail"]) => request("patch", "/user/email", { body }));
 export const useChangePassword = () =>
   useChange((body: Schemas["ChangePassword"]) => request("post", "/auth/password", { body }), SESSIONS);
 export const useRevokeSession = () =>

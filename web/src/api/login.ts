@@ -18,4 +18,7 @@ async function known(entered: Promise<Schemas["LoggedIn"]>): Promise<Schemas["Lo
 export const logIn = (body: Schemas["Login"]) => known(request("post", "/auth/login", { body }));
 export const register = (body: Schemas["Register"]) => known(request("post", "/auth/register", { body }));
 export const logOut = () => request("post", "/auth/logout");
+export const requestPasswordReset = (email: string) =>
+  request("post", "/auth/request-password-reset", { body: { email } });
+export const verifyEmail = (token: string) => request("post", "/auth/verify-email", { body: { token } });
 export const acceptInvitation = (token: string) => request("post", "/organizations/invite/accept", { body: { token } });

@@ -3846,6 +3846,13 @@ export interface components {
             output_path?: string | null;
             /** @description With `image`: the image to be deployed. A deploy asks the registry which image the tag leads to now, and the release keeps that one. */
             image?: string | null;
+            /**
+             * @description When so many of a hundred requests, and of at least 20, get an error at the edge, `application.unhealthy` tells it; 0 for never.
+             *     An answer of 5xx is an error, and a request that no container answers. Acts at once. Default: 50.
+             */
+            error_rate_percent?: number | null;
+            /** @description How far back requests are looked at for that, in whole minutes. Acts at once. Default: 60. */
+            error_rate_seconds?: number | null;
             /** @description The connection by which the repository is fetched, and the commits' statuses are reported. Default: none. */
             connection_id?: string | null;
             /** @description Whether a push to the repository deploys. Default: true. */
@@ -5756,6 +5763,16 @@ export interface components {
             output_path: string;
             /** @description With `image`: the image, by the name that its registry has for it. */
             image: string;
+            /**
+             * Format: uint32
+             * @description Of so many of a hundred requests that get an error is told; 0 for never. Acts at once.
+             */
+            error_rate_percent: number;
+            /**
+             * Format: uint32
+             * @description How far back requests are looked at for that. Acts at once.
+             */
+            error_rate_seconds: number;
         };
         /** @description Those of an organization, or of one environment of it. */
         SharedVariables: {
@@ -6131,6 +6148,13 @@ export interface components {
             output_path?: string | null;
             /** @description With `image`: the image to be deployed. A deploy asks the registry which image the tag leads to now, and the release keeps that one. */
             image?: string | null;
+            /**
+             * @description When so many of a hundred requests, and of at least 20, get an error at the edge, `application.unhealthy` tells it; 0 for never.
+             *     An answer of 5xx is an error, and a request that no container answers. Acts at once. Default: 50.
+             */
+            error_rate_percent?: number | null;
+            /** @description How far back requests are looked at for that, in whole minutes. Acts at once. Default: 60. */
+            error_rate_seconds?: number | null;
             /** @description The connection by which the repository is fetched, and the commits' statuses are reported. Default: none. */
             connection_id?: string | null;
             /** @description Whether a push to the repository deploys. Default: true. */

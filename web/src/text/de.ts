@@ -75,8 +75,7 @@ export const de: Text = {
     needAccount: "Neu hier? Sie brauchen eine Einladung, sofern der Betreiber die Registrierung nicht geöffnet hat.",
     register: "Registrieren",
     haveAccount: "Ich habe ein Konto: anmelden",
-    forgotten:
-      "Passwort vergessen? Bitten Sie einen Admin dieses Servers um einen Link. Ist Ihr Authenticator verloren, hilft sein Betreiber.",
+    forgot: "Passwort vergessen?",
   },
   register: {
     firstTitle: "Admin registrieren",
@@ -637,6 +636,14 @@ export const de: Text = {
         "Wie lange laufende Anfragen dauern dürfen, wenn ihr Container ersetzt wird.",
       ),
       stop_seconds: pair("Ende, Sekunden", "Wie lange ein Container zum Beenden brauchen darf."),
+      error_rate_percent: pair(
+        "Zu viele Fehler, Prozent",
+        "Wenn so viele von hundert Anfragen einen Fehler bekommen, wird es gemeldet. Gilt sofort. 0: nie.",
+      ),
+      error_rate_seconds: pair(
+        "Innerhalb von Sekunden",
+        "Wie weit zurück Anfragen dafür angesehen werden. Gilt sofort.",
+      ),
       memory_mb: pair("Speicher, MB", "0: so viel, wie ein Container hier haben darf."),
       cpu_millis: pair("Prozessor, Tausendstel", "0: so viel, wie ein Container hier haben darf."),
       pids: pair("Prozesse und Threads", ""),
@@ -1942,6 +1949,26 @@ export const de: Text = {
     resetAction: "Link erstellen",
     resetLink: "Er wird nur jetzt gezeigt. Geben Sie ihn auf einem Weg weiter, den nur diese Person liest.",
   },
+  forgot: {
+    title: "Passwort vergessen?",
+    text: "Sie bekommen eine Mail mit einem Link, mit dem Sie ein neues wählen können.",
+    submit: "Link senden",
+    back: "Zurück zur Anmeldung",
+    done: "Sehen Sie in Ihr Postfach",
+    doneText: (email) =>
+      `Wenn ${email} hier ein Konto hat, ist eine Mail mit einem Link unterwegs. Er gilt einmal und 30 Minuten.`,
+    otherwise:
+      "Wo keine Mail verschickt werden kann, bitten Sie einen Admin dieses Servers um einen Link. Ist Ihr Authenticator verloren, hilft sein Betreiber.",
+  },
+  verifyEmail: {
+    title: "Ist das Ihre E-Mail-Adresse?",
+    text: "Die Mail, in der Sie diesen Link gefunden haben, hat Sie erreicht. Von nun an melden Sie sich mit ihrer Adresse an.",
+    submit: "Ja, das ist meine",
+    done: "Ihre E-Mail-Adresse ist bestätigt",
+    doneText: "Melden Sie sich von nun an mit ihr an.",
+    go: "Weiter",
+    invalid: "Dieser Link gilt nicht mehr. Er gilt einen Tag und einmal: Bitten Sie um einen neuen.",
+  },
   reset: {
     title: "Neues Passwort wählen",
     text: "Mit diesem Link geht das einmal. Alle Ihre Anmeldungen enden dann.",
@@ -1964,6 +1991,10 @@ export const de: Text = {
     email: "E-Mail-Adresse",
     role: (organization) => `Rolle in ${organization}`,
     roles: { viewer: "Betrachter", member: "Mitglied", admin: "Admin", owner: "Eigentümer" },
+    newEmail: "Neue E-Mail-Adresse",
+    newEmailHint: "Sie gehört Ihnen, sobald Sie den Link öffnen, der dorthin geht.",
+    sendLink: "Link senden",
+    linkSent: (email) => `Ein Link wurde an ${email} gesendet.`,
     passwordTitle: "Passwort",
     currentPassword: "Jetziges Passwort",
     newPassword: "Neues Passwort",

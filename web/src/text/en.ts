@@ -76,8 +76,7 @@ export const en = {
     needAccount: "New here? You need an invitation, unless this server's operator has opened registration.",
     register: "Register",
     haveAccount: "I have an account: log in",
-    forgotten:
-      "Forgotten your password? Ask an admin of this server for a link. If your authenticator is lost, its operator can help.",
+    forgot: "Forgot your password?",
   },
   register: {
     firstTitle: "Register the admin",
@@ -508,6 +507,26 @@ export const en = {
     resetAction: "Make the link",
     resetLink: "It is shown only now. Send it in a way that only this person can read.",
   },
+  forgot: {
+    title: "Forgot your password?",
+    text: "A link with which you can choose a new one is mailed to you.",
+    submit: "Send the link",
+    back: "Back to the login",
+    done: "Look into your mailbox",
+    doneText: (email: string) =>
+      `If ${email} has an account here, a mail with a link is on its way. The link works once, for 30 minutes.`,
+    otherwise:
+      "Where no mail can be sent, ask an admin of this server for a link. If your authenticator is lost, its operator can help.",
+  },
+  verifyEmail: {
+    title: "Is this your e-mail address?",
+    text: "The mail in which you have found this link has reached you. From now on you log in with its address.",
+    submit: "Yes, it is mine",
+    done: "Your e-mail address is proven",
+    doneText: "Log in with it from now on.",
+    go: "Go on",
+    invalid: "This link does not work any more. It is valid for a day and works once: ask for another one.",
+  },
   reset: {
     title: "Choose a new password",
     text: "With this link you can do so once. All your logins end then.",
@@ -530,6 +549,10 @@ export const en = {
     email: "E-mail address",
     role: (organization: string) => `Role in ${organization}`,
     roles: { viewer: "viewer", member: "member", admin: "admin", owner: "owner" },
+    newEmail: "New e-mail address",
+    newEmailHint: "It is yours once you open the link that is sent there.",
+    sendLink: "Send a link",
+    linkSent: (email: string) => `A link was sent to ${email}.`,
     passwordTitle: "Password",
     currentPassword: "Current password",
     newPassword: "New password",

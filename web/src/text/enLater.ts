@@ -255,6 +255,11 @@ export const later = {
       ),
       drain_seconds: pair("Drain, seconds", "How long requests under way may take when their container is replaced."),
       stop_seconds: pair("Stop, seconds", "How long a container may take to end."),
+      error_rate_percent: pair(
+        "Too many errors, percent",
+        "When so many of a hundred requests get an error, it is told. Acts at once. 0: never.",
+      ),
+      error_rate_seconds: pair("Within, seconds", "How far back requests are looked at for that. Acts at once."),
       memory_mb: pair("Memory, MB", "0: as much as one container may have here."),
       cpu_millis: pair("Processor, thousandths", "0: as much as one container may have here."),
       pids: pair("Processes and threads", ""),

@@ -32,6 +32,7 @@ export const OFFERS = {
   "/account/:tab?": {
     Save: "",
     "Change password": "",
+    "Send a link": "",
     "Set up": "",
     End: "",
     "New API key": "",

@@ -2,6 +2,7 @@
 import { request } from "node:http";
 import { join } from "node:path";
 import { serve } from "../serve.mjs";
+import { startMailbox } from "./mailbox.mjs";
 import { launch, newContext, newPage } from "./pages.mjs";
 import { makeRepository, says } from "./repository.mjs";
 import { startServer } from "./server.mjs";
@@ -20,18 +21,32 @@ const EDGE = { host: `127.0.0.${1 + Number(process.env.LANE ?? 0)}`, port: 80 };
 const QUICK = { stop_seconds: 1, drain_seconds: 1 };
 
 export async function startPlatform({ isLong }) {
-  const server = await startServer({ edge: `${EDGE.host}:${EDGE.port}` });
+  const mailbox = await startMailbox();
+  const server = await startServer({ edge: `${EDGE.host}:${EDGE.port}`, args: mailbox.args }).catch(async (error) => {
+    await mailbox.stop();
+    throw error;
+  });
   const files = process.env.DIST ? await serve({ api: server.origin }) : null;
   const browser = await launch().catch(async (error) => {
     await server.stop();
+    await mailbox.stop();
     throw error;
   });
   const stop = async () => {
     await browser.close().catch(() => {});
     await files?.stop();
     await server.stop();
+    await mailbox.stop();
   };
-  return new Platform({ isLong, browser, stop, server, origin: files?.origin ?? server.origin, folder: server.folder });
+  return new Platform({
+    isLong,
+    browser,
+    stop,
+    server,
+    mailbox,
+    origin: files?.origin ?? server.origin,
+    folder: server.folder,
+  });
 }
 
 class Platform {

@@ -16,6 +16,7 @@ import forms from "./topics/forms.mjs";
 import images from "./topics/images.mjs";
 import invitation from "./topics/invitation.mjs";
 import log from "./topics/log.mjs";
+import password from "./topics/password.mjs";
 import roles from "./topics/roles.mjs";
 import rollback from "./topics/rollback.mjs";
 import session from "./topics/session.mjs";
@@ -53,6 +54,7 @@ export const LANES = [
     shell,
     invitation,
     account,
+    password,
   },
   // They fill the organization with hostile texts.
   { "every-view": everyView, roles },

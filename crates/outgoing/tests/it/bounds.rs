@@ -35,6 +35,29 @@ async fn an_answer_may_be_as_long_as_the_limit_and_no_longer() {
     }
 }
 
+/// Where the status says enough, a body can be as long, as slow or as broken as it likes.
+#[tokio::test]
+async fn of_a_body_that_does_not_matter_only_the_beginning_is_read() {
+    let begun = async |answer: Vec<u8>| {
+        let address = answering(answer).await;
+        let call = limited(&format!("http://{address}/"), DEADLINE, 4);
+        let answer = soon(local().await.send_for_status(call)).await.unwrap();
+        (answer.status.as_u16(), String::from_utf8(answer.body.to_vec()).unwrap())
+    };
+    let long = [b"HTTP/1.1 200 OK\r\ncontent-length: 10000000\r\n\r\n".to_vec(), vec![b'x'; 10_000_000]].concat();
+    assert_eq!(begun(long).await, (200, "xxxx".into()));
+    assert_eq!(begun(b"HTTP/1.1 500 No\r\ncontent-length: 9\r\n\r\nab".to_vec()).await, (500, "ab".into()));
+    assert_eq!(begun(b"HTTP/1.1 204 OK\r\n\r\n".to_vec()).await, (204, String::new()));
+    let address = serve(|mut stream| async move {
+        read_head(&mut stream).await;
+        let _ = stream.write_all(b"HTTP/1.1 202 OK\r\ncontent-length: 100000\r\n\r\n").await;
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    })
+    .await;
+    let call = limited(&format!("http://{address}/"), DEADLINE, 4);
+    assert_eq!(soon(local().await.send_for_status(call)).await.unwrap().status.as_u16(), 202);
+}
+
 #[tokio::test]
 async fn a_length_that_is_too_large_is_not_waited_for() {
     let address = serve(|mut stream| async move {

@@ -2,7 +2,7 @@
 //! not exist for them (404), and what they do not have the route's permission for is refused (403).
 
 use uuid::Uuid;
-use windlass_api::{Can, ErrorCode, ExtensionKey, label};
+use windlass_api::{Can, ErrorCode, EventName, ExtensionKey, label};
 use windlass_store::applications::{self, Application};
 use windlass_store::certificates::{self, Certificate};
 use windlass_store::connections::{self, Connection};
@@ -12,6 +12,7 @@ use windlass_store::executions::{self, Execution};
 use windlass_store::extensions::{self, Extension};
 use windlass_store::installations::{self, Installation};
 use windlass_store::memberships::{self, Joined};
+use windlass_store::notices::{self, Notice};
 use windlass_store::previews::{self, Preview};
 use windlass_store::registry_credentials::{self, RegistryCredential};
 use windlass_store::runs::{self, Run};
@@ -151,6 +152,19 @@ impl Ctx {
         let found = deployments::of_organization(&mut conn, joined.organization.id, id).await?;
         let found = found.ok_or_else(|| Error::not_found("deployment"))?;
         Ok(Granted::new(self.grant(joined)?, found))
+    }
+
+    /// A notice of the current organization, if the caller may hear of its event.
+    pub async fn notice(&self, id: Uuid) -> Result<Granted<Notice>> {
+        let joined = self.membership(None).await?;
+        let found = notices::of_organization(&mut self.app.db.read().await?, joined.organization.id, id).await?;
+        let found = found.ok_or_else(|| Error::not_found("notice"))?;
+        let authority = self.grant(joined)?;
+        let event = EventName::try_from(found.event.as_str()).ok();
+        if event.is_some_and(|name| !authority.may(name.needs())) {
+            return Err(Error::not_found("notice"));
+        }
+        Ok(Granted::new(authority, found))
     }
 
     /// A delivery of a code host to an application of the current organization.

@@ -3,6 +3,7 @@
 
 mod given;
 pub mod guide;
+mod mail;
 mod parse;
 mod reach;
 mod row;
@@ -16,6 +17,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 pub use given::GivenSettings;
+pub use mail::{MailSender, MailServer, MailSettings};
 pub use reach::Reach;
 use row::Table;
 pub use setting::{Kind, Section, Setting, Subcommand};
@@ -59,6 +61,9 @@ pub struct Config {
     pub invitation_seconds: i64,
     pub allow_private_targets: bool,
     pub metrics_token: Option<SecretText>,
+    pub mail: MailSettings,
+    /// An hour, for one account or to one address.
+    pub account_mails: u32,
     pub api_key_days: u32,
     pub login_attempts: u32,
     pub webhook_failures: u32,
@@ -149,6 +154,16 @@ pub struct Config {
     pub log_followers: usize,
     pub event_followers: usize,
     pub event_seconds: i64,
+    pub parallel_notices: usize,
+    pub organization_notices: i64,
+    /// `notice-seconds`: for one delivery.
+    pub notice_limit: Duration,
+    /// `notice-days`, in seconds.
+    pub kept_notice_seconds: i64,
+    pub kept_notices: i64,
+    pub notice_tests: u32,
+    /// 0 for never.
+    pub disk_low_percent: u64,
     pub search_limit: Duration,
     /// Seconds; 0 for never.
     pub figures_interval: i64,
@@ -312,6 +327,7 @@ impl Config {
             problems.push("acme-key-id and acme-key: one is of no use without the other".into());
         }
         problems.extend(config.zones.problem().map(str::to_owned));
+        problems.extend(config.mail.problem().map(str::to_owned));
         config.settings = settings;
         if problems.is_empty() { Ok(config) } else { Err(problems) }
     }

@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use windlass_api::SmtpSecurity;
+
+use super::mail;
 use super::parse::{
     account_key, build_proxy, database_url, directory, docker_socket, domain, email, metrics_token, name_server,
     network_pool, not_empty, not_empty_text, optional_file, optional_name_server, optional_text, origin, own_folder,
@@ -10,7 +13,7 @@ use super::parse::{
 };
 use super::row::Table;
 use super::setting::{Section, Subcommand};
-use super::{AcmeSettings, BuildNetwork, Config, LogFormat, LogLevel, LogSource, ZoneSettings};
+use super::{AcmeSettings, BuildNetwork, Config, LogFormat, LogLevel, LogSource, MailSettings, ZoneSettings};
 use crate::build_limits::BuildCeilings;
 use crate::ceilings::{Ceilings, half_of_memory};
 use crate::sites::SiteLimits;
@@ -74,6 +77,33 @@ impl Config {
         let metrics_token = server
             .row("metrics-token", "What a monitor sends to read /metrics; empty lets only admins with a login read it")
             .secret("TOKEN", "", metrics_token);
+        let mail = MailSettings {
+            host: server
+                .row(
+                    "mail-host",
+                    "Mail server (SMTP) by which invitations, links for a new password and the like are sent; empty for none: then links are only shown",
+                )
+                .text("HOST", "", mail::host),
+            port: server
+                .row("mail-port", "Its port; 0 means 587 for starttls, 465 for tls and 25 for none")
+                .number(0, 0..=65_535),
+            security: server.row("mail-security", "How it is spoken to").one_of(
+                "starttls",
+                [("starttls", SmtpSecurity::Starttls), ("tls", SmtpSecurity::Tls), ("none", SmtpSecurity::None)],
+            ),
+            username: server
+                .row("mail-username", "Name to log in there with; empty for no login")
+                .text("NAME", "", optional_text),
+            password: server
+                .row("mail-password", "Password for this name; empty for no login")
+                .secret("PASSWORD", "", secret_text),
+            from: server
+                .row("mail-from", "Whom these mails are from, as ADDRESS or NAME <ADDRESS>")
+                .text("ADDRESS", "", mail::sender),
+            roots_file: server
+                .row("mail-roots-file", "PEM file of root certificates to trust when the mail server is called, beside the machine's")
+                .text("FILE", "", mail::roots_file),
+        };
         let log_format = server
             .row("log-format", "How lines of Windlass's own log are written")
             .taken_by(TRAFFIC)
@@ -111,6 +141,7 @@ impl Config {
             cors_origins,
             allow_private_targets,
             metrics_token,
+            mail,
             log_format,
             log_level,
             shutdown_limit,
@@ -195,6 +226,12 @@ impl Config {
             code_attempts: accounts
                 .row("code-attempts", "Wrong second-factor codes an hour for one account")
                 .limit(10, 1..=1_000),
+            account_mails: accounts
+                .row(
+                    "account-mails",
+                    "Mails with a link an hour to one address; ten times as many that one user can have sent",
+                )
+                .limit(10, 1..=100_000),
             address_requests: accounts
                 .row("address-requests", "Requests a minute from one address; 0 for no limit")
                 .limit(6_000, 0..=10_000_000),
@@ -468,7 +505,31 @@ impl Config {
             event_followers: logs
                 .row("event-followers", "Clients that follow events at once, of one organization and of one user; all of them use at most a quarter of max-connections")
                 .limit(200, 1..=10_000),
+            parallel_notices: logs
+                .row("parallel-notices", "Destinations that notifications are sent to at once; others wait")
+                .limit(16, 1..=256),
+            organization_notices: logs
+                .row("organization-notices", "Notifications of one organization that wait to be sent; of more the oldest are not sent")
+                .limit(10_000, 100..=1_000_000),
+            notice_limit: logs
+                .row("notice-seconds", "How long the receiver of a notification may take to answer")
+                .seconds(10, 1..=60),
+            kept_notice_seconds: logs
+                .row("notice-days", "How many days notifications are remembered")
+                .days(30, 1..=365),
+            kept_notices: logs
+                .row("kept-notices", "Notifications of one organization that are remembered")
+                .limit(100_000, 100..=10_000_000),
+            notice_tests: logs
+                .row("notice-tests", "Tests of channels a minute that one user can ask for")
+                .limit(10, 1..=1_000),
             event_seconds: logs.row("event-days", "How many days events are kept").days(7, 1..=365),
+            disk_low_percent: logs
+                .row(
+                    "disk-low-percent",
+                    "With less free room than this share of a disk, disk.low is told to organizations with host access; 0 for never",
+                )
+                .limit(10, 0..=100),
             search_limit: logs
                 .row("search-seconds", "How long one request may search log lines before it answers with what it found")
                 .seconds(5, 1..=60),

@@ -62,7 +62,11 @@ pub async fn send(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payl
     let authority = ctx.organization(named.organization_id.or(query.id)).await?;
     let input: SendInvitation = body.parse()?;
     let created = invitations::send(&ctx.app, &authority, &input).await?;
-    success("Invitation created; give the link to the invited person", created)
+    let message = match ctx.app.config.mail.is_set() {
+        true => "Invitation created; its link is mailed to the invited person",
+        false => "Invitation created; give the link to the invited person",
+    };
+    success(message, created)
 }
 
 pub async fn accept(login: Login, body: Payload) -> Answer {

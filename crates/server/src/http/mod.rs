@@ -15,6 +15,7 @@ mod deploy_plans;
 mod deployments;
 mod docs;
 mod domains;
+mod email_changes;
 mod events;
 mod executions;
 mod extensions;
@@ -25,7 +26,9 @@ mod installations;
 mod instance;
 mod invitations;
 mod logs;
+mod mails;
 mod members;
+mod notices;
 mod notification;
 mod observe;
 mod offers;
@@ -82,6 +85,8 @@ fn table() -> Table {
         users::routes,
         instance::routes,
         password_resets::routes,
+        email_changes::routes,
+        mails::routes,
         organizations::routes,
         members::routes,
         invitations::routes,
@@ -113,6 +118,7 @@ fn table() -> Table {
         offers::routes,
         audit::routes,
         notification::routes,
+        notices::routes,
     ];
     nouns.into_iter().fold(Table::default(), |table, routes| routes(table))
 }

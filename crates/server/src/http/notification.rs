@@ -1,8 +1,10 @@
 //! Where an organization's notifications go.
 
 use windlass_api::{
-    Can, CreateSmtpConfig, CreateWebhookConfig, DeleteSmtpConfig, DeleteWebhookConfig, ErrorCode, Named,
-    OrganizationQuery, SmtpConfig, UpdateSmtpConfig, UpdateWebhookConfig, WebhookConfig, WebhookType,
+    Can, ChannelTest, CreateSmtpConfig, CreateWebhookConfig, DeleteSmtpConfig, DeleteWebhookConfig, ErrorCode, Named,
+    NotificationPreference, NotificationPreferences, OrganizationQuery, RotateSigningSecret, SigningSecret, SmtpConfig,
+    TestSmtp, TestWebhook, UpdateNotificationPreference, UpdateSmtpConfig, UpdateWebhookConfig, WebhookConfig,
+    WebhookType,
 };
 
 use super::body::Payload;
@@ -12,10 +14,29 @@ use super::table::{Table, member_who};
 use crate::auth::Ctx;
 use crate::error::Error;
 use crate::records;
-use crate::service::notification;
+use crate::service::{channel_tests, notification, notification_preferences};
 
 pub fn routes(table: Table) -> Table {
-    smtp(webhooks(table))
+    preferences(smtp(webhooks(table)))
+}
+
+fn preferences(table: Table) -> Table {
+    table
+        .get(
+            "/notification/preferences",
+            get_preferences,
+            member_who::<NotificationPreferences>("Get notification preferences", Can::WebhookRead)
+                .query::<OrganizationQuery>(),
+        )
+        .post(
+            "/notification/preferences",
+            put_preference,
+            member_who::<NotificationPreference>("Update notification preferences", Can::WebhookRead)
+                .note("What goes to a channel of the organization also needs `webhook:update`.")
+                .query::<OrganizationQuery>()
+                .body::<UpdateNotificationPreference>()
+                .errors(&[ErrorCode::LoginRequired]),
+        )
 }
 
 fn webhooks(table: Table) -> Table {
@@ -47,6 +68,29 @@ fn webhooks(table: Table) -> Table {
             "/notification/webhook/{type}",
             get_webhook,
             member_who::<WebhookConfig>("Get webhook config", Can::WebhookRead).query::<OrganizationQuery>(),
+        )
+        .get(
+            "/notification/webhook/secret",
+            get_secret,
+            member_who::<SigningSecret>("Get signing secret", Can::WebhookUpdate)
+                .note("Deliveries to the `webhook` are signed with it, as standardwebhooks.com says.")
+                .query::<OrganizationQuery>(),
+        )
+        .post(
+            "/notification/webhook/secret",
+            rotate_secret,
+            member_who::<SigningSecret>("Rotate signing secret", Can::WebhookUpdate)
+                .note("The one before signs too for 24 hours.")
+                .query::<OrganizationQuery>()
+                .body::<RotateSigningSecret>(),
+        )
+        .post(
+            "/notification/webhook/test",
+            test_webhook,
+            member_who::<ChannelTest>("Test webhook", Can::WebhookUpdate)
+                .note("Sends a message now and answers what came of it.")
+                .query::<OrganizationQuery>()
+                .body::<TestWebhook>(),
         )
 }
 
@@ -80,6 +124,14 @@ fn smtp(table: Table) -> Table {
                 .query::<OrganizationQuery>()
                 .body::<DeleteSmtpConfig>()
                 .bare(),
+        )
+        .post(
+            "/notification/smtp/test",
+            test_smtp,
+            member_who::<ChannelTest>("Test SMTP configuration", Can::SmtpUpdate)
+                .note("Sends a mail now and answers what came of it.")
+                .query::<OrganizationQuery>()
+                .body::<TestSmtp>(),
         )
 }
 
@@ -147,4 +199,42 @@ pub async fn delete_smtp(ctx: Ctx, Params(query): Params<OrganizationQuery>, bod
         true => bare_success("SMTP configuration deleted"),
         false => bare_success("There was no SMTP configuration to delete"),
     }
+}
+
+pub async fn get_secret(ctx: Ctx, Params(query): Params<OrganizationQuery>) -> Answer {
+    let authority = ctx.organization(query.id).await?;
+    success("Signing secret", notification::signing_secret(&ctx.app, &authority).await?)
+}
+
+pub async fn rotate_secret(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
+    let named: Named = body.parse()?;
+    let authority = ctx.organization(named.organization_id.or(query.id)).await?;
+    let _: RotateSigningSecret = body.parse()?;
+    success("Signing secret changed", notification::rotate_signing_secret(&ctx.app, &authority).await?)
+}
+
+pub async fn test_webhook(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
+    let named: Named = body.parse()?;
+    let authority = ctx.organization(named.organization_id.or(query.id)).await?;
+    let input: TestWebhook = body.parse()?;
+    success("Webhook tested", channel_tests::webhook(&ctx.app, &authority, &input).await?)
+}
+
+pub async fn test_smtp(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
+    let named: Named = body.parse()?;
+    let authority = ctx.organization(named.organization_id.or(query.id)).await?;
+    let input: TestSmtp = body.parse()?;
+    success("SMTP configuration tested", channel_tests::smtp(&ctx.app, &authority, &input).await?)
+}
+
+pub async fn get_preferences(ctx: Ctx, Params(query): Params<OrganizationQuery>) -> Answer {
+    let authority = ctx.organization(query.id).await?;
+    success("Notification preferences", notification_preferences::get(&ctx.app, &authority).await?)
+}
+
+pub async fn put_preference(ctx: Ctx, Params(query): Params<OrganizationQuery>, body: Payload) -> Answer {
+    let named: Named = body.parse()?;
+    let authority = ctx.organization(named.organization_id.or(query.id)).await?;
+    let input: UpdateNotificationPreference = body.parse()?;
+    success("Notification preferences saved", notification_preferences::put(&ctx.app, &authority, &input).await?)
 }

@@ -19,6 +19,7 @@ mod writer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -107,6 +108,11 @@ impl Logs {
         }
     }
 
+    /// Batches that could not be stored at all since this server was started.
+    pub fn lost_batches(&self) -> u64 {
+        self.health.lost_batches.load(Ordering::Relaxed)
+    }
+
     /// Stores what is under way, takes no more, and waits for all handles.
     pub async fn close(&self) {
         self.queue.lock().take();
@@ -129,18 +135,25 @@ impl WriteHandle {
 
 /// Whether lines can be stored.
 #[derive(Default)]
-struct WriterHealth(Mutex<Option<String>>);
+struct WriterHealth {
+    problem: Mutex<Option<String>>,
+    lost_batches: AtomicU64,
+}
 
 impl WriterHealth {
     fn problem(&self) -> Option<String> {
-        self.0.lock().clone()
+        self.problem.lock().clone()
     }
 
     /// True when lines could be stored before and cannot now, or the other way around.
     fn set(&self, problem: Option<String>) -> bool {
-        let mut seen = self.0.lock();
+        let mut seen = self.problem.lock();
         let is_news = seen.is_some() != problem.is_some();
         *seen = problem;
         is_news
+    }
+
+    fn count_lost(&self) {
+        self.lost_batches.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -82,6 +82,7 @@ impl StoreWriter {
             // The caller learns that it was not stored.
             false => {
                 tracing::error!(application_id = %one.waiting.batch.application_id, "log lines cannot be stored at all");
+                self.health.count_lost();
                 false
             }
         });

@@ -13,6 +13,7 @@ use windlass_store::certificate_orders::{self, CertificateOrder};
 use windlass_store::certificates::{self, Certificate, Material, Scope};
 use windlass_store::{Conn, domains, placed_orders};
 
+use super::alarm;
 use super::authority::{account, authority, directory, forget_account};
 use super::kill_points::DNS_KILL_POINT;
 use super::preflight::{self, Asked};
@@ -83,6 +84,15 @@ async fn done(held: &Held) -> Result<()> {
     Ok(())
 }
 
+/// What of an attempt's end people are told.
+#[derive(Clone, Copy)]
+enum Told {
+    /// With the time of the certificate in use.
+    Failure(Option<Lifetime>),
+    Recovery,
+    Nothing,
+}
+
 struct Attempt<'a> {
     host: &'a Host,
     app: &'a App,
@@ -107,7 +117,7 @@ impl Attempt<'_> {
                 forget_attempt(order);
                 (order.problem, order.failures, order.next_at) = (String::new(), 0, at);
             };
-            return self.finish(finished).await;
+            return self.finish(finished, Told::Recovery).await;
         }
         let authority = authority(self.app, &directory).await?;
         let is_new = self.order.order_url.is_empty() || self.order.authority != directory;
@@ -136,22 +146,24 @@ impl Attempt<'_> {
         }
     }
 
+    /// The certificate that the domain is served with, if it is still good. What is ordered is for when one that was chosen ends.
+    async fn in_use(&self, conn: &mut Conn) -> Result<Option<Scope>> {
+        let (now, order) = (self.app.now(), &self.order);
+        let all = match order.organization_id {
+            Some(organization_id) => certificates::scopes_of_organization(conn, organization_id).await?,
+            None => certificates::scopes_of_server(conn).await?,
+        };
+        let choice = Choice::new(all, &[], &self.app.config);
+        Ok(choice.of(order.organization_id, &order.domain, now).filter(|one| one.is_valid_at(now)).cloned())
+    }
+
     /// When to look again, if the domain is served with a certificate that is good for a while yet.
     async fn nothing_to_order(&self, directory: &str) -> Result<Option<Timestamp>> {
         let issued_by = &self.order.authority;
         let directory = if self.app.config.acme.directories.contains(issued_by) { issued_by } else { directory };
         let (now, order) = (self.app.now(), &self.order);
         let mut conn = self.app.db.read().await?;
-        let all = match order.organization_id {
-            Some(organization_id) => certificates::scopes_of_organization(&mut conn, organization_id).await?,
-            None => certificates::scopes_of_server(&mut conn).await?,
-        };
-        // What is ordered is for when a certificate that was chosen ends.
-        let choice = Choice::new(all, &[], &self.app.config);
-        let Some(served) = choice.of(order.organization_id, &order.domain, now).filter(|one| one.is_valid_at(now))
-        else {
-            return Ok(None);
-        };
+        let Some(served) = self.in_use(&mut conn).await? else { return Ok(None) };
         let advice = match order.certificate_id == Some(served.id) {
             true => certificates::material(&mut conn, served.id).await?.map(|material| material.chain_pem),
             false => None,
@@ -163,7 +175,7 @@ impl Attempt<'_> {
             None => None,
         };
         // Looked at once a day at least: the certificate may be deleted, or the authority advise something else.
-        Ok(match schedule::next(order.id, lifetime(served), advice, now) {
+        Ok(match schedule::next(order.id, lifetime(&served), advice, now) {
             Next::Renew => None,
             Next::Wait(at) => Some(at.min(now.plus_seconds(DAY))),
         })
@@ -384,6 +396,7 @@ impl Attempt<'_> {
         (self.order.problem, self.order.failures, self.order.next_at) = (String::new(), 0, next_at);
         self.order.updated_at = now;
         certificate_orders::update(&mut work, &self.order).await?;
+        alarm::tell_recovery(&mut work, &self.order).await?;
         if let Some(replaced) = replaced {
             certificates::delete(&mut work, replaced).await?;
         }
@@ -425,15 +438,20 @@ impl Attempt<'_> {
         let is_kept =
             matches!(problem.kind, ProblemKind::Unreachable | ProblemKind::RateLimited) && failures < MOST_KEPT;
         let wait = wait_seconds(problem.kind, failures);
-        self.finish(|order| {
+        let in_use = self.in_use(&mut self.app.db.read().await?).await?.map(|scope| lifetime(&scope));
+        let told = match alarm::is_worth_telling(problem.kind, failures, in_use, now) {
+            true => Told::Failure(in_use),
+            false => Told::Nothing,
+        };
+        let failed = |order: &mut CertificateOrder| {
             if is_kept {
                 hide_proof(order);
             } else {
                 forget_attempt(order);
             }
             (order.problem, order.failures, order.next_at) = (problem.words, failures, now.plus_seconds(wait));
-        })
-        .await
+        };
+        self.finish(failed, told).await
     }
 
     /// The domain is not served here any more.
@@ -448,7 +466,7 @@ impl Attempt<'_> {
 
     async fn rest(&mut self, seconds: i64) -> Result<()> {
         let at = self.app.now().plus_seconds(seconds);
-        self.finish(|order| order.next_at = at).await
+        self.finish(|order| order.next_at = at, Told::Nothing).await
     }
 
     async fn save(&mut self, change: impl FnOnce(&mut CertificateOrder)) -> Result<()> {
@@ -461,11 +479,16 @@ impl Attempt<'_> {
     }
 
     /// Saves it, and nothing is left to do for now.
-    async fn finish(&mut self, change: impl FnOnce(&mut CertificateOrder)) -> Result<()> {
+    async fn finish(&mut self, change: impl FnOnce(&mut CertificateOrder), told: Told) -> Result<()> {
         change(&mut self.order);
         self.order.updated_at = self.app.now();
         let mut work = self.held.begin().await?;
         certificate_orders::update(&mut work, &self.order).await?;
+        match told {
+            Told::Failure(in_use) => alarm::tell_failure(&mut work, &self.order, in_use).await?,
+            Told::Recovery => alarm::tell_recovery(&mut work, &self.order).await?,
+            Told::Nothing => {}
+        }
         self.held.done(&mut work).await?;
         work.wake_reconciler();
         work.commit().await?;

@@ -248,6 +248,7 @@ async fn pending(
 ) -> Result<Vec<String>> {
     let made_with = Configuration::from_json(&live.configuration).map_err(Error::internal)?;
     let mut names = configuration.differences(&made_with);
+    names.retain(|name| !Configuration::ACT_AT_ONCE.contains(&name.as_str()));
     names.extend(variables.of_release().differences(&vault.release_variables(live).await?));
     Ok(names)
 }

@@ -100,7 +100,8 @@ mod tests {
     use super::*;
 
     /// Said about a release, and read by nothing that builds or runs it.
-    const OF_NEITHER: [&str; 3] = ["branch", "environment", "kept_releases"];
+    const OF_NEITHER: [&str; 5] =
+        ["branch", "environment", "error_rate_percent", "error_rate_seconds", "kept_releases"];
 
     #[test]
     fn each_field_of_a_configuration_has_its_place() {

@@ -68,11 +68,12 @@ impl Contents {
         self.others.insert("commit_hash", hash.to_owned());
     }
 
-    /// As requests have them.
+    /// As requests have them, without those that no release is needed for.
     fn fields(&self) -> Result<BTreeMap<String, String>> {
         let value = serde_json::to_value(&self.configuration).map_err(Error::internal)?;
         let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let all = value.as_object().into_iter().flatten();
+        let all = all.filter(|(name, _)| !Configuration::ACT_AT_ONCE.contains(&name.as_str()));
         let mut fields: BTreeMap<_, _> = all.map(|(name, value)| (name.clone(), text(value))).collect();
         fields.extend(self.others.iter().map(|(name, text)| ((*name).to_owned(), text.clone())));
         Ok(fields)

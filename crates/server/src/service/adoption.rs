@@ -4,8 +4,8 @@
 use uuid::Uuid;
 use windlass_runtime::Docker;
 use windlass_store::{
-    applications, containers, deployments, executions, installations, instance, jobs, networks, releases, runs,
-    servers, snapshots, volumes,
+    applications, containers, deployments, executions, installations, instance, jobs, networks, notices, releases,
+    runs, servers, snapshots, volumes,
 };
 
 use crate::app::App;
@@ -87,6 +87,8 @@ pub async fn start_anew(app: &App) -> Result<Adopted, String> {
         snapshots::end_all_pending(&mut work, CALLED_OFF, now).await?;
         executions::cancel_all(&mut work, CALLED_OFF, now).await?;
         runs::interrupt_all(&mut work, CALLED_OFF, now).await?;
+        // The original sends them.
+        notices::drop_all(&mut work, CALLED_OFF, now).await?;
         installations::fail_all(&mut work, now).await?;
         instance::set_engine_label(&mut work, installation).await?;
         let summary = "made this an installation of its own; its applications are stopped";

@@ -1,7 +1,7 @@
 //! Keys for programs: made by members for themselves, revoked by them or by those who manage the organization.
 
 use uuid::Uuid;
-use windlass_api::{ApiKeyCreated, Can, CreateApiKey, ErrorCode};
+use windlass_api::{ApiKeyCreated, Can, CreateApiKey, ErrorCode, EventName};
 use windlass_store::api_keys::{self, ApiKey};
 
 use crate::app::App;
@@ -10,7 +10,7 @@ use crate::auth::{Authority, Login};
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::service::work::Work;
+use crate::service::work::{EventSubject, Work};
 
 /// Enough of the key to recognise it, far too little to guess the rest.
 const HINT: usize = 8;
@@ -42,6 +42,9 @@ pub async fn create(app: &App, authority: &Authority, input: &CreateApiKey) -> R
     };
     api_keys::insert(&mut work, &key, &token.hash()).await?;
     record(&mut work, &authority.actor(), Action::Create, &key, &format!("made the API key {}", key.name));
+    let (actor, until) = (authority.actor(), key.expires_at.to_string());
+    let details = [("key", key.name.as_str()), ("member", actor.name()), ("until", until.as_str())];
+    work.tell(EventName::ApiKeyCreated, EventSubject::of_organization(organization_id), &details);
     work.commit().await?;
     Ok(ApiKeyCreated { api_key: records::api_key(key), key: token.reveal().to_owned() })
 }

@@ -57,6 +57,9 @@ pub fn configure(configuration: &mut Configuration, changes: &Changes) -> Result
     settings.single_page = changes.single_page.unwrap_or(settings.single_page);
     settings.git_in_context = changes.git_in_context.unwrap_or(settings.git_in_context);
     settings.replicas = number(settings.replicas, changes.replicas.map(windlass_api::Whole::get));
+    let (percent, seconds) = (changes.error_rate_percent, changes.error_rate_seconds);
+    settings.error_rate_percent = number(settings.error_rate_percent, percent.map(windlass_api::Whole::get));
+    settings.error_rate_seconds = number(settings.error_rate_seconds, seconds.map(windlass_api::Whole::get));
     refuse_for_services(configuration)?;
     wishes::check(configuration)
 }

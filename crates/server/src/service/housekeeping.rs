@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_store::{
-    Result, api_keys, certificates, deliveries, domain_settings, events, extensions, freed_domains, github_apps,
-    idempotency_keys, invitations, password_resets, placed_orders, sessions, traffic, uploads as upload_rows,
+    Result, alarms, api_keys, certificates, deliveries, domain_settings, email_changes, events, extensions,
+    freed_domains, github_apps, idempotency_keys, invitations, notices, password_resets, placed_orders, sessions,
+    traffic, uploads as upload_rows,
 };
 
 use crate::app::App;
@@ -25,8 +26,12 @@ const PLACED_ORDERS_SECONDS: i64 = 7 * 86_400;
 /// What was said about a domain that leads nowhere is forgotten, if it was said longer ago than this.
 const SETTINGS_SECONDS: i64 = 30 * 86_400;
 
+/// What is well again is told no more often than once a minute, which takes no longer memory than this.
+const ALARMS_SECONDS: i64 = 86_400;
+
 const TRAFFIC_AT_ONCE: i64 = 1_000;
 const EVENTS_AT_ONCE: i64 = 1_000;
+const NOTICES_AT_ONCE: i64 = 1_000;
 const DELIVERIES_AT_ONCE: i64 = 1_000;
 const EXTENSIONS_AT_ONCE: i64 = 1_000;
 const INTERVAL: Duration = Duration::from_secs(3_600);
@@ -67,6 +72,9 @@ pub async fn sweep(app: &App) -> Result<u64> {
     removed += password_resets::delete_expired(&mut tx, now).await?;
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
+    removed += email_changes::delete_expired(&mut tx, now).await?;
+    tx.commit().await?;
+    let mut tx = app.db.begin().await?;
     removed += github_apps::delete_expired(&mut tx, now).await?;
     tx.commit().await?;
     let mut tx = app.db.begin().await?;
@@ -93,10 +101,45 @@ pub async fn sweep(app: &App) -> Result<u64> {
     let mut tx = app.db.begin().await?;
     removed += upload_rows::delete_expired(&mut tx, now).await?;
     tx.commit().await?;
+    let mut tx = app.db.begin().await?;
+    removed += alarms::forget_before(&mut tx, now.plus_seconds(-ALARMS_SECONDS)).await?;
+    tx.commit().await?;
     removed += forget_traffic(app).await?;
     removed += forget_deliveries(app).await?;
     removed += forget_events(app).await?;
+    removed += forget_notices(app).await?;
     Ok(removed)
+}
+
+/// Those that are too old, and those of which an organization has too many; a little at a time, as below. What failed and did not succeed
+/// for as long is forgotten too.
+async fn forget_notices(app: &App) -> Result<u64> {
+    let before = app.now().plus_seconds(-app.config.kept_notice_seconds);
+    let mut tx = app.db.begin().await?;
+    let mut forgotten = notices::forget_troubles_before(&mut tx, before).await?;
+    tx.commit().await?;
+    loop {
+        let mut tx = app.db.begin().await?;
+        let some = notices::forget_before(&mut tx, before, NOTICES_AT_ONCE).await?;
+        tx.commit().await?;
+        forgotten += some;
+        if some == 0 {
+            break;
+        }
+    }
+    let most = app.config.kept_notices;
+    for organization_id in notices::organizations_with_more_than(&mut app.db.read().await?, most).await? {
+        loop {
+            let mut tx = app.db.begin().await?;
+            let some = notices::forget_beyond(&mut tx, organization_id, most, NOTICES_AT_ONCE).await?;
+            tx.commit().await?;
+            forgotten += some;
+            if some == 0 {
+                break;
+            }
+        }
+    }
+    Ok(forgotten)
 }
 
 /// A little at a time, as below.

@@ -1,7 +1,7 @@
 //! Asking a person to join, and joining.
 
 use uuid::Uuid;
-use windlass_api::{AcceptInvitation, ErrorCode, InvitationCreated, OrganizationUser, Role, SendInvitation};
+use windlass_api::{AcceptInvitation, ErrorCode, EventName, InvitationCreated, OrganizationUser, Role, SendInvitation};
 use windlass_store::invitations::{self, Invitation};
 use windlass_store::memberships::{self, Member};
 use windlass_store::users::{self, User};
@@ -13,8 +13,10 @@ use crate::auth::{Authority, Login};
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource};
+use crate::service::mails::{self, LinkMail};
 use crate::service::organizations::add_member;
-use crate::service::work::Work;
+use crate::service::tries::{count_mail, count_mail_of};
+use crate::service::work::{EventSubject, Work};
 
 pub async fn send(app: &App, authority: &Authority, input: &SendInvitation) -> Result<InvitationCreated> {
     let token = Token::random();
@@ -27,21 +29,49 @@ pub async fn send(app: &App, authority: &Authority, input: &SendInvitation) -> R
         expires_at: app.now().plus_seconds(app.config.invitation_seconds),
         created_at: app.now(),
     };
+    let link = link(app, &token);
+    if app.config.mail.is_set() {
+        count_mail_of(app, authority.user_id())?;
+        count_mail(app, &invitation.email)?;
+    }
     let mut work = app.begin().await?;
     let authority = work.hold(authority).await?;
     authority.require_to_grant(app, role)?;
     refuse_member(&mut work, &invitation).await?;
     refuse_too_many(&mut work, &invitation).await?;
     invitations::put(&mut work, &invitation, &token.hash(), authority.user_id()).await?;
+    mail(&mut work, &authority, &invitation, &link).await?;
     let summary = format!("invited {} as {}", invitation.email, role.as_str());
     record(&mut work, &authority.actor(), Action::Create, &invitation, &summary);
     work.commit().await?;
-    Ok(InvitationCreated {
-        invitation: records::invitation(invitation),
-        // Behind the #, so that the token stays in the browser and reaches no server's log.
-        link: format!("{}/#invitation={}", app.config.public_url(), token.reveal()),
-        token: token.reveal().to_owned(),
-    })
+    Ok(InvitationCreated { invitation: records::invitation(invitation), link, token: token.reveal().to_owned() })
+}
+
+/// Behind the #, so that the token stays in the browser and reaches no server's log.
+fn link(app: &App, token: &Token) -> String {
+    format!("{}/#invitation={}", app.config.public_url(), token.reveal())
+}
+
+async fn mail(work: &mut Work<'_>, authority: &Authority, invitation: &Invitation, link: &str) -> Result<()> {
+    let (inviter, organization) = (&authority.caller().user.username, &authority.organization().name);
+    let (role, url) = (invitation.role.as_str(), work.app.config.public_url());
+    let lines: [&str; 3] = [
+        &format!(
+            "{inviter} ({}) invites you to join {organization} at {url} as {role}.",
+            authority.caller().user.email
+        ),
+        &format!("The link works once, until {}, and for this address only.", invitation.expires_at),
+        "If you do not know what this is about, you need not do anything.",
+    ];
+    let mail = LinkMail {
+        to: &invitation.email,
+        title: &format!("{inviter} invites you to {organization}"),
+        lines: &lines,
+        label: "Accept the invitation",
+        url: link,
+        expires_at: invitation.expires_at,
+    };
+    mails::send_link(work, &mail).await
 }
 
 pub async fn withdraw(app: &App, authority: &Authority, id: Uuid) -> Result<()> {
@@ -94,6 +124,9 @@ pub async fn join_by_invitation(
         details: &[("email", &user.email), ("role", invitation.role.as_str())],
     };
     work.record(actor, &change);
+    let about = EventSubject::of_organization(invitation.organization_id);
+    let details = [("member", user.username.as_str()), ("role", invitation.role.as_str()), ("by", actor.name())];
+    work.tell(EventName::MemberAdded, about, &details);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Who stays in an organization, and as what. At least one owner always does.
 
 use uuid::Uuid;
-use windlass_api::{Can, ErrorCode, OrganizationUser, Role};
+use windlass_api::{Can, ErrorCode, EventName, OrganizationUser, Role};
 use windlass_store::memberships::{self, Member};
 use windlass_store::{Tx, invitations, users};
 
@@ -10,7 +10,7 @@ use crate::auth::Authority;
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Change, Resource};
-use crate::service::work::Work;
+use crate::service::work::{EventSubject, Work};
 
 /// Every member may leave.
 pub async fn leave(app: &App, authority: &Authority) -> Result<()> {
@@ -34,6 +34,7 @@ pub async fn remove(app: &App, authority: &Authority, user_id: Uuid) -> Result<(
         false => format!("removed {} from the organization", member.user.email),
     };
     record(&mut work, &authority, Action::Delete, &member, &summary, &[("email", &member.user.email)]);
+    tell(&mut work, EventName::MemberRemoved, &authority, &member, &[]);
     work.commit().await?;
     Ok(())
 }
@@ -55,6 +56,9 @@ pub async fn change_role(app: &App, authority: &Authority, user_id: Uuid, role: 
     let (email, from, to) = (member.user.email.as_str(), member.membership.role.as_str(), role.as_str());
     let summary = format!("changed the role of {email} from {from} to {to}");
     record(&mut work, &authority, Action::Update, &member, &summary, &[("email", email), ("from", from), ("to", to)]);
+    if role != member.membership.role {
+        tell(&mut work, EventName::MemberRoleChanged, &authority, &member, &[("before", from), ("role", to)]);
+    }
     let changed = memberships::member(&mut work, organization_id, user_id).await?;
     let changed = changed.ok_or_else(|| Error::not_found("member"))?;
     let changed = records::member(&mut work, changed, authority.organization(), authority.viewer()).await?;
@@ -78,6 +82,12 @@ async fn keep_an_owner(tx: &mut Tx, organization_id: Uuid) -> Result<()> {
     }
     let message = "This is the last owner of the organization. Make another member an owner first.";
     Err(Error::new(ErrorCode::LastOwner, message))
+}
+
+fn tell(work: &mut Work<'_>, name: EventName, authority: &Authority, member: &Member, details: &[(&str, &str)]) {
+    let actor = authority.actor();
+    let details = [&[("member", member.user.username.as_str()), ("by", actor.name())], details].concat();
+    work.tell(name, EventSubject::of_organization(member.membership.organization_id), &details);
 }
 
 fn record(

@@ -3,20 +3,28 @@
 use uuid::Uuid;
 use windlass_api as api;
 use windlass_api::{Can, CreateSmtpConfig, CreateWebhookConfig, ErrorCode, Password, SmtpSecurity};
-use windlass_api::{UpdateSmtpConfig, UpdateWebhookConfig, WebhookType};
+use windlass_api::{Timestamp, UpdateSmtpConfig, UpdateWebhookConfig, WebhookType};
+use windlass_notify::{Url, channel};
 use windlass_store::Conn;
-use windlass_store::sealed::{SMTP_PASSWORD, WEBHOOK_URL};
+use windlass_store::jobs;
+use windlass_store::sealed::{Column, PREVIOUS_SIGNING_SECRET, SIGNING_SECRET, SMTP_PASSWORD, WEBHOOK_URL};
 use windlass_store::smtp_configs::{self, SmtpConfig};
 use windlass_store::webhook_configs::{self, WebhookConfig};
 
 use crate::app::App;
 use crate::auth::Authority;
 use crate::error::{Error, Result};
+use crate::random;
 use crate::records;
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::outgoing_addresses::{check_host, check_url};
+use crate::service::queue::Destination;
 use crate::service::work::Work;
 use crate::vault::SealedCell;
+
+/// How long a signing secret signs beside the next one.
+const GRACE_SECONDS: i64 = 86_400;
+const SECRET_BYTES: usize = 32;
 
 /// As the caller may see it: the whole address for those who may change it.
 pub async fn webhook(app: &App, authority: &Authority, kind: WebhookType) -> Result<api::WebhookConfig> {
@@ -32,7 +40,7 @@ pub async fn webhook(app: &App, authority: &Authority, kind: WebhookType) -> Res
 /// Replaces the configuration of its type, or creates it.
 pub async fn put_webhook(app: &App, authority: &Authority, input: &UpdateWebhookConfig) -> Result<api::WebhookConfig> {
     if let Some(url) = &input.webhook_url {
-        check_url(app, "webhook_url", url).await?;
+        check_destination(app, input.r#type, url).await?;
     }
     let kind = input.r#type;
     let mut work = app.begin().await?;
@@ -57,11 +65,12 @@ pub async fn put_webhook(app: &App, authority: &Authority, input: &UpdateWebhook
     if is_new {
         authority.require(app, Can::WebhookCreate)?;
         config.sealed_url = sealed.unwrap_or_default();
-        webhook_configs::insert(&mut work, &config).await?;
+        insert_webhook(&mut work, &mut config).await?;
     } else {
         webhook_configs::update(&mut work, &config, sealed.as_deref()).await?;
         config.sealed_url = sealed.unwrap_or(config.sealed_url);
     }
+    hasten(&mut work, &config).await?;
     record_webhook(&mut work, authority, if is_new { Action::Create } else { Action::Update }, &config);
     let url = app.vault.open_text(url_place(&config), &config.sealed_url).await?;
     work.commit().await?;
@@ -71,7 +80,7 @@ pub async fn put_webhook(app: &App, authority: &Authority, input: &UpdateWebhook
 /// Refused when there is one of this type.
 pub async fn create_webhook(app: &App, authority: &Authority, input: &CreateWebhookConfig) -> Result<()> {
     let kind = input.r#type;
-    check_url(app, "webhook_url", &input.webhook_url).await?;
+    check_destination(app, kind, &input.webhook_url).await?;
     let mut work = app.begin().await?;
     let authority = &work.hold(authority).await?;
     let organization_id = authority.organization_id();
@@ -82,7 +91,7 @@ pub async fn create_webhook(app: &App, authority: &Authority, input: &CreateWebh
     let mut config = new_webhook(app, authority, kind);
     config.is_active = input.is_active.unwrap_or(true);
     config.sealed_url = app.vault.seal(&mut work, url_place(&config), input.webhook_url.as_bytes()).await?;
-    webhook_configs::insert(&mut work, &config).await?;
+    insert_webhook(&mut work, &mut config).await?;
     record_webhook(&mut work, authority, Action::Create, &config);
     work.commit().await?;
     Ok(())
@@ -117,9 +126,92 @@ fn new_webhook(app: &App, authority: &Authority, kind: WebhookType) -> WebhookCo
         kind,
         sealed_url: Vec::new(),
         is_active: true,
+        sealed_secret: None,
+        sealed_previous_secret: None,
+        previous_secret_until: None,
         created_at: now,
         updated_at: now,
     }
+}
+
+/// Where messages may go, and what the channel can write to.
+async fn check_destination(app: &App, kind: WebhookType, text: &str) -> Result<()> {
+    check_url(app, "webhook_url", text).await?;
+    let url = Url::parse(text).map_err(|_| Error::field("webhook_url", "must be a web address"))?;
+    let Some(channel) = channel(kind.as_str()) else { return Ok(()) };
+    (channel.check)(&url).map_err(|bad| Error::field("webhook_url", bad.reason))
+}
+
+/// With a signing secret, if its deliveries are signed.
+async fn insert_webhook(work: &mut Work<'_>, config: &mut WebhookConfig) -> Result<()> {
+    if config.kind == WebhookType::Webhook {
+        let secret = new_secret()?;
+        config.sealed_secret = Some(seal_secret(work, SIGNING_SECRET, config.id, &secret).await?);
+    }
+    webhook_configs::insert(work, config).await?;
+    Ok(())
+}
+
+/// What waits because the address was wrong need not wait any longer.
+async fn hasten(work: &mut Work<'_>, config: &WebhookConfig) -> Result<()> {
+    let organization_id = Some(config.organization_id);
+    let destination = Destination { organization_id, channel: config.kind.into(), recipient: String::new() };
+    if jobs::hasten(work, &destination.key()).await? {
+        work.wake_worker();
+    }
+    Ok(())
+}
+
+fn new_secret() -> Result<String> {
+    let secret = windlass_notify::SigningSecret::new(&random::bytes::<SECRET_BYTES>());
+    Ok(secret.map_err(Error::internal)?.to_text())
+}
+
+async fn seal_secret(work: &mut Work<'_>, column: Column, id: Uuid, secret: &str) -> Result<Vec<u8>> {
+    work.app.vault.seal(work, SealedCell { column, row: id }, secret.as_bytes()).await
+}
+
+/// What deliveries to the `webhook` are signed with.
+pub async fn signing_secret(app: &App, authority: &Authority) -> Result<api::SigningSecret> {
+    let organization_id = authority.organization_id();
+    let stored = webhook_configs::get(&mut app.db.read().await?, organization_id, WebhookType::Webhook).await?;
+    let stored = stored.ok_or_else(|| no_webhook(WebhookType::Webhook))?;
+    Ok(api::SigningSecret {
+        secret: open_secret(app, &stored).await?,
+        previous_secret_until: stored
+            .previous_secret_until
+            .map(Timestamp::from_micros)
+            .filter(|until| *until > app.now()),
+    })
+}
+
+async fn open_secret(app: &App, config: &WebhookConfig) -> Result<String> {
+    let sealed = config.sealed_secret.as_deref().ok_or_else(|| Error::not_found("signing secret"))?;
+    app.vault.open_text(SealedCell { column: SIGNING_SECRET, row: config.id }, sealed).await
+}
+
+/// A new secret. The one before signs too for a day, so that receivers can learn of the new one without a gap.
+pub async fn rotate_signing_secret(app: &App, authority: &Authority) -> Result<api::SigningSecret> {
+    let mut work = app.begin().await?;
+    let authority = &work.hold(authority).await?;
+    let stored = webhook_configs::get(&mut work, authority.organization_id(), WebhookType::Webhook).await?;
+    let stored = stored.ok_or_else(|| no_webhook(WebhookType::Webhook))?;
+    let (before, secret) = (open_secret(app, &stored).await?, new_secret()?);
+    let until = app.now().plus_seconds(GRACE_SECONDS);
+    let sealed = seal_secret(&mut work, SIGNING_SECRET, stored.id, &secret).await?;
+    let sealed_before = seal_secret(&mut work, PREVIOUS_SIGNING_SECRET, stored.id, &before).await?;
+    webhook_configs::set_secret(&mut work, stored.id, &sealed, Some((&sealed_before, until))).await?;
+    let change = Change {
+        organization_id: Some(stored.organization_id),
+        action: Action::Update,
+        resource: Resource::Webhook,
+        resource_id: stored.id,
+        summary: "changed the signing secret of the webhook",
+        details: &[("type", stored.kind.as_str())],
+    };
+    work.record(&authority.actor(), &change);
+    work.commit().await?;
+    Ok(api::SigningSecret { secret, previous_secret_until: Some(until) })
 }
 
 /// Refused when there is one.

@@ -1,17 +1,24 @@
-//! Links with which users who have forgotten their password set a new one.
+//! Links with which users who have forgotten their password set a new one. An admin hands one over, or the user asks for one by mail.
+
+use std::time::Duration;
 
 use uuid::Uuid;
-use windlass_api::{ErrorCode, PasswordReset, ResetPassword};
+use windlass_api::{ErrorCode, PasswordReset, RequestPasswordReset, ResetPassword};
 use windlass_store::{password_resets, sessions, users};
 
 use crate::app::App;
+use crate::auth::denials::{Denial, Times};
 use crate::auth::token::{self, Token};
 use crate::auth::{Admin, Origin};
 use crate::error::{Error, Result};
-use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::service::tries::limit_address;
+use crate::service::audit::{Action, Actor, Author, Change, Resource};
+use crate::service::mails::{self, LinkMail};
+use crate::service::tries::{count_mail, limit_address};
 
 const SECONDS: i64 = 30 * 60;
+
+/// The answer to a request for a link comes no sooner, so that it does not tell by its time whether an address has an account.
+const ANSWERED_AFTER: Duration = Duration::from_millis(250);
 
 /// Makes a link that an admin of the installation hands to the user.
 pub async fn make(admin: &Admin, user_id: Uuid) -> Result<PasswordReset> {
@@ -30,12 +37,80 @@ pub async fn make(admin: &Admin, user_id: Uuid) -> Result<PasswordReset> {
     };
     work.record(&admin.caller.actor(), &change);
     work.commit().await?;
-    Ok(PasswordReset {
-        // Behind the #, so that the token stays in the browser and reaches no server's log.
-        link: format!("{}/#reset={}", app.config.public_url(), token.reveal()),
-        token: token.reveal().to_owned(),
+    Ok(PasswordReset { link: link(app, &token), token: token.reveal().to_owned(), expires_at })
+}
+
+/// Behind the #, so that the token stays in the browser and reaches no server's log.
+fn link(app: &App, token: &Token) -> String {
+    format!("{}/#reset={}", app.config.public_url(), token.reveal())
+}
+
+/// Mails a link to a user who has forgotten their password. Known address or not: the same answer, after the same time.
+pub async fn request(app: &App, origin: &Origin, input: &RequestPasswordReset) -> Result<()> {
+    mails::require_server(app)?;
+    limit_address(app, origin)?;
+    count_mail(app, &input.email)?;
+    let (mailed, ()) = tokio::join!(Box::pin(mail_link(app, origin, &input.email)), tokio::time::sleep(ANSWERED_AFTER));
+    mailed
+}
+
+async fn mail_link(app: &App, origin: &Origin, email: &str) -> Result<()> {
+    let (token, expires_at) = (Token::random(), app.now().plus_seconds(SECONDS));
+    // Begun for unknown addresses too, because it may have to wait for others.
+    let mut work = app.begin().await?;
+    let Some(found) = users::by_email(&mut work, email).await? else {
+        note_unknown(app, origin);
+        return Ok(());
+    };
+    let user = found.user;
+    password_resets::put(&mut work, user.id, &token.hash(), expires_at).await?;
+    let lines: [&str; 4] = [
+        &format!("A new password was asked for, for the account {email} at {}.", app.config.public_url()),
+        &format!("The request came from the address {}.", origin.address),
+        "The link works once, for 30 minutes. A newer one takes its place. It ends all of your sessions.",
+        "If you did not ask for it, you need not do anything: your password stays as it is.",
+    ];
+    let mail = LinkMail {
+        to: &user.email,
+        title: "Set a new password",
+        lines: &lines,
+        label: "Set a new password",
+        url: &link(app, &token),
         expires_at,
-    })
+    };
+    mails::send_link(&mut work, &mail).await?;
+    let change = Change {
+        organization_id: None,
+        action: Action::Create,
+        resource: Resource::User,
+        resource_id: user.id,
+        summary: &format!("asked for a mail with a link with which {email} can set a new password"),
+        details: &[("email", email)],
+    };
+    work.record(unknown_author(origin), &change);
+    work.commit().await?;
+    Ok(())
+}
+
+/// The request proves nothing about who sent it.
+fn unknown_author(origin: &Origin) -> Author {
+    Author {
+        name: "an unknown user".into(),
+        address: origin.address.to_string(),
+        request_id: origin.request_id.clone(),
+        ..Author::default()
+    }
+}
+
+fn note_unknown(app: &App, origin: &Origin) {
+    let denial = Denial {
+        organization_id: None,
+        user_id: None,
+        user: "an unknown user".into(),
+        key: String::new(),
+        what: "a link for a new password".into(),
+    };
+    app.denials.note(denial, Times { count: 1, last_address: origin.address });
 }
 
 /// Sets the password and ends all of the user's sessions. A second factor stays: the link proves no more than a password.
@@ -63,7 +138,9 @@ pub async fn reset(app: &App, origin: &Origin, input: &ResetPassword) -> Result<
         summary: "set a new password by a link",
         details: &[("changed", "password")],
     };
-    work.record(&Actor::user(&user, origin), &change);
+    let actor = Actor::user(&user, origin);
+    mails::tell_of_change(&mut work, &user, "Your password was changed by a link", &actor).await?;
+    work.record(&actor, &change);
     work.commit().await?;
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! What is left for the worker to do: the kinds of jobs, and what each is about. Their handlers are in `deploy`, `executions`,
-//! `orders`, `reports` and `runs`.
+//! `notify`, `orders`, `reports` and `runs`.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+use windlass_api::Channel;
 use windlass_store::applications::Application;
 use windlass_store::executions::Execution;
 use windlass_store::jobs::NewJob;
@@ -34,6 +35,11 @@ pub const REPORT: &str = "report";
 pub const COMMENT: &str = "comment";
 /// Takes back what was registered at a code host.
 pub const UNREGISTER: &str = "unregister";
+
+/// Sends the notices of an organization that wait for one destination.
+pub const NOTICES: &str = "notices";
+/// The same for mail of the installation itself.
+pub const PRODUCT_MAIL: &str = "product-mail";
 
 /// Gets a certificate for a domain.
 pub const CERTIFICATE_ORDER: &str = "certificate-order";
@@ -134,6 +140,41 @@ pub fn unregister(organization_id: Uuid, id: Uuid, registered: &Registered) -> N
         application_id: None,
         payload: serde_json::json!(registered).to_string(),
         exclusive_key: None,
+    }
+}
+
+/// Where notices go: the payload of [`NOTICES`] and [`PRODUCT_MAIL`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Destination {
+    /// None for mail of the installation itself.
+    pub organization_id: Option<Uuid>,
+    pub channel: Channel,
+    /// Of a mail; empty for every other channel.
+    pub recipient: String,
+}
+
+impl Destination {
+    /// As the rows of its notices name it.
+    pub fn name(&self) -> String {
+        let organization = self.organization_id.map_or_else(|| "-".to_owned(), |id| id.to_string());
+        format!("{organization} {} {}", self.channel.as_str(), self.recipient)
+    }
+
+    /// There is one job at a time for each destination, so its notices are sent one after another.
+    pub fn key(&self) -> String {
+        format!("notices {}", self.name())
+    }
+}
+
+/// Sends what waits when it runs.
+pub fn notices(id: Uuid, destination: &Destination) -> NewJob {
+    NewJob {
+        id,
+        kind: if destination.organization_id.is_some() { NOTICES } else { PRODUCT_MAIL },
+        organization_id: destination.organization_id,
+        application_id: None,
+        payload: serde_json::json!(destination).to_string(),
+        exclusive_key: Some(destination.key()),
     }
 }
 

@@ -8,15 +8,17 @@ use uuid::Uuid;
 use windlass_api::{ErrorCode, Presented, RecoveryCodes, SetUpTwoFactor, TwoFactorCode, TwoFactorSetup};
 use windlass_store::sealed::TOTP_SECRET;
 use windlass_store::second_factors::{self, SecondFactor};
-use windlass_store::{sessions, users};
+use windlass_store::sessions;
+use windlass_store::users::{self, User};
 
 use crate::app::App;
-use crate::auth::Login;
 use crate::auth::limiter::Limit;
 use crate::auth::token::{self, Token};
+use crate::auth::{Login, Origin};
 use crate::error::{Error, Result};
 use crate::random;
 use crate::service::audit::{Action, Actor, Change, Resource};
+use crate::service::mails;
 use crate::service::tries::{count_try, prove_password};
 use crate::service::work::Work;
 use crate::vault::SealedCell;
@@ -54,7 +56,9 @@ pub async fn confirm(login: &Login, input: &TwoFactorCode) -> Result<RecoveryCod
     let codes = make_recovery_codes(&mut work, user_id).await?;
     // They began with a password alone.
     sessions::delete_others(&mut work, user_id, login.session_id).await?;
-    record(&mut work, &login.caller.actor(), user_id, "turned their second factor on");
+    let actor = login.caller.actor();
+    mails::tell_of_change(&mut work, &login.caller.user, "Your second factor was turned on", &actor).await?;
+    record(&mut work, &actor, user_id, "turned their second factor on");
     work.commit().await?;
     Ok(codes)
 }
@@ -65,7 +69,9 @@ pub async fn disable(login: &Login, input: &TwoFactorCode) -> Result<()> {
     require_state(&mut work, user_id, true).await?;
     prove(&mut work, user_id, &input.code).await?;
     turn_off(&mut work, user_id).await?;
-    record(&mut work, &login.caller.actor(), user_id, "turned their second factor off");
+    let actor = login.caller.actor();
+    mails::tell_of_change(&mut work, &login.caller.user, "Your second factor was turned off", &actor).await?;
+    record(&mut work, &actor, user_id, "turned their second factor off");
     work.commit().await?;
     Ok(())
 }
@@ -77,7 +83,9 @@ pub async fn renew_recovery_codes(login: &Login, input: &TwoFactorCode) -> Resul
     require_state(&mut work, user_id, true).await?;
     prove(&mut work, user_id, &input.code).await?;
     let codes = make_recovery_codes(&mut work, user_id).await?;
-    record(&mut work, &login.caller.actor(), user_id, "renewed their recovery codes");
+    let actor = login.caller.actor();
+    mails::tell_of_change(&mut work, &login.caller.user, "Your recovery codes were renewed", &actor).await?;
+    record(&mut work, &actor, user_id, "renewed their recovery codes");
     work.commit().await?;
     Ok(codes)
 }
@@ -87,19 +95,25 @@ pub async fn disable_by_operator(app: &App, email: &str) -> Result<()> {
     let mut work = app.begin().await?;
     let found = users::by_email(&mut work, email).await?;
     let unknown = || Error::new(ErrorCode::NotFound, format!("email: no user is registered as {email}"));
-    let user_id = found.ok_or_else(unknown)?.user.id;
-    if !second_factors::hold_state(&mut work, user_id).await? {
+    let user = found.ok_or_else(unknown)?.user;
+    if !second_factors::hold_state(&mut work, user.id).await? {
         return Err(Error::new(ErrorCode::TwoFactorState, format!("{email} has no second factor")));
     }
-    turn_off(&mut work, user_id).await?;
-    record(&mut work, &Actor::Operator, user_id, &format!("turned the second factor of {email} off"));
+    turn_off(&mut work, user.id).await?;
+    mails::tell_of_change(&mut work, &user, "Your second factor was turned off", &Actor::Operator).await?;
+    record(&mut work, &Actor::Operator, user.id, &format!("turned the second factor of {email} off"));
     work.commit().await?;
     Ok(())
 }
 
 /// At login, after the password: says how the second factor was proven, as the audit tells it.
-pub async fn check_login(work: &mut Work<'_>, user_id: Uuid, code: Option<&Presented>) -> Result<String> {
-    if !second_factors::hold_state(work, user_id).await? {
+pub async fn check_login(
+    work: &mut Work<'_>,
+    user: &User,
+    origin: &Origin,
+    code: Option<&Presented>,
+) -> Result<String> {
+    if !second_factors::hold_state(work, user.id).await? {
         return Ok(String::new());
     }
     let code = code.ok_or_else(|| {
@@ -108,10 +122,12 @@ pub async fn check_login(work: &mut Work<'_>, user_id: Uuid, code: Option<&Prese
             "code: this account has a second factor. Send the code that your authenticator shows, or a recovery code.",
         )
     })?;
-    match prove(work, user_id, code).await? {
+    match prove(work, user.id, code).await? {
         Proof::Code => Ok(" with a second factor".into()),
         Proof::RecoveryCode => {
-            let left = second_factors::count_recovery_codes(work, user_id).await?;
+            let left = second_factors::count_recovery_codes(work, user.id).await?;
+            let title = format!("A recovery code was used to log in; {left} are left");
+            mails::tell_of_change(work, user, &title, &Actor::user(user, origin)).await?;
             Ok(format!(" with a recovery code; {left} are left"))
         }
     }

@@ -1,5 +1,6 @@
 //! Limits on guessing passwords and codes.
 
+use uuid::Uuid;
 use windlass_store::users;
 
 use crate::app::App;
@@ -26,6 +27,17 @@ pub fn limit_address(app: &App, origin: &Origin) -> Result<()> {
 
 pub fn count_try(app: &App, name: &str, limit: Limit) -> Result<()> {
     app.logins.try_once(name, limit, app.now()).map_err(too_many)
+}
+
+/// Mails with links that strangers, or users, can have sent to an address.
+pub fn count_mail(app: &App, to: &str) -> Result<()> {
+    count_try(app, &format!("mail to {to}"), Limit::an_hour(app.config.account_mails))
+}
+
+/// Those of one user, to all addresses together.
+pub fn count_mail_of(app: &App, user_id: Uuid) -> Result<()> {
+    let mails = app.config.account_mails.saturating_mul(ACCOUNT_FACTOR);
+    count_try(app, &format!("mails of {user_id}"), Limit::an_hour(mails))
 }
 
 fn too_many(seconds: u64) -> Error {

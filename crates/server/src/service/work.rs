@@ -54,6 +54,13 @@ pub struct EventSubject {
     pub deployment_id: Option<Uuid>,
 }
 
+impl EventSubject {
+    /// What is about the organization itself, or about what the details name.
+    pub const fn of_organization(organization_id: Uuid) -> Self {
+        Self { organization_id, application_id: None, deployment_id: None }
+    }
+}
+
 impl App {
     /// Begins a change that an actor has asked for.
     pub async fn begin(&self) -> Result<Work<'_>> {
@@ -109,6 +116,11 @@ impl Work<'_> {
     pub async fn enqueue(&mut self, job: &NewJob) -> Result<()> {
         self.woken.worker = true;
         jobs::insert(&mut self.tx, job, self.app.now()).await
+    }
+
+    /// A job need not wait any longer.
+    pub fn wake_worker(&mut self) {
+        self.woken.worker = true;
     }
 
     /// Engine or edge may no longer agree with the rows.

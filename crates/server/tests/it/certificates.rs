@@ -16,6 +16,10 @@ fn body(chain: &str) -> Value {
     json!({ "certificate_chain": chain, "private_key": KEY })
 }
 
+pub async fn upload_of_years(server: &TestServer, person: &Person, names: &[&str], until: i32) {
+    server.post("/certificates", body(&certificate_of_years(names, 2020..=until))).by(person).ok().await;
+}
+
 async fn upload(server: &TestServer, person: &Person, names: &[&str]) -> Value {
     server.post("/certificates", body(&certificate(names))).by(person).ok().await
 }

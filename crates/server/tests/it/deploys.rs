@@ -41,7 +41,7 @@ pub fn most(name: &str) -> Value {
         "secret_names": ["token", "password"],
         "repository_token": "a very secret token", "repository_ssh_key": SSH_KEY,
         "health_path": "/health", "health_seconds": 90, "drain_seconds": 20, "stop_seconds": 5, "memory_mb": 256,
-        "cpu_millis": 500, "pids": 200, "kept_releases": 5, "replicas": 3,
+        "cpu_millis": 500, "pids": 200, "kept_releases": 5, "replicas": 3, "error_rate_percent": 20, "error_rate_seconds": 300,
         "volumes": [{ "name": "cache", "path": "/cache", "shared": true }], "pause": true, "snapshot_before_deploy": true,
         "auto_deploy": true, "watch_paths": ["web", "!web/docs"], "tag_pattern": "v*",
         "previews": true, "preview_forks": true, "preview_variables": { "GREETING": "preview" },

@@ -13,18 +13,19 @@ use crate::follow::{Event, Events};
 use crate::support::{Person, TestServer, id_of, kind, server};
 
 on_both_databases!(server: what_happens_is_told, resuming, only_ones_own_organization, a_gap_is_told,
-    what_fails_leaves_no_event, events_of_another_server, ends_with_the_server, bad_cursors);
+    what_fails_leaves_no_event, events_of_another_server, ends_with_the_server, bad_cursors, members_come_change_and_go,
+    api_keys_are_told_to_those_who_may_list_them);
 on_both_databases!(kind: ends_with_the_membership, followers_are_bounded, all_followers_are_bounded,
     old_events_are_swept);
 
 impl TestServer {
-    async fn events(&self, person: &Person, end: &str) -> Events {
+    pub async fn events(&self, person: &Person, end: &str) -> Events {
         Events::open(self.get(&format!("/events{end}")).by(person)).await
     }
 }
 
 impl Events {
-    async fn names(&mut self, count: usize) -> Vec<String> {
+    pub async fn names(&mut self, count: usize) -> Vec<String> {
         let mut names = Vec::new();
         for _ in 0..count {
             names.push(self.named().await);
@@ -32,7 +33,8 @@ impl Events {
         names
     }
 
-    async fn named(&mut self) -> String {
+    /// The name of the next one.
+    pub async fn named(&mut self) -> String {
         let event = self.next().await.expect("another event");
         assert_eq!((event.name.as_str(), event.data["id"].to_string()), ("", event.id));
         event.data["name"].as_str().unwrap().to_owned()
@@ -92,7 +94,8 @@ async fn only_ones_own_organization(server: TestServer) {
     by_key.fails(403, "forbidden").await;
     let viewer = server.join(&ada, "vera", Role::Viewer).await;
     let seen = server.get("/events?after=0").by(&viewer).within(ada.organization_id);
-    assert_eq!(Events::open(seen).await.names(1).await, ["application.created"]);
+    let names = Events::open(seen).await.names(3).await;
+    assert_eq!(names, ["member.added", "member.removed", "application.created"], "of Bob, who is a stranger now");
 }
 
 async fn a_gap_is_told(server: TestServer) {
@@ -215,4 +218,38 @@ async fn bad_cursors(server: TestServer) {
         let call = server.get("/events").by(&ada).header("last-event-id", bad);
         assert_eq!(call.fails(400, "invalid_request").await, "last-event-id: must be the id of an event");
     }
+}
+
+async fn members_come_change_and_go(server: TestServer) {
+    let ada = server.admin().await;
+    let mut events = server.events(&ada, "").await;
+    let bob = server.join(&ada, "bob", Role::Viewer).await;
+    let Event { data, .. } = events.next().await.unwrap();
+    assert_eq!((&data["name"], &data["application_id"]), (&json!("member.added"), &json!(null)));
+    assert_eq!(data["details"], json!({ "member": "bob", "role": "viewer", "by": "bob" }));
+    let change = |role: &str| json!({ "user_id": bob.user_id, "role": role });
+    // The same role again is no change.
+    for role in ["admin", "admin"] {
+        server.post("/organizations/update-user-role", change(role)).by(&ada).ok().await;
+    }
+    let Event { data, .. } = events.next().await.unwrap();
+    assert_eq!(data["name"], "member.role_changed");
+    assert_eq!(data["details"], json!({ "member": "bob", "before": "viewer", "role": "admin", "by": "Ada" }));
+    server.post("/organizations/remove-user", json!({ "user_id": bob.user_id })).by(&ada).ok().await;
+    let Event { data, .. } = events.next().await.unwrap();
+    assert_eq!(data["name"], "member.removed");
+    assert_eq!(data["details"], json!({ "member": "bob", "by": "Ada" }));
+}
+
+async fn api_keys_are_told_to_those_who_may_list_them(server: TestServer) {
+    let ada = server.admin().await;
+    let vera = server.join(&ada, "vera", Role::Viewer).await;
+    let (mut of_ada, mut of_vera) = (server.events(&ada, "").await, server.events(&vera, "").await);
+    let made = server.post("/auth/api-keys", json!({ "name": "ci", "expires_in_days": 1 })).by(&vera).ok().await;
+    let Event { data, .. } = of_ada.next().await.unwrap();
+    assert_eq!(data["name"], "api_key.created");
+    let until = &made["api_key"]["expires_at"];
+    assert_eq!(data["details"], json!({ "key": "ci", "member": "vera", "until": until }));
+    server.deploy(&ada, least("shop")).await;
+    assert_eq!(of_vera.names(1).await, ["application.created"], "she may not list keys");
 }

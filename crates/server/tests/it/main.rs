@@ -9,6 +9,7 @@ mod secrets;
 mod support;
 
 mod access;
+mod alarms;
 mod answer_sizes;
 mod api_keys;
 mod applications;
@@ -39,7 +40,9 @@ mod instance;
 mod invitations;
 mod limits;
 mod logs;
+mod mails;
 mod members;
+mod notices;
 mod notification;
 mod offers;
 mod organizations;

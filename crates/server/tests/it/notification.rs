@@ -37,8 +37,12 @@ async fn a_webhook_is_created_and_replaced(server: TestServer) {
     server.delete("/notification/webhook").json(json!({ "type": "discord" })).by(&ada).ok().await;
     server.get("/notification/webhook/discord").by(&ada).fails(404, "not_found").await;
     server.delete("/notification/webhook").json(json!({ "type": "discord" })).by(&ada).fails(404, "not_found").await;
-    let message = server.get("/notification/webhook/telegram").by(&ada).fails(400, "invalid_request").await;
-    assert_eq!(message, "type: must be slack, discord or webhook");
+    let message = server.get("/notification/webhook/pigeon").by(&ada).fails(400, "invalid_request").await;
+    assert_eq!(message, "type: must be slack, discord, webhook, teams, telegram or ntfy");
+    server.get("/notification/webhook/telegram").by(&ada).fails(404, "not_found").await;
+    let telegram = json!({ "type": "telegram", "webhook_url": "https://hooks.example/elsewhere" });
+    let message = server.put("/notification/webhook", telegram).by(&ada).fails(400, "invalid_request").await;
+    assert!(message.starts_with("webhook_url: must"), "{message}");
 }
 
 async fn a_webhook_is_shown_to_those_who_may_change_it(server: TestServer) {

@@ -40,7 +40,7 @@ const SECRET_FIELDS: [&str; 14] = [
 
 /// The only answers that may show what is a secret: what is shown once when it is made, and the webhook's address to
 /// users who may change it.
-const EXCEPTIONS: [(&str, &str, &[&str]); 18] = [
+const EXCEPTIONS: [(&str, &str, &[&str]); 20] = [
     ("POST", "/auth/register", &["access_token"]),
     ("POST", "/auth/login", &["access_token"]),
     ("POST", "/auth/refresh", &["access_token"]),
@@ -56,6 +56,8 @@ const EXCEPTIONS: [(&str, &str, &[&str]); 18] = [
     ("DELETE", "/deploy/application/*/webhook/register", &["secret"]),
     ("POST", "/connections/github-apps", &["link"]),
     ("PUT", "/notification/webhook", &["webhook_url"]),
+    ("GET", "/notification/webhook/secret", &["secret"]),
+    ("POST", "/notification/webhook/secret", &["secret"]),
     ("GET", "/notification/webhook/slack", &["webhook_url"]),
     ("GET", "/notification/webhook/discord", &["webhook_url"]),
     ("GET", "/notification/webhook/webhook", &["webhook_url"]),

@@ -11,7 +11,7 @@ use windlass_testing::on_both_databases;
 use crate::support::{PASSWORD, Person, TestServer, kind, server, snapshot};
 
 on_both_databases!(kind: one_password_change_at_a_time, guessing_is_limited_per_account_and_per_address, a_removed_member_is_out_at_once,
-    cookies_over_https_are_for_one_host);
+    cookies_over_https_are_for_one_host, a_login_from_a_new_place_is_mailed);
 on_both_databases!(server:
     login_and_logout, refresh_exchanges_the_token, sessions_expire, sessions_can_be_listed_and_revoked,
     a_new_password_ends_other_sessions, unknown_and_wrong_look_the_same, only_the_newest_sessions_stay,
@@ -241,4 +241,30 @@ async fn a_removed_member_is_out_at_once(kind: Kind) {
     server.post("/organizations/remove-user", body).by(&admin).ok().await;
     server.get("/organizations").by(&grace).fails(404, "not_found").await;
     server.get("/organizations").by(&grace).within(admin.organization_id).fails(403, "forbidden").await;
+}
+
+async fn a_login_from_a_new_place_is_mailed(kind: Kind) {
+    let from = "Windlass <windlass@example.org>";
+    let settings = [("trusted-proxies", "127.0.0.1"), ("mail-host", "127.0.0.1"), ("mail-from", from)];
+    let server = TestServer::with(kind, &settings).await;
+    let ada = server.admin().await;
+    log_in(&server, &ada).await;
+    let queued = async || server.place.execute("delete from notices").await;
+    assert_eq!(queued().await, 0, "the first place, where she has registered");
+    // How many mails wait after a login from there.
+    for (address, mails) in [
+        ("198.51.100.7", 1),
+        ("198.51.100.7", 0),
+        ("198.51.100.200", 0),
+        ("2001:db8::7", 1),
+        ("2001:db8::ffff:1", 0),
+        ("2001:db8:0:1::7", 1),
+    ] {
+        let body = json!({ "email": ada.email, "password": PASSWORD });
+        server.post("/auth/login", body).header("x-forwarded-for", address).ok().await;
+        assert_eq!(queued().await, mails, "{address}");
+    }
+    server.app.clock.advance_seconds(91 * 86_400);
+    log_in(&server, &ada).await;
+    assert_eq!(queued().await, 1, "long ago is as good as never");
 }

@@ -11,13 +11,13 @@ use crate::support::{Person, TestServer, id_of, server};
 
 on_both_databases!(server: requests_are_summed_by_slots, tenants_see_their_own, old_minutes_are_forgotten);
 
-fn counted(requests: i64, errors: i64) -> Requests {
+pub fn counted(requests: i64, errors: i64) -> Requests {
     Requests { requests, errors, answers: requests, answer_us: requests * 5_000 }
 }
 
 impl TestServer {
     /// So many minutes ago.
-    async fn count(&self, application: &Value, ago: i64, requests: Requests) {
+    pub async fn count(&self, application: &Value, ago: i64, requests: Requests) {
         let mut tx = self.app.db.begin().await.unwrap();
         add(&mut tx, self.app.now().micros() / MINUTE_MICROS - ago, &[(id_of(application), requests)]).await.unwrap();
         tx.commit().await.unwrap();

@@ -7,26 +7,32 @@ use std::sync::atomic::AtomicUsize;
 use axum::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use windlass_api::{Can, Role};
+use windlass_api::{Can, Channel, NoticeState, Role};
+use windlass_server::auth::token::Token;
+use windlass_store::email_changes::{self, EmailChange};
+use windlass_store::notices::{self, Notice};
 use windlass_store::{Kind, audit};
 use windlass_testing::git::GitServer;
 use windlass_testing::gitea::Gitea;
 use windlass_testing::on_both_databases;
+use windlass_testing::smtp::SmtpServer;
 
-use crate::support::{Call, PASSWORD, Person, Reply, TestServer, id_of, kind, snapshot};
+use crate::support::{Call, PASSWORD, Person, Reply, START, TestServer, id_of, kind, snapshot};
 use crate::{deliveries, second_factor, uploads};
 
 on_both_databases!(world: every_route_keeps_the_rules);
 on_both_databases!(kind: every_answer_is_reviewed);
 
 /// Routes that need no login.
-const PUBLIC: [&str; 7] = [
+const PUBLIC: [&str; 9] = [
     "health",
     "readiness",
     "is_admin_registered",
     "register",
     "log_in",
+    "request_password_reset",
     "reset_password",
+    "verify_email",
     "handle_webhook_from_a_code_host",
 ];
 
@@ -82,10 +88,14 @@ pub struct World {
     pub gitea: Gitea,
     /// Serves the repository `shop`.
     pub git: GitServer,
+    /// Takes the mails that are sent at once; the others wait, because there is no worker.
+    _mails: SmtpServer,
 }
 
 /// For `on_both_databases!`.
 pub async fn world(kind: Kind) -> World {
+    let mails = SmtpServer::start();
+    let mail_port = mails.port().to_string();
     // The code host is on this machine.
     World::new(
         TestServer::with(
@@ -101,15 +111,21 @@ pub async fn world(kind: Kind) -> World {
                 ("organization-volumes", "10000"),
                 ("organization-uploads", "10000"),
                 ("user-uploads", "10000"),
+                ("mail-host", "127.0.0.1"),
+                ("mail-port", &mail_port),
+                ("mail-security", "none"),
+                ("mail-from", "windlass@example.org"),
+                ("account-mails", "100000"),
             ],
         )
         .await,
+        mails,
     )
     .await
 }
 
 impl World {
-    pub async fn new(server: TestServer) -> Self {
+    async fn new(server: TestServer, mails: SmtpServer) -> Self {
         let owner = server.admin().await;
         let mut people = BTreeMap::new();
         for role in [Role::Admin, Role::Member, Role::Viewer] {
@@ -133,6 +149,7 @@ impl World {
             webhook_secret: Mutex::default(),
             gitea,
             git,
+            _mails: mails,
         }
     }
 
@@ -180,6 +197,18 @@ impl World {
         id_of(&self.server.post("/auth/api-keys", body).by(person).ok().await["api_key"])
     }
 
+    /// As if a new user had got a mail with this token.
+    async fn email_change(&self, email: &str) -> String {
+        let name = format!("mover-{}", self.server.app.new_id());
+        let user_id = self.server.join(self.owner(), &name, Role::Viewer).await.user_id;
+        let (token, expires_at) = (Token::random(), START.plus_seconds(86_400));
+        let change = EmailChange { user_id, email: email.to_owned() };
+        let mut tx = self.server.app.db.begin().await.unwrap();
+        email_changes::put(&mut tx, &change, &token.hash(), expires_at).await.unwrap();
+        tx.commit().await.unwrap();
+        token.reveal().to_owned()
+    }
+
     async fn smtp(&self) -> Uuid {
         self.server.delete("/notification/smtp").by(self.owner()).ok().await;
         id_of(&self.server.post("/notification/smtp", smtp()).by(self.owner()).ok().await)
@@ -188,6 +217,39 @@ impl World {
     async fn webhook(&self, kind: &str) {
         let body = json!({ "type": kind, "webhook_url": WEBHOOK_URL });
         self.server.put("/notification/webhook", body).by(self.owner()).ok().await;
+    }
+
+    /// One that could not be delivered.
+    async fn notice(&self) -> Uuid {
+        let (app, organization_id) = (&self.server.app, self.owner().organization_id);
+        // To a destination of its own, for which no job waits yet.
+        let recipient = format!("guest-{}@example.org", app.new_id());
+        let notice = Notice {
+            id: app.new_id(),
+            organization_id: Some(organization_id),
+            channel: Channel::Email,
+            destination: format!("{organization_id} email {recipient}"),
+            recipient,
+            event: "deployment.failed".into(),
+            application_id: None,
+            title: "shop: the deployment failed".into(),
+            message: "{}".into(),
+            sealed_message: None,
+            state: NoticeState::Failed,
+            reason: "The mail server refused the mail: 554 no".into(),
+            carried_by: None,
+            carries: 0,
+            attempts: 1,
+            first_tried_at: Some(app.now().micros()),
+            next_attempt_at: None,
+            expires_at: None,
+            created_at: app.now(),
+            ended_at: Some(app.now().micros()),
+        };
+        let mut tx = app.db.begin().await.unwrap();
+        notices::insert_all(&mut tx, std::slice::from_ref(&notice)).await.unwrap();
+        tx.commit().await.unwrap();
+        notice.id
     }
 
     async fn invite(&self, email: &str) -> Value {
@@ -229,6 +291,10 @@ impl World {
                 let token = self.server.post(&path, json!({})).by(self.owner()).ok().await["token"].clone();
                 plain(json!({ "token": token, "password": PASSWORD }))
             }
+            "request_password_reset" => plain(json!({ "email": self.stranger.email })),
+            "send_test_mail" => plain(Value::Null),
+            "change_email" => plain(json!({ "email": fresh, "password": PASSWORD })),
+            "verify_email" => plain(json!({ "token": self.email_change(&fresh).await })),
             "verify_audit_log" => by_query(&operation.path),
             "get_recent_audit_logs" => (format!("{}?page_size=100&id={organization_id}", operation.path), Value::Null),
             "register" => {
@@ -288,6 +354,37 @@ impl World {
             "delete_webhook_config" => {
                 self.webhook("webhook").await;
                 named(json!({ "type": "webhook" }))
+            }
+            "get_signing_secret" => {
+                self.webhook("webhook").await;
+                by_query(&operation.path)
+            }
+            "rotate_signing_secret" => {
+                self.webhook("webhook").await;
+                named(json!({}))
+            }
+            // Nothing listens there.
+            "test_webhook" => {
+                let body = json!({ "type": "slack", "webhook_url": "http://127.0.0.1:1/hook" });
+                self.server.put("/notification/webhook", body).by(self.owner()).ok().await;
+                named(json!({ "type": "slack" }))
+            }
+            "test_smtp_configuration" => {
+                self.smtp().await;
+                let body = json!({ "host": "127.0.0.1", "port": 1, "password": "" });
+                self.server.put("/notification/smtp", body).by(self.owner()).ok().await;
+                named(json!({ "to": "ops@example.org" }))
+            }
+            "get_notification_preferences" => by_query(&operation.path),
+            "update_notification_preferences" => named(json!({
+                "channel": "slack", "events": ["deployment.failed"], "recoveries": false, "application_ids": [],
+            })),
+            "list_notices" => {
+                self.notice().await;
+                by_query(&operation.path)
+            }
+            "get_notice" | "send_notice_again" => {
+                (operation.path.replace("{notice_id}", &self.notice().await.to_string()), Value::Null)
             }
             "create_smtp_configuration" => {
                 self.server.delete("/notification/smtp").by(self.owner()).ok().await;

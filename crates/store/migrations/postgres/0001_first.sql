@@ -92,6 +92,14 @@ create table sessions (
 create index sessions_user on sessions (user_id);
 create index sessions_expiry on sessions (expires_at);
 
+-- From where users have logged in lately: a keyed hash of the network.
+create table login_places (
+    user_id uuid not null references users (id) on delete cascade,
+    place_hash bytea not null check (length(place_hash) = 32),
+    last_used_at bigint not null,
+    primary key (user_id, place_hash)
+);
+
 create table invitations (
     id uuid primary key,
     organization_id uuid not null references organizations (id) on delete cascade,
@@ -114,6 +122,15 @@ create table password_resets (
 );
 
 create index password_resets_expiry on password_resets (expires_at);
+
+create table email_changes (
+    user_id uuid primary key references users (id) on delete cascade,
+    email text not null,
+    token_hash bytea not null unique check (length(token_hash) = 32),
+    expires_at bigint not null
+);
+
+create index email_changes_expiry on email_changes (expires_at);
 
 -- A chain belongs to an organization and has its id; the instance's own has the id 0. No foreign keys: a chain outlives
 -- whom and what it speaks of.
@@ -184,6 +201,10 @@ create table webhook_configs (
     type text not null,
     sealed_url bytea not null,
     is_active boolean not null,
+    -- What deliveries of the type webhook are signed with, and what was before, which signs too until then.
+    sealed_secret bytea,
+    sealed_previous_secret bytea,
+    previous_secret_until bigint,
     created_at bigint not null,
     updated_at bigint not null,
     unique (organization_id, type)
@@ -204,6 +225,83 @@ create table smtp_configs (
     is_active boolean not null,
     created_at bigint not null,
     updated_at bigint not null
+);
+
+-- Which events are told. Of the organization, for a channel; or of a member, by mail.
+create table notification_preferences (
+    id uuid primary key,
+    organization_id uuid not null references organizations (id) on delete cascade,
+    -- None for the organization's own.
+    user_id uuid,
+    channel text not null,
+    -- Names of events, with spaces between them.
+    events text not null,
+    recoveries boolean not null,
+    -- Ids, with spaces between them; empty for all.
+    application_ids text not null,
+    updated_at bigint not null,
+    foreign key (organization_id, user_id) references memberships (organization_id, user_id) on delete cascade
+);
+
+create unique index notification_preferences_channel on notification_preferences (organization_id, channel) where user_id is null;
+create unique index notification_preferences_member on notification_preferences (organization_id, user_id) where user_id is not null;
+
+-- Messages to one destination each: those that wait, and what became of the others.
+create table notices (
+    id uuid primary key,
+    -- None for mail of the installation itself.
+    organization_id uuid references organizations (id) on delete cascade,
+    channel text not null,
+    -- Of a mail; empty for every other channel.
+    recipient text not null,
+    -- Notices of the same destination are sent one after another.
+    destination text not null,
+    -- Empty for one that carries others, and for mail of the installation.
+    event text not null,
+    application_id uuid,
+    title text not null,
+    -- JSON; empty where it is sealed.
+    message text not null,
+    -- Mail of the installation: it can hold a token. Nothing is left of it when it is over.
+    sealed_message bytea,
+    state text not null,
+    reason text not null,
+    carried_by uuid,
+    carries bigint not null,
+    attempts bigint not null,
+    first_tried_at bigint,
+    next_attempt_at bigint,
+    expires_at bigint,
+    created_at bigint not null,
+    ended_at bigint
+);
+
+create index notices_of_destination on notices (destination, id) where state = 'waiting';
+create index notices_of_organization on notices (organization_id, id);
+create index notices_by_state on notices (organization_id, state, id);
+create index notices_by_channel on notices (organization_id, channel, id);
+create index notices_by_application on notices (organization_id, application_id, id);
+create index notices_by_end on notices (ended_at);
+
+create table notice_attempts (
+    notice_id uuid not null references notices (id) on delete cascade,
+    number bigint not null,
+    started_at bigint not null,
+    milliseconds bigint not null,
+    destination text not null,
+    -- Of the answer, if there was one.
+    status bigint,
+    problem text not null,
+    answer text not null,
+    primary key (notice_id, number)
+);
+
+-- What has failed and not succeeded since.
+create table notice_troubles (
+    organization_id uuid not null references organizations (id) on delete cascade,
+    subject text not null,
+    created_at bigint not null,
+    primary key (organization_id, subject)
 );
 
 -- How an organization's applications are fetched from code hosts, and what they report there.
@@ -830,6 +928,17 @@ create table event_cursors (
     consumer text primary key,
     seq bigint not null
 );
+
+-- What was told to be wrong, and whether it still is, so that each change is told once. No foreign key: the subject is an application, the
+-- order of a certificate, or a server.
+create table alarms (
+    kind text not null,
+    subject_id uuid not null,
+    is_on boolean not null,
+    changed_at bigint not null,
+    primary key (kind, subject_id)
+);
+create index alarms_of_subject on alarms (subject_id);
 
 -- Requests that must not be done twice, as their senders name them.
 create table idempotency_keys (

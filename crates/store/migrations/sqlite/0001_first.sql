@@ -92,6 +92,14 @@ create table sessions (
 create index sessions_user on sessions (user_id);
 create index sessions_expiry on sessions (expires_at);
 
+-- From where users have logged in lately: a keyed hash of the network.
+create table login_places (
+    user_id blob not null references users (id) on delete cascade,
+    place_hash blob not null check (length(place_hash) = 32),
+    last_used_at integer not null,
+    primary key (user_id, place_hash)
+) strict, without rowid;
+
 create table invitations (
     id blob primary key check (length(id) = 16),
     organization_id blob not null references organizations (id) on delete cascade,
@@ -114,6 +122,15 @@ create table password_resets (
 ) strict, without rowid;
 
 create index password_resets_expiry on password_resets (expires_at);
+
+create table email_changes (
+    user_id blob primary key references users (id) on delete cascade,
+    email text not null,
+    token_hash blob not null unique check (length(token_hash) = 32),
+    expires_at integer not null
+) strict, without rowid;
+
+create index email_changes_expiry on email_changes (expires_at);
 
 -- A chain belongs to an organization and has its id; the instance's own has the id 0. No foreign keys: a chain outlives
 -- whom and what it speaks of.
@@ -184,6 +201,10 @@ create table webhook_configs (
     type text not null,
     sealed_url blob not null,
     is_active integer not null check (is_active in (0, 1)),
+    -- What deliveries of the type webhook are signed with, and what was before, which signs too until then.
+    sealed_secret blob,
+    sealed_previous_secret blob,
+    previous_secret_until integer,
     created_at integer not null,
     updated_at integer not null,
     unique (organization_id, type)
@@ -204,6 +225,83 @@ create table smtp_configs (
     is_active integer not null check (is_active in (0, 1)),
     created_at integer not null,
     updated_at integer not null
+) strict, without rowid;
+
+-- Which events are told. Of the organization, for a channel; or of a member, by mail.
+create table notification_preferences (
+    id blob primary key check (length(id) = 16),
+    organization_id blob not null references organizations (id) on delete cascade,
+    -- None for the organization's own.
+    user_id blob,
+    channel text not null,
+    -- Names of events, with spaces between them.
+    events text not null,
+    recoveries integer not null check (recoveries in (0, 1)),
+    -- Ids, with spaces between them; empty for all.
+    application_ids text not null,
+    updated_at integer not null,
+    foreign key (organization_id, user_id) references memberships (organization_id, user_id) on delete cascade
+) strict, without rowid;
+
+create unique index notification_preferences_channel on notification_preferences (organization_id, channel) where user_id is null;
+create unique index notification_preferences_member on notification_preferences (organization_id, user_id) where user_id is not null;
+
+-- Messages to one destination each: those that wait, and what became of the others.
+create table notices (
+    id blob primary key check (length(id) = 16),
+    -- None for mail of the installation itself.
+    organization_id blob references organizations (id) on delete cascade,
+    channel text not null,
+    -- Of a mail; empty for every other channel.
+    recipient text not null,
+    -- Notices of the same destination are sent one after another.
+    destination text not null,
+    -- Empty for one that carries others, and for mail of the installation.
+    event text not null,
+    application_id blob,
+    title text not null,
+    -- JSON; empty where it is sealed.
+    message text not null,
+    -- Mail of the installation: it can hold a token. Nothing is left of it when it is over.
+    sealed_message blob,
+    state text not null,
+    reason text not null,
+    carried_by blob,
+    carries integer not null,
+    attempts integer not null,
+    first_tried_at integer,
+    next_attempt_at integer,
+    expires_at integer,
+    created_at integer not null,
+    ended_at integer
+) strict;
+
+create index notices_of_destination on notices (destination, id) where state = 'waiting';
+create index notices_of_organization on notices (organization_id, id);
+create index notices_by_state on notices (organization_id, state, id);
+create index notices_by_channel on notices (organization_id, channel, id);
+create index notices_by_application on notices (organization_id, application_id, id);
+create index notices_by_end on notices (ended_at);
+
+create table notice_attempts (
+    notice_id blob not null references notices (id) on delete cascade,
+    number integer not null,
+    started_at integer not null,
+    milliseconds integer not null,
+    destination text not null,
+    -- Of the answer, if there was one.
+    status integer,
+    problem text not null,
+    answer text not null,
+    primary key (notice_id, number)
+) strict, without rowid;
+
+-- What has failed and not succeeded since.
+create table notice_troubles (
+    organization_id blob not null references organizations (id) on delete cascade,
+    subject text not null,
+    created_at integer not null,
+    primary key (organization_id, subject)
 ) strict, without rowid;
 
 -- How an organization's applications are fetched from code hosts, and what they report there.
@@ -831,6 +929,17 @@ create table event_cursors (
     consumer text primary key,
     seq integer not null
 ) strict, without rowid;
+
+-- What was told to be wrong, and whether it still is, so that each change is told once. No foreign key: the subject is an application, the
+-- order of a certificate, or a server.
+create table alarms (
+    kind text not null,
+    subject_id blob not null check (length(subject_id) = 16),
+    is_on integer not null check (is_on in (0, 1)),
+    changed_at integer not null,
+    primary key (kind, subject_id)
+) strict, without rowid;
+create index alarms_of_subject on alarms (subject_id);
 
 -- Requests that must not be done twice, as their senders name them.
 create table idempotency_keys (

@@ -4,6 +4,7 @@
 
 mod support;
 
+mod alarms;
 mod api_keys;
 mod applications;
 mod audit;
@@ -11,6 +12,7 @@ mod containers;
 mod db;
 mod deployments;
 mod domains;
+mod email_changes;
 mod events;
 mod figures;
 mod freed_domains;
@@ -19,10 +21,13 @@ mod idempotency_keys;
 mod image_checks;
 mod invitations;
 mod jobs;
+mod login_places;
 mod logs;
 mod master_keys;
 mod memberships;
 mod migrations;
+mod notices;
+mod notification_preferences;
 mod organizations;
 mod pulled_images;
 mod registry_credentials;

@@ -17,6 +17,9 @@ async fn webhooks(db: TestDb) {
         kind: WebhookType::Slack,
         sealed_url: vec![1],
         is_active: true,
+        sealed_secret: None,
+        sealed_previous_secret: None,
+        previous_secret_until: None,
         created_at: NOW,
         updated_at: NOW,
     };
@@ -29,6 +32,16 @@ async fn webhooks(db: TestDb) {
     webhook_configs::update(&mut tx, &config, Some(&[2])).await.unwrap();
     let found = webhook_configs::get(&mut tx, id(101), WebhookType::Slack).await.unwrap().unwrap();
     assert_eq!((found.sealed_url, found.is_active, found.kind), (vec![2], false, WebhookType::Slack));
+    webhook_configs::set_secret(&mut tx, id(50), &[7], None).await.unwrap();
+    webhook_configs::set_secret(&mut tx, id(50), &[8], Some((&[7], NOW))).await.unwrap();
+    let found = webhook_configs::of_organization(&mut tx, id(101)).await.unwrap().remove(0);
+    assert_eq!((found.sealed_secret, found.sealed_previous_secret), (Some(vec![8]), Some(vec![7])));
+    assert_eq!(found.previous_secret_until, Some(NOW.micros()));
+    assert!(!webhook_configs::switch_off(&mut tx, id(50), NOW).await.unwrap(), "it is off");
+    config.is_active = true;
+    webhook_configs::update(&mut tx, &config, None).await.unwrap();
+    assert!(!webhook_configs::switch_off(&mut tx, id(50), NOW.plus_seconds(1)).await.unwrap(), "saved meanwhile");
+    assert!(webhook_configs::switch_off(&mut tx, id(50), NOW).await.unwrap());
     assert!(webhook_configs::get(&mut tx, id(101), WebhookType::Discord).await.unwrap().is_none());
     assert!(webhook_configs::get(&mut tx, id(102), WebhookType::Slack).await.unwrap().is_none());
     assert_eq!(webhook_configs::delete(&mut tx, id(102), WebhookType::Slack).await.unwrap(), None);

@@ -12,6 +12,7 @@ mod edge;
 mod extensions;
 mod logs;
 mod master_key;
+mod notices;
 mod operator;
 mod orders;
 mod own_address;

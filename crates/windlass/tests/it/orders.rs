@@ -3,9 +3,10 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
-use windlass_api::Timestamp;
+use windlass_api::{EventName, Timestamp};
 use windlass_server::orders::{DNS_KILL_POINT, KILL_POINTS};
 use windlass_store::certificate_orders::{self, CertificateOrder};
+use windlass_store::events::{self, Event};
 use windlass_store::placed_orders;
 use windlass_testing::name_server::NameServer;
 use windlass_testing::pebble::Pebble;
@@ -377,6 +378,44 @@ async fn an_authority_that_is_away_is_waited_for() {
     make_due(&platform).await;
     served(&platform, "second.example.org").await;
     visited(&pebble, "https://second.example.org/").await;
+}
+
+/// One failure may pass; several are told once, and so is the certificate that comes after all.
+#[tokio::test(flavor = "multi_thread")]
+async fn failures_that_last_are_told_and_so_is_their_end() {
+    const LATE: &str = "late.example.org";
+    let pebble = Pebble::start();
+    pebble.lead(LATE, &["127.80.255.254"]);
+    let platform = platform(&pebble, Kind::Postgres, Ports::Both).await;
+    application(&platform, "late", LATE);
+    failed(&platform, LATE).await;
+    for failures in 1..=4 {
+        until("the order fails again", async || {
+            Some(order(&platform, LATE).await).filter(|one| one.failures == failures)
+        })
+        .await;
+        assert_eq!(told(&platform).await.len(), usize::from(failures >= 3), "after {failures}");
+        make_due(&platform).await;
+    }
+    pebble.lead(LATE, &[&pebble.address.to_string()]);
+    until("the domain is served over https", async || {
+        make_due(&platform).await;
+        Some(()).filter(|()| domain(&platform, LATE)["https"] == "served")
+    })
+    .await;
+    let [failure, end] = told(&platform).await.try_into().expect("a failure and its end");
+    assert_eq!((failure.name, end.name), (EventName::CertificateFailed, EventName::CertificateRecovered));
+    let details: Value = serde_json::from_str(&failure.details).unwrap();
+    assert_eq!(details["domain"], LATE);
+    assert!(details["reason"].as_str().unwrap().contains("where nothing answers on port 80 or 443"), "{details}");
+}
+
+/// Events about certificates.
+async fn told(platform: &Platform) -> Vec<Event> {
+    let database = platform.database().await;
+    let mut all = events::after(&mut database.read().await.unwrap(), 0, 1_000).await.unwrap();
+    all.retain(|event| event.name.as_str().starts_with("certificate."));
+    all
 }
 
 async fn order(platform: &Platform, domain: &str) -> CertificateOrder {

@@ -30,7 +30,7 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 16] = [
+const TYPED: [&str; 17] = [
     "docs/access.md",
     "docs/api.md",
     "docs/code-hosts.md",
@@ -44,6 +44,7 @@ const TYPED: [&str; 16] = [
     "docs/https.md",
     "docs/images.md",
     "docs/logs.md",
+    "docs/notifications.md",
     "docs/operating.md",
     "docs/people-and-keys.md",
     "docs/uploads.md",
@@ -118,6 +119,11 @@ fn the_readme_and_the_guide_to_images() {
 #[test]
 fn the_readme_and_the_guide_to_logs() {
     Session::after_typing("docs/logs.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_notifications() {
+    Session::after_typing("docs/notifications.md");
 }
 
 /// Beside what is typed: the metrics are those that the guide lists, and the host route is the one that it shows.

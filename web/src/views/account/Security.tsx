@@ -5,6 +5,7 @@ import { Button } from "../../ui/Button";
 import { TextField } from "../../ui/Field";
 import { ProblemText, splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
+import { ChangeEmail } from "./ChangeEmail";
 import { SecondFactor } from "./SecondFactor";
 
 export function Security() {
@@ -12,6 +13,7 @@ export function Security() {
     <div class="columns">
       <Password />
       <SecondFactor />
+      <ChangeEmail />
     </div>
   );
 }

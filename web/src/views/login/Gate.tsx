@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { acceptInvitation, useIsAdminRegistered } from "../../api/login";
 import { forgetLinkToken, linkToken } from "../../session/linkToken";
 import { useText } from "../../text";
+import { ForgotPassword } from "./ForgotPassword";
 import { Frame } from "./Frame";
 import { LoginForm } from "./LoginForm";
 import { RegisterForm } from "./RegisterForm";
@@ -13,6 +14,7 @@ export function Gate({ onEntered }: { onEntered: () => void }) {
   const registered = useIsAdminRegistered();
   const [wantsLogin, setWantsLogin] = useState(linkToken("invitation") === null);
   const [wantsRegistration, setWantsRegistration] = useState(false);
+  const [hasForgotten, setForgotten] = useState(false);
   const invitation = linkToken("invitation");
 
   if (registered.error) return <Unreachable error={registered.error} onAgain={() => void registered.refetch()} />;
@@ -55,6 +57,7 @@ export function Gate({ onEntered }: { onEntered: () => void }) {
       </Frame>
     );
   }
+  if (hasForgotten) return <ForgotPassword onBack={() => setForgotten(false)} />;
   const join = async () => {
     if (invitation) {
       await acceptInvitation(invitation);
@@ -75,7 +78,9 @@ export function Gate({ onEntered }: { onEntered: () => void }) {
           {t.login.register}
         </button>
       </p>
-      <p class="muted small">{t.login.forgotten}</p>
+      <button type="button" class="link" onClick={() => setForgotten(true)}>
+        {t.login.forgot}
+      </button>
     </Frame>
   );
 }

@@ -56,6 +56,8 @@ export const SECTIONS: readonly [Section, readonly FieldKind[]][] = [
       field("health_seconds", "number"),
       field("drain_seconds", "number"),
       field("stop_seconds", "number"),
+      field("error_rate_percent", "number"),
+      field("error_rate_seconds", "number"),
     ],
   ],
   [
@@ -163,6 +165,8 @@ export function storedValues(application: Application): Values {
     health_seconds: String(settings.health_seconds),
     drain_seconds: String(settings.drain_seconds),
     stop_seconds: String(settings.stop_seconds),
+    error_rate_percent: String(settings.error_rate_percent),
+    error_rate_seconds: String(settings.error_rate_seconds),
     memory_mb: String(settings.memory_mb),
     cpu_millis: String(settings.cpu_millis),
     pids: String(settings.pids),

@@ -13,6 +13,7 @@ insert into invitations (id, organization_id, email, role, token_hash, invited_b
 values ('00000000000000000000000000000007', '00000000000000000000000000000002', 'grace@example.org', 'member', decode(repeat('00', 32), 'hex'),
     '00000000000000000000000000000001', 2, 1);
 insert into password_resets (user_id, token_hash, expires_at) values ('00000000-0000-0000-0000-000000000001', decode(repeat('00', 32), 'hex'), 2);
+insert into email_changes (user_id, email, token_hash, expires_at) values ('00000000-0000-0000-0000-000000000001', 'new@example.org', decode(repeat('00', 32), 'hex'), 2);
 insert into master_keys (id, check_value, created_at) values (decode('0000000000000001', 'hex'), decode(repeat('00', 32), 'hex'), 1);
 update instance set master_key_id = decode('0000000000000001', 'hex');
 insert into instance_secrets (id, name, sealed_value) values ('00000000000000000000000000000008', 'audit key', decode('01', 'hex'));
@@ -28,12 +29,22 @@ update users set two_factor_enabled = true;
 insert into second_factors (id, user_id, sealed_secret, created_at)
 values ('0000000000000000000000000000000b', '00000000000000000000000000000001', decode('01', 'hex'), 1);
 insert into recovery_codes (user_id, code_hash) values ('00000000000000000000000000000001', decode(repeat('00', 32), 'hex'));
-insert into webhook_configs (id, organization_id, user_id, type, sealed_url, is_active, created_at, updated_at)
-values ('0000000000000000000000000000000c', '00000000000000000000000000000002', '00000000000000000000000000000001', 'slack', decode('01', 'hex'), true, 1, 1);
+insert into webhook_configs (id, organization_id, user_id, type, sealed_url, is_active, sealed_secret, sealed_previous_secret,
+    previous_secret_until, created_at, updated_at)
+values ('0000000000000000000000000000000c', '00000000000000000000000000000002', '00000000000000000000000000000001', 'slack', decode('01', 'hex'), true, decode('02', 'hex'), decode('03', 'hex'), 5, 1, 1);
 insert into smtp_configs (id, organization_id, user_id, host, port, username, sealed_password, from_email, from_name, security, is_active,
     created_at, updated_at)
 values ('0000000000000000000000000000000d', '00000000000000000000000000000002', '00000000000000000000000000000001', 'mail.example.org', 587, '',
     null, 'ops@example.org', '', 'starttls', true, 1, 1);
+insert into notification_preferences (id, organization_id, user_id, channel, events, recoveries, application_ids, updated_at)
+values ('0000000000000000000000000000a001', '00000000000000000000000000000002', null, 'slack', 'deployment.failed disk.low', true, '', 1);
+insert into notices (id, organization_id, channel, recipient, destination, event, application_id, title, message, sealed_message, state, reason,
+    carried_by, carries, attempts, first_tried_at, next_attempt_at, expires_at, created_at, ended_at)
+values ('0000000000000000000000000000a002', '00000000000000000000000000000002', 'slack', '', 'slack', 'deployment.failed', null, 'It failed', '{}', decode('01', 'hex'), 'failed', 'It answered 404.',
+    null, 0, 1, 1, null, null, 1, 2);
+insert into notice_attempts (notice_id, number, started_at, milliseconds, destination, status, problem, answer)
+values ('0000000000000000000000000000a002', 1, 1, 12, 'https://hooks.example.org', 404, 'It answered 404.', 'no');
+insert into notice_troubles (organization_id, subject, created_at) values ('00000000000000000000000000000002', 'deployment', 1);
 update instance set engine_label = '00000000000000000000000000000015';
 insert into shared_variables (id, organization_id, environment, sealed_variables, created_at, updated_at)
 values ('00000000-0000-0000-0000-000000005a1d', '00000000000000000000000000000002', 'staging', decode('01', 'hex'), 1, 1);
@@ -63,6 +74,8 @@ insert into events (seq, name, organization_id, details, created_at)
 values (1, 'application.created', '00000000000000000000000000000002', '{}', 1);
 update event_head set last_seq = 1;
 insert into event_cursors (consumer, seq) values ('test', 1);
+insert into login_places (user_id, place_hash, last_used_at) values ('00000000000000000000000000000001', decode(repeat('00', 32), 'hex'), 1);
+insert into alarms (kind, subject_id, is_on, changed_at) values ('application', '0000000000000000000000000000000e', true, 1);
 insert into idempotency_keys (organization_id, user_id, name, body_hash, application_id, created_at)
 values ('00000000000000000000000000000002', '00000000000000000000000000000001', 'once', decode(repeat('00', 32), 'hex'),
     '0000000000000000000000000000000e', 1);

@@ -13,6 +13,7 @@ insert into invitations (id, organization_id, email, role, token_hash, invited_b
 values (x'00000000000000000000000000000007', x'00000000000000000000000000000002', 'grace@example.org', 'member', zeroblob(32),
     x'00000000000000000000000000000001', 2, 1);
 insert into password_resets (user_id, token_hash, expires_at) values (x'00000000000000000000000000000001', zeroblob(32), 2);
+insert into email_changes (user_id, email, token_hash, expires_at) values (x'00000000000000000000000000000001', 'new@example.org', zeroblob(32), 2);
 insert into master_keys (id, check_value, created_at) values (x'0000000000000001', zeroblob(32), 1);
 update instance set master_key_id = x'0000000000000001';
 insert into instance_secrets (id, name, sealed_value) values (x'00000000000000000000000000000008', 'audit key', x'01');
@@ -27,12 +28,22 @@ update users set two_factor_enabled = 1;
 insert into second_factors (id, user_id, sealed_secret, created_at)
 values (x'0000000000000000000000000000000b', x'00000000000000000000000000000001', x'01', 1);
 insert into recovery_codes (user_id, code_hash) values (x'00000000000000000000000000000001', zeroblob(32));
-insert into webhook_configs (id, organization_id, user_id, type, sealed_url, is_active, created_at, updated_at)
-values (x'0000000000000000000000000000000c', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'slack', x'01', 1, 1, 1);
+insert into webhook_configs (id, organization_id, user_id, type, sealed_url, is_active, sealed_secret, sealed_previous_secret,
+    previous_secret_until, created_at, updated_at)
+values (x'0000000000000000000000000000000c', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'slack', x'01', 1, x'02', x'03', 5, 1, 1);
 insert into smtp_configs (id, organization_id, user_id, host, port, username, sealed_password, from_email, from_name, security, is_active,
     created_at, updated_at)
 values (x'0000000000000000000000000000000d', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'mail.example.org', 587, '',
     null, 'ops@example.org', '', 'starttls', 1, 1, 1);
+insert into notification_preferences (id, organization_id, user_id, channel, events, recoveries, application_ids, updated_at)
+values (x'0000000000000000000000000000a001', x'00000000000000000000000000000002', null, 'slack', 'deployment.failed disk.low', 1, '', 1);
+insert into notices (id, organization_id, channel, recipient, destination, event, application_id, title, message, sealed_message, state, reason,
+    carried_by, carries, attempts, first_tried_at, next_attempt_at, expires_at, created_at, ended_at)
+values (x'0000000000000000000000000000a002', x'00000000000000000000000000000002', 'slack', '', 'slack', 'deployment.failed', null, 'It failed', '{}', x'01', 'failed', 'It answered 404.',
+    null, 0, 1, 1, null, null, 1, 2);
+insert into notice_attempts (notice_id, number, started_at, milliseconds, destination, status, problem, answer)
+values (x'0000000000000000000000000000a002', 1, 1, 12, 'https://hooks.example.org', 404, 'It answered 404.', 'no');
+insert into notice_troubles (organization_id, subject, created_at) values (x'00000000000000000000000000000002', 'deployment', 1);
 update instance set engine_label = x'00000000000000000000000000000015';
 insert into shared_variables (id, organization_id, environment, sealed_variables, created_at, updated_at)
 values (x'00000000000000000000000000005a1d', x'00000000000000000000000000000002', 'staging', x'01', 1, 1);
@@ -62,6 +73,8 @@ insert into events (seq, name, organization_id, details, created_at)
 values (1, 'application.created', x'00000000000000000000000000000002', '{}', 1);
 update event_head set last_seq = 1;
 insert into event_cursors (consumer, seq) values ('test', 1);
+insert into login_places (user_id, place_hash, last_used_at) values (x'00000000000000000000000000000001', zeroblob(32), 1);
+insert into alarms (kind, subject_id, is_on, changed_at) values ('application', x'0000000000000000000000000000000e', 1, 1);
 insert into idempotency_keys (organization_id, user_id, name, body_hash, application_id, created_at)
 values (x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'once', zeroblob(32),
     x'0000000000000000000000000000000e', 1);
