@@ -613,6 +613,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/auth/request-password-reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Request password reset */
+        post: operations["request_password_reset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/auth/reset-password": {
         parameters: {
             query?: never;
@@ -624,6 +641,63 @@ export interface paths {
         put?: never;
         /** Reset password */
         post: operations["reset_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/user/email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change email
+         * @description Needs a login; an API key is not enough.
+         */
+        patch: operations["change_email"];
+        trace?: never;
+    };
+    "/api/v1/auth/verify-email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Verify email */
+        post: operations["verify_email"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/instance/mail/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send test mail
+         * @description Needs a login; an API key is not enough. For admins of the installation, with a login.
+         */
+        post: operations["send_test_mail"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2866,6 +2940,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/notification/webhook/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get signing secret
+         * @description Needs the permission `webhook:update`, which the role `member` has, in the organization. Deliveries to the `webhook` are signed with it, as standardwebhooks.com says.
+         */
+        get: operations["get_signing_secret"];
+        put?: never;
+        /**
+         * Rotate signing secret
+         * @description Needs the permission `webhook:update`, which the role `member` has, in the organization. The one before signs too for 24 hours.
+         */
+        post: operations["rotate_signing_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notification/webhook/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test webhook
+         * @description Needs the permission `webhook:update`, which the role `member` has, in the organization. Sends a message now and answers what came of it.
+         */
+        post: operations["test_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/notification/smtp": {
         parameters: {
             query?: never;
@@ -2893,6 +3011,110 @@ export interface paths {
          * @description Needs the permission `smtp:delete`, which the role `admin` has, in the organization. Succeeds also when there is none.
          */
         delete: operations["delete_smtp_configuration"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notification/smtp/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test SMTP configuration
+         * @description Needs the permission `smtp:update`, which the role `admin` has, in the organization. Sends a mail now and answers what came of it.
+         */
+        post: operations["test_smtp_configuration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notification/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get notification preferences
+         * @description Needs the permission `webhook:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["get_notification_preferences"];
+        put?: never;
+        /**
+         * Update notification preferences
+         * @description Needs the permission `webhook:read`, which the role `viewer` has, in the organization. What goes to a channel of the organization also needs `webhook:update`.
+         */
+        post: operations["update_notification_preferences"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notification/notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List notices
+         * @description Needs the permission `webhook:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["list_notices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notification/notices/{notice_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get notice
+         * @description Needs the permission `webhook:update`, which the role `member` has, in the organization. With the tries to deliver it, and what was answered.
+         */
+        get: operations["get_notice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notification/notices/{notice_id}/send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send notice again
+         * @description Needs the permission `webhook:update`, which the role `member` has, in the organization. With the same id. One that waits for its next try is tried now.
+         */
+        post: operations["send_notice_again"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3491,6 +3713,18 @@ export interface components {
         Certificates: {
             certificates: components["schemas"]["Certificate"][];
         };
+        ChangeEmail: {
+            /**
+             * Format: email
+             * @description The address that the user has now is asked for anew, as long as it is not verified.
+             */
+            email: string;
+            /**
+             * Format: password
+             * @description A stranger who finds an open session must not be able to take the account over.
+             */
+            password: string;
+        };
         ChangePassword: {
             /** Format: password */
             current_password: string;
@@ -3505,6 +3739,26 @@ export interface components {
          * @enum {string}
          */
         ChangedBy: "upstream" | "organization" | "both" | "conflict";
+        /**
+         * @description A way by which people hear of what happened.
+         *
+         *     - `email`: To members, through the organization's mail server.
+         * @enum {string}
+         */
+        Channel: "slack" | "discord" | "webhook" | "teams" | "telegram" | "ntfy" | "email";
+        /** @description What came of sending something now. */
+        ChannelTest: {
+            is_delivered: boolean;
+            /** @description What went wrong, and what to do about it; empty when nothing did. */
+            problem: string;
+            /**
+             * Format: uint16
+             * @description Of the answer; null without one, and for mail.
+             */
+            status: number | null;
+            /** @description How the answer begins, without what is secret. */
+            answer: string;
+        };
         /**
          * @description A kind of server that keeps repositories.
          *
@@ -4297,6 +4551,15 @@ export interface components {
         Domains: {
             domains: components["schemas"]["Domain"][];
         };
+        /** @description A link was sent to the address. A newer one takes its place. */
+        EmailChange: {
+            email: string;
+            /**
+             * Format: date-time
+             * @description Until then the link can be opened.
+             */
+            expires_at: string;
+        };
         /**
          * @description What went wrong, for programs. Codes are never renamed; the sentence for people is in `message`.
          *
@@ -4322,6 +4585,7 @@ export interface components {
          *     - `organization_not_empty`: The organization still owns things, so it cannot be deleted.
          *     - `name_taken`: Another application of the organization has this name, and another repository.
          *     - `domain_taken`: Another application has this domain.
+         *     - `no_mail_server`: The operator has set no mail server, so nothing can be sent.
          *     - `idempotency_key_reused`: The same `Idempotency-Key` came with another body before.
          *     - `release_gone`: The release was never live, its image is not kept any more, or there is no snapshot of its data, so nothing can go back to it.
          *     - `body_timeout`: The body did not arrive in time.
@@ -4330,13 +4594,14 @@ export interface components {
          *     - `rate_limited`: Too many requests; `Retry-After` says when to try again.
          *     - `internal`: A fault of the server. The request id finds it in the server's log.
          *     - `code_host_failed`: The code host refused, or could not be reached.
+         *     - `mail_failed`: The mail server refused, or could not be reached.
          *     - `unavailable`: The server, or something it needs, cannot answer now.
          *     - `disk_full`: The disk of the database is full: reading works, changing does not.
          *     - `time_limit`: The request took longer than the limit.
          *     - `read_only`: Another installation or server holds the containers that this one would change, so it only reads.
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "unauthenticated" | "invalid_credentials" | "code_required" | "invalid_code" | "invalid_signature" | "setup_token_required" | "forbidden" | "login_required" | "registration_closed" | "invitation_for_another_address" | "not_found" | "method_not_allowed" | "conflict" | "already_exists" | "two_factor_state" | "email_taken" | "already_member" | "last_owner" | "organization_not_empty" | "name_taken" | "domain_taken" | "idempotency_key_reused" | "release_gone" | "body_timeout" | "too_large" | "unsupported_encoding" | "rate_limited" | "internal" | "code_host_failed" | "unavailable" | "disk_full" | "time_limit" | "read_only";
+        ErrorCode: "invalid_request" | "unauthenticated" | "invalid_credentials" | "code_required" | "invalid_code" | "invalid_signature" | "setup_token_required" | "forbidden" | "login_required" | "registration_closed" | "invitation_for_another_address" | "not_found" | "method_not_allowed" | "conflict" | "already_exists" | "two_factor_state" | "email_taken" | "already_member" | "last_owner" | "organization_not_empty" | "name_taken" | "domain_taken" | "no_mail_server" | "idempotency_key_reused" | "release_gone" | "body_timeout" | "too_large" | "unsupported_encoding" | "rate_limited" | "internal" | "code_host_failed" | "mail_failed" | "unavailable" | "disk_full" | "time_limit" | "read_only";
         /** @description Something that happened in an organization. */
         Event: {
             /**
@@ -4375,15 +4640,22 @@ export interface components {
          *     - `application.running`: Visitors are served.
          *     - `application.failed`: Nothing is serving, though something should be.
          *     - `application.crashed`: Its container ended by itself; it is started again.
+         *     - `application.unhealthy`: Too many of its visitors get errors: `error_rate_percent` says how many are too many.
+         *     - `application.recovered`: Most of its visitors get answers again.
          *     - `application.deleted`: Everything of it is gone.
          *     - `deployment.succeeded`: Visitors are served by it.
          *     - `run.queued`: A command is to be run.
          *     - `run.failed`: It failed, took too long, or was interrupted.
          *     - `run.skipped`: The time of a schedule came, and nothing was run.
          *     - `execution.queued`: An extension is to be carried out.
+         *     - `certificate.failed`: A certificate was not to be had in several tries, or not renewed and the one in use is near its end. It is tried again.
+         *     - `certificate.recovered`: After that: there is one that is good for long.
+         *     - `disk.low`: A disk of the machine has less room than the setting `disk-low-percent` says.
+         *     - `engine.lost`: The container engine has not answered for a minute.
+         *     - `logs.stopped`: Log lines could not be stored for a minute.
          * @enum {string}
          */
-        EventName: "application.created" | "application.updated" | "application.deploying" | "application.running" | "application.stopped" | "application.failed" | "application.crashed" | "application.deleted" | "deployment.queued" | "deployment.cloning" | "deployment.building" | "deployment.deploying" | "deployment.succeeded" | "deployment.failed" | "deployment.cancelled" | "volume.created" | "volume.deleted" | "snapshot.succeeded" | "snapshot.failed" | "run.queued" | "run.started" | "run.succeeded" | "run.failed" | "run.cancelled" | "run.skipped" | "execution.queued" | "execution.succeeded" | "execution.failed" | "execution.cancelled";
+        EventName: "application.created" | "application.updated" | "application.deploying" | "application.running" | "application.stopped" | "application.failed" | "application.crashed" | "application.unhealthy" | "application.recovered" | "application.deleted" | "deployment.queued" | "deployment.cloning" | "deployment.building" | "deployment.deploying" | "deployment.succeeded" | "deployment.failed" | "deployment.cancelled" | "volume.created" | "volume.deleted" | "snapshot.succeeded" | "snapshot.failed" | "run.queued" | "run.started" | "run.succeeded" | "run.failed" | "run.cancelled" | "run.skipped" | "execution.queued" | "execution.succeeded" | "execution.failed" | "execution.cancelled" | "certificate.failed" | "certificate.recovered" | "disk.low" | "disk.recovered" | "engine.lost" | "engine.recovered" | "logs.stopped" | "logs.recovered" | "member.added" | "member.role_changed" | "member.removed" | "api_key.created";
         /**
          * @description What an execution is for.
          *
@@ -5211,6 +5483,121 @@ export interface components {
             before_snapshot?: string | null;
             after_snapshot?: string | null;
         };
+        /** @description One message to one destination. */
+        Notice: {
+            /**
+             * Format: uuid
+             * @description A receiver that gets it again gets this id again: it is its `webhook-id`.
+             */
+            id: string;
+            /** Format: uuid */
+            organization_id: string;
+            channel: components["schemas"]["Channel"];
+            /** @description Of a mail; empty for every other channel. */
+            recipient: string;
+            /** @description None for one that carries others. */
+            event: components["schemas"]["EventName"] | null;
+            /** Format: uuid */
+            application_id: string | null;
+            title: string;
+            state: components["schemas"]["NoticeState"];
+            /** @description Why it failed, was dropped, or waits; empty otherwise. */
+            reason: string;
+            /**
+             * Format: uuid
+             * @description The notice that has carried this one.
+             */
+            carried_by: string | null;
+            /**
+             * Format: int64
+             * @description How many others it carries.
+             */
+            carries: number;
+            /** Format: int64 */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description When it is tried again; null if that is not known, or it is over.
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Null as long as it waits.
+             */
+            ended_at: string | null;
+        };
+        /** @description One try to deliver a notice. */
+        NoticeAttempt: {
+            /** Format: int64 */
+            number: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            started_at: string;
+            /** Format: int64 */
+            milliseconds: number;
+            /** @description Where it went, without what is secret. */
+            destination: string;
+            /**
+             * Format: int64
+             * @description Of the answer; null without one, and for mail.
+             */
+            status: number | null;
+            /** @description What went wrong; empty when nothing did. */
+            problem: string;
+            /** @description How the answer begins, without what is secret. */
+            answer: string;
+        };
+        NoticeDetails: {
+            notice: components["schemas"]["Notice"];
+            /** @description Oldest first; of very many only the newest. */
+            attempts: components["schemas"]["NoticeAttempt"][];
+        };
+        /**
+         * @description What became of a notice.
+         *
+         *     - `waiting`: It is to be sent, for the first time or again.
+         *     - `sent`: Its receiver has taken it.
+         *     - `failed`: It was tried for a day, or its receiver will never take it.
+         *     - `folded`: Another notice has carried it, with others of the same time.
+         *     - `dropped`: It is not sent any more: too many were waiting, it came too late, or its channel is gone.
+         * @enum {string}
+         */
+        NoticeState: "waiting" | "sent" | "failed" | "folded" | "dropped";
+        Notices: {
+            /** @description Newest first. */
+            notices: components["schemas"]["Notice"][];
+            /**
+             * Format: uuid
+             * @description What to send as `before` for the next page; null when there is none.
+             */
+            next_cursor: string | null;
+        };
+        /** @description Which events a channel tells of. */
+        NotificationPreference: {
+            channel: components["schemas"]["Channel"];
+            events: components["schemas"]["EventName"][];
+            /** @description Whether the first success after a failure among `events` is told too. */
+            recoveries: boolean;
+            /** @description Only events about these applications; empty for all events. */
+            application_ids: string[];
+            /** @description Whether this is how it is without anything having been chosen. */
+            is_default: boolean;
+        };
+        NotificationPreferences: {
+            /** Format: uuid */
+            organization_id: string;
+            /** @description What the organization sends to its channels. */
+            channels: components["schemas"]["NotificationPreference"][];
+            /** @description What the caller gets by mail. */
+            email: components["schemas"]["NotificationPreference"];
+        };
         Organization: {
             /** Format: uuid */
             id: string;
@@ -5525,6 +5912,10 @@ export interface components {
             /** Format: uuid */
             user_id: string;
         };
+        RequestPasswordReset: {
+            /** Format: email */
+            email: string;
+        };
         ResetPassword: {
             /** Format: password */
             token: string;
@@ -5562,6 +5953,13 @@ export interface components {
              *     replaced. Volumes that were made since keep what they hold. Default: false.
              */
             with_data?: boolean | null;
+        };
+        RotateSigningSecret: {
+            /**
+             * Format: uuid
+             * @description Default: the query parameter `id`, else the organization of the header, else the caller's default one.
+             */
+            organization_id?: string | null;
         };
         /** @description A new secret for an application's deliveries. */
         RotateWebhook: {
@@ -5792,6 +6190,16 @@ export interface components {
              */
             updated_at: string | null;
         };
+        /** @description What deliveries to the `webhook` are signed with, as <https://www.standardwebhooks.com> says. */
+        SigningSecret: {
+            /** @description Begins with `whsec_`. */
+            secret: string;
+            /**
+             * Format: date-time
+             * @description Until when the secret before this one signs too; null if it does not.
+             */
+            previous_secret_until: string | null;
+        };
         /** @description The password is never shown. */
         SmtpConfig: {
             /** Format: uuid */
@@ -5920,6 +6328,26 @@ export interface components {
         };
         /** @enum {string} */
         TakenSide: "upstream" | "organization";
+        TestSmtp: {
+            /**
+             * Format: uuid
+             * @description Default: the query parameter `id`, else the organization of the header, else the caller's default one.
+             */
+            organization_id?: string | null;
+            /**
+             * Format: email
+             * @description Default: the caller's own address.
+             */
+            to?: string | null;
+        };
+        TestWebhook: {
+            /**
+             * Format: uuid
+             * @description Default: the query parameter `id`, else the organization of the header, else the caller's default one.
+             */
+            organization_id?: string | null;
+            type: components["schemas"]["WebhookType"];
+        };
         /**
          * @description The time zone of the fields of `cron`.
          * @enum {string}
@@ -6017,7 +6445,7 @@ export interface components {
         };
         /**
          * @description What is absent stays as it is; an empty text puts a field back to its default. Name and domain act at once, the rest at
-         *     the next deploy.
+         *     the next deploy, unless the field says otherwise.
          */
         UpdateApplication: {
             /** Format: uuid */
@@ -6235,6 +6663,21 @@ export interface components {
              * @example zh-Hant
              */
             language: string;
+        };
+        /** @description For `email`: what the caller gets by mail; it takes a login. For any other channel: what the organization sends to it. */
+        UpdateNotificationPreference: {
+            /**
+             * Format: uuid
+             * @description Default: the query parameter `id`, else the organization of the header, else the caller's default one.
+             */
+            organization_id?: string | null;
+            channel: components["schemas"]["Channel"];
+            /** @description None: nothing is sent. */
+            events: components["schemas"]["EventName"][];
+            /** @description Default: true. */
+            recoveries?: boolean | null;
+            /** @description Default: all. */
+            application_ids?: string[] | null;
         };
         /** @description At least one of `name` and `description`; what is absent stays as it is. */
         UpdateOrganization: {
@@ -6486,6 +6929,10 @@ export interface components {
          * @enum {string}
          */
         VariableKind: "environment" | "build" | "preview";
+        VerifyEmail: {
+            /** Format: password */
+            token: string;
+        };
         Volume: {
             /** Format: uuid */
             id: string;
@@ -6597,7 +7044,7 @@ export interface components {
          *     - `webhook`: Any other receiver: signed JSON.
          * @enum {string}
          */
-        WebhookType: "slack" | "discord" | "webhook";
+        WebhookType: "slack" | "discord" | "webhook" | "teams" | "telegram" | "ntfy";
     };
     responses: never;
     parameters: never;
@@ -9862,6 +10309,111 @@ export interface operations {
             };
         };
     };
+    request_password_reset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestPasswordReset"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: null;
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `no_mail_server` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     reset_password: {
         parameters: {
             query?: never;
@@ -9947,6 +10499,350 @@ export interface operations {
             };
             /** @description `internal` */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    change_email: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeEmail"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["EmailChange"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `login_required` or `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `no_mail_server` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    verify_email: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerifyEmail"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: null;
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `email_taken` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    send_test_mail: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: null;
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` or `login_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `no_mail_server` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `mail_failed` */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -26432,7 +27328,7 @@ export interface operations {
                 "X-Organization-Id"?: string;
             };
             path: {
-                type: "slack" | "discord" | "webhook";
+                type: "slack" | "discord" | "webhook" | "teams" | "telegram" | "ntfy";
             };
             cookie?: never;
         };
@@ -26509,6 +27405,362 @@ export interface operations {
                 };
             };
             /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_signing_secret: {
+        parameters: {
+            query?: {
+                /** @description Default: the organization of the header, else the caller's default one. */
+                id?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["SigningSecret"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    rotate_signing_secret: {
+        parameters: {
+            query?: {
+                /** @description Default: the organization of the header, else the caller's default one. */
+                id?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateSigningSecret"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["SigningSecret"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    test_webhook: {
+        parameters: {
+            query?: {
+                /** @description Default: the organization of the header, else the caller's default one. */
+                id?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestWebhook"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["ChannelTest"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
             503: {
                 headers: {
                     /** @description Seconds. */
@@ -26977,6 +28229,684 @@ export interface operations {
             };
             /** @description `unsupported_encoding` */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    test_smtp_configuration: {
+        parameters: {
+            query?: {
+                /** @description Default: the organization of the header, else the caller's default one. */
+                id?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TestSmtp"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["ChannelTest"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_notification_preferences: {
+        parameters: {
+            query?: {
+                /** @description Default: the organization of the header, else the caller's default one. */
+                id?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["NotificationPreferences"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    update_notification_preferences: {
+        parameters: {
+            query?: {
+                /** @description Default: the organization of the header, else the caller's default one. */
+                id?: string;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateNotificationPreference"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["NotificationPreference"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `login_required` or `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    list_notices: {
+        parameters: {
+            query?: {
+                /** @description The organization. Default: the one of the header, else the caller's default one. */
+                id?: string;
+                /**
+                 * @description A way by which people hear of what happened.
+                 *
+                 *     - `email`: To members, through the organization's mail server.
+                 */
+                channel?: "slack" | "discord" | "webhook" | "teams" | "telegram" | "ntfy" | "email";
+                /**
+                 * @description What became of a notice.
+                 *
+                 *     - `waiting`: It is to be sent, for the first time or again.
+                 *     - `sent`: Its receiver has taken it.
+                 *     - `failed`: It was tried for a day, or its receiver will never take it.
+                 *     - `folded`: Another notice has carried it, with others of the same time.
+                 *     - `dropped`: It is not sent any more: too many were waiting, it came too late, or its channel is gone.
+                 */
+                state?: "waiting" | "sent" | "failed" | "folded" | "dropped";
+                application_id?: string;
+                /** @description The `next_cursor` of an earlier answer. */
+                before?: string;
+                /** @description Default: 20. */
+                limit?: number;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Notices"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_notice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                notice_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["NoticeDetails"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    send_notice_again: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                notice_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Notice"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
