@@ -216,7 +216,8 @@ async fn a_failure_is_told_once_and_signed(kind: Kind) {
     let place = format!("http://{}/********", receiver.address());
     assert_eq!((&attempt["destination"], details["attempts"].as_array().unwrap().len()), (&json!(place), 1));
     // A success that ends no failure, and what is under way, is told only to those who ask for it.
-    scene.tell(EventName::DeploymentSucceeded, &[("application", "other")]).await;
+    let other = Some(Uuid::from_u128(7));
+    scene.tell_about(EventName::DeploymentSucceeded, other, &[("application", "other")]).await;
     scene.tell(EventName::DeploymentQueued, &[("application", "shop")]).await;
     scene.fail("store").await;
     receiver.wait_for(2).await;
@@ -441,6 +442,8 @@ async fn gone_is_gone(kind: Kind) {
     scene.channel("webhook", &receiver.url("/hook")).await;
     scene.fail("one").await;
     scene.fail("two").await;
+    // Before it is asked whether any waits.
+    scene.read().await;
     scene.go();
     scene.nothing_waits().await;
     let all = scene.notices("").await;
