@@ -1747,14 +1747,26 @@ export const de: Text = {
     removePage: "Besucher bekommen wieder die Seite von Windlass.",
   },
   notifications: {
-    nothingSent:
-      "Es wird noch nichts verschickt. Was Sie hier speichern, wird benutzt, sobald Windlass Benachrichtigungen senden kann.",
     webhooks: "Webhooks",
-    kind: { slack: "Slack", discord: "Discord", webhook: "Anderer Empfänger" },
+    kind: {
+      slack: "Slack",
+      discord: "Discord",
+      teams: "Microsoft Teams",
+      telegram: "Telegram",
+      ntfy: "ntfy",
+      webhook: "Anderer Empfänger",
+    },
     kindHint: {
-      slack: "Die Adresse eines eingehenden Webhooks von Slack.",
-      discord: "Die Adresse eines Webhooks eines Discord-Kanals.",
-      webhook: "Eine Adresse, die signiertes JSON annimmt.",
+      slack:
+        "Ein eingehender Webhook: in einer App Ihres Slack unter „Incoming Webhooks“. Er beginnt mit https://hooks.slack.com/services/.",
+      discord:
+        "Ein Webhook eines Textkanals: in dessen Einstellungen unter „Integrationen“. Er beginnt mit https://discord.com/api/webhooks/.",
+      teams:
+        "Ein Workflow, der in einen Kanal schreibt, wenn eine Webhook-Anforderung empfangen wird: im Menü des Kanals unter „Workflows“.",
+      telegram:
+        "https://api.telegram.org/bot<Token>/sendMessage?chat_id=<Nummer>, mit dem Token von BotFather und der Nummer eines Chats, in dem der Bot ist.",
+      ntfy: "Ein Thema, https://ntfy.sh/<Thema> oder eines eigenen Servers; mit ?auth=<Access Token>, wenn es geschützt ist.",
+      webhook: "Eine eigene Adresse, die signiertes JSON annimmt, wie standardwebhooks.com es beschreibt.",
     },
     url: "Adresse",
     urlKept: "Die gespeicherte wird nicht gezeigt. Leer behält sie.",

@@ -1241,13 +1241,26 @@ export const later = {
     removePage: "Visitors get the page of Windlass again.",
   },
   notifications: {
-    nothingSent: "Nothing is sent yet. What you store here is used once Windlass can send notifications.",
     webhooks: "Webhooks",
-    kind: { slack: "Slack", discord: "Discord", webhook: "Another receiver" },
+    kind: {
+      slack: "Slack",
+      discord: "Discord",
+      teams: "Microsoft Teams",
+      telegram: "Telegram",
+      ntfy: "ntfy",
+      webhook: "Another receiver",
+    },
     kindHint: {
-      slack: "The address of an incoming webhook of Slack.",
-      discord: "The address of a webhook of a Discord channel.",
-      webhook: "An address that takes signed JSON.",
+      slack:
+        "An incoming webhook: in an app of your Slack, under Incoming Webhooks. It begins with https://hooks.slack.com/services/.",
+      discord:
+        "A webhook of a text channel: in its settings, under Integrations. It begins with https://discord.com/api/webhooks/.",
+      teams:
+        "A workflow that posts to a channel when a webhook request is received: in the channel's menu, under Workflows.",
+      telegram:
+        "https://api.telegram.org/bot<token>/sendMessage?chat_id=<id>, with the token that BotFather gave and the id of a chat that the bot is in.",
+      ntfy: "A topic, https://ntfy.sh/<topic> or of your own server; with ?auth=<access token> if it is protected.",
+      webhook: "An address of your own that takes signed JSON, as standardwebhooks.com says.",
     },
     url: "Address",
     urlKept: "What is stored is not shown. Empty keeps it.",

@@ -14,14 +14,13 @@ import { EditSmtp } from "./EditSmtp";
 import { EditWebhook } from "./EditWebhook";
 import { maskedUrl } from "./masked";
 
-const TYPES: readonly WebhookType[] = ["slack", "discord", "webhook"];
+const TYPES: readonly WebhookType[] = ["slack", "discord", "teams", "telegram", "ntfy", "webhook"];
 
 export function Notifications() {
   const t = useText();
   const { may } = useSession();
   return (
     <>
-      <p class="notice warn">{t.notifications.nothingSent}</p>
       <section class="stack">
         <h2>{t.notifications.webhooks}</h2>
         {!may("webhook:update") && <p class="muted">{t.notifications.mayNot}</p>}

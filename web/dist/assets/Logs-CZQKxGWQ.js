@@ -1,1 +1,0 @@
-import{_r as e}from"./base-184fuP1v.js";import{t}from"./LogView-D15kj-JV.js";import{c as n}from"./ApplicationPage-CvSQwgie.js";import{h as r}from"./libraries-rtXbZG4A.js";function i({application:i}){let a=e(i.deployments);return r(t,{source:{of:`application`,id:i.id},isLive:!0,services:a?n(a):[]})}export{i as default};
