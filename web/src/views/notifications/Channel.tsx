@@ -17,13 +17,17 @@ interface Props {
   removeText: string;
   removal: { isPending: boolean; error: Error | null; start: (done: () => void) => void };
   onEdit: () => void;
+  /** What else can be done with what is stored. */
+  actions: ComponentChildren;
+  /** What came of it. */
+  below: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** One place that notifications will go to: what is stored, and what can be done with it. */
+/** One place that notifications go to: what is stored, and what can be done with it. */
 export function Channel(props: Props) {
   const t = useText();
-  const { name, hint, asked, isActive, mayUpdate, mayDelete, removeText, removal, onEdit, children } = props;
+  const { name, hint, asked, isActive, mayUpdate, mayDelete, removeText, removal, onEdit } = props;
   const [asks, setAsks] = useState(false);
   if (asked.error && !asked.data) return <Problem error={asked.error} onAgain={() => void asked.refetch()} />;
   if (asked.data === undefined) return <Loading />;
@@ -35,7 +39,7 @@ export function Channel(props: Props) {
         <h3>{name}</h3>
         <span class={`state${isActive ? " good" : ""}`}>{state}</span>
       </div>
-      {isThere ? children : <p class="muted">{hint}</p>}
+      {isThere ? props.children : <p class="muted break">{hint}</p>}
       {(mayUpdate || (isThere && mayDelete)) && (
         <div class="row">
           {mayUpdate && (
@@ -46,6 +50,7 @@ export function Channel(props: Props) {
               {isThere ? t.notifications.change : t.notifications.setUp}
             </Button>
           )}
+          {isThere && props.actions}
           {isThere && mayDelete && (
             <Button kind="danger" aria-label={t.notifications.removeAt(name)} onClick={() => setAsks(true)}>
               {t.notifications.remove}
@@ -53,6 +58,7 @@ export function Channel(props: Props) {
           )}
         </div>
       )}
+      {isThere && props.below}
       {asks && (
         <Confirm
           title={t.notifications.removeTitle(name)}

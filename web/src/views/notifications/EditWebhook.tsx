@@ -42,7 +42,7 @@ export function EditWebhook({ type, stored, onClose }: Props) {
     >
       <TextField
         label={t.notifications.url}
-        hint={stored ? t.notifications.urlKept : t.notifications.kindHint[type]}
+        hint={stored ? `${t.notifications.urlKept} ${t.notifications.kindHint[type]}` : t.notifications.kindHint[type]}
         type="url"
         autocomplete="off"
         required={!stored}
