@@ -41,24 +41,26 @@ export function Channel(props: Props) {
       </div>
       {isThere ? props.children : <p class="muted break">{hint}</p>}
       {(mayUpdate || (isThere && mayDelete)) && (
-        <div class="row">
-          {mayUpdate && (
-            <Button
-              aria-label={isThere ? t.notifications.changeAt(name) : t.notifications.setUpAt(name)}
-              onClick={onEdit}
-            >
-              {isThere ? t.notifications.change : t.notifications.setUp}
-            </Button>
-          )}
-          {isThere && props.actions}
-          {isThere && mayDelete && (
-            <Button kind="danger" aria-label={t.notifications.removeAt(name)} onClick={() => setAsks(true)}>
-              {t.notifications.remove}
-            </Button>
-          )}
+        <div>
+          <div class="row">
+            {mayUpdate && (
+              <Button
+                aria-label={isThere ? t.notifications.changeAt(name) : t.notifications.setUpAt(name)}
+                onClick={onEdit}
+              >
+                {isThere ? t.notifications.change : t.notifications.setUp}
+              </Button>
+            )}
+            {isThere && props.actions}
+            {isThere && mayDelete && (
+              <Button kind="danger" aria-label={t.notifications.removeAt(name)} onClick={() => setAsks(true)}>
+                {t.notifications.remove}
+              </Button>
+            )}
+          </div>
+          {isThere && props.below}
         </div>
       )}
-      {isThere && props.below}
       {asks && (
         <Confirm
           title={t.notifications.removeTitle(name)}

@@ -45,7 +45,7 @@ export function MailServer() {
             </Button>
           )
         }
-        below={<TestResult test={test} delivered={t.testMailed(user.email)} />}
+        below={<TestResult name={t.mail} test={test} delivered={t.testMailed(user.email)} />}
       >
         {config && (
           <Facts

@@ -101,16 +101,14 @@ function Attempt({ of }: { of: NoticeAttempt }) {
   return (
     <li class="card stack">
       <div class="row between">
-        <span class={`state ${of.problem ? "bad" : "good"}`}>
-          {of.status ? t.answered(of.status) : of.problem ? t.notDelivered : t.delivered}
-        </span>
+        <span class={`state ${of.problem ? "bad" : "good"}`}>{of.problem ? t.notDelivered : t.delivered}</span>
         <span class="muted small">
           {t.attempt(of.number)} · <Time at={of.started_at} /> · {duration(of.milliseconds)}
         </span>
       </div>
-      {of.problem && <p>{of.problem}</p>}
+      {(of.problem || of.status) && <p>{of.problem || t.answered(of.status ?? 0)}</p>}
       {of.destination && <code class="break muted">{of.destination}</code>}
-      {of.answer && <Evidence label={t.answer} text={of.answer} />}
+      {of.answer && <Evidence label={`${t.answer}: ${t.attempt(of.number)}`} text={of.answer} />}
     </li>
   );
 }

@@ -4,13 +4,15 @@ import { Evidence } from "../../ui/Evidence";
 import { ProblemText } from "../../ui/Problem";
 
 interface Props {
+  /** Of the channel. */
+  name: string;
   test: { data: ChannelTest | undefined; error: Error | null; isPending: boolean };
   /** Where it went, if the result does not tell by itself. */
   delivered: string;
 }
 
 /** What came of a test, in the words of whom it was sent to. */
-export function TestResult({ test, delivered }: Props) {
+export function TestResult({ name, test, delivered }: Props) {
   const t = useText().notifications;
   const result = test.isPending ? undefined : test.data;
   return (
@@ -21,7 +23,7 @@ export function TestResult({ test, delivered }: Props) {
             <strong>{result.is_delivered ? delivered : t.testFailed}</strong>{" "}
             {result.problem || (result.status && t.answered(result.status))}
           </p>
-          {result.answer && !result.is_delivered && <Evidence label={t.answer} text={result.answer} />}
+          {result.answer && !result.is_delivered && <Evidence label={`${t.answer}: ${name}`} text={result.answer} />}
         </>
       )}
       {!test.isPending && <ProblemText error={test.error} />}

@@ -64,7 +64,7 @@ export function WebhookChannel({ type }: { type: WebhookType }) {
             </>
           )
         }
-        below={<TestResult test={test} delivered={t.testDelivered} />}
+        below={<TestResult name={name} test={test} delivered={t.testDelivered} />}
       >
         {stored.data && <code class="break">{maskedUrl(stored.data.webhook_url)}</code>}
         {preference && <Told of={preference} />}
