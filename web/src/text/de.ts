@@ -1909,7 +1909,7 @@ export const de: Text = {
     event: "Ereignis",
     application: "Anwendung",
     thisApplication: "diese",
-    toApplication: "Zur Anwendung",
+    isGone: "gibt es nicht mehr",
     state: "Zustand",
     states: {
       waiting: "wartet",

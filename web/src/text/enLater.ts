@@ -1403,7 +1403,7 @@ export const later = {
     event: "Event",
     application: "Application",
     thisApplication: "this one",
-    toApplication: "To the application",
+    isGone: "is gone",
     state: "State",
     states: { waiting: "waiting", sent: "sent", failed: "failed", folded: "in another message", dropped: "dropped" },
     reason: "Reason",

@@ -1,3 +1,4 @@
+import { useApplication } from "../../api/applications";
 import { type Notice, type NoticeAttempt, useNotice } from "../../api/notifications";
 import { useMay } from "../../session";
 import { type Text, useText } from "../../text";
@@ -73,14 +74,7 @@ function facts(t: Text, notice: Notice): Parameters<typeof Facts>[0]["rows"] {
     [t.notifications.channel, channelName(t, notice.channel)],
     [t.notifications.recipient, notice.recipient],
     [t.notifications.event, notice.event && <code key="e">{notice.event}</code>],
-    [
-      t.notifications.application,
-      application_id && (
-        <a key="a" href={`/applications/${application_id}`}>
-          {t.notifications.toApplication}
-        </a>
-      ),
-    ],
+    [t.notifications.application, application_id && <ApplicationLink key="a" id={application_id} />],
     [
       t.notifications.carriedBy,
       carried_by && (
@@ -94,6 +88,13 @@ function facts(t: Text, notice: Notice): Parameters<typeof Facts>[0]["rows"] {
     [t.notifications.ended, ended_at && <Time key="n" at={ended_at} />],
     [t.notifications.id, <code key="i">{notice.id}</code>],
   ];
+}
+
+function ApplicationLink({ id }: { id: string }) {
+  const t = useText().notifications;
+  const { data, error } = useApplication(id);
+  if (error && !data) return <span class="muted">{t.isGone}</span>;
+  return <a href={`/applications/${id}`}>{data?.name ?? id}</a>;
 }
 
 function Attempt({ of }: { of: NoticeAttempt }) {
