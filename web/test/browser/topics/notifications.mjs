@@ -190,7 +190,6 @@ async function waits(platform, page, receiver, application) {
   await row.getByText("Next try").waitFor({ timeout: 30_000 });
   await row.getByRole("link", { name: "unreachable: the deployment failed" }).click();
   await page.getByText("out of order").first().waitFor();
-  await look(page, "notice-waiting");
   receiver.says(path, 200, "thanks");
   await page.getByRole("button", { name: "Try now" }).click();
   await page.locator("main [role=status] .state", { hasText: "sent" }).waitFor({ timeout: 30_000 });
