@@ -37,7 +37,10 @@ export function MailServer() {
               },
             }),
         }}
-        onEdit={() => setEdits(true)}
+        onEdit={() => {
+          test.reset();
+          setEdits(true);
+        }}
         actions={
           may("smtp:update") && (
             <Button aria-label={t.testAt(t.mail)} busy={test.isPending} onClick={() => test.mutate()}>

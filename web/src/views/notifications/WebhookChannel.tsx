@@ -49,7 +49,11 @@ export function WebhookChannel({ type }: { type: WebhookType }) {
               },
             }),
         }}
-        onEdit={() => setOpen("edit")}
+        onEdit={() => {
+          // What came of a test says nothing about another address.
+          test.reset();
+          setOpen("edit");
+        }}
         actions={
           mayUpdate && (
             <>

@@ -1,4 +1,4 @@
-import{S as e,g as t,h as n,o as r}from"./libraries-rtXbZG4A.js";import{$r as i,Mi as a,Rn as o,Sr as s,St as c,Ti as l,Xr as u,hi as d,mi as f,yt as p}from"./base-DQWUJsoN.js";import{t as m}from"./facts-hd-e6Glq.js";import{f as h,m as g}from"./Extensions-Mw9upAom.js";import{n as _,t as v}from"./TextProblems-BgrrQpbb.js";var y=`metadata:
+import{S as e,g as t,h as n,o as r}from"./libraries-rtXbZG4A.js";import{$r as i,Mi as a,Rn as o,Sr as s,St as c,Ti as l,Xr as u,hi as d,mi as f,yt as p}from"./base-DQWUJsoN.js";import{t as m}from"./facts-hd-e6Glq.js";import{f as h,m as g}from"./Extensions-CDlyKcIF.js";import{n as _,t as v}from"./TextProblems-BgrrQpbb.js";var y=`metadata:
   id: my-extension
   name: My extension
   description: Says what it is good for.
