@@ -5,9 +5,9 @@ import { isDue } from "../src/api/renewal.ts";
 import { auditAddress, isFiltered, queryOf, readFilter } from "../src/views/audit/filter.ts";
 import { placeOf } from "../src/views/audit/links.ts";
 import { matching } from "../src/views/instance/settings.ts";
-import { maskedUrl } from "../src/views/organization/masked.ts";
+import { maskedUrl } from "../src/views/notifications/masked.ts";
+import { bodyOf, fieldsOf } from "../src/views/notifications/smtp.ts";
 import { grantable, isLower, offersFor } from "../src/views/organization/roles.ts";
-import { bodyOf, fieldsOf } from "../src/views/organization/smtp.ts";
 
 const member = (user_id: string, role: Role) => ({ user_id, roles: [role] }) as Member;
 const PERMISSIONS: Record<Role, string[]> = {

@@ -57,6 +57,7 @@ function useCommands(t: Text, typed: string): Command[] {
     go(`${t.shell.account}: ${t.account.security}`, "/account/security"),
     go(`${t.shell.account}: ${t.account.sessions}`, "/account/sessions"),
     go(`${t.shell.account}: ${t.account.keys}`, "/account/keys"),
+    go(`${t.shell.account}: ${t.account.notifications}`, "/account/notifications"),
     go(`${t.shell.account}: ${t.account.appearance}`, "/account/appearance"),
   ];
   const act = (id: string, name: string, run: () => void): Command => ({ id, group: t.palette.do, name, run });

@@ -544,6 +544,7 @@ export const en = {
     security: "Security",
     sessions: "Sessions",
     keys: "API keys",
+    notifications: "Notifications",
     appearance: "Appearance",
     name: "Name",
     email: "E-mail address",

@@ -39,7 +39,7 @@ export function Views() {
       <Route path="/applications/new" component={NewApplication} />
       <Route path="/applications/:id/:tab?/:item?" component={ApplicationPage} />
       <Route path="/extensions/:part?/:item?/:tab?" component={Extensions} />
-      <Route path="/organization/:tab?" component={OrganizationPage} />
+      <Route path="/organization/:tab?/:item?" component={OrganizationPage} />
       <Route path="/audit" component={Audit} />
       <Route path="/instance/:tab?" component={InstancePage} />
       <Route path="/account/:tab?" component={Account} />

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { certificateFor } from "./certificate.mjs";
 import { startCodeHost } from "./codehost.mjs";
 import { deliver, pullRequestOf, pushOf } from "./deliveries.mjs";
+import { startReceiver } from "./receiver.mjs";
 import { dockerfile } from "./repository.mjs";
 import { until } from "./until.mjs";
 
@@ -31,13 +32,41 @@ export async function furnish(platform, words) {
   });
   await people(platform, words);
   const connection = await connect(platform, words, codeHost);
+  const receiver = await channels(platform, words);
   await platform.api("POST", "/certificates", certificateFor("furnished.example.org", words.issuer));
   return {
     connection,
     ...(await applications(platform, words, codeHost, connection)),
     ...(await extensions(platform, words)),
-    stop: codeHost.stop,
+    notice: await refusedNotice(platform),
+    stop: () => Promise.all([codeHost.stop(), receiver.stop()]),
   };
+}
+
+/** One that takes what it is told, one that refuses it, and mail. */
+async function channels(platform, words) {
+  const receiver = await startReceiver();
+  receiver.says("/refuses", 400, words.refusal);
+  const at = (type, path) =>
+    platform.api("PUT", "/notification/webhook", { type, webhook_url: receiver.origin + path });
+  await at("webhook", "/takes");
+  await at("discord", "/refuses");
+  await platform.api("POST", "/notification/smtp", {
+    host: "127.0.0.1",
+    port: platform.mailbox.port,
+    security: "none",
+    from_email: "ops@example.org",
+    from_name: words.mailFrom,
+  });
+  return receiver;
+}
+
+/** The message of an application's failed deployment, which its receiver has refused. */
+function refusedNotice(platform) {
+  return until("a notice is refused", async () => {
+    const { notices } = await platform.api("GET", "/notification/notices?channel=discord&state=failed&limit=100");
+    return notices.find(({ event }) => event === "deployment.failed")?.id;
+  });
 }
 
 async function people(platform, words) {

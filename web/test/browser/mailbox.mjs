@@ -9,6 +9,7 @@ export async function startMailbox() {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address();
   return {
+    port,
     args: [
       ...["--mail-host", "127.0.0.1", "--mail-port", `${port}`, "--mail-security", "none"],
       ...["--mail-from", "Windlass <windlass@example.org>", "--account-mails", "1000"],

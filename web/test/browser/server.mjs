@@ -12,7 +12,7 @@ const KEPT_OUTPUT = 20_000;
 /** Tests ask more often than people do, and log in more often. A code host that a test stands in for is on this machine. */
 const GENEROUS = [
   ...["--address-requests", "0", "--account-requests", "0", "--login-attempts", "10000"],
-  ...["--allow-private-targets", "true"],
+  ...["--allow-private-targets", "true", "--notice-tests", "1000"],
 ];
 
 async function freePort() {

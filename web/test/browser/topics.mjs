@@ -16,6 +16,7 @@ import forms from "./topics/forms.mjs";
 import images from "./topics/images.mjs";
 import invitation from "./topics/invitation.mjs";
 import log from "./topics/log.mjs";
+import notifications from "./topics/notifications.mjs";
 import password from "./topics/password.mjs";
 import roles from "./topics/roles.mjs";
 import rollback from "./topics/rollback.mjs";
@@ -50,6 +51,7 @@ export const LANES = [
     "deploy-plan": deployPlan,
     commands,
     "shared-variables": sharedVariables,
+    notifications,
     figures,
     shell,
     invitation,

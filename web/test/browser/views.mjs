@@ -97,7 +97,14 @@ export const VIEWS = [
   { ...ofOrganization("shared-variables", "/variables", ["variable"]), pictured: false },
   ofOrganization("certificates", "/certificates", ["issuer"]),
   ofOrganization("organization-keys", "/keys", ["key", "user"]),
-  ofOrganization("notifications", "/notifications", []),
+  // Only admins see the mail server.
+  ofOrganization("notifications", "/notifications", ["mailFrom"]),
+  ofOrganization("notices", "/notifications/log", ["keyed", "application"]),
+  {
+    ...ofOrganization("notice", "", ["refusal"]),
+    at: ({ notice }) => `/organization/notifications/${notice}`,
+    needs: "webhook:update",
+  },
   ofOrganization("organization", "/about", ["organization", "description"]),
   ofInstance("instance", ""),
   ofInstance("instance-users", "/users"),
@@ -150,6 +157,7 @@ export const VIEWS = [
   ofAccount("security", "/security"),
   ofAccount("sessions", "/sessions", ["agent"]),
   ofAccount("keys", "/keys", ["key", "organization"]),
+  ofAccount("own-mail", "/notifications", ["organization"]),
   ofAccount("appearance", "/appearance"),
   { name: "not-found", route: "default", at: () => "/nowhere", heading: "There is no such page" },
   // The last one: no link leads out of it.
@@ -180,7 +188,13 @@ function ofApplication(name, path, shows, folder = "application", says = []) {
 }
 
 function ofOrganization(name, path, shows) {
-  return { name, route: "/organization/:tab?", at: () => `/organization${path}`, heading: "$organization", shows };
+  return {
+    name,
+    route: "/organization/:tab?/:item?",
+    at: () => `/organization${path}`,
+    heading: "$organization",
+    shows,
+  };
 }
 
 function ofInstance(name, path) {

@@ -38,6 +38,8 @@ export const PLEASANT = {
   realm: "Engines, for members",
   header: "noindex",
   html: "<h1>Back in a moment</h1>",
+  refusal: '{"message": "Unknown Webhook", "code": 10015}',
+  mailFrom: "Engines",
 };
 
 /** Runs if any page takes it for more than text. The name tells which text it was. */

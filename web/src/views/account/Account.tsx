@@ -1,4 +1,4 @@
-import { useRoute } from "preact-iso";
+import { lazy, useRoute } from "preact-iso";
 import { useText } from "../../text";
 import { Page } from "../../ui/Page";
 import { Tabs } from "../../ui/Tabs";
@@ -9,7 +9,16 @@ import { Profile } from "./Profile";
 import { Security } from "./Security";
 import { Sessions } from "./Sessions";
 
-const PARTS = { profile: Profile, security: Security, sessions: Sessions, keys: ApiKeys, appearance: Appearance };
+const OwnMail = lazy(() => import("../notifications/OwnMail"));
+
+const PARTS = {
+  profile: Profile,
+  security: Security,
+  sessions: Sessions,
+  keys: ApiKeys,
+  notifications: OwnMail,
+  appearance: Appearance,
+};
 type PartName = keyof typeof PARTS;
 const NAMES = Object.keys(PARTS) as PartName[];
 

@@ -37,6 +37,7 @@ export const RESOURCES: Readonly<Record<AuditScope, readonly string[]>> = {
     "api_key",
     "webhook",
     "smtp",
+    "notice",
     "organization",
     "denial",
   ],

@@ -12,6 +12,7 @@ const PAGES: Readonly<Record<string, PageOf>> = {
   extension: (_, { extension }) => extension && `/extensions/${encodeURIComponent(extension)}`,
   execution: (id) => `/extensions/executions/${id}`,
   installation: (id) => `/extensions/installations/${id}`,
+  notice: (id) => `/organization/notifications/${id}`,
 };
 
 /** Where things are listed: this leads on although the thing itself is gone. */
@@ -26,6 +27,7 @@ const LISTS: Readonly<Record<string, string>> = {
   api_key: "/organization/keys",
   webhook: "/organization/notifications",
   smtp: "/organization/notifications",
+  notice: "/organization/notifications/log",
   organization: "/organization/about",
   user: "/instance/users",
 };

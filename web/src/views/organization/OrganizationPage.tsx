@@ -1,4 +1,4 @@
-import { useRoute } from "preact-iso";
+import { lazy, useRoute } from "preact-iso";
 import type { Permission } from "../../api/account";
 import { useSession } from "../../session";
 import { useText } from "../../text";
@@ -10,9 +10,10 @@ import { Certificates } from "./Certificates";
 import { Invitations } from "./Invitations";
 import { Keys } from "./Keys";
 import { Members } from "./Members";
-import { Notifications } from "./Notifications";
 import { SharedVariables } from "./SharedVariables";
 import "./organization.css";
+
+const Notifications = lazy(() => import("../notifications/Notifications"));
 
 const PARTS = {
   members: Members,
@@ -41,7 +42,7 @@ export default function OrganizationPage() {
   const { may, organizationName } = useSession();
   const { params } = useRoute();
   const current = NAMES.find((name) => name === (params.tab ?? "members"));
-  if (!current) return <NotFound />;
+  if (!current || (params.item && current !== "notifications")) return <NotFound />;
   const Part = PARTS[current];
   return (
     <Page title={`${organizationName}: ${t.organization[current]}`} heading={<h1>{organizationName}</h1>}>

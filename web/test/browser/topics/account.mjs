@@ -36,7 +36,7 @@ async function makeAndRevokeAKey(platform, page) {
 async function setUpASecondFactor(platform, page) {
   await page.goto(`${platform.origin}/account/security`);
   await page.getByRole("button", { name: "Set up" }).click();
-  await page.getByLabel("Your password").fill(PASSWORD);
+  await page.getByRole("dialog").getByLabel("Your password").fill(PASSWORD);
   await page.getByRole("button", { name: "Next" }).click();
   await page.getByAltText("QR code with the secret for your authenticator").waitFor();
   await look(page, "second-factor");

@@ -9,6 +9,8 @@ import { HOSTILE } from "../words.mjs";
 const PERSON = /Grace the [a-z-]+/;
 /** It is made of an application's name. */
 const MAIN_DOMAIN = /[a-z0-9-]+\.localhost/;
+/** The titles of messages are made of what they are about. */
+const SENT_AGAIN = /^Send again: .*/;
 
 export default async function roles(platform) {
   await furnished(platform);
@@ -27,6 +29,7 @@ export default async function roles(platform) {
 
 /** Words of the person who made something are in the names of some buttons. */
 function nameInTable(name) {
+  if (SENT_AGAIN.test(name)) return "Send again: $notice";
   if (PERSON.test(name)) return name.replace(PERSON, "$person");
   if (MAIN_DOMAIN.test(name)) return name.replace(MAIN_DOMAIN, "$main");
   const word = Object.keys(HOSTILE).find((key) => name.includes(HOSTILE[key]));

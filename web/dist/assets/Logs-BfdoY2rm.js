@@ -1,1 +1,0 @@
-import{Sr as e}from"./base-rrkQ8zbe.js";import{t}from"./LogView-DQya2iQU.js";import{c as n}from"./ApplicationPage-Dv2wRjoo.js";import{h as r}from"./libraries-rtXbZG4A.js";function i({application:i}){let a=e(i.deployments);return r(t,{source:{of:`application`,id:i.id},isLive:!0,services:a?n(a):[]})}export{i as default};
