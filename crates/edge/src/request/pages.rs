@@ -7,7 +7,7 @@ use hyper::{Response, StatusCode};
 use crate::body::Body;
 use crate::routes::Notice;
 
-/// Names the page, on every page of the edge's own and on nothing else: so a program can tell it from what an application answers.
+/// Names the page, on every page and redirect of the edge's own and on nothing else: so a program can tell it from what an application answers.
 pub const PAGE_HEADER: &str = "x-windlass-page";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -138,7 +138,8 @@ fn note(work: &mut Work<'_>, actor: &Actor, action: Action, application: &Applic
         summary: &format!("{verb} {}", application.name),
         details: &[
             ("application", &application.name),
-            ("path", &uptime.path),
+            // What follows may be secret.
+            ("path", uptime.path.split('?').next().unwrap_or_default()),
             ("interval_seconds", &uptime.interval_seconds.to_string()),
         ],
     };

@@ -111,6 +111,8 @@ fn of_page(page: &str, situation: &Situation) -> Option<Verdict> {
     match page {
         "stopped" | "held" => Some(Verdict::paused("visitors wait for it to be started or changed")),
         "starting" if situation.state == ApplicationState::Deploying => Some(Verdict::paused("it is being started")),
+        // As when a certificate has come in this moment. What is behind it was not asked.
+        "redirect" => Some(Verdict::new(CheckResult::Unknown, "the edge sends visitors to another address")),
         "maintenance" => Some(Verdict::paused("it is in maintenance")),
         "forbidden" => blocked("its access settings let in other networks only"),
         "sign_in_required" => blocked("visitors must sign in"),

@@ -122,7 +122,6 @@ async fn a_page_follows_the_states(server: TestServer) {
     assert!(shown().await.contains(">Not checked<"));
 }
 
-/// As when the server was away: what it knew is not told as the present.
 async fn texts_of_people_are_inert(server: TestServer) {
     let checked = Checked::new(server).await;
     let (server, ada) = (&checked.server, &checked.ada);

@@ -79,6 +79,7 @@ fn what_the_edge_says_itself_is_never_up() {
         let verdict = judge(&uptime, &live(), &live(), &EngineState::Well, &answered(status, page));
         assert_eq!(verdict.result, CheckResult::Blocked, "{page}, also where that status is wanted");
     }
+    assert_eq!(of_answer(308, "redirect"), CheckResult::Unknown);
     for page in ["stopped", "held", "maintenance"] {
         assert_eq!(of_answer(503, page), CheckResult::Paused, "{page}");
     }
