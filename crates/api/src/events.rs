@@ -28,6 +28,10 @@ closed_set! {
         ApplicationUnhealthy = "application.unhealthy",
         /// Most of its visitors get answers again.
         ApplicationRecovered = "application.recovered",
+        /// Its uptime check has failed so often in a row as the check says.
+        ApplicationDown = "application.down",
+        /// After that: its uptime check gets the answer that it should.
+        ApplicationUp = "application.up",
         /// Everything of it is gone.
         ApplicationDeleted = "application.deleted",
         DeploymentQueued = "deployment.queued",
@@ -89,6 +93,8 @@ impl EventName {
             | Self::ApplicationCrashed
             | Self::ApplicationUnhealthy
             | Self::ApplicationRecovered
+            | Self::ApplicationDown
+            | Self::ApplicationUp
             | Self::ApplicationDeleted
             | Self::DeploymentQueued
             | Self::DeploymentCloning

@@ -44,7 +44,7 @@ impl Filler {
         let kind = schema["type"].as_array().map_or(&schema["type"], |kinds| &kinds[0]);
         match kind.as_str() {
             Some("boolean") => json!(true),
-            Some("integer") => json!(20),
+            Some("integer") => json!(least(schema).max(20)),
             Some("number") => json!(20.5),
             Some("string") => json!(text(name, schema["format"].as_str())),
             // What contains itself without a link has to end somewhere.
@@ -60,6 +60,11 @@ impl Filler {
             _ => panic!("{name}: {schema}"),
         }
     }
+}
+
+/// The least that is more than 0.
+fn least(schema: &Value) -> i64 {
+    schema["not"]["exclusiveMaximum"].as_i64().or(schema["minimum"].as_i64()).unwrap_or_default()
 }
 
 fn text(name: &str, format: Option<&str>) -> &'static str {
@@ -128,6 +133,7 @@ fn query<T: JsonSchema + Serialize + DeserializeOwned>() {
 fn records_and_requests_are_written_as_they_are_read() {
     let mut tried = Tried::default();
     tried.json::<AcceptInvitation>();
+    tried.json::<Availability>();
     tried.json::<Access>();
     tried.json::<AdminRegistered>();
     tried.json::<ApiKey>();
@@ -240,6 +246,8 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<Organization>();
     tried.json::<OrganizationId>();
     tried.json::<OrganizationUser>();
+    tried.json::<Outage>();
+    tried.json::<Outages>();
     tried.json::<Pagination>();
     tried.json::<ParentOffer>();
     tried.json::<PasswordReset>();
@@ -285,6 +293,8 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<SmtpConfig>();
     tried.json::<Snapshot>();
     tried.json::<Snapshots>();
+    tried.json::<StatusPage>();
+    tried.json::<StatusPageApplication>();
     tried.json::<SwitchOrganization>();
     tried.json::<TakeOffer>();
     tried.json::<Traffic>();
@@ -306,12 +316,17 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<UpdateSharedVariables>();
     tried.json::<UpdateSmtpConfig>();
     tried.json::<UpdateTheme>();
+    tried.json::<UpdateStatusPage>();
+    tried.json::<UpdateUptime>();
     tried.json::<UpdateUserName>();
     tried.json::<UpdateUserRole>();
     tried.json::<UpdateVolume>();
     tried.json::<UpdateWebhookConfig>();
     tried.json::<Upload>();
     tried.json::<UploadCertificate>();
+    tried.json::<Uptime>();
+    tried.json::<UptimeCheck>();
+    tried.json::<UptimeChecks>();
     tried.json::<User>();
     tried.json::<UserSettings>();
     tried.json::<VerifyEmail>();
@@ -355,15 +370,12 @@ fn queries_are_written_as_they_are_read() {
     query::<SharedVariablesQuery>();
     query::<UploadPartQuery>();
     query::<UploadQuery>();
+    query::<UptimeQuery>();
 }
 
 #[test]
 fn answers_are_read_in_their_envelope() {
-    let told = serde_json::to_string(&Envelope::success(
-        "Done",
-        AdminRegistered { admin_registered: true },
-    ))
-    .unwrap();
+    let told = serde_json::to_string(&Envelope::success("Done", AdminRegistered { admin_registered: true })).unwrap();
     let read: Envelope<AdminRegistered> = serde_json::from_str(&told).unwrap();
     assert!(read.data.admin_registered && read.error.is_none());
 }

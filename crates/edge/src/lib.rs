@@ -46,6 +46,7 @@ mod visitor;
 
 pub use self::files::rules;
 pub use self::process::{EdgeError, Listen, Options, control, hand_over, route_file, run};
+pub use self::request::PAGE_HEADER;
 pub use self::scheme::Scheme;
 pub use self::settings::Settings;
 pub use self::targets::{Drained, counters, stats};

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::tls::UNKNOWN_ISSUER;
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     #[error("The address cannot be called: it {reason}.")]
@@ -38,6 +40,11 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// Whether others may trust the server that this machine does not.
+    pub fn is_unknown_issuer(&self) -> bool {
+        matches!(self, Self::TlsFailed { reason, .. } if reason == UNKNOWN_ISSUER)
+    }
+
     /// Whether the same call may succeed in a while, without a change by a person.
     pub fn is_temporary(&self) -> bool {
         match self {

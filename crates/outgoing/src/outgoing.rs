@@ -62,6 +62,11 @@ impl Outgoing {
         self.send_in_time(call, Some(addresses), Take::Whole).await
     }
 
+    /// The same as `send_for_status` at such addresses.
+    pub async fn send_for_status_at(&self, call: Call, addresses: Vec<IpAddr>) -> Result<Answer, CallError> {
+        self.send_in_time(call, Some(addresses), Take::Beginning).await
+    }
+
     /// The same as `download` at such addresses.
     pub async fn download_at(
         &self,

@@ -17,6 +17,8 @@ use url::Host;
 use crate::call::Destination;
 use crate::{CallError, RootsError};
 
+pub(crate) const UNKNOWN_ISSUER: &str = "its certificate is not from an issuer that this machine trusts";
+
 /// The machine's root certificates and those of a file. Reads some hundred files.
 pub(crate) fn load_roots(extra: Option<&Path>) -> Result<RootCertStore, RootsError> {
     let mut roots = RootCertStore::empty();
@@ -101,7 +103,7 @@ fn in_words(error: &rustls::Error) -> String {
     use CertificateError as Bad;
     match error {
         rustls::Error::InvalidCertificate(problem) => match problem {
-            Bad::UnknownIssuer => "its certificate is not from an issuer that this machine trusts".to_owned(),
+            Bad::UnknownIssuer => UNKNOWN_ISSUER.to_owned(),
             Bad::Expired | Bad::ExpiredContext { .. } => "its certificate has expired".to_owned(),
             Bad::NotValidYet | Bad::NotValidYetContext { .. } => "its certificate is not valid yet".to_owned(),
             Bad::NotValidForName | Bad::NotValidForNameContext { .. } => {

@@ -96,6 +96,8 @@ pub struct App {
     pub rows_changed: tokio::sync::Notify,
     /// The same for what looks which domains need a certificate.
     pub domains_changed: tokio::sync::Notify,
+    /// Told after a commit with which status pages may no longer agree.
+    pub uptime_changed: tokio::sync::Notify,
     /// Told after a commit that may have made something secret.
     pub secrets_changed: tokio::sync::watch::Sender<()>,
     /// Told after a commit that wrote events.
@@ -145,6 +147,7 @@ impl App {
             jobs_waiting: tokio::sync::Notify::new(),
             rows_changed: tokio::sync::Notify::new(),
             domains_changed: tokio::sync::Notify::new(),
+            uptime_changed: tokio::sync::Notify::new(),
             secrets_changed: tokio::sync::watch::Sender::new(()),
             events_written: tokio::sync::watch::Sender::new(()),
             stopping: tokio::sync::watch::Sender::new(false),

@@ -27,6 +27,8 @@ pub mod releases;
 pub mod runs;
 pub mod schedules;
 pub mod shared_variables;
+pub mod status_pages;
+pub mod uptime;
 pub mod variable_files;
 pub mod volumes;
 

@@ -21,14 +21,16 @@ use windlass_edge::stats::ServiceStats;
 use windlass_store::application_domains::{self, ApplicationDomain};
 use windlass_store::applications::{self, Routed, RoutedInstance};
 use windlass_store::containers::socket_address;
-use windlass_store::{Conn, certificate_orders, certificates, domain_settings, installations};
+use windlass_store::{
+    Conn, certificate_orders, certificates, domain_settings, installations, status_pages as status_page_rows,
+};
 
 use crate::access::AccessByApplication;
 use crate::app::App;
 use crate::own_address::OwnAddress;
 use crate::served_certificates::{Choice, MOST_CERTIFICATES, Served};
 use crate::sites::Sites;
-use crate::{local_certificates, own_address};
+use crate::{local_certificates, own_address, status_pages};
 
 /// How long an edge that is being replaced or restarted may take until it listens again.
 const EDGE_LIMIT: Duration = Duration::from_secs(15);
@@ -224,6 +226,12 @@ async fn prepare(
         let https = encryption.serve(Some(domain.organization_id), &domain.domain);
         set.routes.push(Route { https, ..Route::new(&domain.domain, &name) });
         set.services.push(ServiceSpec { name, serves: serves_installed(&domain), access_log: false, access: None });
+    }
+    for page in status_page_rows::on(conn).await? {
+        let https = encryption.serve(Some(page.organization_id), &page.domain);
+        let name = status_pages::service_name(page.organization_id);
+        set.routes.push(Route { https, ..Route::new(&page.domain, &name) });
+        set.services.push(status_pages::service(name, &routes.data_dir, page.edition));
     }
     let server = app.config.host_at_edge().map(|host| {
         let https = encryption.serve(None, &host);

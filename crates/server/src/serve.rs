@@ -34,7 +34,8 @@ use crate::service::housekeeping;
 use crate::vault::ring;
 use crate::vault::unlock::{UnlockError, check};
 use crate::{
-    alarms, caches, figures, image_checks, jobs, listen, reconcile, runs, site_upkeep, traffic, volume_upkeep,
+    alarms, caches, figures, image_checks, jobs, listen, reconcile, runs, site_upkeep, status_pages, traffic, uptime,
+    volume_upkeep,
 };
 use crate::{deploy, executions, notify, orders, reports};
 
@@ -155,6 +156,8 @@ impl Server {
         let worker = tokio::spawn(jobs::run(self.app.clone(), self.owner, registry, stop.clone()));
         let ordering = tokio::spawn(orders::keeper::run(self.app.clone()));
         let scheduling = tokio::spawn(runs::keeper::run(self.app.clone()));
+        let asking = tokio::spawn(uptime::keeper::run(self.app.clone()));
+        let showing = tokio::spawn(status_pages::run(self.app.clone()));
         let notifying = tokio::spawn(notify::consumer::run(self.app.clone()));
         let checking = tokio::spawn(image_checks::run(host.clone()));
         let caches = tokio::spawn(caches::run(host.clone()));
@@ -171,6 +174,8 @@ impl Server {
         retention.abort();
         ordering.abort();
         scheduling.abort();
+        asking.abort();
+        showing.abort();
         notifying.abort();
         checking.abort();
         caches.abort();

@@ -57,6 +57,7 @@ pub async fn forget_unused(tx: &mut Tx, before: Timestamp) -> Result<u64> {
     let query = "delete from domain_settings where updated_at < $1 \
                  and not exists (select 1 from applications a where a.domain = domain_settings.domain) \
                  and not exists (select 1 from application_domains d where d.domain = domain_settings.domain) \
-                 and not exists (select 1 from installed_routes r where r.domain = domain_settings.domain)";
+                 and not exists (select 1 from installed_routes r where r.domain = domain_settings.domain) \
+                 and not exists (select 1 from status_pages s where s.domain = domain_settings.domain)";
     Ok(sql!(tx, |c| sqlx::query(query).bind(before.micros()).execute(c).await.map(|done| done.rows_affected()))?)
 }

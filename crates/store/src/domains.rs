@@ -1,4 +1,4 @@
-//! The names by which visitors come: each belongs to an application, or to something that is installed.
+//! The names by which visitors come: each belongs to an application, to something that is installed, or to a status page.
 
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
@@ -18,8 +18,15 @@ pub struct Domain {
     pub redirect: Redirect,
     pub service: String,
     pub organization_id: Uuid,
+    /// Of a status page neither this nor the next is there.
     pub application_id: Option<Uuid>,
     pub installation_id: Option<Uuid>,
+}
+
+impl Domain {
+    pub const fn is_of_status_page(&self) -> bool {
+        self.application_id.is_none() && self.installation_id.is_none()
+    }
 }
 
 // In this order: PostgreSQL makes a text of a column that is null in the first two.
@@ -35,7 +42,10 @@ macro_rules! domains {
                  from installed_routes r join installations i on i.id = r.installation_id union all \
                  select null as id, a.domain, '/' as path, 'none' as redirect, '' as service, a.organization_id, a.id as application_id, \
                  null as installation_id, case when a.wanted <> 'deleted' then $1 else $2 end as is_live \
-                 from applications a) n where ",
+                 from applications a union all \
+                 select null as id, s.domain, '/' as path, 'none' as redirect, '' as service, s.organization_id, null as application_id, \
+                 null as installation_id, case when s.enabled then $1 else $2 end as is_live \
+                 from status_pages s where s.enabled and s.domain <> '') n where ",
             $rest
         )
     };

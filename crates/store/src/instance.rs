@@ -37,6 +37,7 @@ pub async fn newest_id(conn: &mut Conn) -> Result<Option<Uuid>> {
         "select id from sessions order by id desc limit 1",
         "select id from executions order by id desc limit 1",
         "select id from deliveries order by id desc limit 1",
+        "select id from uptime_checks order by id desc limit 1",
     ] {
         let found: Option<Uuid> = sql!(conn, |c| sqlx::query_scalar(query).fetch_optional(c).await)?;
         newest = newest.max(found);
@@ -73,7 +74,7 @@ pub async fn database_identity(conn: &mut Conn) -> Result<Option<String>> {
     Ok(sql!(conn, |c| sqlx::query_scalar(query).fetch_optional(c).await)?)
 }
 
-/// Waits for, and then keeps others from, choosing domains until the transaction ends: they are in three tables, and no index
+/// Waits for, and then keeps others from, choosing domains until the transaction ends: they are in four tables, and no index
 /// sees that a name is one organization's and each of its paths there once.
 pub async fn lock_domains(tx: &mut Tx) -> Result<()> {
     sql!(tx, |c| sqlx::query("update domain_choice set id = id where id = 1").execute(c).await.map(drop))?;

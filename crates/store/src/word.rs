@@ -4,10 +4,10 @@
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 use windlass_api::{
-    ApplicationState, Channel, CodeHost, ConnectionKind, ContainerStatus, DeliveryVerdict, DeploymentKind,
+    ApplicationState, Channel, CheckResult, CodeHost, ConnectionKind, ContainerStatus, DeliveryVerdict, DeploymentKind,
     DeploymentState, DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase, ExecutionStatus, InstallationState,
     NoticeState, Overlap, Redirect, Role, RunStatus, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus,
-    UndoStatus, UserType, ValidationStatus, VolumeOrigin, Wanted, WebhookType,
+    UndoStatus, UptimeState, UserType, ValidationStatus, VolumeOrigin, Wanted, WebhookType,
 };
 
 /// What a row reads: `#[sqlx(try_from = "Word<Role>")] role: Role`, or `role: Option<Word<Role>>` where it can be null.
@@ -27,8 +27,8 @@ macro_rules! words_of_columns {
 pub(crate) use words_of_columns;
 
 words_of_columns! {
-    ApplicationState, Channel, CodeHost, ConnectionKind, ContainerStatus, DeliveryVerdict, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase,
-    ExecutionStatus, InstallationState, NoticeState, Overlap, Redirect, Role, RunStatus, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UserType, ValidationStatus,
+    ApplicationState, Channel, CheckResult, CodeHost, ConnectionKind, ContainerStatus, DeliveryVerdict, DeploymentKind, DeploymentState, DeploymentTrigger, EventName, ExecutionKind, ExecutionPhase,
+    ExecutionStatus, InstallationState, NoticeState, Overlap, Redirect, Role, RunStatus, SmtpSecurity, SnapshotOrigin, SnapshotState, StepStatus, UndoStatus, UptimeState, UserType, ValidationStatus,
     VolumeOrigin, Wanted, WebhookType,
 }
 

@@ -7,6 +7,8 @@ use hyper::header::{
 };
 use hyper::http::request::Parts;
 
+use super::pages::PAGE_HEADER;
+
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
@@ -88,6 +90,8 @@ pub fn prepare_answer(headers: &mut HeaderMap) {
         headers.remove(CONTENT_LENGTH);
     }
     remove_hop_by_hop(headers);
+    // Only the edge says that a page is the edge's.
+    headers.remove(PAGE_HEADER);
 }
 
 /// The protocol that a visitor wants to change to, if it is one that can be passed on.

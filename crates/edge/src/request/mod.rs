@@ -20,3 +20,5 @@ mod tunnel;
 pub mod visitor;
 mod visitors_body;
 pub mod worker;
+
+pub use pages::PAGE_HEADER;

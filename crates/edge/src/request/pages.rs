@@ -7,6 +7,9 @@ use hyper::{Response, StatusCode};
 use crate::body::Body;
 use crate::routes::Notice;
 
+/// Names the page, on every page and redirect of the edge's own and on nothing else: so a program can tell it from what an application answers.
+pub const PAGE_HEADER: &str = "x-windlass-page";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
     UnknownHost,
@@ -180,6 +183,7 @@ impl Page {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+        headers.insert(PAGE_HEADER, HeaderValue::from_static(name));
         if let Some(seconds) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }

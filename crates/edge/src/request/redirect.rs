@@ -7,6 +7,7 @@ use hyper::http::uri::PathAndQuery;
 use hyper::{Response, StatusCode};
 
 use super::host::Host;
+use super::pages::PAGE_HEADER;
 use crate::body::Body;
 use crate::routes::RedirectSpec;
 use crate::scheme::{HTTPS_PORT, Scheme};
@@ -41,6 +42,7 @@ fn redirect(status: StatusCode, to: &str, caching: &'static str) -> Response<Bod
     // Made of a host name, a port and a path that were read from a request: no byte in them ends a line.
     headers.insert(LOCATION, HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/")));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(caching));
+    headers.insert(PAGE_HEADER, HeaderValue::from_static("redirect"));
     answer
 }
 

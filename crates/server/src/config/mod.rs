@@ -123,6 +123,7 @@ pub struct Config {
     pub run_log_bytes: i64,
     pub kept_runs: i64,
     pub application_schedules: usize,
+    pub organization_uptime_checks: i64,
     pub image_check_seconds: i64,
     /// 0 for no ceiling.
     pub organization_data_bytes: i64,

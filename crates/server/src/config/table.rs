@@ -395,6 +395,9 @@ impl Config {
             application_schedules: deployments
                 .row("application-schedules", "Schedules of one application")
                 .limit(20, 1..=1_000),
+            organization_uptime_checks: deployments
+                .row("organization-uptime-checks", "Applications of one organization whose uptime is checked")
+                .limit(100, 1..=10_000),
             image_check_seconds: deployments
                 .row("image-check-seconds", "How often a registry is asked for an application with auto_update")
                 .limit(3_600, 1..=604_800),

@@ -48,10 +48,12 @@ mod second_factor;
 mod sessions;
 mod shared_variables;
 mod snapshots;
+mod status_pages;
 mod system;
 mod table;
 mod traffic;
 mod uploads;
+mod uptime;
 mod users;
 mod variables;
 mod volumes;
@@ -110,6 +112,8 @@ fn table() -> Table {
         uploads::routes,
         runs::routes,
         schedules::routes,
+        uptime::routes,
+        status_pages::routes,
         logs::routes,
         events::routes,
         extensions::routes,

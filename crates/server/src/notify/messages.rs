@@ -70,6 +70,8 @@ pub const fn of(name: EventName) -> Line {
         E::ApplicationRecovered => {
             line(Good, Notable, "{application} answers without errors again", "applications have recovered")
         }
+        E::ApplicationDown => line(Bad, Notable, "{application} is down", "applications are down"),
+        E::ApplicationUp => line(Good, Notable, "{application} is up again", "applications are up again"),
         E::ApplicationDeleted => line(Plain, News, "{application} was deleted", "applications were deleted"),
         E::DeploymentQueued => line(Plain, News, "{application}: a deployment waits", "deployments were queued"),
         E::DeploymentCloning => {
@@ -230,7 +232,7 @@ impl<'a> Happened<'a> {
 }
 
 /// Details that stand in a message as names and values.
-const FACTS: [(&str, &str); 19] = [
+const FACTS: [(&str, &str); 20] = [
     ("kind", "Kind"),
     ("failure", "Failure"),
     ("volume", "Volume"),
@@ -246,6 +248,7 @@ const FACTS: [(&str, &str); 19] = [
     ("requests", "Requests"),
     ("percent", "Percent"),
     ("seconds", "In seconds"),
+    ("lasted", "Was down for"),
     ("before", "Before"),
     ("role", "Role"),
     ("by", "By"),

@@ -450,7 +450,8 @@ async fn main_domain(
     (application_id, organization_id): (Uuid, Uuid),
     owners: &Owners,
 ) -> Result<String> {
-    let wanted = domain_choice::Wanted { domain, path: "/", application_id, organization_id, owners };
+    let wanted =
+        domain_choice::Wanted { domain, path: "/", application_id: Some(application_id), organization_id, owners };
     let app = work.app;
     domain_choice::check(work, app, &wanted).await?;
     Ok(domain.to_string())

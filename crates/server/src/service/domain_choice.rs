@@ -15,11 +15,12 @@ use crate::service::domain_owners::{self, Owners};
 /// Of an application, and of its organization.
 type Ids = (Uuid, Uuid);
 
-/// What an application is to be found at.
+/// What an application, or a status page, is to be found at.
 pub struct Wanted<'a> {
     pub domain: &'a str,
     pub path: &'a str,
-    pub application_id: Uuid,
+    /// None for a status page.
+    pub application_id: Option<Uuid>,
     pub organization_id: Uuid,
     /// As its records in DNS say.
     pub owners: &'a Owners,
@@ -40,8 +41,11 @@ pub async fn check(conn: &mut Tx, app: &App, wanted: &Wanted<'_>) -> Result<()> 
     if !others.is_empty() {
         return Err(taken_by_another(domain, &domain_owners::how_to_prove(&app.config, domain, organization_id)));
     }
-    // The main domain that an application has is free for itself.
-    let is_itself = |row: &Domain| row.id.is_none() && row.application_id == Some(application_id);
+    // The main domain that an application has is free for itself, and so is that of a status page.
+    let is_itself = |row: &Domain| match application_id {
+        Some(id) => row.id.is_none() && row.application_id == Some(id),
+        None => row.is_of_status_page(),
+    };
     if own.iter().any(|row| row.path == path && !is_itself(row)) {
         return Err(taken(domain));
     }

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::dns;
 use crate::error::{Error, Result};
 use crate::service::audit::{Action, Change, Resource};
-use crate::service::{domain_choice, states};
+use crate::service::{domain_choice, states, status_pages};
 
 /// How long name servers may take. Without an answer nothing is proven.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -101,6 +101,9 @@ async fn ask(app: &App, domain: &str) -> Owners {
 /// What leads there now leads nowhere; an application gets the name that it would have had without one of its own. The name is kept from
 /// others than its owner.
 async fn take_away(app: &App, row: &Domain, owner: Uuid) -> Result<()> {
+    if row.is_of_status_page() {
+        return status_pages::lose_domain(app, row.organization_id, &row.domain, owner).await;
+    }
     let Some(application_id) = row.application_id else {
         let message = format!(
             "domain: an installation of another organization has {}. The operator of this server can remove it.",

@@ -51,7 +51,7 @@ pub async fn add(app: &App, granted: &Granted<Application>, input: &AddDomain) -
     let wanted = Wanted {
         domain: &input.domain,
         path,
-        application_id: application.id,
+        application_id: Some(application.id),
         organization_id: application.organization_id,
         owners: &owners,
     };

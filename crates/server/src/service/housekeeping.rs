@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use windlass_store::{
     Result, alarms, api_keys, certificates, deliveries, domain_settings, email_changes, events, extensions,
-    freed_domains, github_apps, idempotency_keys, invitations, notices, password_resets, placed_orders, sessions,
-    traffic, uploads as upload_rows,
+    freed_domains, github_apps, idempotency_keys, invitations, notices, outages, password_resets, placed_orders,
+    sessions, traffic, uploads as upload_rows, uptime_checks,
 };
 
 use crate::app::App;
@@ -29,6 +29,11 @@ const SETTINGS_SECONDS: i64 = 30 * 86_400;
 /// What is well again is told no more often than once a minute, which takes no longer memory than this.
 const ALARMS_SECONDS: i64 = 86_400;
 
+/// Uptime checks are kept for so long one by one, and by hours for longer, with the outages.
+const UPTIME_CHECKS_SECONDS: i64 = 86_400;
+const UPTIME_SECONDS: i64 = 90 * 86_400;
+
+const UPTIME_AT_ONCE: i64 = 1_000;
 const TRAFFIC_AT_ONCE: i64 = 1_000;
 const EVENTS_AT_ONCE: i64 = 1_000;
 const NOTICES_AT_ONCE: i64 = 1_000;
@@ -104,6 +109,7 @@ pub async fn sweep(app: &App) -> Result<u64> {
     let mut tx = app.db.begin().await?;
     removed += alarms::forget_before(&mut tx, now.plus_seconds(-ALARMS_SECONDS)).await?;
     tx.commit().await?;
+    removed += forget_uptime(app).await?;
     removed += forget_traffic(app).await?;
     removed += forget_deliveries(app).await?;
     removed += forget_events(app).await?;
@@ -140,6 +146,24 @@ async fn forget_notices(app: &App) -> Result<u64> {
         }
     }
     Ok(forgotten)
+}
+
+/// A little at a time, as below.
+async fn forget_uptime(app: &App) -> Result<u64> {
+    let (of_checks, of_rest) =
+        (app.now().plus_seconds(-UPTIME_CHECKS_SECONDS), app.now().plus_seconds(-UPTIME_SECONDS));
+    let mut forgotten = 0;
+    loop {
+        let mut tx = app.db.begin().await?;
+        let some = uptime_checks::forget_before(&mut tx, of_checks, UPTIME_AT_ONCE).await?
+            + uptime_checks::forget_hours_before(&mut tx, of_rest).await?
+            + outages::forget_before(&mut tx, of_rest, UPTIME_AT_ONCE).await?;
+        tx.commit().await?;
+        forgotten += some;
+        if some == 0 {
+            return Ok(forgotten);
+        }
+    }
 }
 
 /// A little at a time, as below.

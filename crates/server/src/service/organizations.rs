@@ -119,6 +119,8 @@ pub async fn delete(app: &App, authority: &Authority) -> Result<()> {
         return Err(Error::new(ErrorCode::OrganizationNotEmpty, message));
     }
     organizations::delete(&mut work, id).await?;
+    // It may have had a status page.
+    work.wake_reconciler();
     users::repair_default_organization(&mut work, authority.user_id()).await?;
     // No member can read the organization's own chain any more, so the instance's has it too.
     for chain in [Some(id), None] {

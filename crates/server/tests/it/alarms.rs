@@ -56,7 +56,7 @@ impl TestServer {
     }
 
     /// What is told of another change is the next event.
-    async fn nothing_more(&self, person: &Person, events: &mut Events) {
+    pub async fn nothing_more(&self, person: &Person, events: &mut Events) {
         let name = format!("mark-{}", self.app.now().micros());
         self.deploy(person, least(&name)).await;
         assert_eq!(events.names(2).await, ["application.created", "deployment.queued"]);
@@ -64,7 +64,7 @@ impl TestServer {
 }
 
 impl Events {
-    async fn told(&mut self, name: &str) -> Value {
+    pub async fn told(&mut self, name: &str) -> Value {
         let event = self.next().await.expect("another event");
         assert_eq!(event.data["name"], name, "{}", event.data);
         event.data["details"].clone()

@@ -149,6 +149,9 @@ fn numbered_items(number: u64, schema: &Value) -> Value {
         }
         None => json!(format!("x{index}")),
         Some("#/components/schemas/NewVolume") => json!({ "name": format!("x{index}"), "path": format!("/x{index}") }),
+        Some("#/components/schemas/StatusPageApplication") => {
+            json!({ "application_id": uuid::Uuid::from_u128(index.into()), "name": "x" })
+        }
         Some(other) => panic!("this test knows no {other}"),
     };
     (0..number).map(item).collect()

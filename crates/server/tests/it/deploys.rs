@@ -602,6 +602,8 @@ impl World {
                 let (application, snapshot) = self.snapshot().await;
                 (named(application), json!({ "snapshot_id": snapshot }))
             }
+            "get_status_page" | "update_status_page" => self.about_status_page(operation).await,
+            name if name.contains("uptime") || name == "list_outages" => self.about_uptime(operation).await,
             _ => match self.about_run(operation).await {
                 Some(call) => call,
                 None => self.about_extension(operation).await,

@@ -111,6 +111,7 @@ pub async fn world(kind: Kind) -> World {
                 ("organization-volumes", "10000"),
                 ("organization-uploads", "10000"),
                 ("user-uploads", "10000"),
+                ("organization-uptime-checks", "10000"),
                 ("mail-host", "127.0.0.1"),
                 ("mail-port", &mail_port),
                 ("mail-security", "none"),

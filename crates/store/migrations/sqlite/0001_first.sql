@@ -1151,7 +1151,95 @@ create table application_access (
     updated_at integer not null
 ) strict, without rowid;
 
--- Domains are in three tables, and no index sees that a name is one organization's and each of its paths there once: who chooses one
+-- Whether and how an application is asked again and again if it answers, and what that has come to. The time of the next check is in the
+-- row, so that no two servers make the same one.
+create table uptime (
+    application_id blob primary key check (length(application_id) = 16) references applications (id) on delete cascade,
+    organization_id blob not null check (length(organization_id) = 16),
+    path text not null,
+    interval_seconds integer not null,
+    -- 0 for any from 200 to 399.
+    expected_status integer not null,
+    timeout_seconds integer not null,
+    -- So many checks must fail in a row until it is down.
+    failures integer not null,
+    -- None while it is not enabled.
+    next_at integer,
+    state text not null,
+    reason text not null default '',
+    -- Since when the state is that.
+    since integer not null,
+    checked_at integer,
+    -- Checks in a row that have failed, and when the first of them was made.
+    failed_checks integer not null default 0,
+    failing_since integer,
+    created_at integer not null,
+    updated_at integer not null
+) strict, without rowid;
+create index uptime_due on uptime (next_at) where next_at is not null;
+create index uptime_of_organization on uptime (organization_id);
+
+-- The checks of a day, one by one.
+create table uptime_checks (
+    id blob primary key check (length(id) = 16),
+    application_id blob not null references uptime (application_id) on delete cascade,
+    result text not null,
+    -- Of the answer; none if there was none.
+    status integer,
+    answer_ms integer,
+    reason text not null default '',
+    checked_at integer not null
+) strict, without rowid;
+create index uptime_checks_of_application on uptime_checks (application_id, id);
+create index uptime_checks_by_age on uptime_checks (checked_at);
+
+-- The same by hours since 1970, for longer. What could not be judged is neither up nor failed.
+create table uptime_hours (
+    application_id blob not null references uptime (application_id) on delete cascade,
+    hour integer not null,
+    up integer not null,
+    failed integer not null,
+    unjudged integer not null,
+    primary key (application_id, hour)
+) strict, without rowid;
+create index uptime_hours_by_age on uptime_hours (hour);
+
+create table outages (
+    id blob primary key check (length(id) = 16),
+    application_id blob not null references uptime (application_id) on delete cascade,
+    started_at integer not null,
+    -- None while it lasts.
+    ended_at integer,
+    recovered integer not null default 0 check (recovered in (0, 1)),
+    reason text not null
+) strict, without rowid;
+create index outages_of_application on outages (application_id, id);
+create unique index outages_open on outages (application_id) where ended_at is null;
+
+-- What organizations show the public of their applications. The domain is theirs as long as the page is on.
+create table status_pages (
+    organization_id blob primary key check (length(organization_id) = 16) references organizations (id) on delete cascade,
+    enabled integer not null check (enabled in (0, 1)),
+    title text not null,
+    -- Empty for none.
+    domain text not null,
+    -- Another one with each change: what was written for one is never served for another.
+    edition blob not null check (length(edition) = 16),
+    updated_at integer not null
+) strict, without rowid;
+create unique index status_pages_on on status_pages (domain) where enabled = 1;
+
+create table status_page_applications (
+    organization_id blob not null references status_pages (organization_id) on delete cascade,
+    application_id blob not null references applications (id) on delete cascade,
+    -- What the public reads.
+    name text not null,
+    place integer not null,
+    primary key (organization_id, application_id)
+) strict, without rowid;
+create index status_page_applications_of_application on status_page_applications (application_id);
+
+-- Domains are in four tables, and no index sees that a name is one organization's and each of its paths there once: who chooses one
 -- holds this row until the commit.
 create table domain_choice (
     id integer primary key check (id = 1)

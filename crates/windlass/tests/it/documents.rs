@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use windlass_api::{Can, DeploymentState, ErrorCode, Failure, LogStep, LogStream, Role, RunStatus};
+use windlass_api::{Can, DeploymentState, ErrorCode, Failure, LogStep, LogStream, Role, RunStatus, UptimeState};
 
 use crate::process::{run, windlass};
 
@@ -299,6 +299,17 @@ fn the_guide_to_commands_has_every_field_and_status() {
     }
     let statuses = RunStatus::ALL.iter().map(|status| status.as_str());
     assert_eq!(first_column(&rows(&guide, "| Status of a run |")), set(statuses));
+}
+
+#[test]
+fn the_guide_to_uptime_has_every_field_and_state() {
+    let (guide, description) = (read("docs/uptime.md"), description());
+    for (head, schema) in [("| Field of a check |", "UpdateUptime"), ("| Field of a page |", "UpdateStatusPage")] {
+        let fields = description["components"]["schemas"][schema]["properties"].as_object().unwrap();
+        assert_eq!(first_column(&rows(&guide, head)), set(fields.keys().map(String::as_str)));
+    }
+    let states = UptimeState::ALL.iter().map(|state| state.as_str());
+    assert_eq!(first_column(&rows(&guide, "| State |")), set(states));
 }
 
 #[test]

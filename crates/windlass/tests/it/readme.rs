@@ -30,7 +30,7 @@ exit "$status"
 "#;
 
 /// The guides with commands, each typed by a test below.
-const TYPED: [&str; 17] = [
+const TYPED: [&str; 18] = [
     "docs/access.md",
     "docs/api.md",
     "docs/code-hosts.md",
@@ -48,6 +48,7 @@ const TYPED: [&str; 17] = [
     "docs/operating.md",
     "docs/people-and-keys.md",
     "docs/uploads.md",
+    "docs/uptime.md",
 ];
 
 #[test]
@@ -149,6 +150,11 @@ fn the_readme_and_the_guide_to_people_and_keys() {
 #[test]
 fn the_readme_and_the_guide_to_uploads() {
     Session::after_typing("docs/uploads.md");
+}
+
+#[test]
+fn the_readme_and_the_guide_to_uptime() {
+    Session::after_typing("docs/uptime.md");
 }
 
 /// A server as the reader starts it, and a shell beside it in which everything was typed.

@@ -145,3 +145,14 @@ insert into registry_credentials (id, organization_id, user_id, host, username, 
 values ('00000000000000000000000000004e61', '00000000000000000000000000000002', '00000000000000000000000000000001', 'registry.example.org', 'ada', decode('01', 'hex'), 1, 1);
 insert into image_checks (application_id, organization_id, next_at, checked_at, digest)
 values ('0000000000000000000000000000000e', '00000000000000000000000000000002', 2, 1, '');
+insert into uptime (application_id, organization_id, path, interval_seconds, expected_status, timeout_seconds, failures, next_at, state, since, created_at, updated_at)
+values ('0000000000000000000000000000000e', '00000000000000000000000000000002', '/', 60, 0, 10, 2, 2, 'down', 1, 1, 1);
+insert into uptime_checks (id, application_id, result, status, answer_ms, reason, checked_at)
+values ('000000000000000000000000000000c1', '0000000000000000000000000000000e', 'failed', 500, 3, 'it answered 500', 1);
+insert into uptime_hours (application_id, hour, up, failed, unjudged) values ('0000000000000000000000000000000e', 1, 1, 1, 0);
+insert into outages (id, application_id, started_at, reason)
+values ('000000000000000000000000000000c2', '0000000000000000000000000000000e', 1, 'it answered 500');
+insert into status_pages (organization_id, enabled, title, domain, edition, updated_at)
+values ('00000000000000000000000000000002', true, 'Status', 'status.example.org', '000000000000000000000000000000c3', 1);
+insert into status_page_applications (organization_id, application_id, name, place)
+values ('00000000000000000000000000000002', '0000000000000000000000000000000e', 'Shop', 0);

@@ -36,5 +36,6 @@ mod sites;
 mod slow_logs;
 pub mod support;
 mod tenants;
+mod uptime;
 pub mod visitor;
 mod volumes;
