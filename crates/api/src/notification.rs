@@ -310,7 +310,7 @@ pub struct DeleteSmtpConfig {
     pub id: Option<Uuid>,
 }
 
-/// What deliveries to the `webhook` are signed with, as <https://www.standardwebhooks.com> says.
+/// What deliveries to the `webhook` are signed with, as the specification of Standard Webhooks says.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct SigningSecret {
     /// Begins with `whsec_`.
