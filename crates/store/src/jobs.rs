@@ -79,13 +79,20 @@ pub async fn hasten(tx: &mut Tx, exclusive_key: &str) -> Result<bool> {
     Ok(states.iter().any(|state| state == "queued"))
 }
 
-/// The keys that begin so of an organization's jobs, waiting or under way.
-pub async fn keys_of(conn: &mut Conn, organization_id: Uuid, beginning: &str) -> Result<Vec<String>> {
-    let query = "select distinct exclusive_key from jobs where organization_id = $1 and exclusive_key is not null \
-                 and substr(exclusive_key, 1, $3) = $2";
+/// The same of all jobs of an organization whose keys begin so. They are held in the order of their keys, as by others who hold several.
+pub async fn hasten_all(tx: &mut Tx, organization_id: Uuid, beginning: &str) -> Result<()> {
+    let in_order = match tx.kind() {
+        Kind::Sqlite => "",
+        Kind::Postgres => "order by exclusive_key collate \"C\" for update",
+    };
+    let query = format!(
+        "update jobs set not_before = 0, hastened = true where id in (select id from jobs where organization_id = $1 \
+         and exclusive_key is not null and substr(exclusive_key, 1, $3) = $2 {in_order})"
+    );
     let length = i32::try_from(beginning.chars().count()).unwrap_or(i32::MAX);
-    Ok(sql!(conn, |c| {
-        sqlx::query_scalar(query).bind(organization_id).bind(beginning).bind(length).fetch_all(c).await
+    Ok(sql!(tx, |c| {
+        let query = sqlx::query(AssertSqlSafe(query)).bind(organization_id).bind(beginning).bind(length);
+        query.execute(c).await.map(drop)
     })?)
 }
 

@@ -177,7 +177,7 @@ pub async fn fail_older(tx: &mut Tx, destination: &str, moment: Timestamp, reaso
     })?)
 }
 
-/// The same for all: an installation that is made from a copy sends nothing that the original sends.
+/// What waits for any destination is not sent any more: an installation that is made from a copy sends nothing that the original sends.
 pub async fn drop_all(tx: &mut Tx, reason: &str, now: Timestamp) -> Result<()> {
     let query = "update notices set state = 'dropped', reason = $1, next_attempt_at = null, sealed_message = null, ended_at = $2 \
                  where state = 'waiting'";

@@ -162,12 +162,7 @@ async fn insert_webhook(work: &mut Work<'_>, config: &mut WebhookConfig) -> Resu
 /// What waits because something was wrong with a channel need not wait any longer.
 async fn hasten(work: &mut Work<'_>, organization_id: Uuid, channel: Channel) -> Result<()> {
     let all = Destination { organization_id: Some(organization_id), channel, recipient: String::new() };
-    let mut keys = jobs::keys_of(work, organization_id, &all.key()).await?;
-    // In the order in which others hold them.
-    keys.sort();
-    for key in keys {
-        jobs::hasten(work, &key).await?;
-    }
+    jobs::hasten_all(work, organization_id, &all.key()).await?;
     work.wake_worker();
     Ok(())
 }

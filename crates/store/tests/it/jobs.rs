@@ -174,11 +174,15 @@ async fn one_that_is_hastened_is_done_at_once(db: TestDb) {
     assert!(claim(&mut tx, &BUILD, 60).await.is_none(), "what is begun is hastened no more");
     assert!(!jobs::hasten(&mut tx, "application 2").await.unwrap(), "there is none");
     add(&mut tx, 102, "deploy", 2).await;
-    let mut keys = jobs::keys_of(&mut tx, id(101), "application ").await.unwrap();
-    keys.sort();
-    assert_eq!(keys, ["application 1", "application 2"]);
-    assert_eq!(jobs::keys_of(&mut tx, id(101), "application 2").await.unwrap(), ["application 2"]);
-    assert!(jobs::keys_of(&mut tx, id(102), "application").await.unwrap().is_empty());
+    let fourth = claim(&mut tx, &BUILD, 60).await.unwrap();
+    jobs::put_back(&mut tx, &fourth, NOW, 3_600).await.unwrap();
+    for (organization, beginning) in [(102, "application "), (101, "application 3"), (101, "pplication 1")] {
+        jobs::hasten_all(&mut tx, id(organization), beginning).await.unwrap();
+        assert!(claim(&mut tx, &BUILD, 60).await.is_none(), "{beginning} of {organization} is no beginning of a key");
+    }
+    jobs::hasten_all(&mut tx, id(101), "application ").await.unwrap();
+    let both = [claim(&mut tx, &BUILD, 60).await, claim(&mut tx, &BUILD, 60).await].map(|job| job.unwrap().id);
+    assert_eq!(both, [id(101), id(102)]);
 }
 
 /// The pause was counted by a clock that shows an earlier time now.
