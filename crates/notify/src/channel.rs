@@ -13,16 +13,22 @@ pub struct Channel {
     pub check: fn(&Url) -> Result<(), BadDestination>,
     /// What is to be posted. Fails only for a URL that `check` refuses.
     pub request: fn(&Message, &Destination, &Attempt) -> Result<Request, BadDestination>,
+    /// What is to be posted in its place to a receiver that has answered with this status and these words, because it cannot read it.
+    pub simpler: fn(&Message, &Destination, u16, &str) -> Option<Request>,
 }
 
 pub static CHANNELS: [Channel; 6] = [
-    Channel { name: "slack", check: check_web, request: slack::request },
-    Channel { name: "discord", check: check_web, request: discord::request },
-    Channel { name: "webhook", check: check_web, request: webhook::request },
-    Channel { name: "teams", check: check_web, request: teams::request },
-    Channel { name: "telegram", check: telegram::check, request: telegram::request },
-    Channel { name: "ntfy", check: ntfy::check, request: ntfy::request },
+    Channel { name: "slack", check: check_web, request: slack::request, simpler: nothing_simpler },
+    Channel { name: "discord", check: check_web, request: discord::request, simpler: nothing_simpler },
+    Channel { name: "webhook", check: check_web, request: webhook::request, simpler: nothing_simpler },
+    Channel { name: "teams", check: check_web, request: teams::request, simpler: nothing_simpler },
+    Channel { name: "telegram", check: telegram::check, request: telegram::request, simpler: telegram::simpler },
+    Channel { name: "ntfy", check: ntfy::check, request: ntfy::request, simpler: nothing_simpler },
 ];
+
+fn nothing_simpler(_: &Message, _: &Destination, _: u16, _: &str) -> Option<Request> {
+    None
+}
 
 pub fn channel(name: &str) -> Option<&'static Channel> {
     CHANNELS.iter().find(|channel| channel.name == name)

@@ -18,6 +18,8 @@ const VALUE: usize = 300;
 const ALL_FACTS: usize = 1200;
 /// What the link and the last line take at most.
 const FOR_END: usize = 900;
+/// How it says that it cannot read the tags of a text.
+const UNREADABLE: &str = "can't parse";
 
 struct Chat {
     url: Url,
@@ -34,13 +36,22 @@ pub(crate) fn request(
     destination: &Destination,
     _attempt: &Attempt,
 ) -> Result<Request, BadDestination> {
+    posted(message, destination, false)
+}
+
+/// As plain text: a text that Telegram cannot parse would be lost otherwise.
+pub(crate) fn simpler(message: &Message, destination: &Destination, status: u16, said: &str) -> Option<Request> {
+    let is_unreadable = status == 400 && said.contains(UNREADABLE);
+    is_unreadable.then(|| posted(message, destination, true).ok()).flatten()
+}
+
+fn posted(message: &Message, destination: &Destination, is_plain: bool) -> Result<Request, BadDestination> {
     let chat = chat(&destination.url)?;
-    let mut body = json!({
-        "chat_id": chat.id,
-        "text": text(&Cleaned::of(message)),
-        "parse_mode": "HTML",
-        "link_preview_options": { "is_disabled": true },
-    });
+    let mut body = json!({ "chat_id": chat.id, "text": text(&Cleaned::of(message), is_plain) });
+    if !is_plain {
+        body["parse_mode"] = "HTML".into();
+    }
+    body["link_preview_options"] = json!({ "is_disabled": true });
     if let Some(topic) = chat.topic {
         body["message_thread_id"] = topic.into();
     }
@@ -83,8 +94,10 @@ fn names_chat(id: &str) -> bool {
 
 /// What is written, and how much Telegram takes beside it.
 struct Text {
-    html: String,
+    written: String,
     left: usize,
+    /// Without tags and escapes.
+    is_plain: bool,
 }
 
 impl Text {
@@ -95,19 +108,30 @@ impl Text {
         if shown.is_empty() {
             return;
         }
-        let escaped = as_html(&shown);
-        self.html += &if tag.is_empty() { escaped } else { format!("<{tag}>{escaped}</{tag}>") };
+        self.written += &match (self.is_plain, as_html(&shown)) {
+            (true, _) => shown,
+            (false, escaped) if tag.is_empty() => escaped,
+            (false, escaped) => format!("<{tag}>{escaped}</{tag}>"),
+        };
+    }
+
+    /// A value as it is; in plain text Telegram would find links in it.
+    fn add_value(&mut self, tag: &str, value: &str) {
+        if self.is_plain { self.add("", &unlinked(value)) } else { self.add(tag, value) }
     }
 
     fn add_link(&mut self, link: &CleanedLink) {
+        if self.is_plain {
+            return self.add("", &format!("{}: {}", unlinked(&link.label), link.url));
+        }
         let label = cut(&unlinked(&link.label), self.left, units);
         self.left = self.left.saturating_sub(length(&label, units));
-        self.html += &format!(r#"<a href="{}">{}</a>"#, as_html(&link.url), as_html(&label));
+        self.written += &format!(r#"<a href="{}">{}</a>"#, as_html(&link.url), as_html(&label));
     }
 }
 
-fn text(said: &Cleaned) -> String {
-    let mut text = Text { html: String::new(), left: WHOLE - FOR_END };
+fn text(said: &Cleaned, is_plain: bool) -> String {
+    let mut text = Text { written: String::new(), left: WHOLE - FOR_END, is_plain };
     text.add("b", &unlinked(&format!("{}{}", said.mood.sign(), said.title)));
     if !said.lines.is_empty() {
         text.add("", &format!("\n\n{}", cut(&unlinked(&said.lines.join("\n")), ALL_LINES, units)));
@@ -115,7 +139,8 @@ fn text(said: &Cleaned) -> String {
     add_facts(&mut text, &said.facts);
     if let Some(quoted) = &said.quoted {
         text.add("", "\n\n");
-        text.add("pre", &cut_start(quoted, text.left, units));
+        let shown = if is_plain { unlinked(quoted) } else { quoted.clone() };
+        text.add("pre", &cut_start(&shown, text.left, units));
     }
     text.left += FOR_END;
     if let Some(link) = &said.link {
@@ -126,7 +151,7 @@ fn text(said: &Cleaned) -> String {
         text.add("", "\n\n");
         text.add("i", &unlinked(&said.footer));
     }
-    text.html
+    text.written
 }
 
 fn add_facts(text: &mut Text, facts: &[(String, String)]) {
@@ -137,6 +162,6 @@ fn add_facts(text: &mut Text, facts: &[(String, String)]) {
         }
         text.add("", if place == 0 { "\n\n" } else { "\n" });
         text.add("", &unlinked(&format!("{name}: ")));
-        text.add("code", &cut(value, VALUE, units));
+        text.add_value("code", &cut(value, VALUE, units));
     }
 }

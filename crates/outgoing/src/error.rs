@@ -16,6 +16,9 @@ pub enum CallError {
     /// Not the same as not to exist: the name's servers gave no answer, or not in time.
     #[error("The name {host} cannot be looked up at the moment.")]
     LookupFailed { host: String },
+    /// The turns are shared by all.
+    #[error("Too many names are being looked up at the moment, so {host} was not. Try again in a moment.")]
+    LookupsBusy { host: String },
     /// Does not say which address: that would tell a tenant what the machine's own network looks like.
     #[error("The host {host} leads to a private address.")]
     PrivateAddress { host: String },
@@ -49,6 +52,7 @@ impl CallError {
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::LookupFailed { .. }
+            | Self::LookupsBusy { .. }
             | Self::Refused { .. }
             | Self::Unreachable { .. }
             | Self::TimedOut { .. }

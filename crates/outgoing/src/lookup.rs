@@ -16,6 +16,8 @@ use crate::call::Destination;
 /// How long a name may take before it counts as one that cannot be looked up now.
 const LOOKUP_LIMIT: Duration = Duration::from_secs(5);
 const LOOKUPS: usize = 8;
+/// How long a name waits for its turn. The whole call may take longer, so that this is told, and not that its server was slow.
+const TURN_LIMIT: Duration = Duration::from_secs(3);
 
 pub(crate) struct Lookup {
     allow_private: bool,
@@ -52,7 +54,9 @@ impl Lookup {
 
     async fn of_name(&self, name: &str, port: u16) -> Result<Vec<SocketAddr>, CallError> {
         let failed = || CallError::LookupFailed { host: name.to_owned() };
-        let turn = self.turns.clone().acquire_owned().await.map_err(|_| failed())?;
+        let busy = || CallError::LookupsBusy { host: name.to_owned() };
+        let turn = tokio::time::timeout(TURN_LIMIT, self.turns.clone().acquire_owned()).await;
+        let turn = turn.ok().and_then(Result::ok).ok_or_else(busy)?;
         let wanted = (name.to_owned(), port);
         let lookup = tokio::task::spawn_blocking(move || {
             // A lookup whose caller has stopped waiting goes on, and keeps its turn until it ends.
@@ -77,6 +81,18 @@ fn is_temporary(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_name_waits_for_its_turn_for_a_while() {
+        let lookup = Lookup::new(true);
+        let to = |host: &str| Destination::of_host(host, 80).unwrap();
+        let turns = lookup.turns.clone().acquire_many_owned(u32::try_from(LOOKUPS).unwrap()).await.unwrap();
+        let refusal = tokio::time::timeout(TURN_LIMIT * 4, lookup.addresses(&to("localhost"))).await.unwrap();
+        assert_eq!(refusal, Err(CallError::LookupsBusy { host: "localhost".to_owned() }));
+        assert!(lookup.addresses(&to("127.0.0.1")).await.is_ok(), "an address needs no turn");
+        drop(turns);
+        assert!(lookup.addresses(&to("localhost")).await.is_ok());
+    }
 
     #[test]
     fn the_resolvers_words_tell_names_that_do_not_exist_from_failures() {

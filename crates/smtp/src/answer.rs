@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Words beyond this are left out.
 const LONGEST_TEXT: usize = 500;
+const MASK: &str = "********";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -13,10 +14,11 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The words of all lines.
-    pub(crate) fn new(code: u16, lines: &[String]) -> Self {
+    /// The words of all lines. What is secret is masked before they are cut: a part of it would be recognised no more.
+    pub(crate) fn new(code: u16, lines: &[String], secrets: &[String]) -> Self {
         let joined = lines.join(" ");
-        let plain: String = joined.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+        let masked = secrets.iter().fold(joined, |text, secret| text.replace(secret.as_str(), MASK));
+        let plain: String = masked.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
         let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
         Self { code, text: words.chars().take(LONGEST_TEXT).collect() }
     }

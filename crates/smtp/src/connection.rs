@@ -1,27 +1,30 @@
 //! Lines to a server and answers from it, each within a bound and a time.
 
 use std::io;
+use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 
-use crate::{Answer, Limits, Phase, SmtpError};
+use crate::{Answer, Credentials, Limits, Phase, Server, SmtpError};
 
 /// RFC 5321 has 512; servers with long banners have more.
 const LONGEST_LINE: usize = 2048;
 const MOST_LINES: usize = 100;
 
-/// The limits of one mail: of each step, and of all.
+/// The limits of one mail: of each step, and of all. And what no answer may show.
 #[derive(Clone)]
 pub(crate) struct Clock {
     pub host: String,
+    secrets: Arc<[String]>,
     limits: Limits,
     end: Instant,
 }
 
 impl Clock {
-    pub(crate) fn start(host: &str, limits: Limits) -> Self {
-        Self { host: host.to_owned(), limits, end: Instant::now() + limits.whole }
+    pub(crate) fn start(server: &Server, limits: Limits) -> Self {
+        let secrets = server.credentials.as_ref().map(Credentials::secrets).unwrap_or_default().into();
+        Self { host: server.host.clone(), secrets, limits, end: Instant::now() + limits.whole }
     }
 
     /// What a step gives, unless it takes longer than a step may or the whole has left.
@@ -99,7 +102,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             code = Some(number);
             lines.push(text);
             if is_last {
-                return Ok((Answer::new(number, &lines), lines));
+                return Ok((Answer::new(number, &lines, &self.clock.secrets), lines));
             }
             if lines.len() == MOST_LINES {
                 return Err(SmtpError::TooMuch { host: self.host(), phase });

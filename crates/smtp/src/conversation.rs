@@ -22,7 +22,7 @@ pub async fn send(server: &Server, mail: &Mail, limits: Limits, outgoing: &Outgo
     let written = write(mail)?;
     check(server.credentials.as_ref())?;
     // On the heap, because a TLS connection is large and callers hold this future.
-    Box::pin(send_written(server, &written, Clock::start(&server.host, limits), limits.step, outgoing)).await
+    Box::pin(send_written(server, &written, Clock::start(server, limits), limits.step, outgoing)).await
 }
 
 /// A NUL would end the user name or the password within AUTH PLAIN.
@@ -153,8 +153,7 @@ async fn log_in<S: AsyncRead + AsyncWrite + Unpin>(
 ) -> Result<(), SmtpError> {
     let Credentials { user, password } = credentials;
     let answer = if offers_login(offers, "PLAIN") {
-        let both = STANDARD.encode(format!("\0{user}\0{password}"));
-        connection.ask(Phase::Authentication, &format!("AUTH PLAIN {both}")).await?
+        connection.ask(Phase::Authentication, &format!("AUTH PLAIN {}", credentials.plain())).await?
     } else if offers_login(offers, "LOGIN") {
         let mut answer = connection.ask(Phase::Authentication, "AUTH LOGIN").await?;
         for text in [user, password] {

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::{Answer, Rejected};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +49,24 @@ pub struct Sent {
     pub rejected: Vec<Rejected>,
     /// The last word of the server, which often names the mail in its queue.
     pub answer: Answer,
+}
+
+/// What is shorter is found in answers by chance.
+const SHORTEST_SECRET: usize = 4;
+
+impl Credentials {
+    /// As `AUTH PLAIN` sends them.
+    pub(crate) fn plain(&self) -> String {
+        STANDARD.encode(format!("\0{}\0{}", self.user, self.password))
+    }
+
+    /// Every form in which they are sent, and a server may quote them; the longest first.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let mut secrets = vec![self.plain(), STANDARD.encode(&self.password), self.password.clone()];
+        secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets
+    }
 }
 
 impl Default for Limits {

@@ -71,11 +71,29 @@ pub async fn hold_waiting(tx: &mut Tx, exclusive_key: &str) -> Result<bool> {
     Ok(held > 0)
 }
 
-/// One with this key that waits for its time need not wait any longer. Whether there is one that was not begun yet.
+/// One with this key that waits for its time need not wait any longer; one that is worked on, and put back, neither. Whether there is
+/// one that was not begun yet.
 pub async fn hasten(tx: &mut Tx, exclusive_key: &str) -> Result<bool> {
-    let query = "update jobs set not_before = 0 where exclusive_key = $1 and state = 'queued'";
-    let found = sql!(tx, |c| sqlx::query(query).bind(exclusive_key).execute(c).await.map(|done| done.rows_affected()))?;
-    Ok(found > 0)
+    let query = "update jobs set not_before = 0, hastened = true where exclusive_key = $1 returning state";
+    let states: Vec<String> = sql!(tx, |c| sqlx::query_scalar(query).bind(exclusive_key).fetch_all(c).await)?;
+    Ok(states.iter().any(|state| state == "queued"))
+}
+
+/// The same of all jobs of an organization whose keys begin so. They are held in the order of their keys, as by others who hold several.
+pub async fn hasten_all(tx: &mut Tx, organization_id: Uuid, beginning: &str) -> Result<()> {
+    let in_order = match tx.kind() {
+        Kind::Sqlite => "",
+        Kind::Postgres => "order by exclusive_key collate \"C\" for update",
+    };
+    let query = format!(
+        "update jobs set not_before = 0, hastened = true where id in (select id from jobs where organization_id = $1 \
+         and exclusive_key is not null and substr(exclusive_key, 1, $3) = $2 {in_order})"
+    );
+    let length = i32::try_from(beginning.chars().count()).unwrap_or(i32::MAX);
+    Ok(sql!(tx, |c| {
+        let query = sqlx::query(AssertSqlSafe(query)).bind(organization_id).bind(beginning).bind(length);
+        query.execute(c).await.map(drop)
+    })?)
 }
 
 /// Which jobs a worker looks for.
@@ -146,7 +164,7 @@ fn claim_query(kind: Kind, search: &Search<'_>) -> String {
     let (is_free, is_still_free) = (is_free(kind, "j"), is_free(kind, "jobs"));
     format!(
         concat!(
-            "update jobs set state = 'running', fence = fence + 1, owner = $1, lease_until = {clock} + $2 where id = ( \
+            "update jobs set state = 'running', fence = fence + 1, owner = $1, lease_until = {clock} + $2, hastened = false where id = ( \
                  select j.id from jobs j left join job_turns t on t.organization_id = j.organization_id \
                  where j.kind in ({kinds}) and (j.not_before <= {clock} or j.put_back_at > {clock}) and {is_free} and {its_turn} and {sharing} < $4 \
                  order by {is_held} desc, {under_way}, coalesce(t.taken_at, 0), j.id limit 1 {skip}) \
@@ -219,11 +237,11 @@ pub async fn set_kind(tx: &mut Tx, id: Uuid, kind: &str) -> Result<()> {
     Ok(())
 }
 
-/// It is to be tried again, after some time.
+/// It is to be tried again, after some time; at once if it was hastened meanwhile.
 pub async fn put_back(tx: &mut Tx, job: &Job, now: Timestamp, seconds: i64) -> Result<()> {
     let query = format!(
-        "update jobs set state = 'queued', owner = null, lease_until = 0, not_before = {clock} + $4, \
-         put_back_at = {clock} where id = $1 and fence = $2 and state = 'running'",
+        "update jobs set state = 'queued', owner = null, lease_until = 0, hastened = false, \
+         not_before = case when hastened then 0 else {clock} + $4 end, put_back_at = {clock} where id = $1 and fence = $2 and state = 'running'",
         clock = clock(tx.kind(), "$3")
     );
     sql!(tx, |c| {

@@ -86,6 +86,19 @@ pub async fn joined(conn: &mut Conn, user_id: Uuid, organization_id: Uuid) -> Re
     Ok(sql!(conn, |c| sqlx::query_as(query).bind(user_id).bind(organization_id).fetch_optional(c).await)?)
 }
 
+/// The same of the member with this address.
+pub async fn joined_by_email(conn: &mut Conn, email: &str, organization_id: Uuid) -> Result<Option<Joined>> {
+    let query = concat!(
+        "select ",
+        columns!(),
+        ", ",
+        organization_columns!(),
+        " from memberships m join organizations o on o.id = m.organization_id ",
+        "where m.user_id = (select id from users where email = $1) and m.organization_id = $2"
+    );
+    Ok(sql!(conn, |c| sqlx::query_as(query).bind(email).bind(organization_id).fetch_optional(c).await)?)
+}
+
 /// All members of an organization, oldest first.
 pub async fn members(conn: &mut Conn, organization_id: Uuid) -> Result<Vec<Member>> {
     let query = concat!(

@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
-use windlass_api::{Channel, EventName, NoticeState, Timestamp};
+use windlass_api::{Can, Channel, NoticeState, Timestamp};
 
 use crate::db::{parameters, sql};
 use crate::word::Word;
@@ -22,8 +22,12 @@ pub struct Notice {
     pub recipient: String,
     /// Notices of the same destination are sent one after another.
     pub destination: String,
+    /// The number of its event, of the first one if it carries others; 0 for mail of the installation.
+    pub position: i64,
     /// Empty for one that carries others, and for mail of the installation.
     pub event: String,
+    /// The permission that those have who may hear of it; empty for mail of the installation.
+    pub needs: String,
     pub application_id: Option<Uuid>,
     pub title: String,
     /// JSON; empty where it is sealed.
@@ -46,12 +50,33 @@ pub struct Notice {
 
 macro_rules! columns {
     () => {
-        "id, organization_id, channel, recipient, destination, event, application_id, title, message, sealed_message, state, \
-         reason, carried_by, carries, attempts, first_tried_at, next_attempt_at, expires_at, created_at, ended_at"
+        "id, organization_id, channel, recipient, destination, position, event, needs, application_id, title, message, \
+         sealed_message, state, reason, carried_by, carries, attempts, first_tried_at, next_attempt_at, expires_at, \
+         created_at, ended_at"
     };
 }
 
-const COLUMNS: usize = 20;
+const COLUMNS: usize = 22;
+
+const WAITING: &str = concat!(
+    "select ",
+    columns!(),
+    " from notices where destination = $1 and state = 'waiting' order by position, id limit $2"
+);
+const COUNT_WAITING: &str = "select count(*) from notices where organization_id = $1 and state = 'waiting'";
+const DROP_OLDEST: &str = "update notices set state = 'dropped', reason = $3, next_attempt_at = null, ended_at = $4 where id in \
+    (select id from notices where organization_id = $1 and state = 'waiting' order by position, id limit $2)";
+const DROP_OF_DESTINATION: &str = "update notices set state = 'dropped', reason = $2, next_attempt_at = null, sealed_message = null, \
+    ended_at = $3 where destination = $1 and state = 'waiting'";
+// With the channel as an expression, because an index of all of a channel would be found for the column.
+const DROP_OF_CHANNEL: &str = "update notices set state = 'dropped', reason = $3, next_attempt_at = null, ended_at = $4 \
+    where organization_id = $1 and coalesce(channel, '') = $2 and state = 'waiting'";
+const FAIL_OLDER: &str = "update notices set state = 'failed', reason = $3, next_attempt_at = null, sealed_message = null, ended_at = $4 \
+    where destination = $1 and state = 'waiting' and created_at < $2";
+
+/// Those that look for what waits. However many are over, they read what waits and nothing else: a test asks the database how.
+pub const OF_WAITING: [&str; 6] =
+    [WAITING, COUNT_WAITING, DROP_OLDEST, DROP_OF_DESTINATION, DROP_OF_CHANNEL, FAIL_OLDER];
 
 /// One try to deliver a notice.
 #[derive(Clone, Debug, FromRow)]
@@ -81,7 +106,9 @@ pub async fn insert_all(tx: &mut Tx, notices: &[Notice]) -> Result<()> {
                     .bind(notice.channel.as_str())
                     .bind(&notice.recipient)
                     .bind(&notice.destination)
+                    .bind(notice.position)
                     .bind(&notice.event)
+                    .bind(&notice.needs)
                     .bind(notice.application_id)
                     .bind(&notice.title)
                     .bind(&notice.message)
@@ -103,42 +130,54 @@ pub async fn insert_all(tx: &mut Tx, notices: &[Notice]) -> Result<()> {
     Ok(())
 }
 
-/// Those of a destination that wait, the oldest first.
+/// Those of a destination that wait, in the order in which they are sent.
 pub async fn waiting(conn: &mut Conn, destination: &str, limit: i64) -> Result<Vec<Notice>> {
-    let query = concat!(
-        "select ",
-        columns!(),
-        " from notices where destination = $1 and state = 'waiting' order by id limit $2"
-    );
-    Ok(sql!(conn, |c| sqlx::query_as(query).bind(destination).bind(limit).fetch_all(c).await)?)
+    Ok(sql!(conn, |c| sqlx::query_as(WAITING).bind(destination).bind(limit).fetch_all(c).await)?)
 }
 
 /// How many of an organization wait.
 pub async fn count_waiting(conn: &mut Conn, organization_id: Uuid) -> Result<i64> {
-    let query = "select count(*) from notices where organization_id = $1 and state = 'waiting'";
-    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(organization_id).fetch_one(c).await)?)
+    Ok(sql!(conn, |c| sqlx::query_scalar(COUNT_WAITING).bind(organization_id).fetch_one(c).await)?)
 }
 
 /// The oldest of an organization that wait are not sent any more.
 pub async fn drop_oldest(tx: &mut Tx, organization_id: Uuid, count: i64, reason: &str, now: Timestamp) -> Result<()> {
-    let query = "update notices set state = 'dropped', reason = $3, next_attempt_at = null, ended_at = $4 where id in \
-                 (select id from notices where organization_id = $1 and state = 'waiting' order by id limit $2)";
     Ok(sql!(tx, |c| {
-        let query = sqlx::query(query).bind(organization_id).bind(count).bind(reason).bind(now.micros());
+        let query = sqlx::query(DROP_OLDEST).bind(organization_id).bind(count).bind(reason).bind(now.micros());
         query.execute(c).await.map(drop)
     })?)
 }
 
 /// What waits for a destination is not sent any more.
 pub async fn drop_of_destination(tx: &mut Tx, destination: &str, reason: &str, now: Timestamp) -> Result<()> {
-    let query = "update notices set state = 'dropped', reason = $2, next_attempt_at = null, sealed_message = null, ended_at = $3 \
-                 where destination = $1 and state = 'waiting'";
     Ok(sql!(tx, |c| {
-        sqlx::query(query).bind(destination).bind(reason).bind(now.micros()).execute(c).await.map(drop)
+        sqlx::query(DROP_OF_DESTINATION).bind(destination).bind(reason).bind(now.micros()).execute(c).await.map(drop)
     })?)
 }
 
-/// The same for all: an installation that is made from a copy sends nothing that the original sends.
+/// The same for all destinations of a channel.
+pub async fn drop_of_channel(
+    tx: &mut Tx,
+    organization_id: Uuid,
+    channel: Channel,
+    reason: &str,
+    now: Timestamp,
+) -> Result<()> {
+    Ok(sql!(tx, |c| {
+        let query = sqlx::query(DROP_OF_CHANNEL).bind(organization_id).bind(channel.as_str()).bind(reason);
+        query.bind(now.micros()).execute(c).await.map(drop)
+    })?)
+}
+
+/// What has waited for a destination since before this moment has failed with the one that was tried.
+pub async fn fail_older(tx: &mut Tx, destination: &str, moment: Timestamp, reason: &str, now: Timestamp) -> Result<()> {
+    Ok(sql!(tx, |c| {
+        let query = sqlx::query(FAIL_OLDER).bind(destination).bind(moment.micros()).bind(reason);
+        query.bind(now.micros()).execute(c).await.map(drop)
+    })?)
+}
+
+/// What waits for any destination is not sent any more: an installation that is made from a copy sends nothing that the original sends.
 pub async fn drop_all(tx: &mut Tx, reason: &str, now: Timestamp) -> Result<()> {
     let query = "update notices set state = 'dropped', reason = $1, next_attempt_at = null, sealed_message = null, ended_at = $2 \
                  where state = 'waiting'";
@@ -176,9 +215,11 @@ pub async fn count_attempt(tx: &mut Tx, id: Uuid, started_at: Timestamp) -> Resu
     Ok(sql!(tx, |c| sqlx::query_scalar(query).bind(id).bind(started_at.micros()).fetch_one(c).await)?)
 }
 
+/// What was dropped while it was tried stays so, unless it has arrived.
 pub async fn settle(tx: &mut Tx, id: Uuid, outcome: &Outcome<'_>) -> Result<()> {
     let query = "update notices set state = $2, reason = $3, next_attempt_at = $4, ended_at = $5, \
-                 sealed_message = case when $2 = 'waiting' then sealed_message end where id = $1";
+                 sealed_message = case when $2 = 'waiting' then sealed_message end \
+                 where id = $1 and (state = 'waiting' or $2 = 'sent')";
     let ended_at = (outcome.state != NoticeState::Waiting).then(|| outcome.now.micros());
     Ok(sql!(tx, |c| {
         sqlx::query(query)
@@ -244,7 +285,7 @@ pub struct Filter {
     pub state: Option<NoticeState>,
     pub application_id: Option<Uuid>,
     /// What the caller may not hear of.
-    pub hidden: Vec<EventName>,
+    pub hidden: Vec<Can>,
 }
 
 /// The newest that match, from before this one on.
@@ -273,14 +314,14 @@ pub async fn page(
         query.push_str(&format!(" and {condition} ${number}"));
     }
     if !filter.hidden.is_empty() {
-        query.push_str(&format!(" and event not in ({})", parameters(number + 1, filter.hidden.len())));
+        query.push_str(&format!(" and needs not in ({})", parameters(number + 1, filter.hidden.len())));
     }
     query.push_str(" order by id desc limit $2");
     Ok(sql!(conn, |c| {
         let query = sqlx::query_as(AssertSqlSafe(query)).bind(organization_id).bind(limit);
         let query = texts.iter().fold(query, |query, (_, text)| query.bind(*text));
         let query = ids.iter().fold(query, |query, (_, id)| query.bind(*id));
-        filter.hidden.iter().fold(query, |query, name| query.bind(name.as_str())).fetch_all(c).await
+        filter.hidden.iter().fold(query, |query, needed| query.bind(needed.as_str())).fetch_all(c).await
     })?)
 }
 

@@ -14,6 +14,8 @@ pub struct SmtpConfig {
     pub organization_id: Uuid,
     /// The user who saved it last.
     pub user_id: Uuid,
+    /// What the API key that saved it last may do, with spaces between the names; none for a login.
+    pub key_permissions: Option<String>,
     pub host: String,
     pub port: i64,
     pub username: String,
@@ -31,8 +33,8 @@ pub struct SmtpConfig {
 
 macro_rules! columns {
     () => {
-        "id, organization_id, user_id, host, port, username, sealed_password, from_email, from_name, security, is_active, \
-         created_at, updated_at"
+        "id, organization_id, user_id, key_permissions, host, port, username, sealed_password, from_email, from_name, security, \
+         is_active, created_at, updated_at"
     };
 }
 
@@ -40,13 +42,14 @@ pub async fn insert(tx: &mut Tx, config: &SmtpConfig) -> Result<()> {
     let query = concat!(
         "insert into smtp_configs (",
         columns!(),
-        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
     );
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(config.id)
             .bind(config.organization_id)
             .bind(config.user_id)
+            .bind(&config.key_permissions)
             .bind(&config.host)
             .bind(config.port)
             .bind(&config.username)
@@ -67,7 +70,7 @@ pub async fn insert(tx: &mut Tx, config: &SmtpConfig) -> Result<()> {
 /// Everything but the password: writing the old ciphertext back would undo a rotation of its key.
 pub async fn update(tx: &mut Tx, config: &SmtpConfig) -> Result<()> {
     let query = "update smtp_configs set user_id = $1, host = $2, port = $3, username = $4, from_email = $5, \
-                 from_name = $6, security = $7, is_active = $8, updated_at = $9 where id = $10";
+                 from_name = $6, security = $7, is_active = $8, updated_at = $9, key_permissions = $11 where id = $10";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(config.user_id)
@@ -80,6 +83,7 @@ pub async fn update(tx: &mut Tx, config: &SmtpConfig) -> Result<()> {
             .bind(config.is_active)
             .bind(config.updated_at.micros())
             .bind(config.id)
+            .bind(&config.key_permissions)
             .execute(c)
             .await
             .map(drop)

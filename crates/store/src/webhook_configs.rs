@@ -16,6 +16,8 @@ pub struct WebhookConfig {
     pub user_id: Uuid,
     #[sqlx(rename = "type", try_from = "Word<WebhookType>")]
     pub kind: WebhookType,
+    /// What the API key that saved it last may do, with spaces between the names; none for a login.
+    pub key_permissions: Option<String>,
     pub sealed_url: Vec<u8>,
     pub is_active: bool,
     /// What deliveries are signed with; only the type `webhook` has one.
@@ -31,20 +33,24 @@ pub struct WebhookConfig {
 
 macro_rules! columns {
     () => {
-        "id, organization_id, user_id, type, sealed_url, is_active, sealed_secret, sealed_previous_secret, previous_secret_until, \
-         created_at, updated_at"
+        "id, organization_id, user_id, type, key_permissions, sealed_url, is_active, sealed_secret, sealed_previous_secret, \
+         previous_secret_until, created_at, updated_at"
     };
 }
 
 pub async fn insert(tx: &mut Tx, config: &WebhookConfig) -> Result<()> {
-    let query =
-        concat!("insert into webhook_configs (", columns!(), ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
+    let query = concat!(
+        "insert into webhook_configs (",
+        columns!(),
+        ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+    );
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(config.id)
             .bind(config.organization_id)
             .bind(config.user_id)
             .bind(config.kind.as_str())
+            .bind(&config.key_permissions)
             .bind(&config.sealed_url)
             .bind(config.is_active)
             .bind(&config.sealed_secret)
@@ -62,7 +68,7 @@ pub async fn insert(tx: &mut Tx, config: &WebhookConfig) -> Result<()> {
 /// The address only if there is a new one: writing the old ciphertext back would undo a rotation of its key.
 pub async fn update(tx: &mut Tx, config: &WebhookConfig, sealed_url: Option<&[u8]>) -> Result<()> {
     let query = "update webhook_configs set user_id = $1, sealed_url = coalesce($2, sealed_url), is_active = $3, \
-                 updated_at = $4 where id = $5";
+                 updated_at = $4, key_permissions = $6 where id = $5";
     sql!(tx, |c| {
         sqlx::query(query)
             .bind(config.user_id)
@@ -70,6 +76,7 @@ pub async fn update(tx: &mut Tx, config: &WebhookConfig, sealed_url: Option<&[u8
             .bind(config.is_active)
             .bind(config.updated_at.micros())
             .bind(config.id)
+            .bind(&config.key_permissions)
             .execute(c)
             .await
             .map(drop)

@@ -60,6 +60,7 @@ struct State {
     received: Vec<Received>,
     next: VecDeque<Manner>,
     usual: Option<Manner>,
+    is_held: bool,
 }
 
 /// Serves as long as the process lives: one thread for it, and one for each connection.
@@ -102,6 +103,15 @@ impl Receiver {
         self.state().usual = Some(manner);
     }
 
+    /// Reads requests, and answers none before it goes on.
+    pub fn hold(&self) {
+        self.state().is_held = true;
+    }
+
+    pub fn go_on(&self) {
+        self.state().is_held = false;
+    }
+
     pub fn received(&self) -> Vec<Received> {
         self.state().received.clone()
     }
@@ -134,6 +144,9 @@ fn serve(state: &Mutex<State>, stream: TcpStream) -> std::io::Result<()> {
         state.received.push(received);
         state.next.pop_front().or_else(|| state.usual.clone()).unwrap_or(Manner::status(200))
     };
+    while state.lock().expect("the state of the receiver").is_held {
+        std::thread::sleep(LOOK);
+    }
     let mut stream = reader.into_inner();
     match manner {
         Manner::Answer { status, headers, body } => {

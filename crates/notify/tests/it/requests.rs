@@ -63,6 +63,34 @@ fn many_as_one() {
     insta::assert_snapshot!("several_webhook", request("webhook", &one));
 }
 
+/// Telegram cannot read a text with tags that do not fit: it gets the same words without any.
+#[test]
+fn telegram_gets_plain_text_if_it_cannot_parse() {
+    let (_, url) = URLS.iter().find(|(channel, _)| *channel == "telegram").unwrap();
+    let destination = Destination { url: Url::parse(url).unwrap(), secrets: Vec::new() };
+    let said = r#"{"ok":false,"error_code":400,"description":"Bad Request: can't parse entities: unclosed tag"}"#;
+    let simpler = channel("telegram").unwrap().simpler;
+    for message in [full(), minimal(), hostile()] {
+        let request = simpler(&message, &destination, 400, said).unwrap();
+        assert_eq!(request.url.as_str(), "https://api.telegram.org/bot1:x/sendMessage");
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        assert_eq!((&body["parse_mode"], &body["chat_id"]), (&Value::Null, &Value::from("-100123")));
+        assert_eq!(body["message_thread_id"], 7);
+        let text = body["text"].as_str().unwrap();
+        assert!(!text.is_empty() && text.encode_utf16().count() <= 4096 && !text.contains("&lt;"), "{text}");
+    }
+    let body: Value = serde_json::from_slice(&simpler(&full(), &destination, 400, said).unwrap().body).unwrap();
+    let text = body["text"].as_str().unwrap();
+    assert!(text.contains("shop failed to deploy\n\n") && !text.contains('<'), "{text}");
+    assert!(
+        text.contains("Open the deployment: https://windlass.example.org/deployments/0198a3?tab=logs&line=40"),
+        "{text}"
+    );
+    assert!(simpler(&full(), &destination, 400, "Bad Request: chat not found").is_none());
+    assert!(simpler(&full(), &destination, 403, said).is_none());
+    assert!((channel("slack").unwrap().simpler)(&full(), &destination, 400, said).is_none());
+}
+
 #[test]
 fn a_link_is_shared_only_if_all_have_it() {
     let elsewhere = Message {

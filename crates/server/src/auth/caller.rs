@@ -93,6 +93,16 @@ impl Caller {
         }
     }
 
+    /// What an API key may do at most, as it is stored with what the key has saved; none for a login.
+    pub fn key_permissions(&self) -> Option<String> {
+        match &self.credential {
+            Credential::Session { .. } => None,
+            Credential::Key { permissions, .. } => {
+                Some(permissions.iter().map(|can| can.as_str()).collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+
     /// A key knows of no organization but its own.
     pub fn can_know(&self, organization_id: Uuid) -> bool {
         self.confined_to().is_none_or(|own| own == organization_id)

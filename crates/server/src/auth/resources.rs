@@ -2,7 +2,7 @@
 //! not exist for them (404), and what they do not have the route's permission for is refused (403).
 
 use uuid::Uuid;
-use windlass_api::{Can, ErrorCode, EventName, ExtensionKey, label};
+use windlass_api::{Can, ErrorCode, ExtensionKey, label};
 use windlass_store::applications::{self, Application};
 use windlass_store::certificates::{self, Certificate};
 use windlass_store::connections::{self, Connection};
@@ -160,8 +160,7 @@ impl Ctx {
         let found = notices::of_organization(&mut self.app.db.read().await?, joined.organization.id, id).await?;
         let found = found.ok_or_else(|| Error::not_found("notice"))?;
         let authority = self.grant(joined)?;
-        let event = EventName::try_from(found.event.as_str()).ok();
-        if event.is_some_and(|name| !authority.may(name.needs())) {
+        if !Can::try_from(found.needs.as_str()).is_ok_and(|needed| authority.may(needed)) {
             return Err(Error::not_found("notice"));
         }
         Ok(Granted::new(authority, found))

@@ -524,7 +524,7 @@ impl Config {
                 .row("kept-notices", "Notifications of one organization that are remembered")
                 .limit(100_000, 100..=10_000_000),
             notice_tests: logs
-                .row("notice-tests", "Tests of channels a minute that one user can ask for")
+                .row("notice-tests", "Tests of channels, and notifications sent again, a minute that one user can ask for")
                 .limit(10, 1..=1_000),
             event_seconds: logs.row("event-days", "How many days events are kept").days(7, 1..=365),
             disk_low_percent: logs

@@ -27,8 +27,8 @@ const MOST_SNAPSHOTS: usize = 4;
 /// Every kind of job there is.
 pub fn registry(host: &Arc<Host>) -> Registry {
     let config = &host.app.config;
-    let pool = |slots| Pool { slots, may_wait: false };
-    let waiting_pool = |slots| Pool { slots, may_wait: true };
+    let pool = |slots| Pool { slots, may_wait: false, most_of_one: None };
+    let waiting_pool = |slots| Pool { slots, may_wait: true, most_of_one: None };
     Registry::new(config.parallel_starts, config.organization_share)
         .add(waiting_pool(config.parallel_deployments), vec![entry(host, queue::DEPLOY)])
         .add(waiting_pool(MOST_ROLL_OUTS), vec![entry(host, queue::ROLL_OUT)])

@@ -24,7 +24,7 @@ pub fn add_to(registry: Registry, host: &Arc<Host>) -> Registry {
         entry(host, queue::EXECUTION, Needs::ContainerEngine),
         entry(host, queue::MACHINE_EXECUTION, Needs::Nothing),
     ];
-    registry.add(Pool { slots: MOST_AT_ONCE, may_wait: false }, entries)
+    registry.add(Pool { slots: MOST_AT_ONCE, may_wait: false, most_of_one: None }, entries)
 }
 
 fn entry(host: &Arc<Host>, kind: &'static str, needs: Needs) -> Entry {

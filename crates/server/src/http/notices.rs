@@ -1,5 +1,7 @@
 //! What was told to people, and what became of it.
 
+use std::collections::HashSet;
+
 use windlass_api::{Can, ErrorCode, EventName, Notice, NoticeDetails, Notices, NoticesQuery, Whole};
 use windlass_store::notices::{self as rows, Filter};
 
@@ -29,7 +31,7 @@ pub fn routes(table: Table) -> Table {
             "/notification/notices/{notice_id}/send",
             send_again,
             member_who::<Notice>("Send notice again", Can::WebhookUpdate)
-                .note("With the same id. One that waits for its next try is tried now.")
+                .note("With the same id. One that waits for its next try is tried now. It counts as a test of its channel.")
                 .errors(&[ErrorCode::Conflict]),
         )
 }
@@ -54,9 +56,10 @@ pub async fn list(ctx: Ctx, params: RawParams) -> Answer {
     success("Notices", Notices { notices, next_cursor })
 }
 
-/// Events that the caller may not hear of.
-fn hidden(authority: &Authority) -> Vec<EventName> {
-    EventName::ALL.iter().copied().filter(|name| !authority.may(name.needs())).collect()
+/// What the caller may not hear of.
+fn hidden(authority: &Authority) -> Vec<Can> {
+    let needed: HashSet<Can> = EventName::ALL.iter().map(|name| name.needs()).collect();
+    needed.into_iter().filter(|needed| !authority.may(*needed)).collect()
 }
 
 pub async fn get(ctx: Ctx, PathId(id): PathId) -> Answer {

@@ -45,6 +45,8 @@ pub struct Pool {
     pub slots: usize,
     /// Whether a job may leave its slot to another while it only waits (see [`Slot::leave_to_wait`]).
     pub may_wait: bool,
+    /// How many of them one organization has at most, if that is less than its share.
+    pub most_of_one: Option<usize>,
 }
 
 /// One kind of job.
@@ -82,7 +84,8 @@ impl Registry {
     /// against the slots for waiting: there are more of them, and a job that waits in one never keeps another from being begun.
     pub(super) fn share(&self, pool: &Pool) -> usize {
         let slots = if pool.may_wait { self.waiting_slots } else { pool.slots };
-        (slots * self.share_percent / 100).max(1)
+        let share = (slots * self.share_percent / 100).max(1);
+        pool.most_of_one.map_or(share, |most| most.min(share))
     }
 
     /// The kinds whose jobs count for an organization's share of a pool.
@@ -100,7 +103,9 @@ mod tests {
     #[test]
     fn one_organization_has_a_part_of_the_slots() {
         let registry = Registry::new(32, 50);
-        let share = |slots, may_wait| registry.share(&Pool { slots, may_wait });
+        let share = |slots, may_wait| registry.share(&Pool { slots, may_wait, most_of_one: None });
         assert_eq!([share(16, false), share(1, false), share(2, true)], [8, 1, 16]);
+        let of_few = |slots| registry.share(&Pool { slots, may_wait: false, most_of_one: Some(2) });
+        assert_eq!([of_few(16), of_few(2)], [2, 1]);
     }
 }

@@ -5,9 +5,11 @@ use windlass_api::{Channel, EventName, Role};
 use windlass_store::memberships::{self, Member};
 use windlass_store::notification_preferences::{self, NotificationPreference};
 use windlass_store::organizations::{self, Organization};
+use windlass_store::smtp_configs::{self, SmtpConfig};
 use windlass_store::webhook_configs::{self, WebhookConfig};
-use windlass_store::{Conn, Result, smtp_configs};
+use windlass_store::{Conn, Result};
 
+use super::allowed::is_within_key;
 use super::messages::{self, Happened};
 use crate::service::queue::Destination;
 
@@ -63,7 +65,8 @@ pub fn default_of_member(role: Role) -> Selection {
 pub struct Audience {
     pub organization: Organization,
     channels: Vec<WebhookConfig>,
-    has_mail: bool,
+    /// If it is on.
+    mail: Option<SmtpConfig>,
     members: Vec<Member>,
     preferences: Vec<NotificationPreference>,
 }
@@ -78,7 +81,7 @@ impl Audience {
         let mut audience = Self {
             organization,
             channels,
-            has_mail: mail.is_some_and(|config| config.is_active),
+            mail: mail.filter(|config| config.is_active),
             members: Vec::new(),
             preferences: Vec::new(),
         };
@@ -91,7 +94,7 @@ impl Audience {
 
     /// Whether nothing is ever told.
     pub fn is_empty(&self) -> bool {
-        self.channels.is_empty() && !self.has_mail
+        self.channels.is_empty() && self.mail.is_none()
     }
 
     /// Where an event is told.
@@ -111,23 +114,31 @@ impl Audience {
     }
 
     /// A channel hears what the member who saved it may hear, now: who may configure channels must not hear by them what they may not
-    /// hear themselves. If that member has left, it hears what every member may.
+    /// hear themselves. If that member has left, it hears what every member may; one that an API key has saved, at most what the key may.
     fn channel_hears(&self, config: &WebhookConfig, happened: &Happened<'_>, is_recovery: bool) -> bool {
         let saver = self.members.iter().find(|member| member.user.id == config.user_id);
         let role = saver.map_or(Role::Viewer, |member| member.membership.role);
         let channel = Channel::from(config.kind);
         let chosen = self.preferences.iter().find(|chosen| chosen.user_id.is_none() && chosen.channel == channel);
-        self.may_hear(role, happened) && chosen.map_or_else(default_of_channel, Into::into).hears(happened, is_recovery)
+        let is_allowed = self.may_hear(role, happened) && is_within(config.key_permissions.as_deref(), happened);
+        is_allowed && chosen.map_or_else(default_of_channel, Into::into).hears(happened, is_recovery)
     }
 
     fn member_hears(&self, member: &Member, happened: &Happened<'_>, is_recovery: bool) -> bool {
         let role = member.membership.role;
         let chosen = self.preferences.iter().find(|chosen| chosen.user_id == Some(member.user.id));
         let selection = || chosen.map_or_else(|| default_of_member(role), Into::into);
-        self.has_mail && self.may_hear(role, happened) && selection().hears(happened, is_recovery)
+        let is_carried = |mail: &SmtpConfig| is_within(mail.key_permissions.as_deref(), happened);
+        self.mail.as_ref().is_some_and(is_carried)
+            && self.may_hear(role, happened)
+            && selection().hears(happened, is_recovery)
     }
 
     fn may_hear(&self, role: Role, happened: &Happened<'_>) -> bool {
         role.can(happened.event.name.needs(), self.organization.host_access)
     }
+}
+
+fn is_within(key_permissions: Option<&str>, happened: &Happened<'_>) -> bool {
+    is_within_key(key_permissions, happened.event.name.needs())
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use windlass_durable::kill_point;
 use windlass_store::Kind as DatabaseKind;
 use windlass_store::events::{self, Event};
+use windlass_store::logs::Of;
 use windlass_store::notices::{self, Notice};
 
 use super::audience::Audience;
@@ -23,6 +24,10 @@ use crate::service::work::Work;
 const CONSUMER: &str = "notices";
 /// Events that are read at once.
 const BATCH: i64 = 200;
+/// With so many notices a batch ends; what is left of its events is the next one's.
+const MOST_NOTICES: usize = 1_000;
+/// For the log lines of all events of a batch; messages without them are sent all the same.
+const LINES_LIMIT: Duration = Duration::from_secs(2);
 /// Other servers write to a shared database without telling this one.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// A request that was given up in the moment of its commit has told no consumer.
@@ -86,13 +91,13 @@ impl Consumer {
             self.cursor = Some(stored);
             return Ok(true);
         }
-        write(&mut work, &batch).await?;
-        events::move_cursor(&mut work, CONSUMER, last).await?;
+        let come_to = write(&mut work, &batch).await?.unwrap_or(last);
+        events::move_cursor(&mut work, CONSUMER, come_to).await?;
         kill_point::reached("notices-made");
         work.commit().await?;
         kill_point::reached("notices-written");
-        self.cursor = Some(last);
-        Ok(batch.events.len() as i64 == BATCH)
+        self.cursor = Some(come_to);
+        Ok(come_to < last || batch.events.len() as i64 == BATCH)
     }
 
     /// At the very first start it begins with what happens from then on.
@@ -117,20 +122,40 @@ async fn prepare(app: &App, cursor: i64) -> Result<Batch> {
         }
     }
     drop(conn);
-    for event in &events {
-        let happened = Happened::new(event);
-        let is_heard = |audience: &Audience| !audience.hearing(&happened, false).is_empty();
-        if let Some(of) = happened.logs().filter(|_| audiences.get(&event.organization_id).is_some_and(is_heard)) {
-            last_lines.insert(event.seq, messages::last_lines(&app.logs.store, of).await);
-        }
-    }
+    let logs: Vec<_> = events.iter().filter_map(|event| Some((event.seq, heard_logs(event, &audiences)?))).collect();
+    let read = |of| messages::last_lines(&app.logs.store, of);
+    // One that is read when the time is up is left out as well.
+    let _ = tokio::time::timeout(LINES_LIMIT, read_lines(logs, read, &mut last_lines)).await;
     Ok(Batch { events, audiences, last_lines })
 }
 
-async fn write(work: &mut Work<'_>, batch: &Batch) -> Result<()> {
+/// Whose last lines go with an event, if any hears of it.
+fn heard_logs(event: &Event, audiences: &HashMap<Uuid, Audience>) -> Option<Of> {
+    let happened = Happened::new(event);
+    let is_heard = !audiences.get(&event.organization_id)?.hearing(&happened, false).is_empty();
+    happened.logs().filter(|_| is_heard)
+}
+
+async fn read_lines<F: Future<Output = String>>(
+    logs: Vec<(i64, Of)>,
+    read: impl Fn(Of) -> F,
+    into: &mut HashMap<i64, String>,
+) {
+    for (seq, of) in logs {
+        into.insert(seq, read(of).await);
+    }
+}
+
+/// The number of the event that it has come to; none without any.
+async fn write(work: &mut Work<'_>, batch: &Batch) -> Result<Option<i64>> {
     let public_url = work.app.config.public_url();
     let (mut written, mut destinations) = (Vec::new(), HashSet::<Destination>::new());
+    let mut come_to = None;
     for event in &batch.events {
+        if written.len() >= MOST_NOTICES {
+            break;
+        }
+        come_to = Some(event.seq);
         let happened = Happened::new(event);
         let Some(audience) = batch.audiences.get(&event.organization_id) else { continue };
         let is_recovery = is_recovery(work, &happened).await?;
@@ -148,7 +173,9 @@ async fn write(work: &mut Work<'_>, batch: &Batch) -> Result<()> {
         for destination in hearing {
             let notice = waiting(work.app, &destination, &message)?;
             written.push(Notice {
+                position: event.seq,
                 event: event.name.as_str().to_owned(),
+                needs: event.name.needs().as_str().to_owned(),
                 application_id: event.application_id,
                 ..notice
             });
@@ -156,14 +183,17 @@ async fn write(work: &mut Work<'_>, batch: &Batch) -> Result<()> {
         }
     }
     notices::insert_all(work, &written).await?;
-    for destination in &destinations {
+    // Always in the same order, and before notices are changed: two transactions that hold jobs must not wait for each other.
+    let mut in_order: Vec<_> = destinations.iter().map(|destination| (destination.key(), destination)).collect();
+    in_order.sort_by(|(one, _), (other, _)| one.cmp(other));
+    for (_, destination) in in_order {
         wake(work, destination).await?;
     }
     let organizations: HashSet<_> = destinations.iter().filter_map(|destination| destination.organization_id).collect();
     for organization_id in organizations {
         bound(work, organization_id).await?;
     }
-    Ok(())
+    Ok(come_to)
 }
 
 /// Remembers what has failed, and whether what has succeeded had failed before. So it is known whatever was chosen then.
@@ -187,4 +217,29 @@ async fn bound(work: &mut Work<'_>, organization_id: Uuid) -> Result<()> {
         notices::drop_oldest(work, organization_id, count - most, TOO_MANY, now).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of one log that cannot be read keep no other event waiting for longer than the limit of all.
+    #[tokio::test]
+    async fn what_was_read_in_time_is_kept() {
+        let logs = (0..5).map(|seq| (seq, Of::Deployment(Uuid::from_u128(1)))).collect();
+        let mut read = HashMap::new();
+        let asked = std::cell::Cell::new(0);
+        let reading = |_| {
+            let is_third = asked.replace(asked.get() + 1) == 2;
+            async move {
+                if is_third {
+                    std::future::pending::<()>().await;
+                }
+                "line".to_owned()
+            }
+        };
+        let limit = Duration::from_millis(200);
+        assert!(tokio::time::timeout(limit, read_lines(logs, reading, &mut read)).await.is_err());
+        assert_eq!(read.len(), 2);
+    }
 }

@@ -1,6 +1,8 @@
-//! Many notices that wait for one destination become one.
+//! Many notices that wait for one destination become one. What one message tells, all who read it may hear: those that need another
+//! permission stay apart.
 
 use windlass_api::{EventName, Timestamp};
+use windlass_durable::kill_point;
 use windlass_notify::{Message, several};
 use windlass_store::notices::{self, Notice};
 
@@ -15,21 +17,24 @@ const MANY: usize = 10;
 /// If the oldest has waited for so long, its destination was away, and two are enough.
 const AWAY_SECONDS: i64 = 120;
 
-/// How many of those that wait, from the first on, are to become one; 0 for none. One that was tried stays as it is, because its
+/// Those of the notices that wait that are to become one with the first; empty for none. One that was tried stays as it is, because its
 /// receiver may have it; and one that carries others is carried by none.
-pub fn count(waiting: &[Notice], now: Timestamp) -> usize {
+pub fn chosen(waiting: &[Notice], now: Timestamp) -> Vec<&Notice> {
     let is_foldable =
         |notice: &&Notice| notice.attempts == 0 && notice.carries == 0 && notice.organization_id.is_some();
-    let count = waiting.iter().take_while(is_foldable).count();
-    let was_away = waiting.first().is_some_and(|oldest| oldest.created_at.plus_seconds(AWAY_SECONDS) < now);
-    if count >= MANY || (was_away && count >= 2) { count } else { 0 }
+    let Some(first) = waiting.first() else { return Vec::new() };
+    let all: Vec<_> = waiting.iter().take_while(is_foldable).filter(|notice| notice.needs == first.needs).collect();
+    let was_away = first.created_at.plus_seconds(AWAY_SECONDS) < now;
+    if all.len() >= MANY || (was_away && all.len() >= 2) { all } else { Vec::new() }
 }
 
-/// Writes the notice that carries these, which are over.
-pub async fn fold(held: &Held, destination: &Destination, folded: &[Notice]) -> Result<()> {
-    let read = |notice: &Notice| serde_json::from_str::<Message>(&notice.message);
+/// Writes the notice that carries these, which are over. It has the place of the first.
+pub async fn fold(held: &Held, destination: &Destination, folded: &[&Notice]) -> Result<()> {
+    let read = |notice: &&Notice| serde_json::from_str::<Message>(&notice.message);
     let all = folded.iter().map(read).collect::<std::result::Result<Vec<_>, _>>().map_err(Error::internal)?;
     let carrier = Notice {
+        position: folded.first().map_or(0, |first| first.position),
+        needs: folded.first().map(|first| first.needs.clone()).unwrap_or_default(),
         application_id: common(folded.iter().map(|notice| notice.application_id)).flatten(),
         carries: i64::try_from(folded.len()).unwrap_or(i64::MAX),
         ..waiting(&held.app, destination, &several(&title(folded), &all))?
@@ -39,11 +44,12 @@ pub async fn fold(held: &Held, destination: &Destination, folded: &[Notice]) -> 
     notices::insert_all(&mut work, std::slice::from_ref(&carrier)).await?;
     notices::fold(&mut work, &ids, carrier.id, held.app.now()).await?;
     work.commit().await?;
+    kill_point::reached("notices-folded");
     Ok(())
 }
 
 /// "7 deployments failed in 2 minutes".
-fn title(folded: &[Notice]) -> String {
+fn title(folded: &[&Notice]) -> String {
     let name = common(folded.iter().map(|notice| notice.event.as_str()));
     let many = name.and_then(|name| EventName::try_from(name).ok()).map_or("events", |name| messages::of(name).many);
     let (first, last) = (folded.first().map(|notice| notice.created_at), folded.last().map(|notice| notice.created_at));
@@ -81,7 +87,9 @@ mod tests {
             channel: Channel::Slack,
             recipient: String::new(),
             destination: String::new(),
+            position: 1,
             event: event.to_owned(),
+            needs: "deploy:read".to_owned(),
             application_id: None,
             title: String::new(),
             message: String::new(),
@@ -103,6 +111,7 @@ mod tests {
     fn ten_at_once_or_two_that_waited_long() {
         let now = Timestamp::from_micros(0);
         let all = vec![notice("deployment.failed", 0); 12];
+        let count = |waiting: &[Notice], now| chosen(waiting, now).len();
         assert_eq!((count(&all, now), count(&all[..9], now), count(&all[..9], now.plus_seconds(121))), (12, 0, 9));
         assert_eq!(count(&all[..1], now.plus_seconds(1_000)), 0);
         let mut tried = all.clone();
@@ -114,10 +123,20 @@ mod tests {
     }
 
     #[test]
+    fn what_needs_another_permission_stays_apart() {
+        let other = |seconds| Notice { needs: "extension:host".to_owned(), ..notice("disk.low", seconds) };
+        let all: Vec<_> = (0..10).flat_map(|seconds| [notice("deployment.failed", seconds), other(seconds)]).collect();
+        let folded = chosen(&all, Timestamp::from_micros(0));
+        assert!(folded.len() == 10 && folded.iter().all(|notice| notice.needs == "deploy:read"), "{folded:?}");
+        assert!(chosen(&all[..18], Timestamp::from_micros(0)).is_empty(), "nine of each");
+        assert_eq!(chosen(&all[1..], Timestamp::from_micros(0))[0].needs, "extension:host");
+    }
+
+    #[test]
     fn titles_count() {
         let failed = [notice("deployment.failed", 0), notice("deployment.failed", 120)];
-        assert_eq!(title(&failed), "2 deployments failed in 2 minutes");
-        assert_eq!(title(&[failed[0].clone(), notice("disk.low", 30)]), "2 events in 30 seconds");
+        assert_eq!(title(&[&failed[0], &failed[1]]), "2 deployments failed in 2 minutes");
+        assert_eq!(title(&[&failed[0], &notice("disk.low", 30)]), "2 events in 30 seconds");
         assert_eq!(
             (duration(1), duration(7_300), duration(200_000)),
             ("at once".into(), "in 2 hours".into(), "in 2 days".into())

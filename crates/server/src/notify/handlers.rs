@@ -15,11 +15,17 @@ const LEASE: Duration = Duration::from_secs(60);
 /// Mail of the installation itself has places of its own, so that no organization's channels keep a password from being reset.
 const PRODUCT_MAILS_AT_ONCE: usize = 4;
 
+/// Of one organization, whose members all have the same mail server: while that hangs, others' mail goes on.
+const MEMBER_MAILS_AT_ONCE: usize = 2;
+
 /// With the kinds of jobs of this room.
 pub fn add_to(registry: Registry, app: &Arc<App>) -> Registry {
-    let registry =
-        registry.add(Pool { slots: app.config.parallel_notices, may_wait: false }, vec![entry(app, queue::NOTICES)]);
-    registry.add(Pool { slots: PRODUCT_MAILS_AT_ONCE, may_wait: false }, vec![entry(app, queue::PRODUCT_MAIL)])
+    let pool = |slots, most_of_one| Pool { slots, may_wait: false, most_of_one };
+    let slots = app.config.parallel_notices;
+    registry
+        .add(pool(slots, None), vec![entry(app, queue::NOTICES)])
+        .add(pool(slots, Some(MEMBER_MAILS_AT_ONCE)), vec![entry(app, queue::MEMBER_MAIL)])
+        .add(pool(PRODUCT_MAILS_AT_ONCE, None), vec![entry(app, queue::PRODUCT_MAIL)])
 }
 
 fn entry(app: &Arc<App>, kind: &'static str) -> Entry {

@@ -49,7 +49,9 @@ pub(super) fn waiting(app: &App, destination: &Destination, message: &Message) -
         channel: destination.channel,
         recipient: destination.recipient.clone(),
         destination: destination.name(),
+        position: 0,
         event: String::new(),
+        needs: String::new(),
         application_id: None,
         title: message.title.clone(),
         message: serde_json::to_string(message).map_err(Error::internal)?,
@@ -77,7 +79,8 @@ pub async fn wake(work: &mut Work<'_>, destination: &Destination) -> windlass_st
     work.enqueue(&job).await
 }
 
-/// The same, at once: a person has asked for it, or has changed what was wrong.
+/// The same, at once: a person has asked for it, or has changed what was wrong. A job that is sending tries again at once when it puts
+/// itself back; it may miss what comes now, so there is another one after it.
 pub async fn hasten(work: &mut Work<'_>, destination: &Destination) -> windlass_store::Result<()> {
     if jobs::hasten(work, &destination.key()).await? {
         work.wake_worker();

@@ -3,8 +3,8 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use uuid::Uuid;
-use windlass_api::{SmtpSecurity, Timestamp, WebhookType};
-use windlass_notify::{Attempt, Destination, Message, SigningSecret, Url, channel, email};
+use windlass_api::{SmtpSecurity, Timestamp};
+use windlass_notify::{Attempt, Channel, Destination, Message, Request, SigningSecret, Url, channel, email};
 use windlass_outgoing::header::{HeaderName, LOCATION, RETRY_AFTER};
 use windlass_outgoing::{Answer, Call, CallError, HeaderMap, Limits, Method};
 use windlass_smtp::{Credentials, Mail, Security, Sender, Server, SmtpError};
@@ -14,6 +14,8 @@ use windlass_store::sealed::{PREVIOUS_SIGNING_SECRET, SIGNING_SECRET, SMTP_PASSW
 use windlass_store::smtp_configs::{self, SmtpConfig};
 use windlass_store::webhook_configs::{self, WebhookConfig};
 
+use super::allowed;
+use super::masks::Secrets;
 use super::product_mail::{self, ProductMailError};
 use super::queue::message_cell;
 use crate::app::App;
@@ -23,11 +25,10 @@ use crate::vault::SealedCell;
 
 /// What is kept of an answer.
 const ANSWER_BYTES: usize = 1_024;
+/// What is read of it: secrets are masked before it is cut.
+const READ_BYTES: usize = 8 * ANSWER_BYTES;
 /// The longest that a receiver can have us wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
-/// A part of an address that is shorter is found in answers by chance.
-const SHORTEST_SECRET: usize = 6;
-const MASK: &str = "********";
 
 /// What came of a delivery.
 #[derive(Clone, Debug)]
@@ -56,9 +57,14 @@ pub enum Verdict {
 
 /// A notice that was tried, or why it cannot be.
 pub(super) enum Sending {
-    Tried(Tried),
-    /// Its channel is paused or gone.
-    Off(&'static str),
+    /// To the address that this configuration has, if it is a webhook.
+    Tried(Tried, Option<Box<WebhookConfig>>),
+    /// Its destination is switched off or gone.
+    Off,
+    /// The installation has no mail server any more.
+    NoServer(&'static str),
+    /// Those who would hear it may not (any more).
+    Withheld(&'static str),
 }
 
 /// Fails when this server cannot send anything at the moment.
@@ -66,12 +72,15 @@ pub(super) async fn send(app: &App, notice: &Notice) -> Result<Sending> {
     let message = message(app, notice).await?;
     match (notice.organization_id, notice.channel.webhook()) {
         (Some(organization_id), Some(kind)) => {
-            let stored = webhook_configs::get(&mut app.db.read().await?, organization_id, kind).await?;
-            let Some(config) = stored else { return Ok(Sending::Off("the channel was removed")) };
-            if !config.is_active {
-                return Ok(Sending::Off("the channel is paused"));
+            let mut conn = app.db.read().await?;
+            let stored = webhook_configs::get(&mut conn, organization_id, kind).await?;
+            let Some(config) = stored.filter(|config| config.is_active) else { return Ok(Sending::Off) };
+            if let Some(reason) = allowed::withheld_from_channel(&mut conn, &config, notice).await? {
+                return Ok(Sending::Withheld(reason));
             }
-            Ok(Sending::Tried(send_to_webhook(app, &config, &message, notice.id).await?))
+            drop(conn);
+            let tried = send_to_webhook(app, &config, &message, notice.id).await?;
+            Ok(Sending::Tried(tried, Some(Box::new(config))))
         }
         (Some(organization_id), None) => send_to_member(app, organization_id, notice, &message).await,
         (None, _) => Ok(send_product_mail(app, notice, &message).await),
@@ -98,18 +107,62 @@ pub async fn send_to_webhook(app: &App, config: &WebhookConfig, message: &Messag
         answer: String::new(),
         verdict,
     };
-    let call = match call(app, config.kind, &url, secrets, message, id) {
-        Ok(call) => call,
-        Err(problem) => return Ok(tried(Verdict::Later(None), problem)),
+    let parsed = Url::parse(&url);
+    let (Ok(url), Some(channel)) = (parsed, channel(config.kind.as_str())) else {
+        let problem = "The address cannot be read. Save it again.".to_owned();
+        return Ok(tried(Verdict::Later(None), problem));
     };
-    match app.outgoing().await?.send_for_status(call).await {
+    let attempt = Attempt { id: id.to_string(), timestamp: app.now().micros() / 1_000_000 };
+    let to = Destination { url, secrets };
+    let request = match (channel.request)(message, &to, &attempt) {
+        Ok(request) => request,
+        Err(bad) => return Ok(tried(Verdict::Later(None), bad.to_string())),
+    };
+    let masks = Secrets::of(&to.url, &request.headers);
+    match post(app, channel, request, message, &to).await? {
         Ok(answer) => {
             let (verdict, problem) = judged(&answer, app.now());
-            let (status, answer) = (Some(answer.status.as_u16()), without_secrets(&answer.body, &url));
-            Ok(Tried { status, answer, ..tried(verdict, problem) })
+            let is_whole = answer.body.len() < READ_BYTES;
+            let shown = masks.shown(&answer.body, is_whole, ANSWER_BYTES);
+            Ok(Tried { status: Some(answer.status.as_u16()), answer: shown, ..tried(verdict, problem) })
         }
-        Err(error) => Ok(tried(Verdict::Later(None), words(&error))),
+        Err(problem) => Ok(tried(Verdict::Later(None), problem)),
     }
+}
+
+/// The answer, or what went wrong. A receiver that cannot read the message gets it once more in a simpler form, if its channel has one.
+async fn post(
+    app: &App,
+    channel: &Channel,
+    request: Request,
+    message: &Message,
+    to: &Destination,
+) -> Result<std::result::Result<Answer, String>> {
+    let answer = match post_once(app, request).await? {
+        Ok(answer) => answer,
+        failed => return Ok(failed),
+    };
+    let simpler = {
+        let said = String::from_utf8_lossy(&answer.body);
+        (channel.simpler)(message, to, answer.status.as_u16(), &said)
+    };
+    match simpler {
+        Some(simpler) => post_once(app, simpler).await,
+        None => Ok(Ok(answer)),
+    }
+}
+
+async fn post_once(app: &App, request: Request) -> Result<std::result::Result<Answer, String>> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in request.headers {
+        let Ok(value) = value.parse() else {
+            return Ok(Err("The address has a character that cannot be sent.".to_owned()));
+        };
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    let limits = Limits { time: app.config.notice_limit, answer_bytes: READ_BYTES };
+    let call = Call { method: Method::POST, url: request.url, headers, body: request.body.into(), limits };
+    Ok(app.outgoing().await?.send_for_status(call).await.map_err(|error| words(&error)))
 }
 
 /// The newest, and the one before as long as it signs too.
@@ -127,27 +180,6 @@ async fn signing_secrets(app: &App, config: &WebhookConfig) -> Result<Vec<Signin
         }
     }
     Ok(secrets)
-}
-
-fn call(
-    app: &App,
-    kind: WebhookType,
-    url: &str,
-    secrets: Vec<SigningSecret>,
-    message: &Message,
-    id: Uuid,
-) -> std::result::Result<Call, String> {
-    let url = Url::parse(url).map_err(|_| "The address cannot be read. Save it again.".to_owned())?;
-    let channel = channel(kind.as_str()).ok_or_else(|| format!("Nothing writes to {} here.", kind.as_str()))?;
-    let attempt = Attempt { id: id.to_string(), timestamp: app.now().micros() / 1_000_000 };
-    let request = (channel.request)(message, &Destination { url, secrets }, &attempt).map_err(|bad| bad.to_string())?;
-    let mut headers = HeaderMap::new();
-    for (name, value) in request.headers {
-        let value = value.parse().map_err(|_| "The address has a character that cannot be sent.".to_owned())?;
-        headers.insert(HeaderName::from_static(name), value);
-    }
-    let limits = Limits { time: app.config.notice_limit, answer_bytes: ANSWER_BYTES };
-    Ok(Call { method: Method::POST, url: request.url, headers, body: request.body.into(), limits })
 }
 
 /// What an answer means, and how a person hears of it.
@@ -193,35 +225,19 @@ fn words(error: &CallError) -> String {
     }
 }
 
-/// An answer can quote the request: everything of the address but the host is masked.
-fn without_secrets(answer: &[u8], url: &str) -> String {
-    let text: String =
-        String::from_utf8_lossy(answer).chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
-    let Ok(url) = Url::parse(url) else { return String::new() };
-    let mut secrets: Vec<String> = url.path().split('/').map(str::to_owned).collect();
-    secrets.extend(url.query().map(str::to_owned));
-    secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
-    let decode = |part: &String| url::form_urlencoded::parse(part.as_bytes()).map(|(name, _)| name.into_owned()).next();
-    let decoded: Vec<_> = secrets.iter().filter_map(decode).collect();
-    secrets.extend(decoded);
-    secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
-    // The longest first: a shorter one may be a part of it.
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), MASK))
-}
-
-/// A member who has left since hears nothing any more.
+/// By the mail server of the organization.
 async fn send_to_member(app: &App, organization_id: Uuid, notice: &Notice, message: &Message) -> Result<Sending> {
     let mut conn = app.db.read().await?;
     let stored = smtp_configs::of_organization(&mut conn, organization_id).await?;
-    let is_member = memberships::has_email(&mut conn, organization_id, &notice.recipient).await?;
-    drop(conn);
-    let Some(config) = stored else { return Ok(Sending::Off("the organization has no mail server any more")) };
-    match () {
-        () if !config.is_active => Ok(Sending::Off("the organization's mail is paused")),
-        () if !is_member => Ok(Sending::Off("this is no address of a member any more")),
-        () => Ok(Sending::Tried(send_mail(app, &config, &notice.recipient, message, notice.id).await?)),
+    let Some(config) = stored.filter(|config| config.is_active) else { return Ok(Sending::Off) };
+    if !memberships::has_email(&mut conn, organization_id, &notice.recipient).await? {
+        return Ok(Sending::Off);
     }
+    if let Some(reason) = allowed::withheld_from_member(&mut conn, &config, notice).await? {
+        return Ok(Sending::Withheld(reason));
+    }
+    drop(conn);
+    Ok(Sending::Tried(send_mail(app, &config, &notice.recipient, message, notice.id).await?, None))
 }
 
 /// Through the mail server of an organization, whether or not it is active.
@@ -291,12 +307,12 @@ fn refused(destination: String, error: &SmtpError) -> Tried {
 async fn send_product_mail(app: &App, notice: &Notice, message: &Message) -> Sending {
     let destination = "the mail server of the installation".to_owned();
     match product_mail::send(app, &notice.recipient, message, notice.id).await {
-        Ok(sent) => Sending::Tried(taken(destination, sent.answer.to_string())),
-        Err(ProductMailError::NoServer) => Sending::Off("the installation has no mail server any more"),
-        Err(ProductMailError::Smtp(error)) => Sending::Tried(refused(destination, &error)),
+        Ok(sent) => Sending::Tried(taken(destination, sent.answer.to_string()), None),
+        Err(ProductMailError::NoServer) => Sending::NoServer("the installation has no mail server any more"),
+        Err(ProductMailError::Smtp(error)) => Sending::Tried(refused(destination, &error), None),
         Err(ProductMailError::Machine(problem)) => {
             let verdict = Verdict::Later(None);
-            Sending::Tried(Tried { destination, status: None, problem, answer: String::new(), verdict })
+            Sending::Tried(Tried { destination, status: None, problem, answer: String::new(), verdict }, None)
         }
     }
 }
@@ -333,18 +349,5 @@ mod tests {
         assert_eq!(wait("Wed, 21 Oct 2015 07:28:00 GMT"), Verdict::Later(Some(Duration::from_secs(10))));
         assert_eq!(wait("90000"), Verdict::Later(Some(LONGEST_WAIT)));
         assert_eq!((wait("soon"), wait("-1")), (Verdict::Later(None), Verdict::Later(None)));
-    }
-
-    #[test]
-    fn an_answer_shows_nothing_of_the_address() {
-        let url = "https://hooks.example/services/T0000000/very%20secret?auth=hunter2&x=1";
-        let shown = without_secrets(
-            b"no T0000000 at /services/T0000000/very%20secret (very secret) for hunter2\x00 at hooks.example",
-            url,
-        );
-        for secret in ["T0000000", "very%20secret", "very secret", "hunter2", "\0"] {
-            assert!(!shown.contains(secret), "{shown}");
-        }
-        assert!(shown.starts_with("no ********") && shown.ends_with("at hooks.example"), "{shown}");
     }
 }

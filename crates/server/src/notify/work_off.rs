@@ -3,12 +3,15 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
 use uuid::Uuid;
 use windlass_api::{ErrorCode, NoticeState, Timestamp};
 use windlass_durable::kill_point;
 use windlass_store::notices::{self, Attempt, Notice, Outcome as Settled};
-use windlass_store::webhook_configs;
+use windlass_store::webhook_configs::{self, WebhookConfig};
+use windlass_store::{jobs, organizations};
 
+use super::allowed;
 use super::fold;
 use super::send::{self, Sending, Tried, Verdict};
 use crate::app::App;
@@ -17,11 +20,14 @@ use crate::jobs::{Held, Later, Outcome};
 use crate::random;
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::queue::Destination;
+use crate::service::work::Work;
 
 /// Notices that are looked at at once, and that one notice can carry.
 const AT_ONCE: i64 = 100;
 /// So many are sent before other destinations have their turn.
 const IN_A_ROW: usize = 20;
+/// And not for longer: a receiver that answers slowly must not have a place of all for itself.
+const ROW_LIMIT: Duration = Duration::from_secs(30);
 const FIRST_WAIT_SECONDS: u64 = 5;
 const LONGEST_WAIT_SECONDS: u64 = 3_600;
 /// For so long a notice is tried.
@@ -40,12 +46,16 @@ enum Next {
 }
 
 pub async fn work_off(app: &App, held: &Held, destination: &Destination) -> Result<Outcome> {
+    let end = Instant::now() + ROW_LIMIT;
     for _ in 0..IN_A_ROW {
+        if Instant::now() >= end {
+            break;
+        }
         let waiting = notices::waiting(&mut app.db.read().await?, &destination.name(), AT_ONCE).await?;
         let Some(first) = waiting.first() else { return done(held).await };
-        let folded = fold::count(&waiting, app.now());
-        if folded > 0 {
-            fold::fold(held, destination, &waiting[..folded]).await?;
+        let folded = fold::chosen(&waiting, app.now());
+        if !folded.is_empty() {
+            fold::fold(held, destination, &folded).await?;
             continue;
         }
         match Box::pin(deliver(app, held, destination, first, waiting.len() == 1)).await? {
@@ -75,12 +85,16 @@ async fn deliver(app: &App, held: &Held, destination: &Destination, notice: &Not
     if notice.expires_at.is_some_and(|until| until <= started_at.micros()) {
         return settle(held, notice, &over(NoticeState::Dropped, EXPIRED, started_at), is_last).await;
     }
-    let clock = tokio::time::Instant::now();
-    let tried = match send::send(app, notice).await {
-        Ok(Sending::Tried(tried)) => tried,
-        Ok(Sending::Off(reason)) => return drop_all(held, destination, reason).await,
+    let clock = Instant::now();
+    let (tried, config) = match send::send(app, notice).await {
+        Ok(Sending::Tried(tried, config)) => (tried, config),
+        Ok(Sending::Off) => return drop_if_off(held, destination).await,
+        Ok(Sending::NoServer(reason)) => return drop_all(held.begin().await?, held, destination, reason).await,
+        Ok(Sending::Withheld(reason)) => {
+            return settle(held, notice, &over(NoticeState::Dropped, reason, started_at), is_last).await;
+        }
         // Such as a secret that does not open: the next try must not come at once.
-        Err(error) if error.code == ErrorCode::Internal => unsent(notice, &error),
+        Err(error) if error.code == ErrorCode::Internal => (unsent(notice, &error), None),
         Err(error) => return Err(error),
     };
     let milliseconds = i64::try_from(clock.elapsed().as_millis()).unwrap_or(i64::MAX);
@@ -89,12 +103,11 @@ async fn deliver(app: &App, held: &Held, destination: &Destination, notice: &Not
     match tried.verdict {
         Verdict::Taken => record(held, &attempt, &over(NoticeState::Sent, "", app.now()), is_last).await,
         Verdict::Never => record(held, &attempt, &over(NoticeState::Failed, &tried.problem, app.now()), is_last).await,
-        Verdict::Gone => {
-            record(held, &attempt, &over(NoticeState::Failed, &tried.problem, app.now()), false).await?;
-            switch_off(app, destination, started_at).await?;
-            drop_all(held, destination, GONE).await
-        }
-        Verdict::Later(asked) => try_later(held, notice, &attempt, asked, is_last).await,
+        Verdict::Gone => match config {
+            Some(config) => Box::pin(gone(held, destination, &attempt, &config)).await,
+            None => record(held, &attempt, &over(NoticeState::Failed, &tried.problem, app.now()), is_last).await,
+        },
+        Verdict::Later(asked) => try_later(held, destination, notice, &attempt, asked).await,
     }
 }
 
@@ -128,15 +141,14 @@ fn attempt(notice_id: Uuid, started_at: Timestamp, milliseconds: i64, tried: &Tr
 
 async fn try_later(
     held: &Held,
+    destination: &Destination,
     notice: &Notice,
     attempt: &Attempt,
     asked: Option<Duration>,
-    is_last: bool,
 ) -> Result<Next> {
     let (now, since) = (held.app.now(), notice.first_tried_at.map_or(attempt.started_at, Timestamp::from_micros));
     if since.plus_seconds(TRIED_SECONDS) <= now {
-        let reason = format!("it was tried for a day. At last: {}", attempt.problem);
-        return record(held, attempt, &over(NoticeState::Failed, &reason, now), is_last).await;
+        return give_up(held, destination, attempt, now).await;
     }
     let wait = wait(since.seconds_until(now), random::bytes()).max(asked.unwrap_or_default());
     let next_attempt_at = Some(now.plus_seconds(i64::try_from(wait.as_secs()).unwrap_or_default()));
@@ -152,28 +164,85 @@ fn wait(tried_seconds: u64, [jitter]: [u8; 1]) -> Duration {
     Duration::from_secs(seconds + seconds * u64::from(jitter) / 1_024)
 }
 
-/// Nothing is sent to a destination that is switched off.
-async fn drop_all(held: &Held, destination: &Destination, reason: &str) -> Result<Next> {
+/// What has waited as long behind it would be tried for another day, each: it has failed with it.
+async fn give_up(held: &Held, destination: &Destination, attempt: &Attempt, now: Timestamp) -> Result<Next> {
     let mut work = held.begin().await?;
+    write_down(&mut work, attempt).await?;
+    let reason = format!("it was tried for a day. At last: {}", attempt.problem);
+    notices::settle(&mut work, attempt.notice_id, &over(NoticeState::Failed, &reason, now)).await?;
+    let (name, older) = (destination.name(), now.plus_seconds(-TRIED_SECONDS));
+    let reason = format!("its destination took nothing for a day, so it was not sent. At last: {}", attempt.problem);
+    notices::fail_older(&mut work, &name, older, &reason, now).await?;
+    work.commit().await?;
+    Ok(Next::GoOn)
+}
+
+/// A transaction that holds what is saved of a destination as it is. Always in this order, the organization and then the job: so do
+/// callers of the API.
+async fn begin_still<'a>(held: &'a Held, destination: &Destination) -> Result<Work<'a>> {
+    let mut work = held.app.begin_step().await?;
+    if let Some(organization_id) = destination.organization_id {
+        organizations::lock(&mut work, organization_id).await?;
+    }
+    jobs::hold(&mut work, &held.job).await?;
+    Ok(work)
+}
+
+/// Nothing is sent to a destination that is switched off. If it was saved again since, it gets what waits for it.
+async fn drop_if_off(held: &Held, destination: &Destination) -> Result<Next> {
+    let mut work = begin_still(held, destination).await?;
+    match allowed::off(&mut work, destination).await? {
+        Some(reason) => drop_all(work, held, destination, reason).await,
+        None => Ok(Next::GoOn),
+    }
+}
+
+async fn drop_all(mut work: Work<'_>, held: &Held, destination: &Destination, reason: &str) -> Result<Next> {
     notices::drop_of_destination(&mut work, &destination.name(), reason, held.app.now()).await?;
     held.done(&mut work).await?;
     work.commit().await?;
     Ok(Next::Done)
 }
 
+/// The channel is switched off, and what waits for it is dropped. If a member has saved it since, this goes to where it leads now.
+async fn gone(held: &Held, destination: &Destination, attempt: &Attempt, tried: &WebhookConfig) -> Result<Next> {
+    let mut work = begin_still(held, destination).await?;
+    let stored = webhook_configs::get(&mut work, tried.organization_id, tried.kind).await?;
+    let as_tried = |config: &WebhookConfig| (config.id, config.updated_at) == (tried.id, tried.updated_at);
+    let is_same = stored.is_some_and(|config| as_tried(&config) && config.sealed_url == tried.sealed_url);
+    let now = held.app.now();
+    write_down(&mut work, attempt).await?;
+    if !is_same {
+        let settled = Settled { state: NoticeState::Waiting, reason: &attempt.problem, next_attempt_at: None, now };
+        notices::settle(&mut work, attempt.notice_id, &settled).await?;
+        work.commit().await?;
+        return Ok(Next::GoOn);
+    }
+    notices::settle(&mut work, attempt.notice_id, &over(NoticeState::Failed, &attempt.problem, now)).await?;
+    if webhook_configs::switch_off(&mut work, tried.id, tried.updated_at).await? {
+        record_switched_off(&mut work, tried);
+    }
+    drop_all(work, held, destination, GONE).await
+}
+
 async fn record(held: &Held, attempt: &Attempt, settled: &Settled<'_>, is_last: bool) -> Result<Next> {
     let mut work = held.begin().await?;
-    let number = notices::count_attempt(&mut work, attempt.notice_id, attempt.started_at).await?;
-    notices::insert_attempt(&mut work, &Attempt { number, ..attempt.clone() }).await?;
-    if number > KEPT_ATTEMPTS {
-        notices::forget_attempts(&mut work, attempt.notice_id, number, KEPT_ATTEMPTS).await?;
-    }
+    write_down(&mut work, attempt).await?;
     notices::settle(&mut work, attempt.notice_id, settled).await?;
     if is_last {
         held.done(&mut work).await?;
     }
     work.commit().await?;
     Ok(if is_last { Next::Done } else { Next::GoOn })
+}
+
+async fn write_down(work: &mut Work<'_>, attempt: &Attempt) -> Result<()> {
+    let number = notices::count_attempt(work, attempt.notice_id, attempt.started_at).await?;
+    notices::insert_attempt(work, &Attempt { number, ..attempt.clone() }).await?;
+    if number > KEPT_ATTEMPTS {
+        notices::forget_attempts(work, attempt.notice_id, number, KEPT_ATTEMPTS).await?;
+    }
+    Ok(())
 }
 
 async fn settle(held: &Held, notice: &Notice, settled: &Settled<'_>, is_last: bool) -> Result<Next> {
@@ -186,27 +255,17 @@ async fn settle(held: &Held, notice: &Notice, settled: &Settled<'_>, is_last: bo
     Ok(if is_last { Next::Done } else { Next::GoOn })
 }
 
-/// Unless a member has saved it again since.
-async fn switch_off(app: &App, destination: &Destination, tried_at: Timestamp) -> Result<()> {
-    let (Some(organization_id), Some(kind)) = (destination.organization_id, destination.channel.webhook()) else {
-        return Ok(());
+fn record_switched_off(work: &mut Work<'_>, config: &WebhookConfig) {
+    let kind = config.kind.as_str();
+    let change = Change {
+        organization_id: Some(config.organization_id),
+        action: Action::Update,
+        resource: Resource::Webhook,
+        resource_id: config.id,
+        summary: &format!("switched the {kind} webhook off: its receiver has answered 410 (gone)"),
+        details: &[("type", kind), ("state", "paused")],
     };
-    let mut work = app.begin_step().await?;
-    let stored = webhook_configs::get(&mut work, organization_id, kind).await?;
-    let Some(config) = stored.filter(|config| config.updated_at <= tried_at) else { return Ok(()) };
-    if webhook_configs::switch_off(&mut work, config.id, config.updated_at).await? {
-        let change = Change {
-            organization_id: Some(organization_id),
-            action: Action::Update,
-            resource: Resource::Webhook,
-            resource_id: config.id,
-            summary: &format!("switched the {} webhook off: its receiver has answered 410 (gone)", kind.as_str()),
-            details: &[("type", kind.as_str()), ("state", "paused")],
-        };
-        work.record(&Actor::Server, &change);
-    }
-    work.commit().await?;
-    Ok(())
+    work.record(&Actor::Server, &change);
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub fn add_to(registry: Registry, host: &Arc<Host>) -> Registry {
         }),
         kept_waiting: Box::new(|_, _| Box::pin(async {})),
     };
-    registry.add(Pool { slots: MOST_AT_ONCE, may_wait: false }, vec![entry])
+    registry.add(Pool { slots: MOST_AT_ONCE, may_wait: false, most_of_one: None }, vec![entry])
 }
 
 async fn handle(host: &Host, mut task: Task) -> Outcome {

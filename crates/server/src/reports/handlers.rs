@@ -20,7 +20,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 /// With the kinds of jobs of this room.
 pub fn add_to(registry: Registry, app: &Arc<App>) -> Registry {
     let entries = vec![entry(app, queue::REPORT), entry(app, queue::COMMENT), entry(app, queue::UNREGISTER)];
-    registry.add(Pool { slots: MOST_AT_ONCE, may_wait: false }, entries)
+    registry.add(Pool { slots: MOST_AT_ONCE, may_wait: false, most_of_one: None }, entries)
 }
 
 fn entry(app: &Arc<App>, kind: &'static str) -> Entry {

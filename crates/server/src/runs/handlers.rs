@@ -24,7 +24,7 @@ pub fn add_to(registry: Registry, host: &Arc<Host>) -> Registry {
         }),
         kept_waiting: Box::new(|_, _| Box::pin(async {})),
     };
-    registry.add(Pool { slots: host.app.config.parallel_runs, may_wait: false }, vec![entry])
+    registry.add(Pool { slots: host.app.config.parallel_runs, may_wait: false, most_of_one: None }, vec![entry])
 }
 
 async fn handle(host: &Arc<Host>, mut task: Task) -> Outcome {

@@ -1,5 +1,6 @@
 //! Sends something now, to see whether a channel works.
 
+use tokio::sync::SemaphorePermit;
 use windlass_api::{ChannelTest, TestSmtp, TestWebhook};
 use windlass_notify::{Link, Message, Mood};
 use windlass_store::{smtp_configs, webhook_configs};
@@ -26,6 +27,7 @@ pub async fn webhook(app: &App, authority: &Authority, input: &TestWebhook) -> R
         summary: &format!("tested the {} webhook", kind.as_str()),
         details: &[("type", kind.as_str())],
     };
+    let _turn = turn(app).await?;
     record(app, authority, &change).await?;
     let tried = send_to_webhook(app, &config, &message(app, authority, kind.as_str()), app.new_id()).await?;
     Ok(answer(tried))
@@ -45,6 +47,7 @@ pub async fn smtp(app: &App, authority: &Authority, input: &TestSmtp) -> Result<
         summary: &format!("tested the mail server {}", config.host),
         details: &[("host", &config.host)],
     };
+    let _turn = turn(app).await?;
     record(app, authority, &change).await?;
     let own = authority.caller().user.email.clone();
     let to = input.to.as_deref().unwrap_or(&own);
@@ -52,12 +55,20 @@ pub async fn smtp(app: &App, authority: &Authority, input: &TestSmtp) -> Result<
     Ok(answer(tried))
 }
 
-/// It is others' servers that are called.
-fn count(app: &App, authority: &Authority) -> Result<()> {
+/// It is others' servers that are called. What is sent again counts too.
+pub(super) fn count(app: &App, authority: &Authority) -> Result<()> {
     let (name, limit) = (format!("notice tests {}", authority.user_id()), Limit::a_minute(app.config.notice_tests));
     app.requests.try_once(&name, limit, app.now()).map_err(|seconds| {
-        Error::rate_limited(format!("You have tested channels too often. Wait {seconds} seconds."), seconds)
+        let message = format!("You have tested channels, or sent notices again, too often. Wait {seconds} seconds.");
+        Error::rate_limited(message, seconds)
     })
+}
+
+/// One of those that other calls for members take too: a test that is not answered keeps it.
+async fn turn(app: &App) -> Result<SemaphorePermit<'_>> {
+    let turn = tokio::time::timeout(app.config.notice_limit, app.calls.acquire()).await;
+    let busy = || Error::unavailable("Too many other servers are being called. Try again in a moment.", "all turns");
+    turn.ok().and_then(std::result::Result::ok).ok_or_else(busy)
 }
 
 async fn record(app: &App, authority: &Authority, change: &Change<'_>) -> Result<()> {

@@ -9,10 +9,12 @@ use crate::error::{Error, Result};
 use crate::notify::hasten;
 use crate::records;
 use crate::service::audit::{Action, Change, Resource};
+use crate::service::channel_tests;
 use crate::service::queue::Destination;
 
-/// Sends a notice again, with the same id. What waits is tried now.
+/// Sends a notice again, with the same id. What waits is tried now. It counts as a test of its channel: others' servers are called.
 pub async fn send_again(app: &App, granted: &Granted<Notice>) -> Result<windlass_api::Notice> {
+    channel_tests::count(app, granted.authority())?;
     let mut work = app.begin().await?;
     let authority = work.hold(granted.authority()).await?;
     let (organization_id, id) = (authority.organization_id(), granted.row().id);
@@ -24,13 +26,14 @@ pub async fn send_again(app: &App, granted: &Granted<Notice>) -> Result<windlass
         let message = "Too many notices of the organization wait already. Try again when some are sent.";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
-    notices::send_again(&mut work, id).await?;
     let destination = Destination {
         organization_id: Some(organization_id),
         channel: notice.channel,
         recipient: notice.recipient.clone(),
     };
+    // Jobs come before notices, as for those who send.
     hasten(&mut work, &destination).await?;
+    notices::send_again(&mut work, id).await?;
     let change = Change {
         organization_id: Some(organization_id),
         action: Action::Update,

@@ -2,14 +2,14 @@
 
 use uuid::Uuid;
 use windlass_api as api;
-use windlass_api::{Can, CreateSmtpConfig, CreateWebhookConfig, ErrorCode, Password, SmtpSecurity};
+use windlass_api::{Can, Channel, CreateSmtpConfig, CreateWebhookConfig, ErrorCode, Password, SmtpSecurity};
 use windlass_api::{Timestamp, UpdateSmtpConfig, UpdateWebhookConfig, WebhookType};
 use windlass_notify::{Url, channel};
 use windlass_store::Conn;
-use windlass_store::jobs;
 use windlass_store::sealed::{Column, PREVIOUS_SIGNING_SECRET, SIGNING_SECRET, SMTP_PASSWORD, WEBHOOK_URL};
 use windlass_store::smtp_configs::{self, SmtpConfig};
 use windlass_store::webhook_configs::{self, WebhookConfig};
+use windlass_store::{jobs, notices};
 
 use crate::app::App;
 use crate::auth::Authority;
@@ -25,6 +25,9 @@ use crate::vault::SealedCell;
 /// How long a signing secret signs beside the next one.
 const GRACE_SECONDS: i64 = 86_400;
 const SECRET_BYTES: usize = 32;
+
+const CHANNEL_REMOVED: &str = "the channel was removed";
+const SERVER_REMOVED: &str = "the organization's mail server was removed";
 
 /// As the caller may see it: the whole address for those who may change it.
 pub async fn webhook(app: &App, authority: &Authority, kind: WebhookType) -> Result<api::WebhookConfig> {
@@ -51,6 +54,7 @@ pub async fn put_webhook(app: &App, authority: &Authority, input: &UpdateWebhook
     let mut config = stored.unwrap_or_else(|| new_webhook(app, authority, kind));
     if !is_new {
         config.user_id = authority.user_id();
+        config.key_permissions = authority.caller().key_permissions();
         config.updated_at = app.now();
     }
     config.is_active = input.is_active.unwrap_or(config.is_active);
@@ -70,7 +74,7 @@ pub async fn put_webhook(app: &App, authority: &Authority, input: &UpdateWebhook
         webhook_configs::update(&mut work, &config, sealed.as_deref()).await?;
         config.sealed_url = sealed.unwrap_or(config.sealed_url);
     }
-    hasten(&mut work, &config).await?;
+    hasten(&mut work, organization_id, kind.into()).await?;
     record_webhook(&mut work, authority, if is_new { Action::Create } else { Action::Update }, &config);
     let url = app.vault.open_text(url_place(&config), &config.sealed_url).await?;
     work.commit().await?;
@@ -92,6 +96,7 @@ pub async fn create_webhook(app: &App, authority: &Authority, input: &CreateWebh
     config.is_active = input.is_active.unwrap_or(true);
     config.sealed_url = app.vault.seal(&mut work, url_place(&config), input.webhook_url.as_bytes()).await?;
     insert_webhook(&mut work, &mut config).await?;
+    hasten(&mut work, organization_id, kind.into()).await?;
     record_webhook(&mut work, authority, Action::Create, &config);
     work.commit().await?;
     Ok(())
@@ -104,6 +109,7 @@ pub async fn delete_webhook(app: &App, authority: &Authority, kind: WebhookType)
     let stored = webhook_configs::get(&mut work, organization_id, kind).await?;
     let stored = stored.ok_or_else(|| no_webhook(kind))?;
     webhook_configs::delete(&mut work, organization_id, kind).await?;
+    drop_waiting(&mut work, organization_id, kind.into(), CHANNEL_REMOVED).await?;
     record_webhook(&mut work, authority, Action::Delete, &stored);
     work.commit().await?;
     Ok(())
@@ -123,6 +129,7 @@ fn new_webhook(app: &App, authority: &Authority, kind: WebhookType) -> WebhookCo
         id: app.new_id(),
         organization_id: authority.organization_id(),
         user_id: authority.user_id(),
+        key_permissions: authority.caller().key_permissions(),
         kind,
         sealed_url: Vec::new(),
         is_active: true,
@@ -152,14 +159,20 @@ async fn insert_webhook(work: &mut Work<'_>, config: &mut WebhookConfig) -> Resu
     Ok(())
 }
 
-/// What waits because the address was wrong need not wait any longer.
-async fn hasten(work: &mut Work<'_>, config: &WebhookConfig) -> Result<()> {
-    let organization_id = Some(config.organization_id);
-    let destination = Destination { organization_id, channel: config.kind.into(), recipient: String::new() };
-    if jobs::hasten(work, &destination.key()).await? {
-        work.wake_worker();
-    }
+/// What waits because something was wrong with a channel need not wait any longer.
+async fn hasten(work: &mut Work<'_>, organization_id: Uuid, channel: Channel) -> Result<()> {
+    let all = Destination { organization_id: Some(organization_id), channel, recipient: String::new() };
+    jobs::hasten_all(work, organization_id, &all.key()).await?;
+    work.wake_worker();
     Ok(())
+}
+
+/// A channel that is saved later must not tell what was meant for this one. The jobs find nothing, and end.
+async fn drop_waiting(work: &mut Work<'_>, organization_id: Uuid, channel: Channel, reason: &str) -> Result<()> {
+    // Jobs come before notices, as for those who send.
+    hasten(work, organization_id, channel).await?;
+    let now = work.app.now();
+    Ok(notices::drop_of_channel(work, organization_id, channel, reason, now).await?)
 }
 
 fn new_secret() -> Result<String> {
@@ -222,6 +235,7 @@ pub async fn create_smtp(app: &App, authority: &Authority, input: &CreateSmtpCon
         id: app.new_id(),
         organization_id: authority.organization_id(),
         user_id: authority.user_id(),
+        key_permissions: authority.caller().key_permissions(),
         host: input.host.to_string(),
         port: input.port.map_or(i64::from(security.default_port()), windlass_api::Whole::get),
         username: input.username.as_deref().unwrap_or_default().to_owned(),
@@ -242,6 +256,7 @@ pub async fn create_smtp(app: &App, authority: &Authority, input: &CreateSmtpCon
     }
     config.sealed_password = sealed_password(&mut work, config.id, input.password.as_ref()).await?;
     smtp_configs::insert(&mut work, &config).await?;
+    hasten(&mut work, organization_id, Channel::Email).await?;
     record_smtp(&mut work, authority, Action::Create, &config);
     work.commit().await?;
     Ok(records::smtp_config(config))
@@ -258,6 +273,7 @@ pub async fn update_smtp(app: &App, authority: &Authority, input: &UpdateSmtpCon
     let mut config = stored.clone();
     apply(&mut config, input);
     config.user_id = authority.user_id();
+    config.key_permissions = authority.caller().key_permissions();
     config.updated_at = app.now();
     ask_for_password_again(&stored, &config, input.password.as_ref())?;
     smtp_configs::update(&mut work, &config).await?;
@@ -265,6 +281,7 @@ pub async fn update_smtp(app: &App, authority: &Authority, input: &UpdateSmtpCon
         config.sealed_password = sealed_password(&mut work, config.id, input.password.as_ref()).await?;
         smtp_configs::set_password(&mut work, config.id, config.sealed_password.as_deref()).await?;
     }
+    hasten(&mut work, organization_id, Channel::Email).await?;
     record_smtp(&mut work, authority, Action::Update, &config);
     work.commit().await?;
     Ok(records::smtp_config(config))
@@ -323,6 +340,7 @@ pub async fn delete_smtp(app: &App, authority: &Authority, id: Option<Uuid>) -> 
         return Err(Error::not_found("SMTP configuration"));
     }
     smtp_configs::delete(&mut work, organization_id).await?;
+    drop_waiting(&mut work, organization_id, Channel::Email, SERVER_REMOVED).await?;
     record_smtp(&mut work, authority, Action::Delete, &stored);
     work.commit().await?;
     Ok(true)

@@ -38,6 +38,8 @@ pub const UNREGISTER: &str = "unregister";
 
 /// Sends the notices of an organization that wait for one destination.
 pub const NOTICES: &str = "notices";
+/// The same for mail to its members.
+pub const MEMBER_MAIL: &str = "member-mail";
 /// The same for mail of the installation itself.
 pub const PRODUCT_MAIL: &str = "product-mail";
 
@@ -143,7 +145,7 @@ pub fn unregister(organization_id: Uuid, id: Uuid, registered: &Registered) -> N
     }
 }
 
-/// Where notices go: the payload of [`NOTICES`] and [`PRODUCT_MAIL`].
+/// Where notices go: the payload of [`NOTICES`], [`MEMBER_MAIL`] and [`PRODUCT_MAIL`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Destination {
     /// None for mail of the installation itself.
@@ -170,7 +172,11 @@ impl Destination {
 pub fn notices(id: Uuid, destination: &Destination) -> NewJob {
     NewJob {
         id,
-        kind: if destination.organization_id.is_some() { NOTICES } else { PRODUCT_MAIL },
+        kind: match (destination.organization_id, destination.channel) {
+            (None, _) => PRODUCT_MAIL,
+            (Some(_), Channel::Email) => MEMBER_MAIL,
+            (Some(_), _) => NOTICES,
+        },
         organization_id: destination.organization_id,
         application_id: None,
         payload: serde_json::json!(destination).to_string(),

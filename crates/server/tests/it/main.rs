@@ -42,6 +42,7 @@ mod limits;
 mod logs;
 mod mails;
 mod members;
+mod notice_rules;
 mod notices;
 mod notification;
 mod offers;

@@ -31,9 +31,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 const SECOND: i64 = 1_000_000;
 
 /// A server whose events become notices, and whose worker sends them.
-struct Scene {
-    server: TestServer,
-    ada: Person,
+pub struct Scene {
+    pub server: TestServer,
+    pub ada: Person,
     stop: Option<watch::Sender<bool>>,
     consumer: Option<tokio::task::JoinHandle<()>>,
 }
@@ -49,7 +49,7 @@ impl Drop for Scene {
 
 impl Scene {
     /// Nothing is sent yet, and events are not read.
-    async fn quiet(kind: Kind, settings: &[(&str, &str)]) -> Self {
+    pub async fn quiet(kind: Kind, settings: &[(&str, &str)]) -> Self {
         let own = [("allow-private-targets", "true"), ("notice-seconds", "2")];
         let named = |name: &str| settings.iter().any(|(given, _)| *given == name);
         let all: Vec<_> = own.into_iter().filter(|(name, _)| !named(name)).chain(settings.iter().copied()).collect();
@@ -62,24 +62,24 @@ impl Scene {
         scene
     }
 
-    async fn new(kind: Kind) -> Self {
+    pub async fn new(kind: Kind) -> Self {
         let mut scene = Self::quiet(kind, &[]).await;
         scene.go();
         scene
     }
 
     /// Makes all events that there are into notices.
-    async fn read(&self) {
+    pub async fn read(&self) {
         let mut consumer = notify::consumer::Consumer::default();
         while consumer.read(&self.server.app).await.unwrap() {}
     }
 
-    fn go(&mut self) {
+    pub fn go(&mut self) {
         self.consumer = Some(tokio::spawn(notify::consumer::run(self.server.app.clone())));
         self.send();
     }
 
-    fn send(&mut self) {
+    pub fn send(&mut self) {
         let (stop, stopped) = watch::channel(false);
         let registry = notify::add_to(Registry::new(4, 100), &self.server.app);
         tokio::spawn(jobs::run(self.server.app.clone(), OWNER, registry, stopped));
@@ -87,42 +87,42 @@ impl Scene {
     }
 
     /// Something that is told unless another choice was made.
-    async fn tell(&self, name: EventName, details: &[(&str, &str)]) {
+    pub async fn tell(&self, name: EventName, details: &[(&str, &str)]) {
         self.tell_about(name, None, details).await;
     }
 
-    async fn tell_about(&self, name: EventName, application_id: Option<Uuid>, details: &[(&str, &str)]) {
+    pub async fn tell_about(&self, name: EventName, application_id: Option<Uuid>, details: &[(&str, &str)]) {
         let about = EventSubject { organization_id: self.ada.organization_id, application_id, deployment_id: None };
         let mut work = self.server.app.begin_step().await.unwrap();
         work.tell(name, about, details);
         work.commit().await.unwrap();
     }
 
-    async fn fail(&self, application: &str) {
+    pub async fn fail(&self, application: &str) {
         let details = [("application", application), ("failure", "build_failed"), ("reason", "no such file")];
         self.tell(EventName::DeploymentFailed, &details).await;
     }
 
-    async fn channel(&self, kind: &str, url: &str) {
+    pub async fn channel(&self, kind: &str, url: &str) {
         let body = json!({ "type": kind, "webhook_url": url });
         self.server.put("/notification/webhook", body).by(&self.ada).ok().await;
     }
 
-    async fn choose(&self, channel: &str, events: &[&str]) {
+    pub async fn choose(&self, channel: &str, events: &[&str]) {
         let body = json!({ "channel": channel, "events": events });
         self.server.post("/notification/preferences", body).by(&self.ada).ok().await;
     }
 
-    async fn notices(&self, query: &str) -> Vec<Value> {
+    pub async fn notices(&self, query: &str) -> Vec<Value> {
         let all = self.server.get(&format!("/notification/notices?limit=100{query}")).by(&self.ada).ok().await;
         all["notices"].as_array().unwrap().clone()
     }
 
-    async fn notice(&self, id: &Value) -> Value {
+    pub async fn notice(&self, id: &Value) -> Value {
         self.server.get(&format!("/notification/notices/{}", id.as_str().unwrap())).by(&self.ada).ok().await
     }
 
-    async fn until<T>(&self, what: &str, look: impl AsyncFn() -> Option<T>) -> T {
+    pub async fn until<T>(&self, what: &str, look: impl AsyncFn() -> Option<T>) -> T {
         let until = Instant::now() + LIMIT;
         loop {
             if let Some(found) = look().await {
@@ -134,7 +134,7 @@ impl Scene {
     }
 
     /// The one notice, when it is in this state.
-    async fn only(&self, state: &str) -> Value {
+    pub async fn only(&self, state: &str) -> Value {
         self.until(&format!("a notice is {state}"), async || {
             let all = self.notices("").await;
             all.first().filter(|_| all.len() == 1).filter(|notice| notice["state"] == state).cloned()
@@ -143,7 +143,7 @@ impl Scene {
     }
 
     /// It was tried so often at least, and waits for its next try.
-    async fn tried(&self, attempts: i64) -> Value {
+    pub async fn tried(&self, attempts: i64) -> Value {
         let what = format!("a notice was tried {attempts} times");
         let notice = self.until(&what, async || {
             let all = self.notices("&state=waiting").await;
@@ -161,24 +161,20 @@ impl Scene {
     }
 
     /// What waits for its next try is tried now, whatever the clock says.
-    async fn hurry(&self, channel: &str) {
+    pub async fn hurry(&self, channel: &str) {
         let key = format!("notices {} {channel} ", self.ada.organization_id);
-        self.until("the job waits", async || {
-            let mut tx = self.server.app.db.begin().await.unwrap();
-            let is_waiting = job_rows::hasten(&mut tx, &key).await.unwrap();
-            tx.commit().await.unwrap();
-            is_waiting.then_some(())
-        })
-        .await;
+        let mut tx = self.server.app.db.begin().await.unwrap();
+        job_rows::hasten(&mut tx, &key).await.unwrap();
+        tx.commit().await.unwrap();
         self.server.app.jobs_waiting.notify_one();
     }
 
-    async fn nothing_waits(&self) {
+    pub async fn nothing_waits(&self) {
         self.until("nothing waits", async || self.notices("&state=waiting").await.is_empty().then_some(())).await;
     }
 }
 
-fn titles(received: &[Received]) -> Vec<String> {
+pub fn titles(received: &[Received]) -> Vec<String> {
     received.iter().map(|one| one.json()["data"]["title"].as_str().unwrap_or_default().to_owned()).collect()
 }
 

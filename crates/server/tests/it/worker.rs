@@ -106,7 +106,7 @@ async fn finish(held: &Held) -> Outcome {
     Outcome::Done
 }
 
-const POOL: Pool = Pool { slots: 2, may_wait: false };
+const POOL: Pool = Pool { slots: 2, may_wait: false, most_of_one: None };
 
 async fn jobs_that_need_no_engine_run_without_one(server: TestServer) {
     server.app.engine_health.set(EngineState::Unreachable("it is being repaired".into()));
@@ -242,7 +242,7 @@ fn working(lease: Duration, gate: Arc<Semaphore>, done: Arc<Mutex<Vec<String>>>)
     };
     let entry = Entry { lease, ..entry("work", Needs::Nothing, work) };
     // However small an organization's share is, it has a slot.
-    Registry::new(1, 1).add(Pool { slots: 1, may_wait: false }, vec![entry])
+    Registry::new(1, 1).add(Pool { slots: 1, may_wait: false, most_of_one: None }, vec![entry])
 }
 
 /// A handler may think that its job is lost when no other worker has it. It need not wait until the claim ends.
@@ -411,7 +411,7 @@ async fn organizations_share_the_slots(server: TestServer) {
                 finish(task.held()).await
             }
         };
-        let pool = Pool { slots: 2, may_wait: true };
+        let pool = Pool { slots: 2, may_wait: true, most_of_one: None };
         Registry::new(8, 50).add(pool, vec![entry("build", Needs::Nothing, build)])
     });
     for _ in 0..200 {

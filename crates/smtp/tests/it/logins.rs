@@ -40,6 +40,25 @@ async fn a_wrong_password_is_told_with_the_servers_words() {
     }
 }
 
+/// Servers quote what they were sent. Wherever the words are cut, nothing is left of a password.
+#[tokio::test]
+async fn what_a_server_quotes_shows_no_credentials() {
+    for (before, quoted) in [
+        (0, "secret-guess"),
+        (495, "secret-guess"),
+        // Of the password, and of both as AUTH PLAIN sends them.
+        (490, "c2VjcmV0LWd1ZXNz"),
+        (480, "AGFkYQBzZWNyZXQtZ3Vlc3M="),
+    ] {
+        let receiver = SmtpServer::with(Manner { login: Some(LOGIN), ..Manner::default() });
+        receiver.say("AUTH", &format!("535 {}{quoted} is wrong", "x".repeat(before)));
+        let mut server = with_login(receiver.port(), Security::None);
+        server.credentials = Some(Credentials { user: "ada".to_owned(), password: "secret-guess".to_owned() });
+        let refused = send(&server, &mail(), LIMITS, &local().await).await.unwrap_err().to_string();
+        assert!(refused.contains("****") && !refused.contains(&quoted[..4]), "{refused}");
+    }
+}
+
 #[tokio::test]
 async fn a_login_that_fails_for_now_may_be_tried_again() {
     let receiver = SmtpServer::with(Manner { login: Some(LOGIN), ..Manner::default() });

@@ -199,6 +199,8 @@ create table webhook_configs (
     organization_id uuid not null references organizations (id) on delete cascade,
     user_id uuid not null,
     type text not null,
+    -- What the API key that saved it last may do, with spaces between the names; none for a login.
+    key_permissions text,
     sealed_url bytea not null,
     is_active boolean not null,
     -- What deliveries of the type webhook are signed with, and what was before, which signs too until then.
@@ -214,6 +216,8 @@ create table smtp_configs (
     id uuid primary key,
     organization_id uuid not null unique references organizations (id) on delete cascade,
     user_id uuid not null,
+    -- As of a webhook.
+    key_permissions text,
     host text not null,
     port bigint not null check (port between 1 and 65535),
     username text not null,
@@ -256,8 +260,12 @@ create table notices (
     recipient text not null,
     -- Notices of the same destination are sent one after another.
     destination text not null,
+    -- Its place among those of its destination: the number of its event, of the first one if it carries others.
+    position bigint not null,
     -- Empty for one that carries others, and for mail of the installation.
     event text not null,
+    -- The permission that those have who may hear of it; empty for mail of the installation.
+    needs text not null,
     application_id uuid,
     title text not null,
     -- JSON; empty where it is sealed.
@@ -276,7 +284,8 @@ create table notices (
     ended_at bigint
 );
 
-create index notices_of_destination on notices (destination, id) where state = 'waiting';
+create index notices_of_destination on notices (destination, position, id) where state = 'waiting';
+create index notices_that_wait on notices (organization_id, position, id) where state = 'waiting';
 create index notices_of_organization on notices (organization_id, id);
 create index notices_by_state on notices (organization_id, state, id);
 create index notices_by_channel on notices (organization_id, channel, id);
@@ -878,6 +887,8 @@ create table jobs (
     not_before bigint not null,
     -- When that was decided: a clock that shows an earlier time was set back since, and nothing is waited for.
     put_back_at bigint not null default 0,
+    -- Whether it is to be tried at once when it is put back.
+    hastened boolean not null default false,
     created_at bigint not null
 );
 create unique index jobs_exclusive on jobs (exclusive_key) where state = 'running';

@@ -11,7 +11,7 @@ use crate::migrations::execute;
 use crate::support::{NOW, TestDb, add_application, add_deployment, database, id, populate};
 
 on_both_databases!(database: jobs_of_one_application_come_one_after_another, some_jobs_run_beside,
-    a_lease_that_has_ended_is_lost, the_job_of_a_dead_server_is_free, a_job_that_is_put_back_waits, a_job_that_is_put_back_before_the_clock_is_waits_no_more, what_an_owner_left_behind, what_waits_can_be_withdrawn,
+    a_lease_that_has_ended_is_lost, the_job_of_a_dead_server_is_free, a_job_that_is_put_back_waits, one_that_is_hastened_is_done_at_once, a_job_that_is_put_back_before_the_clock_is_waits_no_more, what_an_owner_left_behind, what_waits_can_be_withdrawn,
     what_is_begun_can_be_cancelled, attempts_are_counted, jobs_without_an_application_or_an_organization,
     organizations_take_turns, what_visitors_wait_for_comes_first, an_organization_keeps_to_its_share);
 
@@ -154,6 +154,35 @@ async fn a_job_that_is_put_back_waits(db: TestDb) {
         }
     };
     assert_eq!(again.map(|job| (job.id, job.fence)), Some((id(101), 2)));
+}
+
+/// Whether it waits or is worked on; once.
+async fn one_that_is_hastened_is_done_at_once(db: TestDb) {
+    let mut tx = two_applications(&db).await;
+    add(&mut tx, 101, "deploy", 1).await;
+    let key = "application 1";
+    let first = claim(&mut tx, &BUILD, 60).await.unwrap();
+    assert!(!jobs::hasten(&mut tx, key).await.unwrap(), "it is worked on");
+    jobs::put_back(&mut tx, &first, NOW, 3_600).await.unwrap();
+    let second = claim(&mut tx, &BUILD, 60).await.expect("it need not wait");
+    assert_eq!((second.id, second.fence), (id(101), 2));
+    jobs::put_back(&mut tx, &second, NOW, 3_600).await.unwrap();
+    assert!(claim(&mut tx, &BUILD, 60).await.is_none(), "it was hastened once");
+    assert!(jobs::hasten(&mut tx, key).await.unwrap(), "it waits");
+    let third = claim(&mut tx, &BUILD, 60).await.expect("it need not wait");
+    jobs::put_back(&mut tx, &third, NOW, 3_600).await.unwrap();
+    assert!(claim(&mut tx, &BUILD, 60).await.is_none(), "what is begun is hastened no more");
+    assert!(!jobs::hasten(&mut tx, "application 2").await.unwrap(), "there is none");
+    add(&mut tx, 102, "deploy", 2).await;
+    let fourth = claim(&mut tx, &BUILD, 60).await.unwrap();
+    jobs::put_back(&mut tx, &fourth, NOW, 3_600).await.unwrap();
+    for (organization, beginning) in [(102, "application "), (101, "application 3"), (101, "pplication 1")] {
+        jobs::hasten_all(&mut tx, id(organization), beginning).await.unwrap();
+        assert!(claim(&mut tx, &BUILD, 60).await.is_none(), "{beginning} of {organization} is no beginning of a key");
+    }
+    jobs::hasten_all(&mut tx, id(101), "application ").await.unwrap();
+    let both = [claim(&mut tx, &BUILD, 60).await, claim(&mut tx, &BUILD, 60).await].map(|job| job.unwrap().id);
+    assert_eq!(both, [id(101), id(102)]);
 }
 
 /// The pause was counted by a clock that shows an earlier time now.

@@ -25,6 +25,9 @@ async fn members_and_roles(db: TestDb) {
     assert!(!memberships::exists(&mut tx, id(101), id(3)).await.unwrap());
     assert!(memberships::has_email(&mut tx, id(101), "user2@example.org").await.unwrap());
     assert!(!memberships::has_email(&mut tx, id(101), "user3@example.org").await.unwrap());
+    let second = memberships::joined_by_email(&mut tx, "user2@example.org", id(101)).await.unwrap().unwrap();
+    assert_eq!((second.membership.user_id, second.organization.id), (id(2), id(101)));
+    assert!(memberships::joined_by_email(&mut tx, "user3@example.org", id(101)).await.unwrap().is_none());
     memberships::set_role(&mut tx, id(12), Role::Owner, NOW.plus_seconds(1)).await.unwrap();
     let member = memberships::member(&mut tx, id(101), id(2)).await.unwrap().unwrap();
     assert_eq!((member.membership.role, member.membership.updated_at), (Role::Owner, NOW.plus_seconds(1)));

@@ -13,6 +13,7 @@ async fn mail_servers(db: TestDb) {
         id: id(50),
         organization_id: id(101),
         user_id: id(1),
+        key_permissions: Some("smtp:update".into()),
         host: "mail.example.org".into(),
         port: 465,
         username: "ops".into(),
@@ -25,6 +26,9 @@ async fn mail_servers(db: TestDb) {
         updated_at: NOW,
     };
     smtp_configs::insert(&mut tx, &config).await.unwrap();
+    let found = smtp_configs::of_organization(&mut tx, id(101)).await.unwrap().unwrap();
+    assert_eq!(found.key_permissions.as_deref(), Some("smtp:update"));
+    config.key_permissions = None;
     config.port = 25;
     config.sealed_password = None;
     config.security = SmtpSecurity::None;
@@ -32,6 +36,7 @@ async fn mail_servers(db: TestDb) {
     let found = smtp_configs::of_organization(&mut tx, id(101)).await.unwrap().unwrap();
     let expected = (id(50), 25, Some(vec![1]), SmtpSecurity::None);
     assert_eq!((found.id, found.port, found.sealed_password, found.security), expected);
+    assert_eq!(found.key_permissions, None);
     for password in [Some([2].as_slice()), None] {
         smtp_configs::set_password(&mut tx, id(50), password).await.unwrap();
         let found = smtp_configs::of_organization(&mut tx, id(101)).await.unwrap().unwrap();

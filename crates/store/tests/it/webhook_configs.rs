@@ -15,6 +15,7 @@ async fn webhooks(db: TestDb) {
         organization_id: id(101),
         user_id: id(1),
         kind: WebhookType::Slack,
+        key_permissions: None,
         sealed_url: vec![1],
         is_active: true,
         sealed_secret: None,
@@ -26,9 +27,11 @@ async fn webhooks(db: TestDb) {
     webhook_configs::insert(&mut tx, &config).await.unwrap();
     config.is_active = false;
     config.sealed_url = vec![9];
+    config.key_permissions = Some("webhook:update".into());
     webhook_configs::update(&mut tx, &config, None).await.unwrap();
     let found = webhook_configs::get(&mut tx, id(101), WebhookType::Slack).await.unwrap().unwrap();
     assert_eq!((found.sealed_url, found.is_active), (vec![1], false), "what was not given is not written");
+    assert_eq!(found.key_permissions.as_deref(), Some("webhook:update"));
     webhook_configs::update(&mut tx, &config, Some(&[2])).await.unwrap();
     let found = webhook_configs::get(&mut tx, id(101), WebhookType::Slack).await.unwrap().unwrap();
     assert_eq!((found.sealed_url, found.is_active, found.kind), (vec![2], false, WebhookType::Slack));

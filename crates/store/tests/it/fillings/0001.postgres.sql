@@ -29,18 +29,18 @@ update users set two_factor_enabled = true;
 insert into second_factors (id, user_id, sealed_secret, created_at)
 values ('0000000000000000000000000000000b', '00000000000000000000000000000001', decode('01', 'hex'), 1);
 insert into recovery_codes (user_id, code_hash) values ('00000000000000000000000000000001', decode(repeat('00', 32), 'hex'));
-insert into webhook_configs (id, organization_id, user_id, type, sealed_url, is_active, sealed_secret, sealed_previous_secret,
+insert into webhook_configs (id, organization_id, user_id, type, key_permissions, sealed_url, is_active, sealed_secret, sealed_previous_secret,
     previous_secret_until, created_at, updated_at)
-values ('0000000000000000000000000000000c', '00000000000000000000000000000002', '00000000000000000000000000000001', 'slack', decode('01', 'hex'), true, decode('02', 'hex'), decode('03', 'hex'), 5, 1, 1);
-insert into smtp_configs (id, organization_id, user_id, host, port, username, sealed_password, from_email, from_name, security, is_active,
+values ('0000000000000000000000000000000c', '00000000000000000000000000000002', '00000000000000000000000000000001', 'slack', 'webhook:update', decode('01', 'hex'), true, decode('02', 'hex'), decode('03', 'hex'), 5, 1, 1);
+insert into smtp_configs (id, organization_id, user_id, key_permissions, host, port, username, sealed_password, from_email, from_name, security, is_active,
     created_at, updated_at)
-values ('0000000000000000000000000000000d', '00000000000000000000000000000002', '00000000000000000000000000000001', 'mail.example.org', 587, '',
+values ('0000000000000000000000000000000d', '00000000000000000000000000000002', '00000000000000000000000000000001', null, 'mail.example.org', 587, '',
     null, 'ops@example.org', '', 'starttls', true, 1, 1);
 insert into notification_preferences (id, organization_id, user_id, channel, events, recoveries, application_ids, updated_at)
 values ('0000000000000000000000000000a001', '00000000000000000000000000000002', null, 'slack', 'deployment.failed disk.low', true, '', 1);
-insert into notices (id, organization_id, channel, recipient, destination, event, application_id, title, message, sealed_message, state, reason,
+insert into notices (id, organization_id, channel, recipient, destination, position, event, needs, application_id, title, message, sealed_message, state, reason,
     carried_by, carries, attempts, first_tried_at, next_attempt_at, expires_at, created_at, ended_at)
-values ('0000000000000000000000000000a002', '00000000000000000000000000000002', 'slack', '', 'slack', 'deployment.failed', null, 'It failed', '{}', decode('01', 'hex'), 'failed', 'It answered 404.',
+values ('0000000000000000000000000000a002', '00000000000000000000000000000002', 'slack', '', 'slack', 7, 'deployment.failed', 'deploy:read', null, 'It failed', '{}', decode('01', 'hex'), 'failed', 'It answered 404.',
     null, 0, 1, 1, null, null, 1, 2);
 insert into notice_attempts (notice_id, number, started_at, milliseconds, destination, status, problem, answer)
 values ('0000000000000000000000000000a002', 1, 1, 12, 'https://hooks.example.org', 404, 'It answered 404.', 'no');

@@ -28,18 +28,18 @@ update users set two_factor_enabled = 1;
 insert into second_factors (id, user_id, sealed_secret, created_at)
 values (x'0000000000000000000000000000000b', x'00000000000000000000000000000001', x'01', 1);
 insert into recovery_codes (user_id, code_hash) values (x'00000000000000000000000000000001', zeroblob(32));
-insert into webhook_configs (id, organization_id, user_id, type, sealed_url, is_active, sealed_secret, sealed_previous_secret,
+insert into webhook_configs (id, organization_id, user_id, type, key_permissions, sealed_url, is_active, sealed_secret, sealed_previous_secret,
     previous_secret_until, created_at, updated_at)
-values (x'0000000000000000000000000000000c', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'slack', x'01', 1, x'02', x'03', 5, 1, 1);
-insert into smtp_configs (id, organization_id, user_id, host, port, username, sealed_password, from_email, from_name, security, is_active,
+values (x'0000000000000000000000000000000c', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'slack', 'webhook:update', x'01', 1, x'02', x'03', 5, 1, 1);
+insert into smtp_configs (id, organization_id, user_id, key_permissions, host, port, username, sealed_password, from_email, from_name, security, is_active,
     created_at, updated_at)
-values (x'0000000000000000000000000000000d', x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'mail.example.org', 587, '',
+values (x'0000000000000000000000000000000d', x'00000000000000000000000000000002', x'00000000000000000000000000000001', null, 'mail.example.org', 587, '',
     null, 'ops@example.org', '', 'starttls', 1, 1, 1);
 insert into notification_preferences (id, organization_id, user_id, channel, events, recoveries, application_ids, updated_at)
 values (x'0000000000000000000000000000a001', x'00000000000000000000000000000002', null, 'slack', 'deployment.failed disk.low', 1, '', 1);
-insert into notices (id, organization_id, channel, recipient, destination, event, application_id, title, message, sealed_message, state, reason,
+insert into notices (id, organization_id, channel, recipient, destination, position, event, needs, application_id, title, message, sealed_message, state, reason,
     carried_by, carries, attempts, first_tried_at, next_attempt_at, expires_at, created_at, ended_at)
-values (x'0000000000000000000000000000a002', x'00000000000000000000000000000002', 'slack', '', 'slack', 'deployment.failed', null, 'It failed', '{}', x'01', 'failed', 'It answered 404.',
+values (x'0000000000000000000000000000a002', x'00000000000000000000000000000002', 'slack', '', 'slack', 7, 'deployment.failed', 'deploy:read', null, 'It failed', '{}', x'01', 'failed', 'It answered 404.',
     null, 0, 1, 1, null, null, 1, 2);
 insert into notice_attempts (notice_id, number, started_at, milliseconds, destination, status, problem, answer)
 values (x'0000000000000000000000000000a002', 1, 1, 12, 'https://hooks.example.org', 404, 'It answered 404.', 'no');
