@@ -2,6 +2,7 @@
 //! the reconciler write in transactions of their own.
 
 pub mod access;
+pub mod account_links;
 pub mod adoption;
 pub mod api_keys;
 pub mod app_deliveries;
@@ -29,8 +30,8 @@ pub mod hosted;
 pub mod housekeeping;
 pub mod idempotency;
 pub mod image_checks;
-pub mod installed_volumes;
 pub mod installations;
+pub mod installed_volumes;
 pub mod invitations;
 pub mod login_places;
 pub mod mails;

@@ -17,7 +17,10 @@ use crate::alarms::{FakeDisks, SERVER, quiet};
 use crate::logs::Shop;
 use crate::support::{TestServer, kind};
 
-on_both_databases!(kind: an_engine_that_is_away_for_long, an_engine_that_comes_back_soon, a_clock_that_was_ahead_silences_nothing, a_disk_that_hangs_silences_nothing, the_machine_is_for_those_who_may_change_it, a_disk_with_little_room, what_could_not_be_written_is_told_later, log_lines_that_are_lost);
+on_both_databases!(kind: an_engine_that_is_away_for_long, an_engine_that_comes_back_soon,
+    a_clock_that_was_ahead_silences_nothing, a_disk_that_hangs_silences_nothing,
+    the_machine_is_for_those_who_may_change_it, a_disk_with_little_room, what_could_not_be_written_is_told_later,
+    log_lines_that_are_lost);
 
 async fn an_engine_that_is_away_for_long(kind: Kind) {
     let server = quiet(kind).await;
